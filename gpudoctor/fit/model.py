@@ -1,0 +1,88 @@
+"""What is known of a model: parameters, FLOPs and what a step keeps for its backward pass. Sizes are bytes, FLOPs count a multiply-add as 2."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+
+class Affine(msgspec.Struct, frozen=True):
+    """A quantity that grows linearly with the batch."""
+
+    per_sample: int
+    fixed: int = 0
+
+    def at(self, batch: int) -> int:
+        """Its value for a batch."""
+        return self.fixed + self.per_sample * batch
+
+    @classmethod
+    def through(cls, batch: int, value: int, value_at_double: int) -> Affine:
+        """Return the line through the values at a batch and at twice that batch."""
+        slope = (value_at_double - value) // batch
+        return cls(slope, value - slope * batch)
+
+
+class Activations(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes that a training step holds beside parameters, gradients and optimizer state, in one width of numbers."""
+
+    kept: Affine
+    """Distinct storages saved for backward by model and loss, without parameters, buffers and cast copies of parameters."""
+    checkpointed: Affine
+    """The part of it that remains if every block is recomputed: what is outside of blocks, and each block's input. Without blocks: `kept`."""
+    recomputed: Affine = Affine(0)
+    """The most that one block keeps while it is recomputed."""
+    transient: Affine = Affine(0)
+    """The most that is alive at once beyond `kept`: outputs that are not kept, and their gradients."""
+    inference: Affine = Affine(0)
+    """The most that is alive at once in a forward pass without gradients."""
+
+
+class Projection(msgspec.Struct, frozen=True):
+    """Weight matrices of one shape."""
+
+    rows: int
+    columns: int
+    count: int = 1
+    adapted: bool = True
+    """Whether LoRA adds an adapter: to linear layers inside blocks, not to embeddings and the output layer."""
+
+
+class Model(msgspec.Struct, frozen=True, kw_only=True):
+    """What is known of a model, for one sample of a stated shape."""
+
+    name: str
+    """As the user named it: "resnet50", "config.json", "train:build"."""
+    sample: str
+    """What one sample is: "image 3x224x224", "1024 tokens"."""
+    way: Literal["formula", "exact"]
+    traced_by: str = ""
+    """The framework and what was traced, for the exact way: "torch 2.9.0, FakeTensorMode on the CPU"."""
+    parameters: int
+    """Each shared parameter once."""
+    trainable: int
+    buffers: int = 0
+    """Bytes of state that is not trained, such as running means."""
+    projections: tuple[Projection, ...] = ()
+    """For LoRA and Adafactor. Empty: LoRA cannot be counted."""
+    largest_block: int = 0
+    """Parameters of the largest block, which sharded parameters are gathered for; 0: unknown, so all of them."""
+    forward_flops: int | None = None
+    """Per sample: matmul, convolution and attention only. None: unknown."""
+    step_flops: int | None = None
+    """Per sample: forward and backward."""
+    block_flops: int = 0
+    """Per sample: the forward FLOPs that checkpointing repeats."""
+    sample_bytes: int = 0
+    """What is copied to the GPU per sample."""
+    cache_elements: int = 0
+    """Keys and values that generating text keeps per sample; 0: it does not generate."""
+    full: Activations | None
+    """In FP32 or TF32. None: unknown, such as for a file that has shapes of parameters only."""
+    half: Activations | None
+    """In BF16 or FP16 under autocast, with FP32 parameters."""
+    source: str = ""
+    """Where its shapes are published."""
+    assumptions: tuple[str, ...] = ()
+    """What was assumed of it, in sentences."""
