@@ -1,0 +1,63 @@
+"""What is known of a model whose layers are known: its rows, counted."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.errors import UsageError
+from gpudoctor.fit.layers import Rows, run
+from gpudoctor.fit.model import Model
+from gpudoctor.fit.tally import FULL, HALF, Tally
+
+_MOST = 1 << 20
+"""The longest side and the most tokens that are believed."""
+
+
+class Sample(msgspec.Struct, frozen=True):
+    """The size of a sample that the user stated; None: the model's usual one."""
+
+    tokens: int | None = None
+    image: tuple[int, int] | None = None
+    """Height and width."""
+
+    def shape(self, usual: tuple[int, ...], name: str, *, fixed: bool = False, most: int = 0) -> tuple[int, ...]:
+        """Return the shape of a sample for a model that usually takes another. Raises UsageError if it takes none of this size."""
+        if any(not 1 <= size <= _MOST for size in (self.tokens or 1, *(self.image or ()))):
+            raise UsageError(f"--seq and --image take sizes from 1 to {_MOST:,}.")
+        if len(usual) == 1:
+            if self.image:
+                raise UsageError(f"{name} takes tokens, not images; state how many with --seq.")
+            if most and (self.tokens or 0) > most:
+                raise UsageError(f"{name} takes at most {most} tokens; --seq {self.tokens} is too long.")
+            return (self.tokens or min(usual[0], most or usual[0]),)
+        if self.tokens:
+            raise UsageError(f"{name} takes images, not tokens; state their size with --image HxW.")
+        if fixed and self.image not in {None, usual[1:]}:
+            raise UsageError(f"{name} takes images of {usual[1]}x{usual[2]} only; leave out --image.")
+        return (usual[0], *(self.image or usual[1:]))
+
+
+def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "", assumptions: tuple[str, ...] = ()) -> Model:
+    """Return what is known of a network of these layers for a sample of this shape."""
+    tally = Tally()
+    run(rows, tally, tally.given(shape))
+    tokens = len(shape) == 1
+    return Model(
+        name=name,
+        sample=f"{shape[0]} tokens" if tokens else f"image {'x'.join(map(str, shape))}",
+        way="formula",
+        parameters=tally.parameters,
+        trainable=tally.parameters,
+        buffers=tally.buffers,
+        projections=tally.projections,
+        largest_block=tally.largest_block,
+        forward_flops=tally.forward,
+        step_flops=tally.forward + tally.backward,
+        block_flops=tally.block_flops,
+        sample_bytes=8 * shape[0] if tokens else 4 * tally.given(shape).size,
+        cache_elements=tally.cached,
+        full=tally.activations(FULL),
+        half=tally.activations(HALF),
+        source=source,
+        assumptions=assumptions,
+    )

@@ -1,0 +1,172 @@
+"""Networks as rows of layers: the families that presets and configurations of Hugging Face models are made of."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.fit.layers import (
+    Attention,
+    Block,
+    Concat,
+    Conv,
+    Embedding,
+    First,
+    Flatten,
+    Function,
+    Gated,
+    Image,
+    Linear,
+    Loss,
+    Norm,
+    Place,
+    Pool,
+    PoolTo,
+    Residual,
+    Row,
+    Rows,
+    Shift,
+    Time,
+    Upsample,
+)
+
+RELU = Function("relu")
+
+
+class Transformer(msgspec.Struct, frozen=True, kw_only=True):
+    """The shape of a transformer over tokens or patches."""
+
+    layers: int
+    width: int
+    heads: int
+    inner: int
+    """The width inside of the feed-forward layers."""
+    of_keys: int = 0
+    size: int = 0
+    """Of a head; 0: the width divided by the heads."""
+    entries: int = 0
+    """Of the vocabulary."""
+    places: int = 0
+    """The most tokens, where each place has a learned vector; 0: positions are rotated."""
+    tied: bool = False
+    """Whether the output layer has the weights of the embedding."""
+    function: str = "gelu"
+    bias: bool = True
+    bias_of_queries: bool = False
+    """Queries, keys and values have a bias although nothing else has."""
+
+    def decoder(self) -> Rows:
+        """Return a decoder with rotated positions, RMSNorm and a gated feed-forward layer, such as Llama."""
+        attention = Attention(self.heads, self.of_keys, self.size, bias=self.bias or self.bias_of_queries, bias_out=self.bias, cached=True)
+        block = Block(
+            (
+                Residual((Norm("rms"), attention)),
+                Residual((Norm("rms"), Gated(self.inner, self.function, bias=self.bias))),
+            )
+        )
+        return (Embedding(self.entries, self.width), *(block,) * self.layers, Norm("rms"), *self._head())
+
+    def older_decoder(self) -> Rows:
+        """Return a decoder with learned positions and LayerNorm, such as GPT-2."""
+        return (Embedding(self.entries, self.width, self.places), *self._blocks(cached=True), Norm("layer"), *self._head())
+
+    def encoder(self, segments: int) -> Rows:
+        """Return an encoder that normalises after each sum, with a pooler, such as BERT."""
+        block = Block(
+            (
+                Residual((Attention(self.heads),)),
+                Norm("layer"),
+                Residual(self._feed_forward()),
+                Norm("layer"),
+            )
+        )
+        embedding = Embedding(self.entries, self.width, self.places, segments)
+        pooler = (First(), Linear(self.width, adapted=False), Function("tanh"))
+        return (embedding, Norm("layer"), *(block,) * self.layers, *pooler, Loss())
+
+    def vision(self, patch: int, classes: int) -> Rows:
+        """Return a classifier of images in patches, such as ViT."""
+        patches = (Conv(self.width, patch, patch), Flatten(tokens=True), Place())
+        return (*patches, *self._blocks(cached=False), Norm("layer"), First(), Linear(classes, adapted=False), Loss())
+
+    def _blocks(self, *, cached: bool) -> Rows:
+        attention = Attention(self.heads, cached=cached)
+        block = Block((Residual((Norm("layer"), attention)), Residual((Norm("layer"), *self._feed_forward()))))
+        return (block,) * self.layers
+
+    def _feed_forward(self) -> Rows:
+        return (Linear(self.inner), Function(self.function), Linear(self.width))
+
+    def _head(self) -> Rows:
+        return (Linear(self.entries, bias=False, adapted=False, own=not self.tied), Loss())
+
+
+def dense(*widths: int) -> Rows:
+    """Return dense layers with ReLU between them."""
+    hidden = [row for width in widths[:-1] for row in (Linear(width, adapted=False), RELU)]
+    return (Flatten(), *hidden, Linear(widths[-1], adapted=False), Loss())
+
+
+def vgg(*stages: tuple[int, int]) -> Rows:
+    """Return VGG: stages of 3x3 convolutions, each given by their number and width."""
+    convolutions = [row for count, width in stages for row in (*(Conv(width, 3, padding=1), RELU) * count, Pool(2, 2))]
+    return (*convolutions, PoolTo(7), *dense(4096, 4096, 1000))
+
+
+def resnet(*stages: tuple[int, int]) -> Rows:
+    """Return a ResNet of bottleneck blocks: stages, each given by its number of blocks and its width."""
+    rows: list[Row] = [*_conv(64, 7, 2, 3), RELU, Pool(3, 2, 1)]
+    for stage, (count, width) in enumerate(stages):
+        for place in range(count):
+            stride = 2 if stage and not place else 1
+            body = (*_conv(width, 1), RELU, *_conv(width, 3, stride, 1), RELU, *_conv(4 * width, 1))
+            rows.append(Block((Residual(body, () if place else _conv(4 * width, 1, stride)), RELU)))
+    return (*rows, PoolTo(1), Flatten(), Linear(1000, adapted=False), Loss())
+
+
+def _conv(width: int, kernel: int, stride: int = 1, padding: int = 0) -> Rows:
+    return (Conv(width, kernel, stride, padding, bias=False), Norm("batch"))
+
+
+def unet(*widths: int, classes: int) -> Rows:
+    """Return the U-Net for segmentation, by the widths of its levels."""
+    rows: Rows = ()
+    for level in range(len(widths) - 1, -1, -1):
+        inner = _twice(widths[level]) if not rows else (*_twice(widths[level]), Concat((Pool(2, 2), *rows)), *_twice(widths[level]))
+        rows = (*inner, *((Conv(widths[level - 1], 2, 2, transposed=True),) if level else ()))
+    return (*rows, Conv(classes, 1), Loss(squares=True))
+
+
+def _twice(width: int) -> Rows:
+    return (*_conv(width, 3, padding=1), RELU) * 2
+
+
+def diffusion(widths: tuple[int, ...], heads: int, context: tuple[int, int]) -> Rows:
+    """Return the denoising U-Net of a latent diffusion model, with attention to the text on all levels but the last."""
+    deepest = len(widths) - 1
+
+    def level(number: int) -> Rows:
+        body = (*_normed(), Conv(widths[number], 3, padding=1), Shift(4 * widths[0]), *_normed(), Conv(widths[number], 3, padding=1))
+        text = (_text(widths[number], heads, context),) if number < deepest else ()
+        return (Block((Residual(body, matched=True),)), *text)
+
+    residual = level(deepest)
+    rows: Rows = (*residual, _text(widths[deepest], heads, context), *residual)
+    for skip in range(3 * len(widths) - 1, -1, -1):  # two for each level, and one where its images were made
+        number, place = divmod(skip, 3)
+        down = level(number) if place else (Conv(widths[max(number - 1, 0)], 3, 2 if number else 1, 1),)
+        up = () if place or not number else (Upsample(), Conv(widths[number], 3, padding=1))
+        rows = (*down, Concat(rows), *level(number), *up)
+    return (Time(widths[0], 4 * widths[0]), *rows, *_normed(), Conv(4, 3, padding=1), Loss(squares=True))
+
+
+def _normed() -> Rows:
+    return (Norm("group", 32), Function("silu"))
+
+
+def _text(width: int, heads: int, context: tuple[int, int]) -> Block:
+    attend = (
+        Residual((Norm("layer"), Attention(heads, bias=False, bias_out=True))),
+        Residual((Norm("layer"), Attention(heads, bias=False, bias_out=True, context=context))),
+        Residual((Norm("layer"), Gated(4 * width, "gelu", bias=True))),
+    )
+    return Block((Residual((Norm("group", 32), Conv(width, 1), Flatten(tokens=True), *attend, Image(), Conv(width, 1))),))

@@ -1,0 +1,144 @@
+"""The sums over a network's layers, for one sample."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from math import prod
+from typing import NamedTuple
+
+from gpudoctor.fit.model import Activations, Affine, Projection
+
+FULL, HALF = 4, 2
+"""Bytes of a number in FP32, and in BF16 or FP16."""
+_FUSED_BACKWARD = 2.5
+"""Attention's backward by its forward FLOPs: five matmuls to two, since the fused kernel computes the scores again.
+
+https://github.com/pytorch/pytorch/blob/main/torch/utils/flop_counter.py
+"""
+
+
+class Tensor(NamedTuple):
+    """A tensor of one sample."""
+
+    number: int
+    shape: tuple[int, ...]
+    grad: bool = True
+    """Whether its gradient is computed."""
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return prod(self.shape)
+
+
+class _Span(NamedTuple):
+    """A block: its input, the numbers of the tensors made in it, and the bytes kept in any precision."""
+
+    entry: Tensor
+    first: int
+    last: int
+    bytes: int
+
+
+class Tally:
+    """What the layers so far add up to."""
+
+    def __init__(self) -> None:
+        self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = 0
+        self.largest_block = self.block_flops = 0
+        self._matrices: Counter[tuple[int, int, bool]] = Counter()
+        self._kept: dict[tuple[int, bool], int] = {}
+        """The size of each kept tensor, by its number and whether it is in FP32 under autocast."""
+        self._sums = {FULL: 0, HALF: 0}
+        self._bytes = self._made = 0
+        self._peaks = {FULL: 0, HALF: 0}
+        """The most that was kept and at work in one layer."""
+        self._working = 0
+        """The most numbers that one layer reads and makes."""
+        self._blocks: list[_Span] = []
+
+    def given(self, shape: tuple[int, ...]) -> Tensor:
+        """Return a tensor that is an input: it has no gradient."""
+        self._made += 1
+        return Tensor(self._made, shape, grad=False)
+
+    def made(self, x: Tensor, shape: tuple[int, ...], parameters: int = 0) -> Tensor:
+        """Return a layer's output, and count the parameters that are in no matrix."""
+        self.parameters += parameters
+        y = self.given(shape)._replace(grad=True)
+        self._working = max(self._working, x.size + y.size)
+        for width, kept in self._sums.items():
+            self._peaks[width] = max(self._peaks[width], kept + width * (x.size + y.size))
+        return y
+
+    def keep(self, tensor: Tensor, *, wide: bool = False) -> None:
+        """Count a tensor that backward needs, once; `wide`: under autocast in FP32."""
+        if (tensor.number, wide) not in self._kept:
+            self._kept[tensor.number, wide] = tensor.size
+            self._sums[HALF] += tensor.size * _width(HALF, wide=wide)
+            self._sums[FULL] += tensor.size * FULL * ((tensor.number, not wide) not in self._kept)
+
+    def bytes(self, count: int) -> None:
+        """Count bytes that backward needs in any precision."""
+        self._bytes += count
+        for width in self._sums:
+            self._sums[width] += count
+
+    def matrix(self, rows: int, columns: int, *, adapted: bool) -> None:
+        """Count a weight matrix."""
+        self.parameters += rows * columns
+        self._matrices[rows, columns, adapted] += 1
+
+    def multiply(self, flops: int, x: Tensor) -> None:
+        """Count a product with weights; backward needs the weights' gradient and, unless `x` is an input, that of `x`."""
+        self.forward += flops
+        self.backward += flops * (1 + x.grad)
+
+    def attend(self, flops: int) -> None:
+        """Count the matmuls of attention."""
+        self.forward += flops
+        self.backward += round(flops * _FUSED_BACKWARD)
+
+    @contextmanager
+    def block(self, entry: Tensor) -> Iterator[None]:
+        """Note the tensors that are made in a block."""
+        before = self._made, self._bytes, self.parameters, self.forward
+        yield
+        self._blocks.append(_Span(entry, before[0], self._made, self._bytes - before[1]))
+        self.largest_block = max(self.largest_block, self.parameters - before[2])
+        self.block_flops += self.forward - before[3]
+
+    @property
+    def projections(self) -> tuple[Projection, ...]:
+        """The weight matrices."""
+        return tuple(Projection(rows, columns, count, adapted) for (rows, columns, adapted), count in self._matrices.items())
+
+    def activations(self, width: int) -> Activations:
+        """Return what a step holds in numbers of this width."""
+        kept = self._sums[width]
+        inner = [self._inside(block, width) for block in self._blocks]
+        entries = sum(
+            block.entry.size * width
+            for block in self._blocks
+            if not {(block.entry.number, wide) for wide in (True, False)} & self._kept.keys()
+        )
+        return Activations(
+            kept=Affine(kept, self.fixed),
+            checkpointed=Affine(kept - sum(inner) + entries, self.fixed),
+            recomputed=Affine(max(inner, default=0)),
+            transient=Affine(max(0, self._peaks[width] - kept)),
+            inference=Affine(width * self._working),
+        )
+
+    def _inside(self, block: _Span, width: int) -> int:
+        """Return the bytes kept of what is made in a block, other than its output."""
+        numbers = range(block.first + 1, block.last)
+        keys = ((number, wide) for number in numbers for wide in (False, True) if (number, wide) in self._kept)
+        sizes = {(number, wide or width == FULL): self._kept[number, wide] * _width(width, wide=wide) for number, wide in keys}
+        return block.bytes + sum(sizes.values())
+
+
+def _width(width: int, *, wide: bool) -> int:
+    return FULL if wide else width

@@ -1,0 +1,63 @@
+"""The presets have the numbers of parameters that are published for them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.errors import UsageError
+from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.presets import PRESETS, model
+
+PUBLISHED = {
+    "784-128-10": 101_770,
+    "lenet": 61_706,
+    "alexnet": 61_100_840,
+    "vgg16": 138_357_544,
+    "resnet50": 25_557_032,
+    "unet": 31_037_698,
+    "vit-b": 86_567_656,
+    "bert-base": 109_482_240,
+    "gpt2": 124_439_808,
+    "llama-1b": 1_235_814_400,
+    "llama-3b": 3_212_749_824,
+    "llama-7b": 6_738_415_616,
+    "llama-8b": 8_030_261_248,
+    "llama-13b": 13_015_864_320,
+    "llama-33b": 32_528_943_616,
+    "llama-70b": 70_553_706_496,
+    "stable-diffusion": 859_520_964,
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_has_its_published_number_of_parameters(name: str) -> None:
+    assert model(name, Sample()).parameters == PUBLISHED[name]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_step_costs_at_most_three_and_a_half_forward_passes_and_checkpointing_never_keeps_more(name: str) -> None:
+    found = model(name, Sample())
+    assert found.forward_flops
+    assert found.step_flops
+    assert 2 * found.forward_flops <= found.step_flops <= 3.5 * found.forward_flops
+    assert found.block_flops <= found.forward_flops
+    for one in (found.full, found.half):
+        assert one
+        assert 0 < one.checkpointed.per_sample <= one.kept.per_sample
+
+
+@pytest.mark.parametrize(
+    ("name", "sample", "says"),
+    [
+        ("resnet5", Sample(), "did you mean resnet50?"),
+        ("gpt2", Sample(tokens=1025), "at most 1024 tokens"),
+        ("gpt2", Sample(image=(224, 224)), "takes tokens, not images"),
+        ("vgg16", Sample(tokens=7), "takes images, not tokens"),
+        ("vgg16", Sample(image=(16, 16)), "too small"),
+        ("vit-b", Sample(image=(384, 384)), "224x224 only"),
+        ("llama-7b", Sample(tokens=1 << 60), "from 1 to 1,048,576"),
+    ],
+)
+def test_a_size_that_does_not_fit_is_one_sentence(name: str, sample: Sample, says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        model(name, sample)
