@@ -108,7 +108,7 @@ def dense(*widths: int) -> Rows:
 
 def vgg(*stages: tuple[int, int]) -> Rows:
     """Return VGG: stages of 3x3 convolutions, each given by their number and width."""
-    convolutions = [row for count, width in stages for row in (*(Conv(width, 3, padding=1), RELU) * count, Pool(2, 2))]
+    convolutions = [Block((*(Conv(width, 3, padding=1), RELU) * count, Pool(2, 2))) for count, width in stages]
     return (*convolutions, PoolTo(7), *dense(4096, 4096, 1000))
 
 
@@ -137,7 +137,7 @@ def unet(*widths: int, classes: int) -> Rows:
 
 
 def _twice(width: int) -> Rows:
-    return (*_conv(width, 3, padding=1), RELU) * 2
+    return (Block((*_conv(width, 3, padding=1), RELU) * 2),)
 
 
 def diffusion(widths: tuple[int, ...], heads: int, context: tuple[int, int]) -> Rows:

@@ -1,0 +1,128 @@
+"""What is asked of a training run, and the tables of what each choice costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple, TypeVar
+
+import msgspec
+
+from gpudoctor.errors import UsageError
+from gpudoctor.nearest import suggestion
+
+_Row = TypeVar("_Row")
+
+
+class Precision(NamedTuple):
+    """A number format to compute in."""
+
+    bytes: int
+    """Of a number."""
+    capability: tuple[int, int]
+    """The compute capability from which on GPUs compute in it; FP32 runs on all."""
+    peak: str
+    """The column of the GPU table with its peak."""
+
+
+class Optimizer(NamedTuple):
+    """An optimizer, by bytes for each parameter that is trained."""
+
+    state: int
+    temporary: int = 0
+    """While it updates all parameters at once, which PyTorch does by default on a GPU."""
+    factored: bool = False
+    """Its state has the size of a matrix' rows and columns, not of the matrix."""
+
+
+class Sharding(NamedTuple):
+    """Which parts are divided by the number of GPUs."""
+
+    optimizer: bool = False
+    gradients: bool = False
+    weights: bool = False
+    copies: int = 0
+    """Of the gradients beyond one: DistributedDataParallel's buckets."""
+
+
+PRECISIONS = {
+    "fp32": Precision(4, (0, 0), "fp32"),
+    "tf32": Precision(4, (8, 0), "tf32"),
+    "bf16": Precision(2, (8, 0), "bf16"),
+    "fp16": Precision(2, (5, 3), "fp16"),
+    "fp8": Precision(2, (8, 9), "bf16"),
+}
+"""FP8 is counted as BF16: Transformer Engine keeps what it saves in FP8 for some layers only, and the table has no FP8 peaks."""
+OPTIMIZERS = {
+    "sgd": Optimizer(0),
+    "momentum": Optimizer(4),
+    "adam": Optimizer(8, 4),
+    "adamw": Optimizer(8, 4),
+    "adafactor": Optimizer(4, 0, factored=True),
+    "8bit-adam": Optimizer(2),
+    "lion": Optimizer(4),
+}
+"""https://huggingface.co/docs/transformers/model_memory_anatomy has 8 bytes for Adam, 2 for 8-bit Adam, 4 for momentum.
+
+PyTorch's `foreach` Adam holds the roots of all second moments at once: https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html
+"""
+SHARDINGS = {
+    "": Sharding(copies=1),
+    "zero1": Sharding(optimizer=True),
+    "zero2": Sharding(optimizer=True, gradients=True),
+    "zero3": Sharding(optimizer=True, gradients=True, weights=True),
+    "fsdp": Sharding(optimizer=True, gradients=True, weights=True),
+}
+"""ZeRO: https://arxiv.org/abs/1910.02054. Buckets: https://github.com/pytorch/pytorch/pull/41954"""
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A training run, or inference."""
+
+    batch: int | None = None
+    """Samples a step on each GPU; None: as many as fit."""
+    precision: str = "fp32"
+    optimizer: str = "adamw"
+    checkpointing: bool = False
+    lora: int = 0
+    """The rank of the adapters; 0: all parameters are trained."""
+    shard: str = ""
+    gpus: int = 1
+    offload: bool = False
+    """Whether optimizer state and master copies are in host memory."""
+    infer: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise UsageError for what contradicts itself or is unknown."""
+        chosen(PRECISIONS, self.precision, "--precision")
+        chosen(OPTIMIZERS, self.optimizer, "--optimizer")
+        chosen(SHARDINGS, self.shard, "--shard")
+        batch = 1 if self.batch is None else self.batch
+        for option, value, least, most in (
+            ("--batch", batch, 1, 1 << 40),
+            ("--gpus", self.gpus, 1, 1 << 20),
+            ("--lora", self.lora, 0, 1 << 16),
+        ):
+            if not least <= value <= most:
+                raise UsageError(f"{option} {value} is out of range; it takes {max(least, 1)} to {most:,}.")
+        if self.shard and self.gpus == 1:
+            raise UsageError(f"--shard {self.shard} needs at least two GPUs; state how many with --gpus N.")
+        if self.infer and (self.lora or self.shard or self.offload or self.checkpointing):
+            raise UsageError("--infer is without training; leave out --lora, --shard, --offload and --checkpointing.")
+
+    @property
+    def numbers(self) -> Precision:
+        """The row of its precision."""
+        return PRECISIONS[self.precision]
+
+    @property
+    def halved(self) -> bool:
+        """Whether it computes in numbers of 16 bits, under autocast."""
+        return self.numbers.bytes < PRECISIONS["fp32"].bytes
+
+
+def chosen(table: Mapping[str, _Row], name: str, option: str) -> _Row:
+    """Return the row of this name. Raises UsageError if there is none."""
+    if name not in table:
+        known = [one for one in table if one]
+        raise UsageError(f"{option} {name!r} is unknown; " + suggestion(name, known, f"it is one of {', '.join(known)}."))
+    return table[name]

@@ -1,0 +1,102 @@
+"""The memory of a run: parts, the largest batch, what sharding does."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor.errors import UsageError
+from gpudoctor.fit.accounting import largest_batch, memory
+from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked
+from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.model import Model
+from gpudoctor.fit.presets import PRESETS, model
+
+MODELS = [model(name, Sample()) for name in PRESETS]
+WITH_MATRICES = {"bert-base", "gpt2", "llama-1b", "llama-8b", "vit-b"}
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> Asked:
+    if draw(st.booleans()):
+        return Asked(infer=True, precision=draw(st.sampled_from(list(PRECISIONS))))
+    gpus = draw(st.integers(min_value=1, max_value=64))
+    return Asked(
+        precision=draw(st.sampled_from(list(PRECISIONS))),
+        optimizer=draw(st.sampled_from(list(OPTIMIZERS))),
+        checkpointing=draw(st.booleans()),
+        offload=draw(st.booleans()),
+        gpus=gpus,
+        shard=draw(st.sampled_from(list(SHARDINGS))) if gpus > 1 else "",
+    )
+
+
+@given(st.sampled_from(MODELS), runs(), st.integers(min_value=1, max_value=4096))
+def test_memory_never_shrinks_with_the_batch_and_the_parts_add_up(one: Model, asked: Asked, batch: int) -> None:
+    small, large = memory(one, asked, batch), memory(one, asked, batch + 1)
+    assert small.total == sum(msgspec.structs.asdict(small).values()) <= large.total
+    assert all(part >= 0 for part in msgspec.structs.astuple(small))
+
+
+@given(st.sampled_from(MODELS), runs(), st.integers(min_value=1 << 30, max_value=1 << 40))
+def test_the_largest_batch_fits_and_one_more_sample_does_not(one: Model, asked: Asked, available: int) -> None:
+    batch = largest_batch(one, asked, available)
+    assert batch == 0 or memory(one, asked, batch).total <= available
+    assert memory(one, asked, batch + 1).total > available
+
+
+@given(st.sampled_from(MODELS), runs(), st.integers(min_value=1, max_value=64))
+def test_sharding_offloading_and_checkpointing_never_need_more(one: Model, asked: Asked, batch: int) -> None:
+    if asked.infer:
+        return
+    at_most = memory(one, asked, batch)
+    if asked.gpus > 1:
+        plain = msgspec.structs.replace(asked, shard="")
+        steps = [memory(one, msgspec.structs.replace(asked, shard=shard), batch).total for shard in ("zero1", "zero2", "zero3")]
+        assert steps == sorted(steps, reverse=True)
+        assert steps[0] <= memory(one, plain, batch).total
+    assert memory(one, msgspec.structs.replace(asked, offload=True), batch).total <= at_most.total
+    if one.full and one.full.recomputed.per_sample <= one.full.kept.per_sample - one.full.checkpointed.per_sample:
+        assert memory(one, msgspec.structs.replace(asked, checkpointing=True), batch).total <= at_most.total
+
+
+@given(st.sampled_from([one for one in MODELS if one.name in WITH_MATRICES]), st.integers(min_value=1, max_value=64))
+def test_adapters_of_a_higher_rank_need_more_and_still_less_than_training_everything(one: Model, rank: int) -> None:
+    low, high = (memory(one, Asked(lora=r, precision="bf16"), 1) for r in (rank, rank + 1))
+    everything = memory(one, Asked(precision="bf16"), 1)
+    assert low.optimizer < high.optimizer < everything.optimizer
+    assert low.gradients < high.gradients < everything.gradients
+
+
+@pytest.mark.parametrize(
+    ("precision", "optimizer", "each"), [("fp32", "adamw", 16), ("bf16", "adamw", 18), ("fp32", "sgd", 8), ("bf16", "8bit-adam", 12)]
+)
+def test_bytes_for_each_parameter_are_the_published_ones(precision: str, optimizer: str, each: int) -> None:
+    one = model("784-128-10", Sample())
+    found = memory(one, Asked(precision=precision, optimizer=optimizer), 1)
+    assert found.weights + found.gradients + found.optimizer + found.master_copies == each * one.parameters
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"precision": "bf61"}, "did you mean bf16"),
+        ({"optimizer": "adan"}, "did you mean adam"),
+        ({"shard": "zero2"}, "at least two GPUs"),
+        ({"batch": 0}, "out of range"),
+        ({"gpus": 0}, "out of range"),
+        ({"infer": True, "lora": 8}, "leave out --lora"),
+    ],
+)
+def test_a_run_that_contradicts_itself_is_one_sentence(options: dict[str, object], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Asked(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("optimizer", "precision", "infer"), list(product(OPTIMIZERS, PRECISIONS, (False, True))))
+def test_every_optimizer_and_precision_is_counted(optimizer: str, precision: str, *, infer: bool) -> None:
+    assert memory(MODELS[0], Asked(optimizer=optimizer, precision=precision, infer=infer), 1).total > 0
