@@ -20,6 +20,7 @@ MODULES = {
     "diagnose": "diagnose",
     "ticket": "ticket",
     "diff": "diff",
+    "fleet": "fleet",
     "compat": "compat",
     "plan": "plan",
     "index": "index",

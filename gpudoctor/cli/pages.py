@@ -70,7 +70,8 @@ def rules(
 @app.command(short_help="Print the JSON Schema of a document.")
 def schema(
     document: Annotated[
-        Literal["report", "snapshot", "error", "rules", "matrix", "xray", "envs", "diff"], typer.Argument(help="Which document's schema.")
+        Literal["report", "snapshot", "error", "rules", "matrix", "xray", "envs", "diff", "fleet"],
+        typer.Argument(help="Which document's schema."),
     ] = "report",
 ) -> int:
     """Print the JSON Schema of a document that gpudoctor writes."""

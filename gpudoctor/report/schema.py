@@ -9,6 +9,7 @@ import msgspec
 from gpudoctor.report.diff import Diff
 from gpudoctor.report.document import ErrorDocument, MatrixDocument, RulesDocument, XrayDocument
 from gpudoctor.report.environments import EnvironmentsDocument
+from gpudoctor.report.fleet import Fleet
 from gpudoctor.report.model import Report
 from gpudoctor.report.plan import Index, Plan
 from gpudoctor.snapshot import OpenEnum, Snapshot
@@ -23,6 +24,7 @@ DOCUMENTS: dict[str, tuple[str, type]] = {
     "index": ("urn:gpudoctor:index:1", Index),
     "plan": ("urn:gpudoctor:plan:1", Plan),
     "envs": ("urn:gpudoctor:envs:1", EnvironmentsDocument),
+    "fleet": ("urn:gpudoctor:fleet:1", Fleet),
     "xray": ("urn:gpudoctor:xray:1", XrayDocument),
 }
 

@@ -1,0 +1,82 @@
+"""Groups the findings of all nodes: one line for each code, with the nodes, the exceptions and what was seen."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Collection, Iterable
+
+import msgspec
+
+from gpudoctor.findings import Severity, SubjectKind
+from gpudoctor.fleet.hostlist import nodes
+from gpudoctor.fleet.roster import NO_REPORT, Roster
+from gpudoctor.report.fleet import FindingGroup, Nodes, Wording
+from gpudoctor.report.model import Finding
+
+_GPU = re.compile(r"\bGPUs? \d+(?:[–,] ?\d+)*(?: \([0-9a-f:.]+\))?|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\b")  # noqa: RUF001 -- typography
+"""A GPU as messages name it; the same defect of another GPU is the same wording."""
+_WORDINGS = 200
+"""Wordings of one finding that are told apart."""
+_OTHER = "other messages"
+
+
+class _Group(msgspec.Struct):
+    first: Finding
+    severities: set[str]
+    wordings: dict[str, tuple[str, array[int]]]
+    root: bool = False
+    of_gpus: bool = False
+
+
+class Findings:
+    """The findings of the reports added so far, by code."""
+
+    def __init__(self) -> None:
+        self._groups: dict[tuple[str, bool], _Group] = {}
+
+    def add(self, row: int, found: Iterable[Finding]) -> None:
+        """Add the findings of one report."""
+        for one in found:
+            key = (one.code, not one.because_of)
+            group = self._groups.get(key)
+            if group is None:
+                group = self._groups[key] = _Group(one, set(), {}, root=not one.because_of)
+            group.severities.add(one.severity)
+            group.of_gpus |= one.subject.kind == SubjectKind.GPU.value
+            wording = _GPU.sub("GPU", one.message)
+            if wording not in group.wordings and len(group.wordings) >= _WORDINGS:
+                wording = _OTHER
+            group.wordings.setdefault(wording, (one.message, array("I")))[1].append(row)
+
+    def groups(self, roster: Roster) -> tuple[FindingGroup, ...]:
+        """Return a group for each code."""
+        everyone = frozenset(row.name for _, row in roster.current() if row.verdict != NO_REPORT)
+        made = [made for one in self._groups.values() if (made := _group(one, roster, everyone)).nodes.count]
+        return tuple(sorted(made, key=lambda one: (not one.root, -_rank(one.severity), -one.nodes.count, one.code)))
+
+
+def _group(group: _Group, roster: Roster, everyone: Collection[str]) -> FindingGroup:
+    named = [(message, roster.names(rows)) for message, rows in group.wordings.values()]
+    told = [Wording(message, nodes(frozenset(names))) for message, names in named if names]
+    having = frozenset(name for _, names in named for name in names)
+    lead = group.first
+    return FindingGroup(
+        code=lead.code,
+        name=lead.name,
+        severity=max(group.severities, key=_rank),
+        title=lead.title,
+        root=group.root,
+        nodes=nodes(having),
+        gpus=sum(len(names) for _, names in named) if group.of_gpus else 0,
+        exceptions=nodes(name for name in everyone if name not in having) if 2 * len(having) > len(everyone) else Nodes(),
+        wordings=tuple(sorted(told, key=lambda one: -one.nodes.count)),
+        fix=next((one.command or one.title for one in lead.fixes), ""),
+        url=lead.url,
+    )
+
+
+def _rank(severity: str) -> int:
+    """Return a number that is higher for the more severe; a word of a newer version is a note."""
+    order = [one.value for one in Severity]
+    return order.index(severity) if severity in order else -1

@@ -1,0 +1,89 @@
+"""Reads the report that a node sent. It is foreign: its form is checked, its size bounded, and nothing in it names a file to read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from gpudoctor.errors import UsageError
+from gpudoctor.findings.summary import Summary
+from gpudoctor.report.model import Finding, Tool
+from gpudoctor.snapshot import Host, Snapshot, decode
+
+LARGEST: Final = 8 << 20
+"""Bytes of one report. One of eight GPUs has 110 KiB."""
+
+
+class NoReportError(Exception):
+    """What a node sent is not a report; `kind` is a word of `report.fleet.Unread`."""
+
+    def __init__(self, kind: str, reason: str) -> None:
+        super().__init__(reason)
+        self.kind, self.reason = kind, reason
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """The parts of a report that a fleet is diagnosed from."""
+
+    tool: Tool
+    created: str
+    verdict: str
+    exit_code: int
+    findings: tuple[Finding, ...]
+    summary: Summary
+    snapshot: Snapshot
+
+    @property
+    def host(self) -> str:
+        """The machine's name; empty unless the report was written with --identify."""
+        host = self.snapshot.host
+        name = host.hostname if isinstance(host, Host) else ""
+        return name if isinstance(name, str) and not name.startswith("<") else ""
+
+
+class _Document(msgspec.Struct):
+    schema: str
+    tool: Tool
+    error: msgspec.Raw = msgspec.Raw()
+    created: str = ""
+    verdict: str = ""
+    exit_code: int = 0
+    findings: tuple[Finding, ...] = ()
+    summary: Summary = Summary()
+    snapshot: msgspec.Raw = msgspec.Raw()
+
+
+class _Trouble(msgspec.Struct):
+    message: str
+
+
+_documents = msgspec.json.Decoder(_Document)
+_troubles = msgspec.json.Decoder(_Trouble)
+
+
+def sent(data: bytes) -> Sent:
+    """Return the report in `data`. Raises NoReportError."""
+    if len(data) > LARGEST:
+        raise NoReportError("too-large", f"it has more than {LARGEST >> 20} MiB")
+    try:
+        return _read(data)
+    except msgspec.ValidationError as error:
+        raise NoReportError("broken", f"it is no gpudoctor report: {error}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise NoReportError("broken", f"it is no complete JSON: {error}" if data.strip() else "it is empty") from None
+    except (UsageError, ValueError) as error:
+        raise NoReportError("broken", str(error).rstrip(".")) from None
+    except RecursionError:
+        raise NoReportError("broken", "it is nested too deeply") from None
+
+
+def _read(data: bytes) -> Sent:
+    made = _documents.decode(data)
+    if made.schema == "gpudoctor.error/1":
+        raise NoReportError("no-report", f"the check failed: {_troubles.decode(made.error).message.rstrip('.')}")
+    if made.schema != "gpudoctor.report/1":
+        raise NoReportError("not-a-report", f"it is a {made.schema[:80]} document, not gpudoctor.report/1")
+    if not made.verdict or not made.snapshot:
+        raise NoReportError("broken", "it is a report without a verdict or a snapshot")
+    return Sent(made.tool, made.created, made.verdict, made.exit_code, made.findings, made.summary, decode(bytes(made.snapshot)))

@@ -1,0 +1,77 @@
+"""Finds the reports in what a user names: files, folders, JSON lines, tars, gzip and zstd, also one within another.
+
+What is in there is foreign. Sizes are bounded, links and devices are never opened, and what cannot be read is told and passed over.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO, cast
+
+from gpudoctor.errors import UsageError
+from gpudoctor.report_files.arrival import Arrival
+from gpudoctor.report_files.bounded import Budget, TooMuchError
+from gpudoctor.report_files.contents import reports_in
+from gpudoctor.report_files.names import stem_of
+
+__all__ = ["Arrival", "arrivals"]
+
+_HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+def arrivals(named: Iterable[str]) -> Iterator[Arrival]:
+    """Yield what is in each file and folder, in natural order. Raises UsageError for a name that cannot be read at all."""
+    budget = Budget()
+    name = ""
+    try:
+        for name in named:
+            yield from _of(name, budget)
+    except TooMuchError as error:
+        yield Arrival(source=name, kind="too-large", reason=f"{error}; what follows was not read")
+
+
+def _of(name: str, budget: Budget) -> Iterator[Arrival]:
+    if name == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise UsageError("Standard input is a terminal; pipe reports to it, or name files or a folder.")
+        yield from reports_in(sys.stdin.buffer, "standard input", "", budget)
+    elif os.path.isdir(name):
+        yield from _in_folder(name, budget)
+    else:
+        yield from _in_file(name, budget, named=True)
+
+
+def _in_folder(folder: str, budget: Budget) -> Iterator[Arrival]:
+    """Yield what is in all files below a folder; hidden ones are passed over."""
+    for place, folders, files in os.walk(folder, onerror=_unreadable):
+        folders[:] = sorted(one for one in folders if not one.startswith("."))
+        for file in sorted(files):
+            if not file.startswith("."):
+                yield from _in_file(os.path.join(place, file), budget, named=False)
+
+
+def _unreadable(error: OSError) -> None:
+    raise UsageError(f"The folder {error.filename} cannot be read: {error.strerror}.") from None
+
+
+def _in_file(file: str, budget: Budget, *, named: bool) -> Iterator[Arrival]:
+    """Yield what is in a file; one that the user named may be a link or a pipe."""
+    if not named and not _is_regular(file):
+        yield Arrival(source=file, kind="broken", reason="it is a link or no regular file, which is not followed")
+        return
+    try:
+        descriptor = os.open(file, _HOW if not named else _HOW & ~getattr(os, "O_NONBLOCK", 0))
+    except (OSError, ValueError) as error:
+        why = str(error.strerror) if isinstance(error, OSError) else "its name contains a null character"
+        if named:
+            raise UsageError(f"{file} cannot be read: {why}; name reports or a folder of them.") from None
+        yield Arrival(source=file, kind="broken", reason=f"it cannot be read: {why}", stem=stem_of(file))
+        return
+    with cast("BinaryIO", os.fdopen(descriptor, "rb", buffering=0)) as opened:
+        yield from reports_in(opened, file, stem_of(file), budget)
+
+
+def _is_regular(file: str) -> bool:
+    return os.path.isfile(file) and not os.path.islink(file)

@@ -1,0 +1,28 @@
+"""Streams that unpack gzip and zstd."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from typing import BinaryIO, cast
+
+
+class UnpackError(Exception):
+    """Something is packed in a way that cannot be unpacked here."""
+
+
+def gzipped(packed: BinaryIO) -> BinaryIO:
+    """Return what a gzip stream holds."""
+    return cast("BinaryIO", gzip.GzipFile(fileobj=packed))
+
+
+def zstandard(packed: BinaryIO) -> BinaryIO:
+    """Return what a zstd stream holds. Raises UnpackError if nothing here can unpack it."""
+    try:
+        if sys.version_info >= (3, 14):
+            from compression.zstd import ZstdFile  # noqa: PLC0415 -- only where there is zstd
+        else:
+            from backports.zstd import ZstdFile  # noqa: PLC0415
+    except ImportError:
+        raise UnpackError("zstd needs `pip install 'gpudoctor-cli[zstd]'`") from None
+    return cast("BinaryIO", ZstdFile(packed))
