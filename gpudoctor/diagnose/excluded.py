@@ -76,6 +76,10 @@ def _is_driver_loaded(machine: MachineView) -> bool:
     return _has_module("nvidia")(machine) or (isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str))
 
 
+def _is_gpu_seen(machine: MachineView) -> bool:
+    return any(one.observed.sees_gpu is True for one in machine.frameworks)
+
+
 def _has_module(name: str) -> Callable[[MachineView], bool]:
     def ask(machine: MachineView) -> bool:
         driver = machine.observed.kernel_driver
@@ -131,7 +135,8 @@ def _has_free_memory(machine: MachineView) -> bool:
 
 
 _FACTS: dict[str, Callable[[MachineView], bool]] = {
-    "no-driver": _is_driver_loaded,
+    "no-driver": lambda machine: _is_driver_loaded(machine) or _is_gpu_seen(machine),
+    "container-no-gpu-access": _is_gpu_seen,
     "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine),
     "nouveau-loaded": _is_driver_loaded,
     "secure-boot-unsigned-module": lambda machine: _has_no_secure_boot(machine) or _is_driver_loaded(machine),

@@ -21,7 +21,7 @@ from gpudoctor.diagnose.support import supported
 from gpudoctor.findings import MACHINE, Confidence, Evidence, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Severity, SubjectKind
 from gpudoctor.findings.actions import Action
 from gpudoctor.signatures import Recognised, hinted, recognise
-from gpudoctor.signatures.builds import SEES_NO_GPU
+from gpudoctor.signatures.builds import SEE_NO_GPU
 from gpudoctor.snapshot import Missing, TextLog
 
 _MOST_CANDIDATES = 4
@@ -60,14 +60,14 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         named = [name for name in sign.signature.causes if name in by_name and name not in acquitted]
         nearer = {} if sign.signature.needs_support else closer(sign.signature.causes, machine, log)
         on_platform = {name: why for name, why in nearer.items() if name in by_name}
-        causes = [name for name in (*on_platform, *named) if name not in impossible] or named
-        causes = list(dict.fromkeys(causes))
+        possible = [name for name in (*on_platform, *named) if name not in impossible]
+        causes = list(dict.fromkeys(possible or named))
         beside = hinted(re.sub(sign.signature.pattern, " ", sign.line))
         why = {name: said for name, said in spoken_for.items() if name in causes and (said.value not in sign.line or name in beside)}
         why |= on_platform
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
         likely.sort(key=lambda name: name not in why)
-        if sign.signature.needs_support and not why:
+        if sign.signature.needs_support and not (why and possible):
             continue
         if not likely or found.intersection(causes) or (sign.signature.vague and found - _EXPLAIN_NO_ERROR):
             continue
@@ -88,8 +88,8 @@ def _signs(machine: MachineView, log: TextLog) -> list[Recognised]:
     """Return the signatures in the log, and that of a framework without a GPU if one only answered so."""
     found = list(recognise("\n".join(line.value for line in log.lines)))
     blind = next((one for one in machine.frameworks if one.observed.sees_gpu is False), None)
-    if blind is not None and not any(sign.signature is SEES_NO_GPU for sign in found):
-        found.append(Recognised(SEES_NO_GPU, f"{blind.label}: no GPU"))
+    if blind is not None and not any(sign.signature in SEE_NO_GPU for sign in found):
+        found += (Recognised(signature, f"{blind.label}: no GPU") for signature in SEE_NO_GPU)
     return found
 
 

@@ -107,10 +107,18 @@ def _mode(wanted: tuple[str, ...]) -> Callable[[MachineView, str], Iterator[Evid
     return ask
 
 
-def _several_in_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
+_NO_MEMORY_TO_START = expression(r"cudaGetDeviceCount\(\)[^\n]{0,200} Error 2: out of memory")
+
+
+def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield how many GPUs WSL 2 has, or that CUDA fails as it does with many."""
     count, host = len(_gpus(machine)), machine.observed.host
-    if isinstance(host, Host) and host.platform is Platform.WSL2 and count > 1:
+    if not (isinstance(host, Host) and host.platform is Platform.WSL2):
+        return
+    if count > 1:
         yield Evidence("GPUs in WSL 2", str(count), "the text")
+    if _NO_MEMORY_TO_START.search(text):
+        yield Evidence("platform", "WSL 2", "the text")
 
 
 _HOST_TAG = expression(r"(?:on Linux \(`|platform tag: ?)manylinux_2_(\d{1,3})_")

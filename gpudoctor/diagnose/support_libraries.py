@@ -17,14 +17,15 @@ from gpudoctor.versions import Version
 
 _NAMES = "cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|cudnn"
 _SONAME = expression(
-    rf"(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}?)(?:'?[:;] ?(?:dlerror|cannot open shared object)|\. Error:| is not found or cannot)"
+    rf"(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}?)(?:'?[:;] ?(?:dlerror|cannot open shared object)|\. (?:Error|LD_LIBRARY_PATH):| is not found or cannot)"
 )
 _DLL = expression(rf"\b({_NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
 _LATEST_MAJOR_OF_TWO_DIGITS = 20
 """cublas64_11.dll is of CUDA 11, cudart64_90.dll of CUDA 9.0."""
 _ONE_NUMBER_SINCE = 12
 """From this CUDA on the names of most libraries have only the major version; libcudart.so.11.0 and older have two numbers."""
-_ON_DISK = expression(r"(/[^\s:;'\"]{1,200}/)(lib\w{1,40}\.so\.[\d.]{1,8})")
+_ON_DISK = expression(r"(/[^\s:;'\"]{1,200}/|(?<![\w/])(?=lib\w{1,40}\.so\.\d{1,2}\.\d{1,3}\.\d))(lib\w{1,40}\.so\.[\d.]{1,8})")
+"""A library by its path, or by the whole name of its file, which links and messages of the loader shorten."""
 
 
 def _missing(text: str) -> list[str]:
@@ -39,7 +40,7 @@ def _dll_version(digits: str) -> str:
 
 
 def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield the installed CUDA if a missing library's file name is of another, or the build's if the installed one does not have its files."""
+    """Yield the installed CUDA, or that of a build which uses it, if a missing library's file name is of another; the build's if the installed one lacks its files."""
     for wanted in _missing(text):
         if wanted.startswith("libcudnn"):
             continue
@@ -49,6 +50,9 @@ def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
                 yield Evidence("installed CUDA", str(version), where)
         yield from _another_version(wanted, text)
     for user in system_cuda_users(machine.environment):
+        release = machine.matrix.cuda(versions.parse(user.cuda) or Version(0))
+        if release and release.sonames and any(name not in release.sonames for name in _missing(text) if not name.startswith("libcudnn")):
+            yield Evidence(f"CUDA of {user.label}", user.cuda, user.where)
         lacking = [files_lacking(user.version, version, machine.matrix) for version, _ in _toolkits(machine)]
         if lacking and all(lacking):
             yield Evidence(f"CUDA of {user.label}", user.cuda, user.where)

@@ -20,6 +20,12 @@ _MARKERS = expression(
 )
 _ROW = expression(r"\|?\s{0,20}([A-Za-z][^|\n]{0,60}?)\s{0,20}\|\s{0,20}([^|\n]{1,200}?)\s{0,20}\|?$")
 _EMPHASIS = expression(r"\*\*|__|`")
+_NOTHING = frozenset(
+    f"{begin}{words}{end}"
+    for words in ("no result", "no results", "no output", "nothing", "empty", "none", "no match", "no matches")
+    for begin, end in (("(", ")"), ("<", ">"), ("[", "]"), ("# ", ""), ("-> ", ""))
+)
+"""How people write that a command printed nothing."""
 _Widths = tuple[int, int]
 """Characters of a line, or of the longest of some: with what was put before it, and without. It was wrapped before that or after."""
 
@@ -45,6 +51,8 @@ def variants(lines: Sequence[Line], touched: Collection[int] | None) -> Iterator
         bare = _bare(line.text)
         if bare and not row:
             yield Variant(line, bare, is_other=True)
+        if place + 1 < len(lines) and lines[place + 1].text.strip() in _NOTHING:
+            yield Variant(line, f"{line.text} {lines[place + 1].text.strip()}", is_other=True, seam=len(line.text))
         cuts_words = touched is not None and line.width >= _WIDE - 1
         following = _continued(lines[place : place + _JOINED], widest[line.number]) if cuts_words or place in joined else ()
         if following:

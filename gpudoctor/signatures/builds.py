@@ -10,7 +10,7 @@ from gpudoctor.signatures.signature import Signature
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}\[\]|Is GPU Available: (?:False|\[\])"
     r"|^\W{0,6}\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:returns?\W{1,3})?False\b|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:returns?\W{1,3})?[Ff]alse\b|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
         "jetson-needs-vendor-wheel",
@@ -22,6 +22,7 @@ SEES_NO_GPU = Signature(
         "pip-nvidia-libs-not-on-path",
         "metal-plugin-missing",
         "wsl1",
+        "wsl-driver-stack-broken",
     ),
     "the framework sees no GPU",
     ("GPUs: []", "torch.cuda.is_available() returns False"),
@@ -29,6 +30,10 @@ SEES_NO_GPU = Signature(
     needs_support=True,
 )
 """It names no cause, so what is known elsewhere must."""
+SEE_NO_GPU = (
+    msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False),
+    SEES_NO_GPU,
+)
 BUILDS = (
     Signature(
         r"Torch not compiled with CUDA enabled",
@@ -172,7 +177,8 @@ BUILDS = (
         ),
     ),
     Signature(
-        r"it is not compatible with the installed jaxlib version|is newer than and incompatible with jax version|but this version of jax requires|Mismatched PJRT plugin PJRT API version",
+        r"it is not compatible with the installed jaxlib version|is newer than and incompatible with jax version|but this version of jax requires|Mismatched PJRT plugin PJRT API version"
+        r"|register_custom_call_target\(\): incompatible function arguments",
         ("jax-plugin-version-mismatch",),
         "JAX and its CUDA plugin have incompatible versions",
         (
@@ -188,6 +194,7 @@ BUILDS = (
         "JAX is installed without a CUDA plugin that starts",
         ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed",),
         vague=True,
+        last=True,
     ),
     # modules/launch_utils.py of stable-diffusion-webui
     Signature(
@@ -261,7 +268,7 @@ BUILDS = (
     ),
     Signature(
         r"undefined symbol: _Z\w{0,40}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl)\w|undefined symbol: TFE?_[A-Z]\w"
-        r"|PyTorch version mismatch! DeepSpeed ops|libtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
+        r"|\bcpython-\d{2,3}\S{0,40}\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops|libtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
         ("extension-abi-mismatch", "two-copies-of-framework"),
         "an extension was compiled for a different version of the framework",
         (
@@ -323,8 +330,7 @@ BUILDS = (
         "the build's compiler does not know this GPU",
         ("LLVM ERROR: PTX version 8.5 does not support target 'sm_120'.",),
     ),
-    msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False),
-    SEES_NO_GPU,
+    *SEE_NO_GPU,
     # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
     Signature(
         r"CUDA_ERROR_INVALID_HANDLE",

@@ -31,7 +31,8 @@ COLLECTIVES = (
         ("failed to peer with device 1", "cudaIpcGetMemHandle failed", "peer access is not supported between these two devices"),
     ),
     Signature(
-        r"(?i)p2pBand\w{0,30}Test[^\n]{0,120}\b" + _HANGS,
+        r"(?i)(?:p2pBand\w{0,30}Test|\b(?:all_reduce|all_gather|reduce_scatter|sendrecv|alltoall|broadcast)_perf\b|\bnccl[- ]tests?\b)[^\n]{0,120}\b"
+        + _HANGS,
         (_P2P,),
         _PEERS_FAIL,
         ("p2pBandwidthLatencyTest hangs",),

@@ -81,6 +81,28 @@ CONTAINERS = (
         "the driver is too old for the image's CUDA version",
         ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver to a newer version",),
     ),
+    # nvidia-docker 1: https://github.com/NVIDIA/nvidia-docker/issues/384
+    Signature(
+        r"unsupported CUDA version: driver (?!0\.0)\d{1,2}\.\d{1,2} < image \d",
+        ("driver-too-old",),
+        "the driver is too old for the image's CUDA version",
+        ("Error: unsupported CUDA version: driver 7.5 < image 8.0.44",),
+    ),
+    Signature(
+        r"unsupported CUDA version: driver 0\.0 < image \d",
+        ("driver-library-mismatch", "uvm-not-loaded", "cuda-init-fails"),
+        "CUDA does not initialise on the host",
+        ("Error: unsupported CUDA version: driver 0.0 < image 8.0.61",),
+    ),
+    # https://github.com/NVIDIA/nvidia-container-toolkit/issues/289
+    Signature(
+        rf"{_CLI}mount error: file creation failed: [^\n]{{1,300}}/lib(?:nvidia|cuda)\S{{0,60}}: file exists",
+        ("wsl-linux-driver-installed", "cuda-compat-lib-conflict"),
+        "the image contains a driver's libraries, where the container toolkit mounts the host's",
+        (
+            "nvidia-container-cli: mount error: file creation failed: /var/lib/docker/overlay2/7c/merged/usr/lib/x86_64-linux-gnu/libcuda.so.1: file exists: unknown.",
+        ),
+    ),
     Signature(
         rf"{_CLI}initialization error: (?:load library failed: libnvidia-ml|nvml error: driver not loaded)",
         ("no-driver", "kernel-module-not-built"),
@@ -112,6 +134,12 @@ CONTAINERS = (
         ("container-no-gpu-access", "container-toolkit-missing"),
         "the container was started without the driver's programs",
         ('exec: "nvidia-smi": executable file not found in $PATH: unknown.', "executable file `nvidia-smi` not found in $PATH"),
+    ),
+    Signature(
+        r"\b(?:docker|podman|nerdctl) run\b[^\n]{0,300}\b(?:libcuda|libnvidia-ml|nvidia-smi|dev/nvidia)[^\n]{0,60}[(<\[>#] ?(?:no (?:results?|output|match\w{0,2})|nothing|empty|none)\b",
+        ("container-no-gpu-access",),
+        "the container has no file of the driver",
+        ("$ docker run --rm debian:12 ls /usr/lib/x86_64-linux-gnu/libcuda.so.1 (no output)",),
     ),
     # the entry point of NVIDIA's images
     Signature(

@@ -51,7 +51,7 @@ HINTS = (
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
     # what NVIDIA's images print when they start without a GPU
     Hint(
-        r"The NVIDIA Driver was not detected|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build)\b|^RUN )",
+        r"The NVIDIA Driver was not detected|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|^RUN |\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),
@@ -129,6 +129,12 @@ HINTS = (
         "container-ldcache-stale",
         "ldconfig in the container fixes it",
     ),
+    # names of GPUs from before Maxwell: https://developer.nvidia.com/cuda-gpus/legacy
+    Hint(
+        r"\b(?:GT[XS]? ?[4-7]\d{2}M?(?! ?Ti\b)|GeForce (?:[4-8]\d{2}M|GT[XS]? ?[4-7]\d{2})|Tesla [MK]\d{2}[a-z]{0,2}|Quadro (?:K?[1-6]000M?|K\d{3,4}M?|NVS)|NVS \d{3})\b",
+        "gpu-too-old-for-build",
+        "GeForce GT 740M",
+    ),
     # processors from before 2011 and cheap ones after, which have no AVX
     Hint(
         r"\b(?:Pentium|Celeron|Core ?2|Phenom|Core\(?T?M?\)? i[357][ -]\d{3}\b|Xeon\S{0,3} [EXLW]5[456]\d\d)\b",
@@ -142,14 +148,14 @@ HINTS = (
         "lspci | grep -i nvidia shows nothing",
     ),
     Hint(
-        r"LD_LIBRARY_PATH[^\n]{0,300}cuda[-/\d.]{0,8}compat|\bcuda-compat-\d|(?i:\bimage:?)[^\n]{0,60}(?:nvcr\.io|nvidia/cuda|vllm|pytorch)|nvcr\.io/nvidia/",
+        r"LD_LIBRARY_PATH[^\n]{0,300}cuda[-/\d.]{0,8}compat|\bcuda-compat-\d|(?i:\bimage:?)[^\n]{0,60}(?:nvcr\.io|nvidia/cuda|vllm|pytorch)|nvcr\.io/nvidia/|Container image Copyright \(c\) \d{4}, NVIDIA",
         "cuda-compat-lib-conflict",
         "LD_LIBRARY_PATH=/usr/local/cuda/compat",
     ),
     Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
     # where libraries are
     Hint(
-        r"/\S{1,200}/lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
+        r"(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
         "",
         "/opt/cuda/lib64/libcudart.so.12",
     ),

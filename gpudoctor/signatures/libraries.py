@@ -73,7 +73,7 @@ LIBRARIES = (
     ),
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
     _no_cudnn(
-        r"Could not load library libcudnn|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file|Unable to load cuDNN\. Is it installed",
+        r"Could not load library libcudnn|Couldn't open CUDA library libcudnn|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file|Unable to load cuDNN\. Is it installed",
         "Could not load library libcudnn_cnn_infer.so.8",
         "libcudnn.so.9: cannot open shared object file",
         "Unable to load cuDNN. Is it installed?",
@@ -119,7 +119,7 @@ LIBRARIES = (
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
     _not_found(
-        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)",
+        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)|Couldn't open CUDA library lib(?!cudnn|cuda\.)",
         "Cannot dlopen some GPU libraries",
         "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
     ),

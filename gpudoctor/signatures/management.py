@@ -54,6 +54,15 @@ MANAGEMENT = (
         ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", "Failed to initialize NVML: Driver Not Loaded"),
         tells="lsmod | grep -E 'nvidia|nouveau'; lspci -nnk -d 10de:; mokutil --sb-state; sudo modprobe nvidia",
     ),
+    # shells, in a container that was started without the driver's programs
+    Signature(
+        r"nvidia-smi: (?:command )?not found|command not found: nvidia-smi",
+        ("container-no-gpu-access",),
+        "the container was started without the driver's programs",
+        ("bash: nvidia-smi: command not found",),
+        vague=True,
+        needs_support=True,
+    ),
     # what nvidia-smi prints if the loader finds no NVML
     Signature(
         r"couldn't find libnvidia-ml\.so library|NVMLError_LibraryNotFound|NVML Shared Library Not Found|libnvidia-ml\.so\S{0,10}: cannot open shared object file",

@@ -67,7 +67,7 @@ MEMORY = (
     ),
     # torch/c10 of 0.4 to 2.15, TensorFlow 1.4 to 2.21, XLA, cuBLAS, cuDNN, CuPy, llama.cpp, Ollama, vLLM, SGLang, accelerate
     Signature(
-        r"CUDA out of memory\. Tried to allocate|CUDA_ERROR_OUT_OF_MEMORY|[?.] Error 2: out of memory|cuda runtime error \(2\)|CUDA error 2 at [^\n]{1,200}: out of memory|CUDA error: out of memory|cudaMalloc failed: out of memory"
+        r"CUDA out of memory\. Tried to allocate|Tried to allocate [\d.]{1,12} ?[KMG]iB \(GPU \d|CUDA_ERROR_OUT_OF_MEMORY|[?.] Error 2: out of memory|cuda runtime error \(2\)|CUDA error 2 at [^\n]{1,200}: out of memory|CUDA error: out of memory|cudaMalloc failed: out of memory"
         r"|Status: out of memory|cudaErrorMemoryAllocation|torch\.(?:cuda\.)?OutOfMemoryError|Cuda failure (?:\d{1,4} )?'out of memory'|cuMem\w{1,20} failed: out of memory"
         r"|RESOURCE_EXHAUSTED: .{0,1000}(?:[Oo]ut of memory|OOM|[Ff]ailed to allocate)|[Rr]esource exhausted: .{0,200}[Oo]ut of memory|OOM when allocating tensor"
         r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|No available memory for the cache blocks|larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)"
@@ -85,10 +85,24 @@ MEMORY = (
     ),
     # https://github.com/pytorch/pytorch/issues/5736
     Signature(
-        r"(?i)\b(?:gpu|device|nvidia|cuda) memory\b[^\n]{0,16}\b(?:not|never|n't) (?:been )?(?:released|deallocated)",
+        r"(?i)\b(?:gpu|device|nvidia|cuda) memory\b[^\n]{0,16}\b(?:not|never|n't) (?:been )?(?:released|deallocated|freed)",
         ("gpu-memory-held-by-other-process",),
         "memory stays in use after a program ended, usually by a process of it that is left",
         ("GPU memory is not released after the script was interrupted",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\b(?:zombie|defunct|orphan\w{0,2}|killed|terminated|dead) (?:process|job)\w{0,2}\b[^\n]{0,60}\b(?:gpu memory|vram)\b",
+        ("gpu-memory-held-by-other-process",),
+        "a process that is left holds GPU memory",
+        ("a zombie process keeps the GPU memory",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\b(?:still|keeps?) (?:occup|hold|us)\w{1,4} (?:the )?(?:gpu memory|vram)\b",
+        ("gpu-memory-held-by-other-process",),
+        "a process that is left holds GPU memory",
+        ("it still holds GPU memory",),
         vague=True,
     ),
     # https://docs.jax.dev/en/latest/gpu_memory_allocation.html, https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth

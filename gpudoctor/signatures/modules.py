@@ -73,7 +73,7 @@ MODULES = (
     ),
     # kmod, dkms, and the log of NVIDIA's installer
     Signature(
-        r"odule nvidia(?![-_]uvm)[\w-]{0,20} not found in directory|odule nvidia_(?!uvm)\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
+        r"odule nvidia(?![-_]uvm)[\w-]{0,20} not found(?: in directory|\.?$)|odule nvidia_(?!uvm)\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
         r"|could not find module by name ?= ?'nvidia|Bad return status for module build on kernel"
         r"|Consult /var/lib/dkms/nvidia|Missing \S{3,80} kernel headers for module nvidia|kernel headers for kernel \S{3,80} cannot be found"
         r"|Failed to run `/usr/sbin/dkms build -m nvidia|[Uu]nable to (?:find the kernel source tree|build the NVIDIA kernel module)"

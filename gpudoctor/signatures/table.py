@@ -190,9 +190,17 @@ _VAGUE = (
             "Unexpected error from cudaGetDeviceCount",
         ),
     ),
-    # torch/cuda/__init__.py; nvidia-smi of 550 and of 470
+    # torch/cuda/__init__.py, which finds the library and gets an error from nvmlInit
     Signature(
-        r"Can't initialize NVML|(?:^|: )\s{0,20}No devices (?:were )?found\.?$",
+        r"Can't initialize NVML",
+        ("driver-library-mismatch", "no-driver", "container-cgroup-device-lost", "container-no-gpu-access", "device-permission-denied"),
+        "NVML does not initialise",
+        ("UserWarning: Can't initialize NVML",),
+        tells="nvidia-smi; ls -l /dev/nvidiactl",
+    ),
+    # nvidia-smi of 550 and of 470
+    Signature(
+        r"(?:^|: )\s{0,20}No devices (?:were )?found\.?$",
         (
             "gpu-count-mismatch",
             "gpu-too-new-for-driver",
@@ -202,7 +210,7 @@ _VAGUE = (
             "scheduler-gpu-not-allocated",
         ),
         "the driver is loaded and lists no GPU",
-        ("UserWarning: Can't initialize NVML", "No devices were found"),
+        ("No devices were found",),
     ),
     # warnings of tensorflow/core/common_runtime/gpu/gpu_device.cc, which another failure may follow
     Signature(

@@ -16,7 +16,7 @@ READER = Reader(
         Form("torch cuda", r"torch\.version\.cuda\)?\s*[:=]{0,2}\s*['\"]?(?P<value>\d+\.\d+|None)"),
         Form(
             "torch devices",
-            r"torch\.cuda\.is_available\(\)['\")]{0,3}\s{0,3}(?:[:=]|->|=>|(?:returns?|returned|is|prints?|gives|says)\b)?\s{0,3}(?P<value>True|False)\b",
+            r"torch\.cuda\.is_available\(\)['\")]{0,3}\s{0,3}(?:[:=]|->|=>|(?:returns?|returned|is|prints?|gives|says)\b)?\s{0,3}(?P<value>(?i:True|False))\b",
         ),
         Form("toolkit", rf"(?:Cuda compilation tools, release|\bnvcc[: ].{{0,40}}?release) {VERSION}"),
         Form("python", r"^(?:\$ python.{0,20})?\s*Python (?P<value>[23]\.\d{1,2}\.\d{1,2})\b"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpudoctor.expressions import expression
-from gpudoctor.frameworks import MISTAKEN
+from gpudoctor.frameworks import MISTAKEN, framework_of
 from gpudoctor.read.readers.field_keys import ANSWERS, FIELDS, FIRST_WORDS, NAMES
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -16,6 +16,7 @@ _MARKS = " \t>*+|#_`\u2022-"
 _BETWEEN = expression(r"[*_`]{0,3}\s{0,6}(?:[:=|]|[-\u2013\u2014]\s)\s{0,20}[*_`]{0,3}\s{0,6}")
 _WORD = expression(r"[a-z0-9]+")
 _ASIDE = expression(r"\([^()]{0,120}\)|\[[^\[\]]{0,120}\]")
+_KIND = expression(r"(?i)-gpu\b(?!\w)")
 _UNDER = 4
 """Lines below a heading in which its answer is looked for."""
 _LONGEST_NAME, _LONGEST = 90, 300
@@ -39,12 +40,15 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
                 continue
             group = next(number for number, text in enumerate(found.groups(), 1) if text)
             value = " ".join(asked.answer[found.start(group) : found.end(group)].split()).rstrip(" *_`|")
-            yield Statement(_key(field.what, named), value, "field", asked.line, Rank.PROSE)
+            yield Statement(_key(field.what, named, asked.answer[found.end(group) :]), value, "field", asked.line, Rank.PROSE)
 
 
-def _key(what: str, named: re.Match[str]) -> str:
+def _key(what: str, named: re.Match[str], after: str) -> str:
+    """Return the key of a fact; people write the end of a package's name after the version: "tensorflow 1.8.0-gpu"."""
     if what == "package":
         package = MISTAKEN.get(named["package"], named["package"])
+        whole = package + (_KIND.match(after) or [""])[0].lower()
+        package = whole if framework_of(whole) else package
         return f"package:{MISTAKEN.get(package, package)}"
     return "gpu:0" if what == "gpu" else what
 

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.readers.sentences import own_sentences
+from gpudoctor.read.readers.sentences import SENTENCE, own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
-_NAME = "sentence"
 GPU = (
     r"(?:RTX|GTX|GT|MX) ?(?:PRO )?A?\d{3,4}M?(?: ?Ti\b)?(?: ?SUPER\b)?(?: Laptop\b| Ada\b)?"
-    r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}|TITAN (?:RTX|Xp|X|V)\b|Tesla [PVKTM]\d{1,3}|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
+    r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}|TITAN (?:RTX|Xp|X|V)\b|Tesla [PVKTMC]\d{1,4}(?:Xm|[a-zS])?|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
     r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|V100|P100|L40S?|A10G?|A30|A40|A6000|A5000)"
 )
 _MENTION = expression(rf"(?i)(?<![\w.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})(?![\w.]*\w)")
@@ -27,7 +26,7 @@ _ABOUT = ("0", "rtx", "gtx", "quadro", "titan", "tesla", "jetson")
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in own_sentences(lines, _ABOUT):
         for number, found in enumerate([*_MENTION.finditer(line.text), *_BARE.finditer(line.text)]):
-            yield Statement(f"gpu prose:{line.number}.{number}", found["name"], _NAME, line.number, Rank.PROSE)
+            yield Statement(f"gpu prose:{line.number}.{number}", found["name"], SENTENCE, line.number, Rank.PROSE)
 
 
-READER = Reader(_NAME, blocks=_blocks)
+READER = Reader(SENTENCE, blocks=_blocks)

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.expressions import expression
 from gpudoctor.read.statements import Line
 
+SENTENCE = "sentence"
+"""The readers of sentences, as the report names them."""
 _MOST = 2000
 """Lines to look at: longer texts are logs."""
 _OWN = expression(

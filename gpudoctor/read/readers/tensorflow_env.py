@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from gpudoctor.read.readers.reader import RELEASE, Form, Reader
-from gpudoctor.read.statements import Rank
+from gpudoctor.read.statements import Line, Rank, Statement
 
 _IS = r"['\"], ?|['\"]?: ?"
 """Between key and value, in an OrderedDict and in a dict."""
 
+_NAME = "TensorFlow build info"
+_DEVICE = "PhysicalDevice(name='/physical_device:"
+_MOST = 20
+"""Lines of a list of devices."""
+
+
+def _lists(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that a list of devices over several lines has no GPU."""
+    for place, line in enumerate(lines):
+        if _DEVICE not in line.text or "[" not in line.text or "]" in line.text:
+            continue
+        rest = [one.text for one in lines[place : place + _MOST]]
+        last = next((number for number, text in enumerate(rest) if "]" in text), None)
+        if last and all(_DEVICE in text and f"{_DEVICE}GPU:" not in text for text in rest[: last + 1]):
+            yield Statement("tensorflow devices", "[]", _NAME, line.number, Rank.LOG)
+
+
 READER = Reader(
-    "TensorFlow build info",
+    _NAME,
     forms=(
         Form("version:tensorflow", rf"^\s*tf\.(?:version\.)?VERSION = {RELEASE}"),
         Form("version:tensorflow", rf"^\W{{0,6}}v\d\.\d{{1,2}}\S{{1,20}}-g[0-9a-f]{{6,14}}\W{{1,4}}{RELEASE}\b"),
@@ -23,4 +42,5 @@ READER = Reader(
         Form("tensorflow devices", r"(?P<value>PhysicalDevice\(name='/physical_device:GPU:\d)", Rank.LOG),
         Form("tensorflow devices", r"^\W{0,8}Num GPUs Available:? {1,4}(?P<value>\d{1,3})\b", Rank.LOG),
     ),
+    blocks=_lists,
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN, TRAINED
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.readers.sentences import own_sentences
+from gpudoctor.read.readers.sentences import SENTENCE, own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
@@ -45,4 +45,4 @@ def _statement(what: str, value: str, line: Line) -> Statement:
     return Statement(what, value, READER.name, line.number, Rank.PROSE)
 
 
-READER = Reader("sentence", blocks=_blocks)
+READER = Reader(SENTENCE, blocks=_blocks)

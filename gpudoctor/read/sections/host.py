@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpudoctor.expressions import expression
+from gpudoctor.read.readers.sentences import SENTENCE
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank
 from gpudoctor.snapshot import Host, Missing, Platform, Python
@@ -68,15 +69,17 @@ def _tegra(stated: Stated) -> str | Missing:
 
 def _platform(stated: Stated) -> Platform | Missing:
     """Return the most directly stated platform: WSL and Jetson are kinds of Linux, which a statement about Linux does not contradict."""
+    named = [(_named(one.value), one) for one in (stated.get("os"), stated.get("kernel platform")) if one]
     told = [(Platform(name), one.rank) for name, one in stated.all("platform:").items()]
-    told += [(_named(one.value), one.rank) for one in (stated.get("os"), stated.get("kernel platform")) if one]
+    told += [(platform, one.rank) for platform, one in named]
     told += [(Platform.JETSON, one.rank) for one in map(stated.get, ("tegra release", "tegra", "jetpack")) if one and one.reader != "prose"]
     gpus = (*stated.all("gpu:").values(), *stated.all("gpu prose:").values())
     told += [(Platform.JETSON, one.rank) for one in gpus if _JETSON.search(one.value)]
     if not told:
         return NOT_STATED
     best = max(told, key=lambda one: (one[1], one[0] not in _KINDS_OF_LINUX, _KINDS_OF_LINUX.get(one[0], 0)))[0]
-    inside = next((one for one, rank in told if one in _WSL and rank >= Rank.LOG), None)
+    listed = [platform for platform, one in named if one.reader != SENTENCE]
+    inside = next((one for one, rank in told if one in _WSL and (rank >= Rank.LOG or one in listed)), None)
     if best is Platform.WINDOWS and inside:
         return inside
     if best is not Platform.LINUX:

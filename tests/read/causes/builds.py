@@ -83,6 +83,10 @@ CASES: Final = (
     ("amd-gpu-unsupported", "RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable to disable this check\nRadeon RX 7800 XT\n"),
     ("cpu-only-build", "RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable to disable this check\n"),
     ("package-not-installable", "ERROR: Could not find a version that satisfies the requirement torch==1.9.1+cu111 (from versions: 1.11.0, 1.12.0, 1.13.0, 2.0.0)\n"),
+    ("jax-plugin-version-mismatch", "Jax plugin configuration error: Exception when calling jax_plugins.xla_cuda12.initialize()\nTypeError: register_custom_call_target(): incompatible function arguments. The following argument types are supported:\n"),
+    ("gpu-too-old-for-build", "GPU: GeForce GT 640M\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "Quadro K2200M laptop\nCUDA error: no kernel image is available for execution on the device\n"),
+    ("extension-abi-mismatch", "ImportError: /venv/lib/python3.11/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

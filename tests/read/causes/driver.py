@@ -66,6 +66,12 @@ CASES: Final = (
     ("device-permission-denied", "RuntimeError: No CUDA GPUs are available\nThe same script works with sudo.\n"),
     ("no-gpu", "lspci | grep -i nvidia shows nothing\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("uvm-broken-after-suspend", "CUDA_ERROR_UNKNOWN: unknown error, since the laptop was hibernated\n"),
+    ("driver-too-old", "nvidia-docker | 2017/02/08 09:14:02 Error: unsupported CUDA version: driver 7.5 < image 8.0.44\n"),
+    ("driver-library-mismatch", "nvidia-docker | 2018/01/11 18:40:55 Error: unsupported CUDA version: driver 0.0 < image 9.0.176\n"),
+    ("kernel-module-not-built", "$ sudo modprobe nvidia\nmodprobe: FATAL: Module nvidia not found.\n$ uname -r\n4.4.0-210-generic\n"),
+    ("driver-library-mismatch", 'torch/cuda/__init__.py:654: UserWarning: Can\'t initialize NVML\n  warnings.warn("Can\'t initialize NVML")\nGPU 0: NVIDIA A30\n'),
+    ("cuda-compat-lib-conflict", "Container image Copyright (c) 2024, NVIDIA CORPORATION & AFFILIATES. All rights reserved.\nERROR: The NVIDIA Driver is present, but CUDA failed to initialize.\n   [[ System has unsupported display driver / cuda driver combination (error 803) ]]\n"),
+    ("uvm-broken-after-suspend", "E external/xla/xla/stream_executor/cuda/cuda_driver.cc:266] failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\nNo GPU/TPU found, falling back to CPU. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

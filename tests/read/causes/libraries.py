@@ -68,6 +68,11 @@ CASES: Final = (
     ("ld-library-path-shadowing", "cuDNN error: CUDNN_STATUS_NOT_INITIALIZED\nunset LD_LIBRARY_PATH helps\n"),
     ("nvidia-wheel-version-conflict", "DNN library is not found when tensorflow is imported: cuDNN fails after importing torch\n"),
     ("cuda-library-missing", "Cannot open dynamic library libcublas.so.10\n"),
+    ("cudnn-missing", "I tensorflow/stream_executor/dso_loader.cc:126] Couldn't open CUDA library libcudnn.so.5. LD_LIBRARY_PATH: /opt/cuda-8.0/lib64\n"),
+    ("cudnn-missing", "I tensorflow/stream_executor/cuda/cuda_dnn.cc:3459] Unable to load cuDNN DSO\n"),
+    ("cuda-library-missing", "I tensorflow/stream_executor/dso_loader.cc:119] Couldn't open CUDA library libcufft.so.7.5. LD_LIBRARY_PATH: \n"),
+    ("cudnn-wrong-major", "tensorflow-gpu 1.4.1\nImportError: libcudnn.so.6: cannot open shared object file: No such file or directory\nonly libcudnn.so.7.0.5 is installed\n"),
+    ("cuda-version-mismatch", "TensorFlow version: 2.1.1\nCUDA: 10.2\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'),\n PhysicalDevice(name='/physical_device:XLA_CPU:0', device_type='XLA_CPU')]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -81,5 +86,6 @@ NEAR_MISSES: Final = (
     ("nccl-version-conflict", "ImportError: my_nccl_tests.so: undefined symbol: run_nccl_benchmark\nnumpy==1.26.4\n"),
     ("cudnn-version-mismatch", "Successfully opened dynamic library libcudnn.so.8\nLoaded cuDNN version 8902\nTensorFlow version: 2.13.0\n"),
     ("gpu-memory-preallocation", "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\nMemory usage: 11000000000 bytes free, 12000000000 bytes total.\n"),
+    ("cuda-version-mismatch", "TensorFlow version: 2.1.1\nCUDA: 10.2\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'),\n PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

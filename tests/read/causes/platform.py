@@ -65,6 +65,15 @@ CASES: Final = (
     ("container-ldcache-stale", "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\nRunning ldconfig in the container fixes it.\n"),
     ("scheduler-gpu-not-allocated", "$ echo $CUDA_VISIBLE_DEVICES\nNoDevFiles\nslurmstepd: error: job cancelled\nRuntimeError: No CUDA GPUs are available\n"),
     ("jetson-needs-vendor-wheel", "NVIDIA Jetson Orin NX\ntorch 2.1.0\ntorch.cuda.is_available(): False\n"),
+    ("container-no-gpu-access", "$ nvidia-docker run --rm debian:8 find / -name 'libcuda*'\n(no results)\n"),
+    ("container-no-gpu-access", "podman run -it fedora:41 ls /dev/nvidia0\n<empty>\n"),
+    ("container-no-gpu-access", "image: nvidia/cuda:12.4.1-base-ubuntu22.04\ntorch.cuda.is_available(): False\nsh: 1: nvidia-smi: not found\n"),
+    ("container-no-gpu-access", "docker 26.1.3, compose\ntrain-1  | UserWarning: Can't initialize NVML\n"),
+    ("wsl-linux-driver-installed", "nvidia-container-cli: mount error: file creation failed: /var/lib/docker/overlay2/9f0/merged/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1: file exists: unknown.\n"),
+    ("wsl-driver-stack-broken", "PyTorch version: 2.3.1+cu118\nCUDA used to build PyTorch: 11.8\nPython platform: Linux-5.15.146.1-microsoft-standard-WSL2-x86_64-with-glibc2.35\nIs CUDA available: False\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
+    ("wsl-driver-stack-broken", "Microsoft Windows [Version 10.0.22631.3447]\nWSL 2, Debian 12, torch 2.2.2\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+    ("wsl-multi-gpu-limit", "WSL 2 on Windows 11, PyTorch 2.1.2\nUserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have already set an error? Error 2: out of memory\n"),
+    ("jetson-needs-vendor-wheel", "Jetson TX2, JetPack 4.6\ntorch.cuda.is_available() returns false\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -80,5 +89,8 @@ NEAR_MISSES: Final = (
     ("container-cgroup-device-lost", "NVIDIA A100, bare metal, Slurm\nFailed to initialize NVML: Driver/library version mismatch\n"),
     ("container-no-gpu-access", "== are we in docker ==\nNo\ntorch.cuda.is_available(): False\n"),
     ("no-cuda-wheel-for-platform", "macOS 14, Apple M3, torch 2.4.0\ntorch.cuda.is_available(): False\n"),
+    ("container-no-gpu-access", "image: nvidia/cuda:12.4.1-base-ubuntu22.04\ntorch.cuda.is_available(): True\nsh: 1: nvidia-smi: not found\n"),
+    ("container-no-gpu-access", "$ docker run --gpus all debian:12 find / -name 'libcuda*'\n/usr/lib/x86_64-linux-gnu/libcuda.so.1\n(no results) for libcudart\n"),
+    ("wsl-driver-stack-broken", "Windows 11, torch 2.2.2+cu121\ntorch.cuda.is_available(): False\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -67,6 +67,7 @@ CASES: Final = (
     ("protobuf-mismatch", "tensorflow 1.11\nTypeError: __new__() got an unexpected keyword argument 'serialized_options'\n"),
     ("framework-import-fails", "ImportError: dlopen: cannot load any more object with static TLS\n"),
     ("keras3-mismatch", "AttributeError: 'Functional' object has no attribute 'output_names'\n"),
+    ("cpu-lacks-avx", "zsh: illegal hardware instruction (core dumped)  python3 -c 'import tensorflow'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

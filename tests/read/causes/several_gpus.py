@@ -55,6 +55,8 @@ CASES: Final = (
     ("hw-slowdown", _SLOW.format(reason="HW Power Brake Slowdown", state="Active")),
     ("gpu-not-faster-than-cpu", "torch==2.5.1\nmy LSTM on the GPU is slower than the CPU\n"),
     ("nccl-p2p-acs-iommu", "NCCL all_reduce hangs on 4 GPUs\nAMD-Vi: Event logged [IO_PAGE_FAULT domain=0x000c address=0x20000000 flags=0x0020]\n"),
+    ("nccl-p2p-acs-iommu", "./build/all_reduce_perf -b 8 -e 128M -g 4 hangs\n4x RTX A6000\n"),
+    ("nccl-p2p-acs-iommu", "nccl-tests get stuck on two L40S\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
