@@ -47,9 +47,9 @@ def _unlisted(name: str, package: Package | None) -> str:
     return f"{name} {package.version} has compiled code and no table lists it; whether that runs here was not checked."
 
 
-def name(found: Chosen) -> str:
-    """Return a set in words: "torch 2.9.1 for CUDA 12.6", "vllm 0.19.1 with torch 2.10.0 for CUDA 12.8"."""
-    addons = [one.label for one in found.candidates if not framework_of(one.name) and one.name not in COMPANIONS]
+def name(found: Chosen, also: tuple[str, ...] = ()) -> str:
+    """Return a set in words: "torch 2.9.1 for CUDA 12.6", "vllm 0.19.1 with torch 2.10.0 for CUDA 12.8"; companions only if in `also`."""
+    addons = [one.label for one in found.candidates if not framework_of(one.name) and (one.name not in COMPANIONS or one.name in also)]
     frameworks = [f"{one.label} {_kind(one)}".strip() for one in found.candidates if framework_of(one.name)]
     return " with ".join(joined(words) for words in (addons, frameworks) if words) or joined(one.label for one in found.candidates)
 

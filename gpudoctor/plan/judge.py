@@ -40,6 +40,12 @@ class Judgement(msgspec.Struct, frozen=True):
             return self.of_machine or self.findings[0].message
         return self.refused or (f"{self.not_judged[0].what}: {self.not_judged[0].reason}." if self.not_judged else "")
 
+    @property
+    def advice(self) -> str:
+        """What to do about the first finding, in a sentence; "" if there is nothing."""
+        fixes = self.findings[0].fixes if self.findings else ()
+        return f"{fixes[0].title.removesuffix('.')}." if fixes else ""
+
     def named(self, name: str) -> bool:
         """Return whether a rule of this name found something."""
         return any(finding.name == name for finding in self.findings)
@@ -53,23 +59,26 @@ class Judge:
         self.matrix = matrix
         self._unlisted = unlisted
         """Packages that no table lists: they are reported and do not decide between releases."""
-        self._known: dict[tuple[tuple[str, ...], str], Judgement] = {}
+        self._known: dict[tuple[tuple[str, ...], str, bool], Judgement] = {}
 
     @property
     def count(self) -> int:
         """How many sets were judged."""
         return len(self._known)
 
-    def __call__(self, requirements: tuple[str, ...], python: str) -> Judgement:
-        """Return the answer for requirements on this machine with a Python version, "3.12"; "" if any will do."""
-        key = (requirements, python)
+    def __call__(self, requirements: tuple[str, ...], python: str, *, alone: bool = False) -> Judgement:
+        """Return the answer for requirements on this machine with a Python version, "3.12"; "" if any will do.
+
+        `alone` leaves out the packages that they require.
+        """
+        key = (requirements, python, alone)
         if key not in self._known:
-            self._known[key] = self._judged(requirements, python)
+            self._known[key] = self._judged(Combination(requirements=requirements, alone=alone), python)
         return self._known[key]
 
-    def _judged(self, requirements: tuple[str, ...], python: str) -> Judgement:
+    def _judged(self, combination: Combination, python: str) -> Judgement:
         try:
-            snapshot = assume(with_python(self.machine, python), Combination(requirements=requirements), self.matrix, "")
+            snapshot = assume(with_python(self.machine, python), combination, self.matrix, "")
         except UsageError as error:
             return Judgement(Verdict.BROKEN, refused=str(error))
         return self._concluded(diagnose(snapshot, self.matrix, POLICY))

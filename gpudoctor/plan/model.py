@@ -41,6 +41,8 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     """Where a file states these; empty for the options."""
     constraints: tuple[str, ...] = ()
     """PEP 508: what limits a package that something else requires."""
+    alone: bool = False
+    """Whether to leave out the packages that these require."""
     places: Mapping[str, str] = {}
     """Where a requirement was read; one of the command line has no place."""
     builds: Mapping[str, Build] = {}

@@ -73,6 +73,8 @@ class Packages:
         python: str | None,
         environment: dict[str, str],
         files: FromFiles,
+        *,
+        alone: bool = False,
     ) -> None:
         self._matrix = matrix
         self._platform = word
@@ -82,6 +84,8 @@ class Packages:
         self._pythons = files.pythons
         """If none is stated: the Python versions that have a wheel of everything stated."""
         self._environment = environment
+        self._alone = alone
+        """Whether nothing else is taken."""
         self._wants: dict[str, list[Want]] = {}
         self._taken: dict[str, Taken] = {}
         self.without_release: list[str] = []
@@ -224,6 +228,8 @@ class Packages:
 
     def _required(self, row: FrameworkRelease, extras: Iterable[str]) -> Iterator[Requirement]:
         """What a release requires here, with these extras."""
+        if self._alone:
+            return
         environment = dict(self._environment)
         assumed = (self._pythons or row.pythons)[-1:]
         if self._python is None and assumed:

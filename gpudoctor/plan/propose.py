@@ -6,17 +6,18 @@ import time
 
 import msgspec
 
-from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.alternatives import drivers
+from gpudoctor.plan.contradiction import Contradiction, contradiction
 from gpudoctor.plan.describe import environment, name, several
 from gpudoctor.plan.judge import Judge
 from gpudoctor.plan.machine import NOT_STATED, Machine
 from gpudoctor.plan.misspelt import refuse
+from gpudoctor.plan.reasons import told
 from gpudoctor.plan.search import Chosen, Search, Wishes
 from gpudoctor.plan.stated import stated
 from gpudoctor.plan.suppose import marker_environment
@@ -76,22 +77,35 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
     )
     search = Search(wishes, machine, matrix, began + PATIENCE)
     _refuse_unknown(search, wishes, matrix)
-    found = search.run()
+    found = search.best
     windows = on_windows(machine)
     here = None if found is None else environment(found, search, wishes, windows=windows)
     plan = Plan(
         tool=TOOL,
         exit_code=exit_code(here),
-        headline=_contradiction(search, wishes, machine, matrix) if found is None else headline(here.verdict if here else "", found),
+        headline="" if found is None or here is None else headline(here.verdict, found),
         requirements=question.requirements,
         machine=tuple(Assumption(one.what, one.value, one.where) for one in machine.supposed),
         environment=here,
         with_driver=_with_driver(found, wishes, machine, matrix, windows=windows),
-        seconds=round(time.monotonic() - began, 3),
     )
+    if found is None:
+        plan = _without_answer(plan, contradiction(search, wishes), wishes, windows=windows)
+    plan = msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3))
     if question.without_driver and found is not None and here is not None:
         return Proposal(plan=_driver_first(plan, found, here, machine, matrix), chosen=None, search=search, wishes=wishes)
     return Proposal(plan=plan, chosen=found, search=search, wishes=wishes)
+
+
+def _without_answer(plan: Plan, found: Contradiction, wishes: Wishes, *, windows: bool) -> Plan:
+    """Return the plan where nothing works: what prevents it, and the nearest that works."""
+    nearest = found.nearest
+    return msgspec.structs.replace(
+        plan,
+        headline=told(found, wishes),
+        contradiction=tuple(wishes.requirements[one].text for one in found.packages),
+        nearest=environment(nearest.found, nearest.search, nearest.wishes, windows=windows) if nearest is not None else None,
+    )
 
 
 def _driver_first(plan: Plan, found: Chosen, here: Environment, machine: Machine, matrix: Matrix) -> Plan:
@@ -149,36 +163,12 @@ def headline(verdict: str, found: Chosen) -> str:
     return f"{what} {'work' if plural else 'works'} on this machine{', with a warning' if verdict == 'degraded' else ''}."
 
 
-def _contradiction(search: Search, wishes: Wishes, machine: Machine, matrix: Matrix) -> str:
-    """Return why nothing works: the requirement, the fact against it, and the newest that works."""
-    for rejected in search.rejected[:1]:
-        asked = wishes.requirements.get(rejected.candidate.name)
-        text = asked.text if asked is not None else rejected.candidate.name
-        return f"No build of {text} works on this machine: {rejected.judgement.why}{_newest_without_bounds(wishes, machine, matrix)}"
-    if search.clashes:
-        clash = search.clashes[0]
-        return f"{' and '.join(one.label for one in clash.candidates)} do not work together: {clash.judgement.why}"
-    empty = next((text.text for key, text in search.leads.items() if not search.releases(key)), " and ".join(search.leads))
-    where = wheel_platform.label(machine.platform) or "this platform"
-    return f"The tables list no build of {empty} for {where}.{_newest_without_bounds(wishes, machine, matrix)}"
-
-
-def _newest_without_bounds(wishes: Wishes, machine: Machine, matrix: Matrix) -> str:
-    """Return the newest that works without the bounds that were stated; "." if that is nothing."""
-    bounded = [one for one in wishes.requirements.values() if one.specifier]
-    free = {key: msgspec.structs.replace(one, text=one.name, specifier="") for key, one in wishes.requirements.items()}
-    found = (
-        Search(msgspec.structs.replace(wishes, requirements=free), machine, matrix, time.monotonic() + PATIENCE).run() if bounded else None
-    )
-    return f" The newest that works is {name(found)}." if found is not None and found.judgement.works else ""
-
-
 def _with_driver(found: Chosen | None, wishes: Wishes, machine: Machine, matrix: Matrix, *, windows: bool) -> MachineChange | None:
     """Return what another driver allows, if that is newer than what works now."""
     if isinstance(machine.kernel_driver, Missing):
         return None
     search = Search(wishes, _with(machine, ""), matrix, time.monotonic() + PATIENCE)
-    best = search.run()
+    best = search.best
     if best is None or not best.judgement.works or (found is not None and found.releases == best.releases):
         return None
     texts = tuple(one.requirement for one in best.candidates)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from itertools import product, takewhile
+from itertools import dropwhile, product, takewhile
 
 import msgspec
 
@@ -75,19 +75,35 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Search:
-    """One search on one machine. After it, `rejected` has the builds of frameworks that do not work."""
+    """One search on one machine."""
 
-    def __init__(self, wishes: Wishes, machine: Machine, matrix: Matrix, until: float = float("inf")) -> None:
+    def __init__(self, wishes: Wishes, machine: Machine, matrix: Matrix, until: float = float("inf"), judge: Judge | None = None) -> None:
         self._wishes = wishes
         self._machine = machine
         self._matrix = matrix
         self._until = until
         self._gpu = isinstance(machine.nvml, Nvml) and bool(machine.nvml.gpus)
-        self._judge = Judge(machine, matrix, frozenset((*self.unlisted, "numpy")))
+        self._judge = judge or Judge(machine, matrix, frozenset((*self.unlisted, "numpy")))
+        self._most = self._judge.count + MOST
         self._lists: dict[str, tuple[Candidate, ...]] = {}
+        self._alone: dict[Candidate, Judgement] = {}
+        self._unknown: Chosen | None = None
+        """The newest set that may work but was not fully checked."""
         self.rejected: list[Rejected] = []
+        """Builds that do not work, whatever is beside them."""
         self.clashes: list[Chosen] = []
         """Sets of releases that work alone and not together."""
+        self.gave_up = False
+        """Whether sets remain that were not judged."""
+
+    def for_wishes(self, wishes: Wishes) -> Search:
+        """Return a search for other wishes, no package of which is new, on the same machine."""
+        return Search(wishes, self._machine, self._matrix, self._until, self._judge)
+
+    @property
+    def platform(self) -> str:
+        """The platform as the tables call it."""
+        return self._machine.platform
 
     @cached_property
     def unlisted(self) -> tuple[str, ...]:
@@ -121,25 +137,26 @@ class Search:
         required = {one.name for text in rows[-1].requires if (one := requirement(text)) is not None and not one.marker}
         yield from (spec.name for spec in CATALOGUE if spec.name in required)
 
-    def run(self) -> Chosen | None:
-        """Return the newest set that works; otherwise the newest that may work but was not fully checked; None if nothing may."""
-        unknown: Chosen | None = None
+    @cached_property
+    def best(self) -> Chosen | None:
+        """The newest set that works; otherwise the newest that may work but was not fully checked; None if nothing may."""
         for found in self._judged(self._sets(tuple(self.leads), ())):
             if found.judgement.works:
                 return found if found.judgement.verdict is Verdict.READY else self._best_build(found)
-            unknown = unknown or found
-        return unknown
+            self._unknown = self._unknown or found
+        return self._unknown
 
     def _best_build(self, found: Chosen) -> Chosen:
         """Return the same releases in builds without a warning, if there are any."""
-        lists = [[one for one in self._list(name) if one.release == found.of(name).release] for name in self.leads]  # type: ignore[union-attr]
+        lists = [[one for one in self.candidates(name) if one.release == found.of(name).release] for name in self.leads]  # type: ignore[union-attr]
         others = self._judged(self._matching(chosen) for chosen in product(*lists))
         return next((other for other in others if other.judgement.verdict is Verdict.READY), found)
 
     def _judged(self, sets: Iterable[tuple[Candidate, ...]]) -> Iterator[Chosen]:
         """Yield the sets that are not known to be broken, each with its answer."""
         for chosen in sets:
-            if self._judge.count > MOST or time.monotonic() > self._until:
+            if self._judge.count > self._most or time.monotonic() > self._until:
+                self.gave_up = True
                 return
             found = self._settled(chosen)
             if found.judgement.verdict is not Verdict.BROKEN:
@@ -155,40 +172,44 @@ class Search:
         if not names:
             yield self._matching(chosen)
             return
-        for one in self._list(names[0]):
-            agreed = all(self._agree(other, one) and self._agree(one, other) for other in chosen)
-            if not agreed or not self.pythons((*chosen, one)):
+        for one in self.candidates(names[0]):
+            if any(map(self._hopeless, chosen)):  # by what the search found meanwhile
+                return
+            if any(self.disagreement(other, one) or self.disagreement(one, other) for other in chosen) or not self.pythons((*chosen, one)):
                 continue
-            if len(self.leads) > 1 and framework_of(one.name) == one.name and self._broken_alone(one):
-                continue
-            yield from self._sets(names[1:], (*chosen, one))
+            if not self._hopeless(one):
+                yield from self._sets(names[1:], (*chosen, one))
 
-    def _list(self, name: str) -> tuple[Candidate, ...]:
+    def candidates(self, name: str) -> tuple[Candidate, ...]:
         """Return the candidates of a package, newest first."""
         if name not in self._lists:
             found = tuple(candidates(self._matrix, self.leads[name], self._machine.platform, gpu=self._gpu))
             self._lists[name] = found if name not in COMPANIONS else _of_a_framework(found, COMPANIONS[name])
         return self._lists[name]
 
+    def judged_as_stated(self, name: str) -> Judgement:
+        """Return the answer for a package as an installer would take it."""
+        return self._judge((self.leads[name].text,), self._wishes.python)
+
     def releases(self, name: str) -> list[str]:
         """Return the releases of a package that satisfy what was asked, newest first."""
-        return list(dict.fromkeys(one.release for one in self._list(name)))
+        return list(dict.fromkeys(one.release for one in self.candidates(name)))
 
     def blocked_by_python(self, one: Candidate, python: str) -> bool:
         """Return whether all newer releases of a package lack wheels for a Python version."""
-        newer = list(takewhile(lambda other: other.release != one.release, self._list(one.name)))
+        newer = list(takewhile(lambda other: other.release != one.release, self.candidates(one.name)))
         return bool(newer) and all(other.pythons and python not in other.pythons for other in newer)
 
-    def _agree(self, one: Candidate, other: Candidate) -> bool:
-        """Return whether a release satisfies what another requires of it."""
+    def disagreement(self, one: Candidate, other: Candidate) -> str:
+        """Return what a release requires of another and that one does not satisfy; "" if there is nothing."""
         environment = marker_environment(self._wishes.python, self._machine.platform)
         for text in one.requires:
             wanted = requirement(text)
             if wanted is None or wanted.name != other.name or holds(wanted.marker, environment, one.extras) is not True:
                 continue
             if satisfies(other.release, wanted.specifier) is False:
-                return False
-        return True
+                return f"{wanted.name}{wanted.specifier}"
+        return ""
 
     @staticmethod
     def _matching(chosen: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
@@ -198,13 +219,25 @@ class Search:
             msgspec.structs.replace(one, tag=tags[COMPANIONS[one.name]]) if COMPANIONS.get(one.name) in tags else one for one in chosen
         )
 
-    def _broken_alone(self, one: Candidate) -> bool:
-        found = self._settled((one,))
-        if found.judgement.of_machine:
+    def _hopeless(self, one: Candidate) -> bool:
+        """Return whether no set with a build can be an answer: it does not work, or cannot be fully checked and a newer set cannot either."""
+        if one.name in COMPANIONS or len(self.leads) == 1:
+            return False
+        judgement = self._judged_alone(one)
+        if judgement.of_machine:
             return False  # every release has this: the first set says so and ends the search
-        if found.judgement.verdict is Verdict.BROKEN and all(one != known.candidate for known in self.rejected):
-            self.rejected.append(Rejected(one, found.judgement))
-        return found.judgement.verdict is Verdict.BROKEN
+        return judgement.verdict is Verdict.BROKEN or (judgement.verdict is Verdict.UNKNOWN and self._unknown is not None)
+
+    def _judged_alone(self, one: Candidate) -> Judgement:
+        """Return the answer for a build whatever is beside it: a framework with the libraries that it requires, an add-on by itself."""
+        if one not in self._alone:
+            self._alone[one] = self._settled((one,)).judgement if framework_of(one.name) else self._bare(one)
+            if self._alone[one].verdict is Verdict.BROKEN and not self._alone[one].of_machine:
+                self.rejected.append(Rejected(one, self._alone[one]))
+        return self._alone[one]
+
+    def _bare(self, one: Candidate) -> Judgement:
+        return self._judge((judged_as(one),), next(iter(self.pythons((one,))), ""), alone=True)
 
     def pythons(self, chosen: Iterable[Candidate]) -> list[str]:
         """Return the Python versions with wheels of all these releases: the preferred one first, then the newest."""
@@ -217,16 +250,14 @@ class Search:
         allowed = self._wishes.pythons
         common = [python for python in set.intersection(*lists) if not python.endswith("t") and (not allowed or python in allowed)]
         common.sort(key=lambda text: versions.parse(text) or versions.Version(0), reverse=True)
-        settled = set(common).intersection(*(self._earlier(one).pythons or common for one in chosen))
+        settled = set(common).intersection(*(self._settled_pythons(one) or common for one in chosen))
         return sorted(common, key=lambda python: (python != self._wishes.preferred, python not in settled))
 
-    def _earlier(self, one: Candidate) -> Candidate:
-        """Return an earlier release of a package: other packages are more likely to have wheels for the Python versions that it had too."""
-        older = [other for other in self._list(one.name) if other.release != one.release and other.pythons]
-        after = [place for place, other in enumerate(self._list(one.name)) if other.release == one.release]
-        later = self._list(one.name)[: after[0]] if after else ()
-        rest = list(dict.fromkeys(other for other in older if other not in later))
-        return rest[min(_EARLIER, len(rest)) - 1] if rest else one
+    def _settled_pythons(self, one: Candidate) -> tuple[str, ...]:
+        """Return the Python versions of an earlier build: other packages are more likely to have wheels for these too."""
+        since = dropwhile(lambda other: other.release != one.release, self.candidates(one.name))
+        older = [other.pythons for other in since if other.release != one.release and other.pythons]
+        return older[:_EARLIER][-1] if older else ()
 
     def _settled(self, chosen: tuple[Candidate, ...]) -> Chosen:
         """Return the set judged with the first Python version that suits it, and with the constraints that improve the answer."""

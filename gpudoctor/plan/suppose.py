@@ -45,7 +45,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
     requirements |= {name: both(one, limits[name], combination.places) for name, one in requirements.items() if name in limits}
     refuse(one for one in requirements.values() if one.text not in combination.places)
     short = parsed.short if (parsed := versions.parse(python)) else None
-    packages = Packages(matrix, found.platform, short, environment, FromFiles(builds, limits, combination.pythons))
+    packages = Packages(matrix, found.platform, short, environment, FromFiles(builds, limits, combination.pythons), alone=combination.alone)
     distributions = packages.take(requirements)
     named = (*requirements, *(one.what for one in combination.unread))
     without = tuple(name for name in named if _without_gpu_code(name, combination, matrix))

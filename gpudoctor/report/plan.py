@@ -89,6 +89,10 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     requirements: Annotated[tuple[str, ...], _text("What was asked for.")]
     machine: Annotated[tuple[Assumption, ...], _text("What was planned for.")]
     environment: Annotated[Environment | None, _text("null: nothing works on this machine as it is.")] = None
+    contradiction: Annotated[
+        tuple[str, ...], _text("The smallest part of the requirements that nothing satisfies on this machine.", "flash-attn")
+    ] = ()
+    nearest: Annotated[Environment | None, _text("What works instead: with other releases, another Python or fewer packages.")] = None
     with_driver: Annotated[MachineChange | None, _text("What another driver allows; null: nothing newer.")] = None
     resolver: Annotated[str, _text("Open: what chose the other packages.", "uv", "tables")] = "tables"
     resolver_note: Annotated[str, _text("Why the resolver was not used or what it found, in a sentence.")] = ""

@@ -22,6 +22,9 @@ def render(plan: Plan, look: Look) -> str:
     )
     if here is not None:
         _environment(page, here)
+    if plan.nearest is not None:
+        page.heading("The nearest that works")
+        page.command(plan.nearest.commands.uv, indent=2)
     if plan.with_driver is not None:
         page.heading(f"With {plan.with_driver.words}")
         page.paragraph(f"{plan.with_driver.environment.name} works.", indent=2)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.matrix.tables import TORCH_BUILDS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
 from gpudoctor.plan.machine import Machine, machine
@@ -54,3 +58,30 @@ def planned(gpu: str, driver: str, *requirements: str, python: str = "", preferr
 def pins(plan: Plan) -> list[str]:
     """The pinned requirements; none if nothing works."""
     return [pin.requirement for pin in plan.environment.pins] if plan.environment else []
+
+
+def every_build(asked: str, gpu: str) -> Iterator[tuple[tuple[int, ...], str, str]]:
+    """Each release in the tables that satisfies a requirement, with each way to ask for its CUDA build, and a Python version.
+
+    No candidate of the plan is trusted.
+    """
+    wanted = requirement(asked)
+    assert wanted is not None
+    platform = "linux_aarch64" if gpu == "GB10" else "linux_x86_64"
+    for row in MATRIX.releases(wanted.name, platform):
+        for text in _spellings(wanted.name, str(row.release), platform, row.builds):
+            if satisfies(text.partition("==")[2], wanted.specifier):
+                plain = [python for python in row.pythons if not python.endswith("t")]
+                yield row.release[:4], text, (plain or [""])[-1]
+
+
+def _spellings(name: str, release: str, platform: str, builds: tuple[str, ...]) -> Iterator[str]:
+    if name == "torch":
+        tabled = {row.local for row in MATRIX.rows(TORCH_BUILDS, platform=platform) if release.startswith(f"{row.release.short}.")}
+        yield from (f"{name}=={release}{local}" for local in ("", *(f"+{tag}" for tag in sorted({*builds, *tabled}))))
+    elif name == "tensorflow":
+        yield f"{name}[and-cuda]=={release}"
+    elif name == "jax":
+        yield from (f"{name}[cuda{major}]=={release}" for major in (12, 13))
+    else:
+        yield f"{name}=={release}"

@@ -48,7 +48,7 @@ def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Proble
                 ),
                 fixes=(
                     Fix(f"Use a GPU of compute capability {need.oldest_capability.short} or newer.", action=Action.REPLACE_HARDWARE),
-                    Fix(f"Serve or train with a package that supports this GPU instead of {one.name}.", kind=FixKind.INSTEAD),
+                    Fix(f"Use a package that supports this GPU instead of {one.name}.", kind=FixKind.INSTEAD),
                 ),
             )
 

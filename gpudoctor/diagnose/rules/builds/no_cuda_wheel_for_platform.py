@@ -16,8 +16,6 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Distribution, Missing
 
-_CONTAINERS = "https://docs.nvidia.com/deeplearning/frameworks/tensorflow-release-notes/"
-
 
 @rule(
     "GD503",
@@ -60,4 +58,6 @@ def _cuda_elsewhere(framework: FrameworkView, own: Distribution, stack: Stack) -
         return (Fix("Train on a Linux or Windows machine: macOS has no CUDA.", action=Action.REPLACE_HARDWARE),)
     if framework.spec.wheel_index:
         return install_framework(framework.machine, framework.name, prefer=own.version)
-    return (Fix(f"Use NVIDIA's container, which has a CUDA build for this platform: {_CONTAINERS}", needs=(DOWNLOAD,)),)
+    if framework.spec.container:
+        return (Fix(f"Use NVIDIA's container, which has a CUDA build for this platform: {framework.spec.container}", needs=(DOWNLOAD,)),)
+    return (Fix(f"Build {own.name} from source with CUDA: no CUDA wheel is published for {wheel_platform.label(stack.platform)}."),)

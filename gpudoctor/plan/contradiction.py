@@ -1,0 +1,102 @@
+"""Finds the smallest part of what was asked for that nothing satisfies on a machine, and the nearest that works."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.frameworks import framework_of
+from gpudoctor.plan.search import Chosen, Search, Wishes
+
+
+class Nearest(msgspec.Struct, frozen=True):
+    """The nearest to what was asked for that works."""
+
+    found: Chosen
+    search: Search
+    wishes: Wishes
+    """Other releases than those that were stated, another Python, or fewer packages."""
+
+
+class Contradiction(msgspec.Struct, frozen=True):
+    """What prevents a plan."""
+
+    packages: tuple[str, ...]
+    """One that works in no set, or several that work only without each other."""
+    search: Search
+    """The search for these alone."""
+    nearest: Nearest | None
+    """None: nothing works."""
+
+
+class _Attempts:
+    """Searches for parts of what was asked for, each once."""
+
+    def __init__(self, whole: Search, wishes: Wishes) -> None:
+        self._whole = whole
+        self._wishes = wishes
+        self._known = {tuple(wishes.requirements): whole}
+
+    def part(self, names: tuple[str, ...]) -> Wishes:
+        """Return the wishes for some of the packages."""
+        return msgspec.structs.replace(self._wishes, requirements={name: self._wishes.requirements[name] for name in names})
+
+    def search(self, names: tuple[str, ...]) -> Search:
+        """Return the search for some of the packages, as they were stated."""
+        if names not in self._known:
+            self._known[names] = self._whole.for_wishes(self.part(names))
+        return self._known[names]
+
+    def fails(self, names: tuple[str, ...]) -> bool:
+        """Return whether nothing works for these packages."""
+        search = self.search(names)
+        return bool(search.leads) and search.best is None
+
+    def nearest(self, wishes: Wishes) -> Nearest | None:
+        """Return what works for other wishes."""
+        if wishes == self._wishes:
+            return None
+        search = self._whole.for_wishes(wishes)
+        found = search.best if search.leads else None
+        return Nearest(found, search, wishes) if found is not None and found.judgement.works else None
+
+
+def contradiction(whole: Search, wishes: Wishes) -> Contradiction:
+    """Return what prevents a plan; `whole` found none."""
+    attempts = _Attempts(whole, wishes)
+    core = _core(attempts, tuple(wishes.requirements))
+    nearest = (found for other in _changes(core, attempts, wishes) if (found := attempts.nearest(other)) is not None)
+    return Contradiction(core, attempts.search(core), next(nearest, None))
+
+
+def _core(attempts: _Attempts, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the first package that works in no set; without one, packages of which none can be left out."""
+    alone = next((name for name in names if attempts.fails((name,))), None)
+    if alone is not None:
+        return (alone,)
+    for name in names:
+        rest = tuple(other for other in names if other != name)
+        if attempts.fails(rest):
+            return _core(attempts, rest)
+    return names
+
+
+def _changes(core: tuple[str, ...], attempts: _Attempts, wishes: Wishes) -> Iterator[Wishes]:
+    """Yield what to ask for instead, the smallest change first: other releases, another Python, fewer packages."""
+    add_ons_first = sorted(core, key=lambda name: framework_of(name) is not None)
+    for names in (*((name,) for name in add_ons_first), core):
+        free = {name: msgspec.structs.replace(wishes.requirements[name], text=name, specifier="") for name in names}
+        yield msgspec.structs.replace(wishes, requirements={**wishes.requirements, **free})
+    yield msgspec.structs.replace(wishes, python="")
+    for name in add_ons_first:
+        yield _without(name, attempts, wishes)
+
+
+def _without(name: str, attempts: _Attempts, wishes: Wishes) -> Wishes:
+    """Return the wishes without a package, and without others as long as something still prevents a plan."""
+    rest = tuple(other for other in wishes.requirements if other != name)
+    while rest and attempts.fails(rest):
+        gone = _core(attempts, rest)[0]
+        rest = tuple(other for other in rest if other != gone)
+    return attempts.part(rest)

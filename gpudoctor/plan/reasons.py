@@ -1,0 +1,88 @@
+"""Says why nothing works on a machine, and what does."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+from gpudoctor.derive import wheel_platform
+from gpudoctor.findings import Severity
+from gpudoctor.findings.naming import joined
+from gpudoctor.frameworks import framework_of
+from gpudoctor.plan.contradiction import Contradiction, Nearest
+from gpudoctor.plan.describe import name, several
+from gpudoctor.plan.judge import Judgement
+from gpudoctor.plan.search import Chosen, Search, Wishes
+
+
+def told(found: Contradiction, wishes: Wishes) -> str:
+    """Return what does not work, why, and what to do instead."""
+    texts = [wishes.requirements[one].text for one in found.packages]
+    if found.search.gave_up:
+        head = f"The search for {joined(texts)} ended before it found anything that works"
+    elif len(texts) > 1:
+        head = f"{joined(texts)} do not work together"
+    else:
+        head = f"No {'build' if framework_of(found.packages[0]) else 'release'} of {texts[0]} works on this machine"
+    judgement = _plainest(found.search)
+    reason = judgement.why if judgement is not None else _nothing_to_judge(found.search, wishes)
+    if found.nearest is not None:
+        return f"{head}: {reason} {_instead(found.nearest, found.packages, wishes)}"
+    return f"{head}: {reason} {judgement.advice if judgement is not None and not judgement.of_machine else ''}".rstrip()
+
+
+def _instead(nearest: Nearest, core: tuple[str, ...], wishes: Wishes) -> str:
+    what, plural = name(nearest.found, core), several(nearest.found)
+    dropped = [one for one in wishes.requirements if one not in nearest.wishes.requirements]
+    if dropped:
+        return f"Without {joined(dropped)}, {what} {'work' if plural else 'works'}."
+    if nearest.wishes.python != wishes.python:
+        return f"With Python {nearest.found.python}, {what} {'work' if plural else 'works'}."
+    freed = [one for one in core if nearest.wishes.requirements[one] != wishes.requirements[one]]
+    kept = [wishes.requirements[one].text for one in core if one not in freed]
+    if kept and len(freed) == 1:
+        return f"With {joined(kept)}, {_of_these(freed[0], nearest.found)}."
+    return f"{'The newest that work are' if plural else 'The newest that works is'} {what}."
+
+
+def _of_these(freed: str, found: Chosen) -> str:
+    """Return the release of a package that suits the others."""
+    one = found.of(freed)
+    if one is not None:
+        return f"the newest {freed} that works is {one.release}"
+    bound = next((known.requirement for known in found.constraints if known.requirement.startswith(freed)), "")
+    return f"use {bound}" if bound else f"leave out {freed}"
+
+
+def _plainest(search: Search) -> Judgement | None:
+    """Return the answer with the fewest errors, the newest of these: no other change avoids them."""
+    judged = [one.judgement for one in search.clashes or search.rejected]
+    if not judged:
+        empty = next((lead for lead in search.leads if not search.candidates(lead)), "")
+        judged = [answer for answer in (search.judged_as_stated(empty),) if answer.why] if empty else []
+    return min(judged, key=lambda one: sum(found.severity is Severity.ERROR for found in one.findings), default=None)
+
+
+def _nothing_to_judge(search: Search, wishes: Wishes) -> str:
+    """Return why there was no set to check."""
+    if not all(map(search.candidates, search.leads)):
+        return f"the tables list no build for {wheel_platform.label(search.platform)}."
+    return next(filter(None, (_lacks_python(lead, search, wishes) for lead in search.leads)), "") or _disagree(search)
+
+
+def _lacks_python(lead: str, search: Search, wishes: Wishes) -> str:
+    """Return that no release of a package has wheels for a Python version that may be used; "" if one has."""
+    newest = search.candidates(lead)[0]
+    if any(search.pythons((one,)) for one in search.candidates(lead)):
+        return ""
+    return f"{newest.label} has wheels for Python {joined(newest.pythons)}, not for {wishes.python or ' or '.join(wishes.pythons)}."
+
+
+def _disagree(search: Search) -> str:
+    """Return what a release requires that no release of another package satisfies."""
+    for one, other in permutations([search.candidates(lead)[0] for lead in search.leads], 2):
+        wanted = search.disagreement(one, other)
+        bound = search.leads[other.name].specifier
+        if wanted:
+            instead = f"not {other.name}{bound}" if bound else "and the tables list no such build for this platform"
+            return f"{one.label} requires {wanted}, {instead}."
+    return "no Python version has wheels of all of them."
