@@ -11,7 +11,7 @@ from gpudoctor.frameworks import CATALOGUE
 
 PACKAGE = Path(gpudoctor.__file__).parent
 NAMES = {name for spec in CATALOGUE for name in (spec.name, spec.title, *spec.distributions)}
-ITS_OWN = {f"{spec.name}{ending}" for spec in CATALOGUE for ending in ("", "_engine")}
+ITS_OWN = {f"{spec.name}{ending}" for spec in CATALOGUE for ending in ("", "_engine", "_fit")}
 """Modules of one framework, by name."""
 GENERATED = {"cues"}
 """Words of the lines that readers and signatures match."""

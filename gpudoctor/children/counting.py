@@ -1,0 +1,48 @@
+"""The events of the script that counts what a user's model needs; gpudoctor/children/train/fit.py and NAME_fit.py describe each field."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.children import channel
+
+
+class Counted(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="counted", forbid_unknown_fields=True):
+    """One training step with a batch."""
+
+    batch: int
+    framework: str
+    version: str
+    sample: str
+    parameters: int
+    trainable: int
+    buffer_bytes: int
+    gradient_bytes: int
+    input_bytes: int
+    kept: int
+    peak: int | None
+    forward_flops: int
+    flops: int
+    kept_again: int
+    """The same with checkpointing, where we can apply it; else as without."""
+    peak_again: int | None
+    flops_again: int
+    largest_block: int = 0
+    projections: tuple[tuple[int, int, bool], ...] = ()
+
+
+class Refused(msgspec.Struct, frozen=True, tag_field="event", tag="refused", forbid_unknown_fields=True):
+    """Why the model cannot be counted: a clause that follows the builder's name."""
+
+    reason: str
+
+
+class Done(channel.Done, tag_field="event", tag="done", frozen=True):
+    """The last event."""
+
+
+class Crashed(channel.Crashed, tag_field="event", tag="crashed", frozen=True):
+    """Our script crashed."""
+
+
+COUNTING = (Counted, Refused, Done, Crashed)

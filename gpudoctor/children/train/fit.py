@@ -1,0 +1,119 @@
+"""Counts what a user's model needs: `PYTHON fit.py --answer-fd N --builder MODULE:FUNCTION --folder DIR --batches 8,16 --memory BYTES …`.
+
+FUNCTION takes no arguments and returns one of these; each framework's module (NAME_fit.py) describes how it counts.
+
+- a torch.nn.Module, or a pair of it and example inputs: a tensor, a tuple for positional or a dictionary for named arguments
+- a keras.Model of Keras 3
+- for JAX three things: a loss function of (params, batch), params, batch
+
+Nothing of the model is allocated: the function runs under the framework's own tracing. GPUs are hidden by the caller.
+"""
+
+import os
+import sys
+
+# from here on only the target's own modules may be found by name
+_HERE = os.path.dirname(os.path.realpath(__file__))
+sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) != _HERE]
+sys.dont_write_bytecode = True
+
+import argparse  # noqa: E402
+import importlib  # noqa: E402
+import importlib.util  # noqa: E402
+import resource  # noqa: E402
+
+FRAMEWORKS = sorted(name[: -len("_fit.py")] for name in os.listdir(_HERE) if name.endswith("_fit.py"))
+EXPECTED = "a torch.nn.Module, (module, inputs), a keras.Model, or for JAX (loss function, params, batch)"
+
+
+class RefusedError(Exception):
+    """The model cannot be counted; the message is a clause that follows the builder's name."""
+
+
+def neighbour(name):
+    """A module of this folder, loaded by path."""
+    spec = importlib.util.spec_from_file_location("gpudoctor_" + name, os.path.join(_HERE, name + ".py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def builder(name, folder):
+    """The user's function. Its module may be in `folder`, as for `python -m`."""
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    module, _, function = name.partition(":")
+    try:
+        found = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name and (module + ".").startswith(error.name + "."):
+            raise RefusedError("is not there: no module {} in {} or the environment".format(error.name, folder)) from None
+        raise
+    for part in function.split("."):
+        found = getattr(found, part, None)
+    if not callable(found):
+        raise RefusedError("is not there: {} has no function {}".format(module, function))
+    return found
+
+
+def engines(options):
+    """How to count with each framework that the user's module imported, or that is installed if it imported none."""
+    imported = [name for name in FRAMEWORKS if name in sys.modules]
+    names = imported or [name for name in FRAMEWORKS if importlib.util.find_spec(name)]
+    return [neighbour(name + "_fit").Engine(options, RefusedError, neighbour) for name in names]
+
+
+def counted(options, answers):
+    """Send the counts for each batch size."""
+    answers.mark("importing it")
+    build = builder(options.builder, options.folder)
+    usable = engines(options)
+    for engine in usable:
+        build = engine.around(build)
+    answers.mark("building the model")
+    process = os.getpid()
+    made = build()
+    if os.getpid() != process:
+        os._exit(0)  # the builder forked, and this is the copy
+    owner = next((engine for engine in usable if engine.owns(made)), None)
+    if owner is None:
+        raise RefusedError("returned {}, expected {}".format(type(made).__name__, EXPECTED))
+    answers.mark("tracing a training step")
+    for batch, counts in owner.count(made, options.batches):
+        again = counts.pop("again", counts)  # with checkpointing, where the framework lets us apply it
+        answers.event("counted", batch=batch, **counts, **{key + "_again": again[key] for key in ("kept", "peak", "flops")})
+
+
+def main(arguments):
+    """Count, and end without the clean-up of frameworks, which would allocate what was only traced."""
+    parser = argparse.ArgumentParser(description="Counts what a model needs.")
+    parser.add_argument("--answer-fd", type=int, required=True)
+    parser.add_argument("--builder", required=True)
+    parser.add_argument("--folder", required=True)
+    parser.add_argument("--batches", type=lambda text: [int(part) for part in text.split(",")], required=True)
+    parser.add_argument("--memory", type=int, required=True)
+    parser.add_argument("--seq", type=int)
+    parser.add_argument("--image", type=lambda text: [int(side) for side in text.split("x")])
+    parser.add_argument("--precision", default="fp32")
+    options = parser.parse_args(arguments)
+    protocol = neighbour("protocol")
+    answers = protocol.Answers(options.answer_fd)
+    sys.excepthook = answers.crashed
+    protocol.hold_standard_descriptors()
+    resource.setrlimit(resource.RLIMIT_DATA, (options.memory, options.memory))
+    try:
+        counted(options, answers)
+    except RefusedError as refusal:
+        answers.event("refused", reason=str(refusal))
+    except MemoryError:
+        protocol.complain()
+        answers.event("refused", reason="needs more than {:.1f} GiB of host memory, the limit here".format(options.memory / 2**30))
+    except BaseException as error:  # SystemExit too: whatever the user's code raises is an answer
+        protocol.complain()
+        answers.event("refused", reason="raised {}: {}".format(type(error).__name__, " ".join(protocol.first_lines(error).split())[:300]))
+    answers.event("done")
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

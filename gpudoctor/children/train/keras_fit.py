@@ -1,0 +1,169 @@
+"""Counts a Keras model's training step with its backend's counters, in a scope in which variables get no values. Keras 3.
+
+TensorFlow: `kept` are the tensors of the forward graph that the gradient's graph reads.
+JAX: see jax_fit.py.
+"""
+
+import functools
+
+ALIASES = ("Reshape", "Squeeze", "ExpandDims", "Identity", "StopGradient", "PreventGradient", "CheckNumerics")
+"""Operations whose result shares the memory of their first input."""
+
+
+class Engine:
+    """Keras behind the interface of fit.py."""
+
+    def __init__(self, options, refused, neighbour):
+        import keras
+
+        self._keras, self._options, self._refused, self._neighbour = keras, options, refused, neighbour
+        if not hasattr(keras, "StatelessScope"):
+            raise refused("needs Keras 3; this is Keras {}".format(keras.__version__))
+        self._scope = keras.StatelessScope()
+
+    def around(self, build):
+        """The scope stays open: its end would give all variables their values."""
+        self._scope.__enter__()
+        if self._options.precision in ("bf16", "fp16"):
+            self._keras.config.set_dtype_policy({"bf16": "mixed_bfloat16", "fp16": "mixed_float16"}[self._options.precision])
+        return build
+
+    def owns(self, made):
+        return isinstance(made, self._keras.Model)
+
+    def count(self, made, batches):
+        backend = self._keras.config.backend()
+        count = getattr(self, "_" + backend, None)
+        if count is None:
+            raise self._refused("is a Keras model on {}, which cannot be traced: set KERAS_BACKEND to jax or tensorflow".format(backend))
+        for batch in batches:
+            inputs = self._inputs(made, batch)
+            flat = self._keras.tree.flatten(inputs)
+            facts = {
+                "framework": self._keras.__name__,
+                "version": "{} ({})".format(self._keras.__version__, backend),
+                "sample": ", ".join("{} {}".format(one.dtype, "x".join(map(str, one.shape[1:]))).strip() for one in flat),
+                "parameters": made.count_params(),
+                "trainable": sum(elements(one.shape) for one in made.trainable_variables),
+                "gradient_bytes": sum(map(memory, made.trainable_variables)),
+                "buffer_bytes": sum(memory(one) for one in made.non_trainable_variables),
+                "input_bytes": sum(map(memory, flat)),
+            }
+            yield batch, dict(facts, **count(made, inputs))
+
+    def _inputs(self, model, batch):
+        """Symbolic inputs with that batch, and --seq or --image for other open dimensions."""
+        keras, options = self._keras, self._options
+        inputs = getattr(model, "inputs", None)
+        if not inputs and not (options.image or options.seq):
+            raise self._refused("returned a model that is not built: start it with keras.Input, or give --image HxW or --seq L")
+        if not inputs:
+            shape, dtype = ((batch, *options.image, 3), "float32") if options.image else ((batch, options.seq), "int32")
+            model(keras.KerasTensor(shape, dtype))
+            return keras.KerasTensor(shape, dtype)
+        sides = list(options.image or ([options.seq] if options.seq else []))
+
+        def sized(one):
+            given = iter(sides)
+            shape = [batch, *(next(given, None) if side is None else side for side in one.shape[1:])]
+            if None in shape:
+                raise self._refused("has an input of shape {}: give --image HxW or --seq L".format(tuple(one.shape)))
+            return keras.KerasTensor(shape, one.dtype)
+
+        return sized(inputs[0]) if len(inputs) == 1 else keras.tree.map_structure(sized, model.input)
+
+    def _loss(self, model, trained, fixed, inputs):
+        """Cross entropy over classes or tokens, or the mean of squares of anything else, as a function of the variables' values."""
+        ops = self._keras.ops
+        output = self._keras.tree.flatten(model.stateless_call(trained, fixed, inputs, training=True)[0])[0]
+        tokens = any("int" in str(one.dtype) for one in self._keras.tree.flatten(inputs))
+        if len(output.shape) == 2 or (len(output.shape) > 2 and tokens):
+            named = getattr(getattr(model.layers[-1], "activation", None), "__name__", "")
+            labels = ops.zeros(output.shape[:-1], "int32")
+            return ops.mean(self._keras.losses.sparse_categorical_crossentropy(labels, output, from_logits=named != "softmax"))
+        return ops.mean(ops.square(ops.cast(output, "float32")))
+
+    def _jax(self, model, inputs):
+        import jax
+
+        trained, fixed, batch = (
+            jax.tree_util.tree_map(lambda one: jax.ShapeDtypeStruct(one.shape, one.dtype), part)
+            for part in (model.trainable_variables, model.non_trainable_variables, inputs)
+        )
+        engine = self._neighbour(jax.__name__ + "_fit").Engine(self._options, self._refused, self._neighbour)
+        counts = engine.counts(lambda params, given: self._loss(model, params, *given), trained, (fixed, batch))
+        return {key: counts[key] for key in ("kept", "peak", "forward_flops", "flops")}
+
+    def _tensorflow(self, model, inputs):
+        import tensorflow as tf
+
+        graph = tf.Graph()
+        with graph.as_default():
+            trained, fixed = ([placeholder(tf, one) for one in part] for part in (model.trainable_variables, model.non_trainable_variables))
+            loss = self._loss(model, trained, fixed, self._keras.tree.map_structure(functools.partial(placeholder, tf), inputs))
+            forward = set(graph.get_operations())
+            gradients = [one for one in tf.gradients(loss, trained) if one is not None]
+        own = {one.op for one in (*trained, *fixed)}
+        run = needed(getattr(one, "values", one).op for one in (loss, *gradients))  # of an embedding, values by index
+        read = map(source, (one for operation in run - forward for one in operation.inputs if one.op in forward))
+        kept = {one.ref(): one for one in read if one.op not in own and one.op.type != "Const" and not is_cast(one.op, own)}
+        counts = {"forward_flops": sum(map(operation_flops, run & forward)), "flops": sum(map(operation_flops, run))}
+        return dict(counts, kept=sum(map(memory, kept.values())), peak=None)
+
+
+def needed(operations):
+    """Operations and all that they read, directly or not: others are in the graph, but never run."""
+    found, left = set(), list(operations)
+    while left:
+        operation = left.pop()
+        if operation not in found:
+            found.add(operation)
+            left += [one.op for one in operation.inputs]
+    return found
+
+
+def is_cast(operation, own):
+    """Whether it makes the mixed policy's copy of a variable."""
+    return operation.type == "Cast" and operation.inputs[0].op in own
+
+
+def placeholder(tf, like):
+    """A tensor without a value."""
+    return tf.compat.v1.placeholder(like.dtype, like.shape)
+
+
+def source(tensor):
+    """The tensor whose memory this one shares."""
+    while tensor.op.type in ALIASES:
+        tensor = tensor.op.inputs[0]
+    return tensor
+
+
+def elements(shape):
+    """How many values that shape has."""
+    return functools.reduce(int.__mul__, map(int, shape), 1)
+
+
+def memory(one):
+    """Bytes of a tensor or variable."""
+    import ml_dtypes  # noqa: F401 -- which makes bfloat16 known to NumPy
+    import numpy as np
+
+    return elements(one.shape) * np.dtype(getattr(one.dtype, "name", one.dtype)).itemsize
+
+
+def operation_flops(operation):
+    """Two for each multiply-add of a matmul or convolution. The graph's profiler skips einsum and approximates strided convolutions."""
+    kind, shapes = operation.type, [one.shape for one in operation.inputs]
+    if kind == "Einsum":
+        terms = operation.get_attr("equation").decode().partition("->")[0].split(",")
+        sizes = {label: int(side) for term, shape in zip(terms, shapes) for label, side in zip(term, shape)}
+        return 2 * elements(sizes.values())
+    if "MatMul" in kind:
+        turned = any(operation.get_attr(name) for name in ("transpose_a", "adj_x") if name in operation.node_def.attr)
+        return 2 * elements(operation.outputs[0].shape) * int(shapes[0][-2 if turned else -1])
+    if not kind.startswith(("Conv", "DepthwiseConv")):
+        return 0
+    made = operation.outputs[0].shape
+    weights, output = {"Input": (shapes[1], shapes[-1]), "Filter": (made, shapes[-1])}.get(kind.partition("Backprop")[2], (shapes[1], made))
+    return 2 * elements(output) * elements(weights[:-2]) * (1 if kind.startswith("Depthwise") else int(weights[-2]))

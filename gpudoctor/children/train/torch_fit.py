@@ -1,0 +1,211 @@
+"""Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. PyTorch 2.1 and newer.
+
+Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters
+and buffers, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's.
+"""
+
+import contextlib
+import math
+
+
+class Engine:
+    """PyTorch behind the interface of fit.py."""
+
+    def __init__(self, options, refused, _neighbour):
+        import torch
+
+        self._torch, self._options, self._refused = torch, options, refused
+        try:
+            from torch._subclasses.fake_tensor import FakeTensorMode
+            from torch.utils.flop_counter import FlopCounterMode
+
+            self._fake, self._flops = FakeTensorMode(allow_non_fake_inputs=True), FlopCounterMode
+        except ImportError:
+            raise refused("needs PyTorch 2.1 or newer; this is {}".format(torch.__version__)) from None
+
+    def around(self, build):
+        def traced():
+            with self._fake:
+                return build()
+
+        return traced
+
+    def owns(self, made):
+        first = made[0] if isinstance(made, tuple) and len(made) == 2 else made
+        return isinstance(first, self._torch.nn.Module)
+
+    def count(self, made, batches):
+        module, example = made if isinstance(made, tuple) else (made, None)
+        module.train()
+        facts = self._facts(module)
+        with self._fake:
+            inputs = [self._inputs(example, batch) for batch in batches]
+            whole = [self._step(module, *one) for one in inputs]
+            holder = self._torch.nn.ModuleList([module])
+            blocks = checkpoint(self._torch, holder)
+            again = [self._step(holder[0], *one) for one in inputs]
+        facts.update(sample=described(inputs[0]), largest_block=max(map(elements, blocks), default=0))
+        for batch, (positional, named), step, recomputing in zip(batches, inputs, whole, again):
+            size = sum(memory(one) for one in tensors(positional, named))
+            yield batch, dict(facts, again=recomputing, input_bytes=size, **step)
+
+    def _facts(self, module):
+        nn, parameters = self._torch.nn, list(module.parameters())
+        linear = [one for one in module.modules() if isinstance(one, nn.Linear)]
+        adapted = {id(one.weight) for one in linear[:-1]}
+        return {
+            "framework": self._torch.__name__,
+            "version": str(self._torch.__version__),
+            "parameters": elements(module),
+            "trainable": sum(one.numel() for one in parameters if one.requires_grad),
+            "gradient_bytes": sum(memory(one) for one in parameters if one.requires_grad),
+            "buffer_bytes": sum(map(memory, module.buffers())),
+            "projections": [[*reversed(one.shape), id(one) in adapted] for one in parameters if one.dim() == 2],
+        }
+
+    def _inputs(self, example, batch):
+        """Positional and named arguments for a batch of that size."""
+        torch, options = self._torch, self._options
+        if example is None and options.image:
+            example = torch.zeros(batch, 3, *options.image)
+        elif example is None and options.seq:
+            example = torch.zeros(batch, options.seq, dtype=torch.long)
+        elif example is None:
+            raise self._refused("returned a module alone: give --image HxW or --seq L, or return (module, inputs)")
+        named = dict(example) if hasattr(example, "keys") else {}
+        positional = () if named else tuple(example) if isinstance(example, (tuple, list)) else (example,)
+        with_batch = [one for one in tensors(positional, named) if one.dim()]
+        if not with_batch:
+            raise self._refused("returned inputs without a tensor that has a batch dimension")
+        before = with_batch[0].shape[0]
+
+        def resized(one):
+            if not isinstance(one, torch.Tensor) or not one.dim() or one.shape[0] != before:
+                return one
+            return torch.zeros((batch, *one.shape[1:]), dtype=one.dtype)
+
+        return tuple(map(resized, positional)), {name: resized(one) for name, one in named.items()}
+
+    def _loss(self, module, positional, named):
+        """The model's own loss if it returns one; else cross entropy over classes or tokens, or the mean of squares of anything else."""
+        torch = self._torch
+        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self._options.precision)
+        with torch.autocast("cpu", dtype) if dtype else contextlib.nullcontext():
+            output = module(*positional, **named)
+        while not isinstance(output, torch.Tensor):
+            parts = output if isinstance(output, (list, tuple)) else list(output.values()) if hasattr(output, "values") else ()
+            if not parts:
+                raise self._refused("returned a model whose output is a {}, not a tensor".format(type(output).__name__))
+            output = parts[0]
+        tokens = not all(one.is_floating_point() for one in tensors(positional, named))
+        if output.dim() == 2 or (output.dim() > 2 and tokens):
+            flat = output.flatten(0, -2).float()
+            return torch.nn.functional.cross_entropy(flat, torch.zeros(len(flat), dtype=torch.long))
+        return output.float().square().mean() if output.dim() else output
+
+    def _step(self, module, positional, named):
+        """Forward and backward, once for FLOPs and what is saved, once for the peak."""
+        kept = {}
+        own = {storage(one): one for one in (*module.parameters(), *module.buffers())}
+
+        def note(tensor):
+            kept[storage(tensor)] = tensor.untyped_storage().nbytes()
+            return tensor
+
+        with self._flops(display=False) as flops:
+            with self._casts(own), self._torch.autograd.graph.saved_tensors_hooks(note, lambda one: one):
+                loss = self._loss(module, positional, named)
+            forward = flops.get_total_flops()
+            loss.backward()
+        module.zero_grad(set_to_none=True)
+        return {
+            "forward_flops": forward,
+            "flops": flops.get_total_flops(),
+            "kept": sum(size for key, size in kept.items() if key not in own),
+            "peak": self._peak(module, positional, named),
+        }
+
+    def _casts(self, own):
+        """A mode that adds to `own` what autocast makes of parameters, by storage."""
+        from torch.utils._python_dispatch import TorchDispatchMode
+
+        class Casts(TorchDispatchMode):
+            cast = self._torch.ops.aten._to_copy.default  # noqa: SLF001 -- its public name
+
+            def __torch_dispatch__(self, function, types, arguments=(), named=None):
+                result = function(*arguments, **(named or {}))
+                if function is self.cast and storage(arguments[0]) in own:
+                    own[storage(result)] = result  # alive, or something else would get its address
+                return result
+
+        return Casts()
+
+    def _peak(self, module, positional, named):
+        """None where this release has no memory tracker, or where it fails with this model."""
+        try:
+            from torch.distributed._tools.mem_tracker import MemTracker
+
+            tracker = MemTracker()
+            tracker.track_external(module, *tensors(positional, named))
+            with tracker:
+                self._loss(module, positional, named).backward()
+            (peak,) = tracker.get_tracker_snapshot("peak").values()
+        except Exception:
+            return None
+        finally:
+            module.zero_grad(set_to_none=True)
+        sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
+        return sizes["Total"] - sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer"))
+
+
+def tensors(positional, named):
+    """The tensors among arguments."""
+    return [one for one in (*positional, *named.values()) if hasattr(one, "untyped_storage")]
+
+
+def storage(tensor):
+    """What tells a tensor's memory from others'."""
+    return tensor.untyped_storage()._cdata  # noqa: SLF001 -- fake tensors have no address
+
+
+def memory(tensor):
+    """Bytes of a tensor."""
+    return tensor.numel() * tensor.element_size()
+
+
+def elements(module):
+    """The number of a module's parameters."""
+    return sum(one.numel() for one in module.parameters())
+
+
+def described(inputs):
+    """One sample's types and shapes: "float32 3x32x32"."""
+    parts = ["{} {}".format(str(one.dtype)[6:], "x".join(map(str, one.shape[1:]))) for one in tensors(*inputs)]
+    return ", ".join(part.strip() for part in parts)
+
+
+def checkpoint(torch, module, *, in_sequence=False):
+    """Have the blocks of sequences recomputed in backward, and segments of plain sequences of layers; returns them."""
+    from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
+
+    found = []
+    for name, child in list(module.named_children()):
+        layered = any(list(part.children()) for part in child.children())
+        if layered and isinstance(child, (torch.nn.ModuleList, torch.nn.Sequential)):
+            found += checkpoint(torch, child, in_sequence=len(child) > 1)
+        elif in_sequence and list(child.children()):
+            setattr(module, name, checkpoint_wrapper(child, preserve_rng_state=False))
+            found.append(child)
+        elif isinstance(child, torch.nn.Sequential) and len(child) > 1:
+            parts = segments(child)
+            setattr(module, name, torch.nn.Sequential(*(checkpoint_wrapper(part, preserve_rng_state=False) for part in parts)))
+            found += parts
+        elif not in_sequence:
+            found += checkpoint(torch, child)
+    return found
+
+
+def segments(layers):
+    """A sequence of layers in about as many parts as each has layers."""
+    size = math.ceil(math.sqrt(len(layers)))
+    return [layers[first : first + size] for first in range(0, len(layers), size)]

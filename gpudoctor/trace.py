@@ -1,0 +1,114 @@
+"""Traces one training step of a user's own model, in a child under the examined interpreter, and counts what it needs.
+
+The builder is the user's code and may do anything that this user may, also download; gpudoctor itself downloads nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable
+
+import msgspec
+
+from gpudoctor.children.channel import Heard, run, script
+from gpudoctor.children.counting import COUNTING, Counted, Refused
+from gpudoctor.errors import UsageError
+from gpudoctor.fit.model import Activations, Affine, Model, Projection
+from gpudoctor.process import Outcome, Supervisor
+from gpudoctor.snapshot import readable
+
+DEADLINE = 300.0
+"""Seconds for import, building and tracing: a model of 70 billion parameters takes one minute."""
+_HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "2"}
+"""The step is only traced: it must not open a GPU, which others may use."""
+_HALF = ("bf16", "fp16")
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """What to trace. `seq` and `image`, height and width, shape the input of a model that brings none."""
+
+    batch: int = 8
+    """It is traced with this batch and twice as many: most memory and all FLOPs grow linearly."""
+    seq: int | None = None
+    image: tuple[int, int] | None = None
+    precision: str = "fp32"
+
+
+def traced(executable: str, builder: str, step: Step, *, folder: str | None = None, deadline: float = DEADLINE) -> Model:
+    """Return what the model of `builder`, "module:function", needs. Raises UsageError where that cannot be counted.
+
+    The module is searched for in `folder`, by default the current one, and in the environment of `executable`.
+    """
+    module, _, function = builder.partition(":")
+    if not module or not function:
+        raise UsageError(f"{readable(builder)} is no builder; write module:function, such as train:build_model.")
+    if step.precision == "fp8":
+        raise UsageError(f"{builder} cannot be traced in FP8; use --precision bf16.")
+    with Supervisor() as supervisor:
+        arguments = ("--builder", builder, "--folder", folder or os.getcwd(), "--batches", f"{step.batch},{2 * step.batch}")
+        spec = script(
+            "fit", "train/fit.py", (executable,), {**os.environ, **_HIDDEN}, *arguments, *_options(step), stall=deadline, deadline=deadline
+        )
+        outcome = run(supervisor, spec)
+    once, twice = _counts(builder, outcome)
+    return _model(builder, step, once, twice)
+
+
+def _options(step: Step) -> tuple[str, ...]:
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    seq = ("--seq", str(step.seq)) if step.seq else ()
+    image = ("--image", f"{step.image[0]}x{step.image[1]}") if step.image else ()
+    return ("--precision", step.precision, "--memory", str(memory), *seq, *image)
+
+
+def _counts(builder: str, outcome: Outcome) -> tuple[Counted, Counted]:
+    heard = Heard(outcome, COUNTING, builder)
+    if refused := heard.first(Refused):
+        raise UsageError(f"{builder} {refused.reason.rstrip('.')}.")
+    counts = heard.all(Counted)
+    if heard.cut or len(counts) != 2:
+        raise UsageError(f"{heard.gap().reason}.")
+    return counts[0], counts[1]
+
+
+def _model(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
+    def line(value: Callable[[Counted], int]) -> Affine:
+        through = Affine.through(once.batch, value(once), value(twice))
+        return Affine(max(0, through.per_sample), max(0, through.fixed))
+
+    kept, fewer = line(lambda one: one.kept), line(lambda one: one.kept_again)
+    transient = line(lambda one: _beyond(one, one.peak, one.kept))
+    most = line(lambda one: _beyond(one, one.peak_again, one.kept_again))
+    held = Activations(
+        kept=kept,
+        checkpointed=fewer,
+        recomputed=Affine(max(0, most.per_sample - transient.per_sample), max(0, most.fixed - transient.fixed)),
+        transient=transient,
+        inference=transient,
+    )
+    half = step.precision in _HALF
+    return Model(
+        name=builder,
+        sample=once.sample,
+        way="exact",
+        traced_by=f"{once.framework} {once.version}, traced on the CPU",
+        parameters=once.parameters,
+        trainable=once.trainable,
+        buffers=once.buffer_bytes,
+        projections=tuple(
+            Projection(rows, columns, count, adapted) for (rows, columns, adapted), count in Counter(once.projections).items()
+        ),
+        largest_block=once.largest_block,
+        forward_flops=line(lambda one: one.forward_flops).per_sample,
+        step_flops=line(lambda one: one.flops).per_sample,
+        block_flops=line(lambda one: max(0, one.flops_again - one.flops)).per_sample,
+        sample_bytes=line(lambda one: one.input_bytes).per_sample,
+        full=None if half else held,
+        half=held if half else None,
+    )
+
+
+def _beyond(counted: Counted, peak: int | None, kept: int) -> int:
+    """Return what the peak needs beyond what is kept and all gradients, which are not all there at the peak."""
+    return 0 if peak is None else max(0, peak - kept - counted.gradient_bytes)

@@ -1,0 +1,184 @@
+"""Tracing a user's own model: what it needs, in each framework, and every way in which a builder can go wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.errors import UsageError
+from gpudoctor.fit.model import Affine, Model
+from gpudoctor.trace import Step, traced
+
+BAD = """
+import os, sys, time
+
+def number():
+    return 3
+
+def raises():
+    raise ValueError("no such size.")
+
+def leaves():
+    sys.exit("bye")
+
+def ends():
+    os._exit(3)
+
+def prints():
+    print('{"event": "done"}\\n' * 200_000)
+    os.write(2, b"x" * 1_000_000)
+
+def allocates():
+    return bytearray(1 << 40)
+
+def forks():
+    return "copy" if os.fork() == 0 else "original"
+
+def hangs():
+    open("pid", "w").write(str(os.getpid()))
+    if os.fork() == 0:
+        time.sleep(60)
+    time.sleep(60)
+"""
+TORCH = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Sequential(nn.Linear(16, 64), nn.ReLU(), nn.Linear(64, 16))
+
+    def forward(self, x):
+        return x + self.layer(x)
+
+def blocks():
+    model = nn.Sequential(nn.Linear(10, 16), nn.Sequential(*[Block() for _ in range(4)]), nn.Linear(16, 5))
+    model.frozen = nn.Parameter(torch.zeros(1_000_000, 1_000_000), requires_grad=False)
+    return model, torch.zeros(3, 10)
+"""
+JAX = """
+import jax.numpy as jnp
+
+def loss(params, batch):
+    return jnp.square(jnp.tanh(batch @ params["first"]) @ params["last"]).mean()
+
+def build():
+    return loss, {"first": jnp.zeros((10, 20)), "last": jnp.zeros((20, 5))}, jnp.zeros((4, 10))
+
+def misfit():
+    return loss, {"first": jnp.zeros((10, 20)), "last": jnp.zeros((20, 5))}, jnp.zeros((4, 11))
+
+def strings():
+    return loss, {"first": "weights"}, jnp.zeros((4, 11))
+"""
+KERAS = """
+import keras
+
+def build():
+    inputs = keras.Input((None, None, 3))
+    hidden = keras.layers.Conv2D(8, 3, strides=2, activation="relu")(inputs)
+    return keras.Model(inputs, keras.layers.Dense(5)(keras.layers.GlobalAveragePooling2D()(keras.layers.Conv2D(4, 15)(hidden))))
+"""
+
+
+@pytest.fixture
+def counted(tmp_path: Path) -> Callable[..., Model]:
+    """Traces the function of a module with this text."""
+
+    def count(text: str, function: str, python: Path | str, deadline: float = 100.0, **step: object) -> Model:
+        (tmp_path / "builders.py").write_text(text)
+        return traced(str(python), f"builders:{function}", Step(**step), folder=str(tmp_path), deadline=deadline)  # type: ignore[arg-type]
+
+    return count
+
+
+@pytest.mark.parametrize(
+    ("function", "told"),
+    [
+        ("nothing", "builders:nothing is not there: builders has no function nothing."),
+        ("number", "builders:number returned int, expected a torch.nn.Module, "),
+        ("raises", "builders:raises raised ValueError: no such size."),
+        ("leaves", "builders:leaves raised SystemExit: bye."),
+        ("ends", "builders:ends ended with status 3 in building the model"),
+        ("prints", "builders:prints returned NoneType, expected "),
+        ("allocates", "builders:allocates needs more than "),
+        ("forks", "builders:forks returned str, expected "),
+    ],
+)
+def test_a_bad_builder_is_told_in_a_sentence(function: str, told: str, counted: Callable[..., Model]) -> None:
+    with pytest.raises(UsageError) as refusal:
+        counted(BAD, function, sys._base_executable)  # type: ignore[attr-defined]
+    assert str(refusal.value).startswith(told)
+    assert str(refusal.value).count("\n") == 0
+
+
+def test_a_builder_that_hangs_is_ended_with_what_it_started(counted: Callable[..., Model], tmp_path: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(UsageError, match=r"^builders:hangs was not finished after 1 s in building the model.*\.$"):
+        counted(BAD, "hangs", sys._base_executable, deadline=1.0)  # type: ignore[attr-defined]
+    assert time.monotonic() - began < 5
+    with pytest.raises(ProcessLookupError):
+        os.killpg(int((tmp_path / "pid").read_text()), 0)
+
+
+@pytest.mark.parametrize(
+    ("builder", "told"),
+    [
+        ("train.py", "train.py is no builder; write module:function, such as train:build_model."),
+        ("no_such_module:build", "no_such_module:build is not there: no module no_such_module in "),
+    ],
+)
+def test_a_builder_that_is_not_there_is_told_in_a_sentence(builder: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refusal:
+        traced(sys._base_executable, builder, Step(), folder=str(tmp_path))  # type: ignore[attr-defined]
+    assert str(refusal.value).startswith(told)
+
+
+@pytest.mark.index
+def test_a_torch_module_is_traced_with_its_blocks_and_a_frozen_trillion_parameters(
+    counted: Callable[..., Model], framework_python: Callable[[str], Path]
+) -> None:
+    model = counted(TORCH, "blocks", framework_python("torch"), batch=4)
+    width = 10 * 16 + 4 * (16 * 64 + 64 * 16) + 16 * 5
+    assert model.trainable == model.parameters - 10**12 == width + 16 + 4 * 80 + 5
+    assert (model.forward_flops, model.step_flops) == (2 * width, 6 * width - 2 * 160)
+    # the batch, each block's input and hidden layer, and the last layer's; the loss keeps logarithms and labels, and the sum of weights once
+    assert model.full is not None
+    assert model.full.kept == Affine(4 * (10 + 4 * (16 + 64) + 16 + 5) + 8, 4)
+    assert model.full.checkpointed == Affine(4 * (10 + 4 * 16 + 16 + 5) + 8, 4)
+    assert (model.largest_block, model.block_flops) == (2 * 16 * 64 + 80, 4 * 2 * 16 * 64)
+    assert model.sample == "float32 10"
+
+
+@pytest.mark.index
+def test_a_loss_function_of_jax_is_traced(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
+    model = counted(JAX, "build", framework_python("jax"), batch=2)
+    assert (model.parameters, model.sample, model.sample_bytes) == (300, "float32 10", 40)
+    assert model.full is not None
+    assert model.full.kept.per_sample >= 4 * (10 + 20 + 5)
+    assert 2 * 300 <= (model.forward_flops or 0) < 2.3 * 300
+
+
+@pytest.mark.index
+@pytest.mark.parametrize(("function", "told"), [("misfit", "raised TypeError: dot_general requires"), ("strings", "raised TypeError: ")])
+def test_shapes_and_types_that_do_not_fit_are_told(
+    function: str, told: str, counted: Callable[..., Model], framework_python: Callable[[str], Path]
+) -> None:
+    with pytest.raises(UsageError, match=f"^builders:{function} {told}"):
+        counted(JAX, function, framework_python("jax"))
+
+
+def test_a_keras_model_is_traced(counted: Callable[..., Model]) -> None:
+    model = counted(KERAS, "build", sys.executable, image=(32, 32))
+    first, second = 15 * 15 * 27 * 8, 225 * 8 * 4
+    assert model.parameters == 27 * 8 + 8 + 225 * 32 + 4 + 4 * 5 + 5
+    assert (model.forward_flops, model.step_flops) == (2 * (first + second + 20), 4 * first + 6 * (second + 20))
+    assert model.sample == "float32 32x32x3"
+    assert model.full is not None
+    assert model.full.kept.per_sample == 4 * (32 * 32 * 3 + 225 * 8 + 4 + 5)
