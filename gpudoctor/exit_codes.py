@@ -41,7 +41,8 @@ EXIT_CODES = (
         "broken",
         "broken",
         "Something prevents training here, or on at least one GPU that is neither hidden nor assigned to a virtual machine, or a --require "
-        "is not met. With --fail-on warning, degraded exits with 1 too. From `gpudoctor diff --golden`: the second report deviates from the first.",
+        "is not met. With --fail-on warning, degraded exits with 1 too. From `gpudoctor diff --golden`: the second report deviates from the first. "
+        "From `gpudoctor fit`: the run does not fit.",
         "Apply the first fix in the report, then run the command again.",
     ),
     ExitCode(

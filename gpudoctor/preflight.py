@@ -1,8 +1,9 @@
-"""What `--require` accepts: a subject with version specifiers ("driver>=550", "memory>=80GiB"), or a feature alone ("bf16")."""
+"""What `--require` accepts: a subject with version specifiers ("driver>=550", "memory>=80GiB"), a feature alone ("bf16"), or a run that must fit."""
 
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -10,8 +11,11 @@ from gpudoctor.errors import UsageError
 from gpudoctor.frameworks import CATALOGUE, MISTAKEN
 from gpudoctor.nearest import suggestion
 
+if TYPE_CHECKING:
+    from gpudoctor.fit.required import Run
+
 FRAMEWORKS = tuple(spec.name for spec in CATALOGUE)
-EXAMPLES = {"driver": "driver>=550", "gpus": "gpus==8", "memory": "memory>=80GB", "cc": "cc>=8.0"}
+EXAMPLES = {"driver": "driver>=550", "gpus": "gpus==8", "memory": "memory>=80GB", "cc": "cc>=8.0", "fit": "fit=llama-8b,lora,bf16,batch=1"}
 """The subjects other than frameworks, each with an example."""
 FEATURES = {"bf16": (8, 0)}
 """Features that the GPUs must have, and the compute capability that introduced each.
@@ -34,7 +38,7 @@ class Condition(msgspec.Struct, frozen=True):
     subject: str
     """A key of EXAMPLES or FEATURES, or one of FRAMEWORKS."""
     specifier: str
-    """PEP 440, sizes in bytes; empty: any version will do."""
+    """PEP 440, sizes in bytes, for a run the memory that it needs; empty: any version will do."""
 
 
 def parse(text: str) -> Condition:
@@ -56,10 +60,26 @@ def parse(text: str) -> Condition:
         raise UsageError(
             f"--require {written!r} has no version or number; write it in quotes, as in '{example}', or the shell takes > and < for itself."
         )
+    if subject == "fit":
+        return Condition(written, subject, f">={_run_of(specifier, written).bytes}")
     if subject == "memory":
         specifier = ",".join(_in_bytes(part, written) for part in specifier.split(","))
     _check(specifier, written, EXAMPLES.get(subject, f"{subject}>=2.4"))
     return Condition(written, subject, specifier)
+
+
+def run_of(condition: Condition) -> Run:
+    """The run that must fit."""
+    return _run_of(condition.text.partition("=")[2], condition.text)
+
+
+def _run_of(text: str, written: str) -> Run:
+    from gpudoctor.fit.required import parse as parse_run  # noqa: PLC0415 -- only where a run is required
+
+    try:
+        return parse_run(text.lstrip("= "))
+    except UsageError as error:
+        raise UsageError(f"--require {written!r}: {error}") from None
 
 
 def _in_bytes(part: str, written: str) -> str:

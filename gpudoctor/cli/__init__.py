@@ -24,6 +24,7 @@ MODULES = {
     "compat": "compat",
     "plan": "plan",
     "index": "index",
+    "fit": "fit",
     "matrix": "matrix",
     "xray": "xray",
     "envs": "envs",

@@ -53,6 +53,13 @@ def required(incomplete: str) -> list[str]:
     return _beginning((*EXAMPLES, *FEATURES, *FRAMEWORKS), incomplete)
 
 
+def models(incomplete: str) -> list[str]:
+    """Offer the models that have a name."""
+    from gpudoctor.fit.presets import PRESETS  # noqa: PLC0415
+
+    return _beginning(PRESETS, incomplete)
+
+
 def subjects(incomplete: str) -> list[str]:
     """Offer the subjects of the compatibility tables."""
     from gpudoctor.manual.facts import TABLES  # noqa: PLC0415

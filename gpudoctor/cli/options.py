@@ -77,7 +77,7 @@ Require = Annotated[
     typer.Option(
         metavar="WHAT",
         autocompletion=completions.required,
-        help="Fail unless this holds: 'driver>=550', 'gpus==8', 'memory>=80GB', 'cc>=8.0', 'torch>=2.4', tensorflow, bf16. Quote it. "
+        help="Fail unless this holds: 'driver>=550', 'gpus==8', 'memory>=80GB', 'cc>=8.0', 'torch>=2.4', tensorflow, bf16, 'fit=llama-8b,lora,bf16,batch=1'. Quote it. "
         "If it cannot be checked, the verdict is unknown. Repeatable.",
     ),
 ]

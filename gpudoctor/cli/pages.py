@@ -70,7 +70,7 @@ def rules(
 @app.command(short_help="Print the JSON Schema of a document.")
 def schema(
     document: Annotated[
-        Literal["report", "snapshot", "error", "rules", "matrix", "xray", "envs", "diff", "fleet"],
+        Literal["report", "snapshot", "error", "rules", "matrix", "xray", "envs", "fit", "diff", "fleet"],
         typer.Argument(help="Which document's schema."),
     ] = "report",
 ) -> int:

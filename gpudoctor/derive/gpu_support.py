@@ -8,7 +8,9 @@ from typing import Annotated
 
 import msgspec
 
+from gpudoctor.derive.cards import published
 from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
+from gpudoctor.fit.suitability import suitability
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease, GpuProduct, Matrix
 from gpudoctor.matrix.tables import DRIVERS, RELEASES, TORCH_BUILDS
@@ -43,6 +45,7 @@ class GpuSupport(msgspec.Struct, frozen=True):
     platform: Annotated[str, _text("The platform of the wheels.")]
     wheels: Annotated[tuple[Releases, ...], _text("Empty for a Jetson, which needs NVIDIA's own builds.")]
     source: Annotated[tuple[str, ...], _text("Ids of the sources.")]
+    suitability: Annotated[str, _text("What the GPU is enough for, in a phrase; empty if its memory is not known.")] = ""
 
 
 def support(product: GpuProduct, matrix: Matrix) -> GpuSupport:
@@ -52,7 +55,8 @@ def support(product: GpuProduct, matrix: Matrix) -> GpuSupport:
     sources = {source: None for row in branches if row.branch in {oldest, newest} for source in row.source}
     wheels = [] if product.kind == "jetson" else list(_wheels(product.compute_capability, matrix, sources))
     dropped = newest is not None and newest < branches[-1].branch
-    return GpuSupport(oldest, newest, dropped, PLATFORM, tuple(wheels), tuple(sources))
+    card = published(product)
+    return GpuSupport(oldest, newest, dropped, PLATFORM, tuple(wheels), tuple(sources), suitability(card) if card else "")
 
 
 def _wheels(capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:

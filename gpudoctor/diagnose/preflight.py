@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Rung, RungState
-from gpudoctor.preflight import FEATURES, Condition, fits, parse
+from gpudoctor.preflight import FEATURES, Condition, fits, parse, run_of
 from gpudoctor.snapshot import Cause, CudaDevice, Fact, KernelDriver, Missing, NvmlGpu
 
 _LOST = {RungState.FAILED, RungState.MASKED}
@@ -52,9 +52,21 @@ def _judge(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
         return _smallest(
             requirement, machine, _memory, lambda value: f"{int(value) / (1 << 30):.1f} GiB ({int(value) / 10**9:.1f} GB) of memory"
         )
+    if requirement.subject == "fit":
+        return _run(requirement, machine)
     if requirement.subject == "cc" or requirement.subject in FEATURES:
         return _smallest(requirement, machine, _capability, lambda value: f"compute capability {value}")
     return _framework(requirement, machine)
+
+
+def _run(requirement: Condition, machine: MachineView) -> Judged:
+    """Compare the free memory of every GPU with what a run needs, and the compute capability with what its precision needs."""
+    run = run_of(requirement)
+    needed = f"of {run.bytes / (1 << 30):.1f} GiB needed"
+    room = _smallest(requirement, machine, _free, lambda value: f"{int(value) / (1 << 30):.1f} GiB free {needed}")
+    oldest = Condition(requirement.text, "cc", ">={}.{}".format(*run.asked.numbers.capability))
+    able = _smallest(oldest, machine, _capability, lambda value: f"compute capability {value}, too old for {run.asked.precision.upper()}")
+    return able if room.answer is Answer.MET and able.answer is not Answer.MET else room
 
 
 def _unknown(requirement: Condition, missing: Missing, rung: Rung | None) -> Judged:
@@ -145,6 +157,11 @@ def _memory(gpu: Gpu) -> str | Missing:
     split = isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.mig_enabled is True
     value = given if split or not isinstance(card, int) else card
     return str(value) if isinstance(value, int) else value
+
+
+def _free(gpu: Gpu) -> str | Missing:
+    free = gpu.nvml.memory_free if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
+    return str(free) if isinstance(free, int) else free
 
 
 def _capability(gpu: Gpu) -> str | Missing:

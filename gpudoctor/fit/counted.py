@@ -37,10 +37,15 @@ class Sample(msgspec.Struct, frozen=True):
         return (usual[0], *(self.image or usual[1:]))
 
 
-def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "", assumptions: tuple[str, ...] = ()) -> Model:
+def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") -> Model:
     """Return what is known of a network of these layers for a sample of this shape."""
     tally = Tally()
     run(rows, tally, tally.given(shape))
+    return of_tally(name, tally, shape, source=source)
+
+
+def of_tally(name: str, tally: Tally, shape: tuple[int, ...], *, source: str) -> Model:
+    """Return the same for layers that were counted."""
     tokens = len(shape) == 1
     return Model(
         name=name,
@@ -59,5 +64,4 @@ def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "", 
         full=tally.activations(FULL),
         half=tally.activations(HALF),
         source=source,
-        assumptions=assumptions,
     )

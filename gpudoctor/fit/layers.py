@@ -161,11 +161,13 @@ class Norm(Row, frozen=True):
 
     of: str
     groups: int = 1
+    share: int = 1
+    """How many parts of the width have the same parameters."""
 
     def run(self, tally: Tally, x: Tensor) -> Tensor:
         """Keep the input, under autocast in FP32 except for batch normalisation, and the statistics."""
         tally.keep(x, wide=self.of != "batch")
-        width = x.shape[0] if self.of in {"batch", "group"} else x.shape[-1]
+        width = x.shape[0] if self.of in {"batch", "group"} else x.shape[-1] // self.share
         if self.of == "batch":
             tally.fixed += _STATISTICS * width
             tally.buffers += _STATISTICS * width + _INDEX
@@ -246,6 +248,8 @@ class Attention(Row, frozen=True):
     context: tuple[int, int] | None = None
     cached: bool = False
     """Whether text generation keeps its keys and values."""
+    normed: bool = False
+    """Whether queries and keys are normalised for each head."""
 
     def run(self, tally: Tally, x: Tensor) -> Tensor:
         """Keep queries, keys, values, result and the logarithm of each sum."""
@@ -254,6 +258,8 @@ class Attention(Row, frozen=True):
         y = tally.made(x._replace(grad=False), self.context) if self.context else x
         q = Linear(self.heads * size, self.bias).run(tally, x)
         k, v = (Linear((self.of_keys or self.heads) * size, self.bias).run(tally, y) for _ in range(2))
+        if self.normed:
+            q, k = (Norm("rms", share=one.shape[-1] // size).run(tally, one) for one in (q, k))
         mixed = tally.made(q, q.shape)
         for tensor in (q, k, v, mixed):
             tally.keep(tensor)

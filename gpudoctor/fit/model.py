@@ -39,6 +39,9 @@ class Activations(msgspec.Struct, frozen=True, kw_only=True):
     """The most that is alive at once in a forward pass without gradients."""
 
 
+NOTHING = Activations(kept=Affine(0), checkpointed=Affine(0))
+
+
 class Projection(msgspec.Struct, frozen=True):
     """Weight matrices of one shape."""
 

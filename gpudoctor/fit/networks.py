@@ -53,10 +53,14 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     bias: bool = True
     bias_of_queries: bool = False
     """Queries, keys and values have a bias although nothing else has."""
+    normed: bool = False
+    """Queries and keys are normalised."""
 
     def decoder(self) -> Rows:
         """Return a decoder with rotated positions, RMSNorm and a gated feed-forward layer, such as Llama."""
-        attention = Attention(self.heads, self.of_keys, self.size, bias=self.bias or self.bias_of_queries, bias_out=self.bias, cached=True)
+        attention = Attention(
+            self.heads, self.of_keys, self.size, bias=self.bias or self.bias_of_queries, bias_out=self.bias, cached=True, normed=self.normed
+        )
         block = Block(
             (
                 Residual((Norm("rms"), attention)),

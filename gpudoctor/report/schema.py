@@ -9,6 +9,7 @@ import msgspec
 from gpudoctor.report.diff import Diff
 from gpudoctor.report.document import ErrorDocument, MatrixDocument, RulesDocument, XrayDocument
 from gpudoctor.report.environments import EnvironmentsDocument
+from gpudoctor.report.fit import FitDocument
 from gpudoctor.report.fleet import Fleet
 from gpudoctor.report.model import Report
 from gpudoctor.report.plan import Index, Plan
@@ -23,6 +24,7 @@ DOCUMENTS: dict[str, tuple[str, type]] = {
     "diff": ("urn:gpudoctor:diff:1", Diff),
     "index": ("urn:gpudoctor:index:1", Index),
     "plan": ("urn:gpudoctor:plan:1", Plan),
+    "fit": ("urn:gpudoctor:fit:1", FitDocument),
     "envs": ("urn:gpudoctor:envs:1", EnvironmentsDocument),
     "fleet": ("urn:gpudoctor:fleet:1", Fleet),
     "xray": ("urn:gpudoctor:xray:1", XrayDocument),

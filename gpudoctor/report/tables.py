@@ -140,7 +140,10 @@ def _whole(page: Page, title: str, table: Table[Any], row: Any) -> None:
 
 
 def _support(page: Page, support: GpuSupport) -> None:
-    """The driver branches that support a GPU, and the releases with kernels for it."""
+    """What a GPU is enough for, the driver branches that support it, and the releases with kernels for it."""
+    if support.suitability:
+        page.heading("Suitability")
+        page.paragraph(f"{support.suitability}.", indent=2)
     page.heading("Drivers")
     capability = "by compute capability; a model that came later can need a newer one"
     page.paragraph(f"{support.oldest_driver or _UNKNOWN} ({capability})", f"{'Oldest branch':<15}", indent=2, hang=15, lead_style="dim")

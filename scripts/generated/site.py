@@ -71,6 +71,7 @@ def navigation(root: Path) -> list[dict[str, object]]:
                 {"Diff": "diff.md"},
                 {"Compat": "compat.md"},
                 {"Plan": "plan.md"},
+                {"Fit": "fit.md"},
                 {"X-ray": "xray.md"},
                 {"Environments": "envs.md"},
                 {"Reports": "report.md"},

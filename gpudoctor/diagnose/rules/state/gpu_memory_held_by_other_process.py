@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.diagnose.advice.batches import largest_batches
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes, names_of
@@ -60,6 +61,7 @@ def gpu_memory_held_by_other_process(gpu: GpuView) -> Iterator[Problem]:
         evidence=(
             Evidence("free and used memory", f"{free / GIB:.1f} GiB, {used / GIB:.1f} GiB", "nvmlDeviceGetMemoryInfo"),
             Evidence("compute processes", holders or "none visible", "NVML"),
+            *largest_batches(gpu),
         ),
         fixes=_fixes(gpu, compute),
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.batches import largest_batches
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes
 from gpudoctor.diagnose.rule import Explains, rule
@@ -31,7 +32,11 @@ def gpu_memory_insufficient(gpu: GpuView) -> Iterator[Problem]:
         return
     yield Problem(
         message=f"{gpu.label} is out of memory: {call.call} returns 2 ({call.status.name}){_free_memory(gpu)}.",
-        evidence=(Evidence(call.call, f"{call.status.code} {call.status.name}", "gpudoctor's kernel"), *_holders(gpu)),
+        evidence=(
+            Evidence(call.call, f"{call.status.code} {call.status.name}", "gpudoctor's kernel"),
+            *_holders(gpu),
+            *largest_batches(gpu),
+        ),
         fixes=_fixes(gpu),
     )
 

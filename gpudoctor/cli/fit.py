@@ -1,0 +1,213 @@
+"""`gpudoctor fit`: says whether a model trains on a GPU, with which batch and how fast."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+
+from gpudoctor.cli import completions, failure, options, output, system
+from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.look import look, on_terminal, redactor
+from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.derive import MachineView, cards
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import Level, Policy
+from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
+from gpudoctor.fit.answer import answer
+from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.card import Card
+from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.model import Model
+from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
+from gpudoctor.manual import facts
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.report import document, fit_text
+from gpudoctor.report import fit as fit_document
+from gpudoctor.snapshot import Snapshot
+
+_LOOK = Policy(level=Level.LOOK)
+_FILES = (".json", ".safetensors", ".keras")
+
+
+@app.command(short_help="Find out whether a model fits, how large a batch, how fast.", epilog=EPILOG)
+def fit(  # noqa: PLR0917 -- Typer calls it by name
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            autocompletion=completions.models,
+            help="A preset (resnet50, llama-8b, …), params=7e9[,layers=32,width=4096], a Hugging Face config.json, a .safetensors or .keras file, "
+            "or module:function that builds a model in the target environment.",
+        ),
+    ],
+    batch: Annotated[str, typer.Option(metavar="N|max", help="Samples a step on each GPU. Default: max, as many as fit.")] = "max",
+    seq: Annotated[int | None, typer.Option(metavar="L", help="Tokens in a sequence.")] = None,
+    image: Annotated[str | None, typer.Option(metavar="HxW", help="Size of an image: 224x224.")] = None,
+    precision: Annotated[str, typer.Option(help="fp32, tf32, bf16, fp16 or fp8; 16 bits are autocast with FP32 master copies.")] = "fp32",
+    optimizer: Annotated[str, typer.Option(help="sgd, momentum, adam, adamw, adafactor, 8bit-adam or lion.")] = "adamw",
+    checkpointing: Annotated[bool, typer.Option("--checkpointing", help="Recompute each block's activations in backward.")] = False,  # noqa: FBT002
+    lora: Annotated[int, typer.Option(metavar="R", help="Train adapters of this rank on the linear layers of all blocks.")] = 0,
+    shard: Annotated[str, typer.Option(help="Divide the run over --gpus: zero1, zero2, zero3 or fsdp.")] = "",
+    gpus: Annotated[int, typer.Option(metavar="N", help="How many GPUs take part.")] = 1,
+    offload: Annotated[bool, typer.Option("--offload", help="Keep the optimizer's state and master copies in host memory.")] = False,  # noqa: FBT002
+    infer: Annotated[bool, typer.Option("--infer", help="Count inference instead of training.")] = False,  # noqa: FBT002
+    gpu: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Ask about this GPU by any common name instead of this machine's. Repeatable.")
+    ] = None,
+    report: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Take GPUs and measured speed from a JSON report of `gpudoctor check --level full`.")
+    ] = None,
+    samples: Annotated[int | None, typer.Option(metavar="N", help="Also say how long this many samples take.")] = None,
+    price: Annotated[float | None, typer.Option(metavar="P", help="Price of a GPU for an hour, for --samples.")] = None,
+    rule_of_thumb: Annotated[bool, typer.Option("--rule-of-thumb", help="Also show the rule (MiB - 400) * 2^20 / (4 * 2).")] = False,  # noqa: FBT002
+    python: options.Python = None,
+    format: Annotated[TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.fit/1).")] = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    compat: options.Compat = None,
+    no_color: options.NoColor = False,  # noqa: FBT002
+) -> int:
+    """Find out whether a model trains on a GPU, how large a batch fits and how fast a step is, by part and with what to change.
+
+    \b
+    Examples:
+      gpudoctor fit resnet50 --batch 256 --precision bf16
+      gpudoctor fit llama-8b --precision bf16 --lora 16 --gpu 'RTX 4090'
+    """  # noqa: D301 -- click leaves the lines after \b as they are
+
+    def carry_out() -> int:
+        asked = Asked(
+            batch=_batch(batch),
+            precision=precision.lower(),
+            optimizer=optimizer.lower(),
+            checkpointing=checkpointing,
+            lora=lora,
+            shard=shard.lower(),
+            gpus=gpus,
+            offload=offload,
+            infer=infer,
+        )
+        if any(given is not None and given <= 0 for given in (samples, price)):
+            raise UsageError("--samples and --price take numbers above 0.")
+        matrix = open_matrix(compat)
+        counted = _model(model, Sample(seq, _image(image)), asked, python)
+        found = _cards(matrix, gpu, report, compat)
+        answers = [answer(counted, asked, card) for card in found]
+        fitting = () if all(one.fits for one in answers) else _fitting(counted, asked, matrix)
+        made = fit_document.document(
+            counted,
+            asked,
+            answers,
+            stated=bool(gpu),
+            fits_on=fitting,
+            notes=tuple(_notes(found)),
+            samples=samples,
+            price=price,
+        )
+        as_text = format is TextOrJson.TEXT
+        made = redactor("/", stays=as_text and on_terminal()).struct(made)
+        shown = look(no_color=no_color)
+        text = fit_text.render(made, shown, rule_of_thumb=rule_of_thumb).encode("ascii" if shown.plain else "utf-8", "backslashreplace")
+        output.write(text if as_text else document.encode(made))
+        return made.exit_code
+
+    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
+
+
+def _batch(text: str) -> int | None:
+    if text.lower() == "max":
+        return None
+    if not re.fullmatch(r"\d{1,12}", text):
+        raise UsageError(f"--batch {text!r} is not a number of samples; write it as 32, or max for the largest.")
+    return int(text)
+
+
+def _image(text: str | None) -> tuple[int, int] | None:
+    if text is None:
+        return None
+    sides = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text.lower())
+    if sides is None:
+        raise UsageError(f"--image {text!r} is not a size; write height and width as in 224x224.")
+    return int(sides[1]), int(sides[2])
+
+
+def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
+    """Return what is known of the model that the user named."""
+    if named.lower().startswith("params="):
+        from gpudoctor.fit.sized import of_parameters  # noqa: PLC0415 -- one way of several
+
+        return of_parameters(named, sample)
+    if named.endswith(_FILES) or os.path.isfile(named):
+        from gpudoctor.model_files import read_model  # noqa: PLC0415 -- as above
+
+        return read_model(named, sample)
+    if ":" in named:
+        return _traced(named, sample, asked, python)
+    from gpudoctor.fit.presets import model  # noqa: PLC0415 -- as above
+
+    return model(named, sample)
+
+
+def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
+    system.require_linux("fit MODULE:FUNCTION")
+    from gpudoctor.probe.target import target  # noqa: PLC0415 -- on Linux alone
+    from gpudoctor.trace import Step, traced  # noqa: PLC0415 -- as above
+
+    step = Step(batch=asked.batch or 8, seq=sample.tokens, image=sample.image, precision=asked.precision)
+    return traced(target(python, os.environ, sys.executable, sys.path).executable, named, step, folder=os.getcwd())
+
+
+def _cards(matrix: Matrix, names: list[str] | None, report: str | None, compat: str | None) -> list[Card]:
+    """Return the GPUs that are asked about. Raises UsageError if there are none."""
+    if names:
+        return [_named(matrix, name) for name in names]
+    view = MachineView(_snapshot(matrix, report, compat), matrix, _LOOK)
+    seen = [card for gpu in view.gpus if gpu.usable and (card := cards.observed(gpu))]
+    if not seen:
+        whose = f"{report} describes" if report else "This machine has"
+        raise UsageError(f"{whose} no NVIDIA GPU whose free memory can be read; name one, as in --gpu 'RTX 4090'.")
+    return seen
+
+
+def _named(matrix: Matrix, name: str) -> Card:
+    found = facts.find(matrix, "gpu", name).rows[0]
+    card = cards.published(found)
+    if card is None:
+        raise UsageError(
+            f"The tables do not have the memory of {found.name}, which was sold with several sizes; name one, as in 'RTX 3060 12GB'."
+        )
+    return card
+
+
+def _snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapshot:
+    """Return what is known of the machine in a report, or of this one after a look."""
+    if report is not None:
+        from gpudoctor.cli.content import examined  # noqa: PLC0415 -- loads the readers of text
+
+        return examined([report], matrix, _LOOK).snapshot
+    system.require_linux("fit")
+    from gpudoctor.check.model import CheckOptions  # noqa: PLC0415 -- on Linux alone
+    from gpudoctor.check.run import run  # noqa: PLC0415 -- as above
+
+    return run(CheckOptions(policy=_LOOK, compat=compat)).snapshot
+
+
+def _fitting(model: Model, asked: Asked, matrix: Matrix) -> tuple[str, ...]:
+    """Return the GPUs of the tables on which the run fits, the smallest first."""
+    return tuple(card.name for card in cards.every(matrix) if answer(model, asked, card).fits)
+
+
+def _notes(found: list[Card]) -> Iterator[str]:
+    """Yield what was assumed."""
+    yield f"Assumed: {RESERVE / 1e9:.0f} GB for CUDA context and libraries, {FRAGMENTATION:.0%} of activations and workspace lost to fragmentation."
+    if not all(card.observed for card in found):
+        yield f"Assumed: {cards.USABLE:.0%} of a named GPU's memory is usable, as with ECC."
+    measured = all(card.measured for card in found)
+    low, high = MEASURED_SHARES if measured else PEAK_SHARES
+    whose = "the rates measured on this GPU" if measured else "published peaks (--report has measured ones)"
+    yield f"Assumed: training reaches {low:.0%} to {high:.0%} of {whose}."
+    yield "A GPU gains throughput, not latency: small batches leave it idle, and input that arrives slowly is not counted."

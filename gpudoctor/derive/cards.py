@@ -1,0 +1,122 @@
+"""GPUs as fit needs them, from the table or from what was observed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from gpudoctor.derive.views.gpu import GpuView
+from gpudoctor.fit.card import Card
+from gpudoctor.matrix import GpuProduct, Matrix
+from gpudoctor.matrix.tables import GPUS
+from gpudoctor.snapshot import Missing, NvmlGpu, Smoke
+from gpudoctor.versions import Version
+
+USABLE = 0.9375
+"""The share of the nominal size that is assumed usable: ECC takes 6.25 % of GDDR memory.
+
+https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/
+"""
+_GIB = 1 << 30
+_RATES = ("fp32", "tf32", "bf16", "fp16")
+_LANES = {1: 2.5 * 0.8, 2: 5 * 0.8, 3: 8 * 128 / 130, 4: 16 * 128 / 130, 5: 32 * 128 / 130}
+"""Gigabits a second of one PCIe lane by generation, after encoding: https://pcisig.com/faq"""
+_SMALLEST = 4096
+"""Rows of the smallest matrices whose matmul keeps a GPU busy."""
+
+
+def published(product: GpuProduct) -> Card | None:
+    """Return a GPU of the table; None if its memory is unknown."""
+    if product.memory_gib is None:
+        return None
+    total = round(product.memory_gib * _GIB)
+    return Card(name=product.name, available=round(USABLE * total), total=total, observed=False, **_rates(product))
+
+
+def every(matrix: Matrix) -> tuple[Card, ...]:
+    """Return the GPUs of the table whose memory and bandwidth are known, other than Jetsons, the smallest first."""
+    cards = (published(product) for product in matrix.rows(GPUS) if product.kind != "jetson" and product.bandwidth_gbs)
+    return tuple(sorted((card for card in cards if card), key=lambda card: (card.total, card.bandwidth or 0)))
+
+
+def observed(gpu: GpuView) -> Card | None:
+    """Return a GPU of a machine that was examined; None if its free memory is unknown."""
+    nvml = gpu.observed.nvml
+    if not isinstance(nvml, NvmlGpu) or isinstance(nvml.memory_free, Missing) or isinstance(nvml.memory_total, Missing):
+        return None
+    capability = gpu.capability_or_missing
+    product = gpu.machine.matrix.gpu(gpu.model)
+    card = Card(
+        name=gpu.model if gpu.machine.gpus[1:] == () else f"{gpu.model}, {gpu.label}",
+        available=nvml.memory_free,
+        total=nvml.memory_total,
+        observed=True,
+        **{**(_rates(product) if product else {}), "capability": _capability(capability) if isinstance(capability, Version) else None},
+    )
+    card = msgspec.structs.replace(card, against_cpu=_against_cpu(gpu.machine.smokes, gpu.key))
+    return _with_host(_measured(card, gpu), gpu, nvml)
+
+
+def _rates(product: GpuProduct) -> dict[str, Any]:
+    rates = {name: getattr(product, f"{name}_tflops") for name in _RATES}
+    return {
+        "capability": _capability(product.compute_capability),
+        "flops": {name: 1e12 * rate for name, rate in rates.items() if rate},
+        "bandwidth": product.bandwidth_gbs * 1e9 if product.bandwidth_gbs else None,
+    }
+
+
+def _capability(version: Version) -> tuple[int, int]:
+    return version.major, version.minor
+
+
+def _measured(card: Card, gpu: GpuView) -> Card:
+    """Return the card with the rates that a check at level full measured on it; as it is if none did."""
+    smokes = gpu.machine.smokes
+    flops = {
+        one.precision: float(one.flops)
+        for smoke in smokes
+        for one in smoke.products
+        if one.address == gpu.key and one.size >= _SMALLEST and isinstance(one.flops, int | float)
+    }
+    bandwidth = _fastest(one.bytes_per_second for smoke in smokes for one in smoke.memory if one.address == gpu.key)
+    if not flops or bandwidth is None:
+        return card
+    return msgspec.structs.replace(card, flops=flops, bandwidth=bandwidth, measured=True)
+
+
+def _with_host(card: Card, gpu: GpuView, nvml: NvmlGpu) -> Card:
+    """Return the card with the rate at which it copies from the host."""
+    copied = _fastest(
+        one.bytes_per_second
+        for smoke in gpu.machine.smokes
+        for one in smoke.copies
+        if one.address == gpu.key and one.direction.startswith("to")
+    )
+    if copied is not None:
+        return msgspec.structs.replace(card, host_rate=copied, host_basis="measured")
+    generation, width = nvml.link_generation_max, nvml.link_width
+    lane = _LANES.get(generation) if isinstance(generation, int) else None
+    if lane is None or not isinstance(width, int) or not width:
+        return card
+    return msgspec.structs.replace(card, host_rate=lane * width * 1e9 / 8, host_basis=f"PCIe {generation}.0 x{width}")
+
+
+def _fastest(rates: Iterable[object]) -> float | None:
+    return max((float(rate) for rate in rates if isinstance(rate, int | float)), default=None)
+
+
+def _against_cpu(smokes: tuple[Smoke, ...], address: str) -> Mapping[tuple[str, int], float]:
+    """Return how many times as fast as the CPU a GPU trained, by network and batch."""
+    return {
+        (one.network, one.batch): float(one.samples_per_second) / float(one.cpu_samples_per_second)
+        for smoke in smokes
+        for one in smoke.speeds
+        if one.address == address and isinstance(one.samples_per_second, int | float) and _positive(one.cpu_samples_per_second)
+    }
+
+
+def _positive(value: object) -> bool:
+    return isinstance(value, int | float) and value > 0

@@ -1,0 +1,36 @@
+"""A GPU as fit needs it: memory, capability, and the rates it computes, reads and copies at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+
+class Card(msgspec.Struct, frozen=True, kw_only=True):
+    """A GPU, observed or from the table."""
+
+    name: str
+    available: int
+    """Bytes that a program can use."""
+    total: int
+    """Bytes by the vendor."""
+    observed: bool
+    """Whether `available` is what was free on this machine; otherwise it is derived from the nominal size."""
+    capability: tuple[int, int] | None = None
+    flops: Mapping[str, float] = {}
+    """FLOP/s by precision: fp32, tf32, bf16, fp16."""
+    measured: bool = False
+    """Whether `flops` and `bandwidth` were measured on it; otherwise they are published peaks."""
+    bandwidth: float | None = None
+    """Bytes a second of its memory."""
+    host_rate: float | None = None
+    """Bytes a second from the host's memory."""
+    host_basis: str = ""
+    """How the host rate is known: "PCIe 4.0 x16", "measured"."""
+    against_cpu: Mapping[tuple[str, int], float] = {}
+    """How many times as fast as the CPU it trained, by network and batch."""
+
+    def computes(self, oldest: tuple[int, int]) -> bool:
+        """Whether it computes in a precision that came with this compute capability; True if its own is unknown."""
+        return self.capability is None or self.capability >= oldest

@@ -1,0 +1,122 @@
+"""The answer of `gpudoctor fit` for a terminal."""
+
+from __future__ import annotations
+
+from gpudoctor.fit.suitability import billions
+from gpudoctor.report.fit import FitDocument, GpuDocument, SpeedDocument
+from gpudoctor.report.page import Look, Page
+from gpudoctor.report.words import VERDICTS
+
+_GIB = 1 << 30
+_MARKS = {True: ("ready", "fits"), False: ("broken", "does not fit"), None: ("unknown", "unknown")}
+_ABOUT = {"reserve": "CUDA context, kernels, cuBLAS, cuDNN", "master_copies": "in FP32", "fragmentation": "lost by the allocator"}
+_PART = 16
+_MOST_GPUS = 6
+
+
+def render(found: FitDocument, look: Look, *, rule_of_thumb: bool = False) -> str:
+    """Return the answer as text."""
+    page = Page(look)
+    for gpu in found.gpus:
+        _headline(page, found, gpu)
+    run, model = found.run, found.model
+    options = (f"LoRA rank {run.lora}" if run.lora else "", "checkpointing" if run.checkpointing else "", "offload" if run.offload else "")
+    shared = f"{run.shard or 'data parallel'} over {run.gpus} GPUs" if run.gpus > 1 else ""
+    work = "inference" if run.infer else run.optimizer
+    page.parts(
+        [f"{billions(model.parameters)} parameters", model.sample, run.precision.upper(), work, *filter(None, (*options, shared))],
+        style="dim",
+        indent=2,
+    )
+    shown = next((gpu for gpu in found.gpus if not gpu.fits), found.gpus[0])
+    _memory(page, shown, several=len(found.gpus) > 1)
+    for gpu in found.gpus:
+        _changes(page, gpu, several=len(found.gpus) > 1)
+    for gpu in found.gpus:
+        _speed(page, gpu, several=len(found.gpus) > 1)
+    if found.fits_on and not all(gpu.fits for gpu in found.gpus):
+        page.heading("Fits on")
+        page.paragraph(", ".join(found.fits_on[:_MOST_GPUS]), indent=2)
+    page.heading("Suitability")
+    for gpu in found.gpus:
+        page.paragraph(f"{gpu.name}: {gpu.suitability}.", indent=2, hang=2)
+        for what, ratio in gpu.against_cpu.items():
+            page.paragraph(f"{what}: {ratio:.1f} times as fast as the CPU", indent=4)
+        if rule_of_thumb:
+            rule = f"Rule of thumb: {gpu.rule_of_thumb_parameters:,} parameters, ({gpu.total_bytes >> 20} - 400) MiB / (4 * 2) bytes."
+            page.paragraph(rule, indent=4, hang=2)
+            counted = f"Counted, before activations: {gpu.countable_parameters:,}"
+            page.paragraph(f"{counted} with {run.optimizer} in {run.precision.upper()}.", indent=4, hang=2)
+    page.heading("Basis")
+    traced = f", {model.traced_by}" if model.traced_by else ""
+    for line in (f"{model.way.capitalize()}{traced}: parameters and FLOPs are exact, activations {model.error}.", *found.notes):
+        page.paragraph(line, indent=2, hang=2)
+    return page.render()
+
+
+def _headline(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
+    verdict, words = _MARKS[gpu.fits]
+    mark = VERDICTS[verdict]
+    most = f"the largest batch is {gpu.largest_batch:,}" if gpu.largest_batch else "not even batch 1"
+    does = "runs" if found.run.infer else "trains"
+    if gpu.why:
+        text = f"{found.model.name} cannot run in {found.run.precision.upper()} on {gpu.name}: {gpu.why}."
+    elif gpu.fits is None:
+        text = f"Whether {found.model.name} fits on {gpu.name} is unknown: its activations are."
+    elif gpu.fits:
+        text = f"{found.model.name} {does} on {gpu.name}: {most}."
+    else:
+        needs = f" needs {_gib(gpu.needed_bytes)} at batch {gpu.batch:,}" if gpu.needed_bytes else " needs more"
+        text = (
+            f"{found.model.name}{needs}; {gpu.name} has {_gib(gpu.available_bytes)}{f'; {most}' if gpu.largest_batch is not None else ''}."
+        )
+    page.paragraph(text, f"{mark.ascii if page.look.plain else mark.sign} {words}  ", lead_style=mark.style, hang=2)
+
+
+def _memory(page: Page, gpu: GpuDocument, *, several: bool) -> None:
+    if gpu.memory is None or gpu.needed_bytes is None:
+        return
+    page.heading(f"Memory at batch {gpu.batch:,}{f' on {gpu.name}' if several else ''}")
+    for part, size in gpu.memory.items():
+        page.paragraph(_ABOUT.get(part, ""), f"{part.replace('_', ' '):<{_PART}}{_gib(size):>10}  ", indent=2)
+    usable = "free" if gpu.observed else "usable"
+    page.paragraph(f"of {_gib(gpu.available_bytes)} {usable}", f"{'total':<{_PART}}{_gib(gpu.needed_bytes):>10}  ", indent=2, style="bold")
+
+
+def _changes(page: Page, gpu: GpuDocument, *, several: bool) -> None:
+    if not gpu.changes:
+        return
+    page.heading(f"What to change{f' on {gpu.name}' if several else ''}")
+    for change in gpu.changes:
+        lead = f"{'enough' if change.fits else '':<8}saves {_gib(change.saved_bytes):>10}  "
+        page.paragraph(f"{change.options}: {change.cost}", lead, indent=2, hang=len(lead))
+
+
+def _speed(page: Page, gpu: GpuDocument, *, several: bool) -> None:
+    speed = gpu.speed
+    if speed is None:
+        return
+    page.heading(f"Speed at batch {gpu.batch:,}{f' on {gpu.name}' if several else ''}")
+    limited = f"{speed.bandwidth_share:.0%} limited by memory bandwidth"
+    page.parts([f"step {_seconds(speed.step_seconds)}", f"{_range(speed.samples_per_second)} samples/s", limited], indent=2)
+    page.parts(_transfer(speed), indent=2)
+    if speed.hours:
+        money = [f"costs {_range(speed.cost)}"] if speed.cost else []
+        page.parts([f"{_range(speed.hours)} hours for all samples", *money], indent=2)
+
+
+def _transfer(speed: SpeedDocument) -> list[str]:
+    return [f"copying a batch from the host takes {speed.transfer_seconds:.2g} s"] if speed.transfer_seconds is not None else []
+
+
+def _gib(size: int | None) -> str:
+    return f"{(size or 0) / _GIB:.2f} GiB" if (size or 0) < 100 * _GIB else f"{(size or 0) / _GIB:,.0f} GiB"
+
+
+def _seconds(pair: tuple[float, float]) -> str:
+    factor, unit = (1, "s") if pair[1] >= 1 else (1000, "ms")
+    return f"{_range((pair[0] * factor, pair[1] * factor))} {unit}"
+
+
+def _range(pair: tuple[float, float]) -> str:
+    return " to ".join(f"{one:,.0f}" if one >= 100 else f"{one:.2g}" for one in pair)

@@ -1,0 +1,111 @@
+"""`gpudoctor fit`: the answer for GPUs of the tables, of a report and of this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.command import document, environment, run, sentence
+from tests.machines.store import RECORDED
+from tests.seams import Cuda, Nvml, environ_with
+
+MEASURED = "gpu-at-its-speed"
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> str:
+    file = tmp_path / "report.json"
+    file.write_bytes(RECORDED.snapshot(MEASURED))
+    return str(file)
+
+
+def test_a_model_that_fits_is_answered_with_its_largest_batch_and_speed() -> None:
+    ended = run("fit", "vgg16", "--gpu", "RTX 4090", "--format", "json")
+    said = document("fit", ended.stdout)
+    (gpu,) = said["gpus"]
+    assert (ended.returncode, said["exit_code"], gpu["fits"], gpu["changes"]) == (0, 0, True, [])
+    assert said["model"]["parameters"] == 138_357_544
+    assert sum(gpu["memory"].values()) == gpu["needed_bytes"] <= gpu["available_bytes"]
+    assert gpu["batch"] == gpu["largest_batch"] > 100
+    assert 0 < gpu["speed"]["step_seconds"][0] < gpu["speed"]["step_seconds"][1]
+
+
+def test_a_model_that_does_not_fit_is_answered_with_what_is_enough_and_where_it_fits() -> None:
+    ended = run("fit", "llama-8b", "--precision", "bf16", "--gpu", "4090", "--format", "json")
+    said = document("fit", ended.stdout)
+    (gpu,) = said["gpus"]
+    assert (ended.returncode, gpu["largest_batch"], gpu["fits"]) == (1, 0, False)
+    first = gpu["changes"][0]
+    assert first["fits"]
+    again = document(
+        "fit", run("fit", "llama-8b", "--precision", "bf16", *first["options"].split(), "--gpu", "4090", "--format", "json").stdout
+    )
+    assert again["gpus"][0]["fits"]
+    assert "NVIDIA B200" in said["fits_on"]
+    assert "NVIDIA GeForce RTX 4090" not in said["fits_on"]
+
+
+def test_the_rule_of_thumb_is_shown_beside_what_is_counted() -> None:
+    text = run("fit", "784-128-10", "--gpu", "GTX 1060 6GB", "--rule-of-thumb").stdout.decode()
+    assert "Rule of thumb: 752,877,568 parameters" in text
+    assert "Counted, before activations: 314,987,360" in text
+    assert all(len(line) <= 80 for line in text.splitlines())
+
+
+def test_the_text_fits_eighty_columns_for_several_gpus() -> None:
+    ended = run("fit", "params=7e9", "--precision", "bf16", "--gpu", "H100", "--gpu", "GTX 1060 6GB", "--gpu", "V100")
+    assert ended.returncode == 1
+    assert all(len(line) <= 80 for line in ended.stdout.decode().splitlines())
+    assert "Tesla V100-SXM2-16GB: it has no BF16" in " ".join(ended.stdout.decode().split())
+
+
+def test_measured_rates_and_free_memory_come_from_a_report(report: str) -> None:
+    said = document("fit", run("fit", "resnet50", "--report", report, "--samples", "1000000", "--price", "2", "--format", "json").stdout)
+    (gpu,) = said["gpus"]
+    assert gpu["observed"]
+    assert gpu["speed"]["measured"]
+    assert gpu["speed"]["transfer_seconds"] > 0
+    assert gpu["speed"]["cost"] == pytest.approx([2 * hours for hours in gpu["speed"]["hours"]])
+
+
+def test_this_machine_is_asked_by_default(tmp_path: Path) -> None:
+    seen = environ_with(Nvml(gpus=1), Cuda(gpus=1), directory=tmp_path, base=environment())
+    said = document("fit", run("fit", "resnet50", "--format", "json", env=seen).stdout)
+    assert said["gpus"][0]["observed"]
+    sentence(run("fit", "resnet50").stderr.splitlines(keepends=True)[-1])
+
+
+def test_weights_without_a_configuration_are_unknown(tmp_path: Path) -> None:
+    header = json.dumps({"layers.0.weight": {"dtype": "F32", "shape": [4096, 4096], "data_offsets": [0, 0]}}).encode()
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(len(header).to_bytes(8, "little") + header)
+    assert run("fit", str(file), "--gpu", "4090").returncode == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fit", "resnet50", "--gpu", "RTX 9999"),
+        ("fit", "resnet50", "--batch", "many", "--gpu", "4090"),
+        ("fit", "resnet50", "--image", "224", "--gpu", "4090"),
+        ("fit", "/gone/config.json", "--gpu", "4090"),
+        ("check", "--no-smoke", "--require", "fit=llama-7b,depth=3"),
+    ],
+)
+def test_bad_input_is_one_sentence(words: tuple[str, ...]) -> None:
+    ended = run(*words)
+    assert ended.returncode == 2
+    sentence(ended.stderr.splitlines(keepends=True)[-1])
+
+
+@pytest.mark.parametrize(("wanted", "met"), [("fit=resnet50,bf16,batch=64", True), ("fit=llama-8b,fp32", False)])
+def test_a_check_can_require_that_a_run_fits(report: str, wanted: str, met: bool) -> None:
+    read = {"schema": "gpudoctor.report/1", "policy": {"require": [wanted]}, "snapshot": json.loads(RECORDED.snapshot(MEASURED))}
+    Path(report).write_text(json.dumps(read))
+    again = document("report", run("diagnose", report, "--format", "json").stdout)
+    unmet = [one for one in again["findings"] if one["code"] == "GD602"]
+    assert bool(unmet) is not met
+    if unmet:
+        assert "GiB needed" in unmet[0]["message"]

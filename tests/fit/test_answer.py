@@ -1,0 +1,106 @@
+"""Whether a run fits, what to change, how fast it is, and what a GPU is enough for."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor.errors import UsageError
+from gpudoctor.fit.answer import answer
+from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.card import Card
+from gpudoctor.fit.changes import changes
+from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.presets import PRESETS, model
+from gpudoctor.fit.required import parse
+from gpudoctor.fit.suitability import billions, parameters_by_rule, suitability, tensor_cores
+
+MODELS = [model(name, Sample()) for name in PRESETS]
+GIB = 1 << 30
+
+
+def card(gib: float = 24, capability: tuple[int, int] | None = (8, 9), **rates: Any) -> Card:
+    known: dict[str, Any] = {"flops": {"fp32": 8e13, "bf16": 16e13, "fp16": 16e13}, "bandwidth": 1e12, **rates}
+    return Card(name="a GPU", available=round(gib * GIB), total=round(gib * GIB), observed=True, capability=capability, **known)
+
+
+def set_by(options: str) -> dict[str, Any]:
+    """The fields of Asked that the options of a change set."""
+    words = shlex.split(options)
+    fields: dict[str, Any] = {}
+    for word, after in zip(words, [*words[1:], "--"], strict=True):
+        if word.startswith("--"):
+            value: Any = True if after.startswith("--") else int(after) if after.isdigit() else after
+            fields[word[2:]] = value
+    return fields
+
+
+@given(st.sampled_from(MODELS), st.integers(min_value=1, max_value=512), st.floats(min_value=1, max_value=100))
+def test_a_change_that_is_enough_makes_the_run_fit(one: Any, batch: int, gib: float) -> None:
+    asked, where = Asked(batch=batch), card(gib)
+    if answer(one, asked, where).fits:
+        return
+    for change in changes(one, asked, where, batch):
+        assert change.saves > 0
+        assert answer(one, msgspec.structs.replace(asked, **set_by(change.options)), where).fits is change.fits
+
+
+def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest() -> None:
+    one = model("resnet50", Sample())
+    small, large = (answer(one, Asked(batch=batch), card()).speed for batch in (8, 16))
+    assert small
+    assert large
+    assert small.fastest < large.fastest < large.slowest
+    assert 0 < large.bandwidth_share < 1
+    assert answer(one, Asked(batch=8), card(flops={})).speed is None
+
+
+def test_a_gpu_without_a_precision_is_refused_whatever_its_memory() -> None:
+    told = answer(MODELS[0], Asked(precision="bf16"), card(1000, (7, 0)))
+    assert (told.fits, told.refused) == (False, "it has no BF16, which came with compute capability 8.0")
+
+
+@pytest.mark.parametrize(
+    ("capability", "flops", "cores"),
+    [
+        ((6, 1), {}, ()),
+        ((7, 0), {}, ("FP16",)),
+        ((7, 5), {}, ()),
+        ((7, 5), {"fp16": 1e13}, ("FP16",)),
+        ((8, 0), {}, ("FP16", "BF16", "TF32")),
+        ((9, 0), {}, ("FP16", "BF16", "TF32", "FP8")),
+    ],
+)
+def test_tensor_cores_by_generation(capability: tuple[int, int], flops: dict[str, float], cores: tuple[str, ...]) -> None:
+    assert tensor_cores(card(capability=capability, flops=flops)) == cores
+
+
+def test_the_rule_of_thumb_is_that_of_the_textbook() -> None:
+    assert parameters_by_rule(card(6)) == 752_877_568
+    assert parameters_by_rule(card(0.1)) == 0
+    assert "memory bandwidth" not in suitability(card(bandwidth=None))
+
+
+@given(st.integers(min_value=0, max_value=10**16))
+def test_a_number_of_parameters_is_written_in_at_most_ten_letters(count: int) -> None:
+    assert len(billions(count)) <= 12
+
+
+def test_a_run_in_one_word() -> None:
+    run = parse("llama-7b,lora,bf16,batch=2,seq=512,fsdp,gpus=4,checkpointing")
+    assert (run.model.name, run.model.sample) == ("llama-7b", "512 tokens")
+    assert run.asked == Asked(batch=2, precision="bf16", lora=16, shard="fsdp", gpus=4, checkpointing=True)
+    assert parse("params=7e9,layers=32,fp16").model.parameters == 7_000_000_000
+
+
+@given(st.text(max_size=40))
+def test_any_word_is_a_run_or_one_sentence(text: str) -> None:
+    try:
+        assert parse(text).bytes > 0
+    except UsageError as error:
+        assert str(error)  # noqa: PT017 -- either outcome is right

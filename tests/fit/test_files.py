@@ -1,0 +1,124 @@
+"""Models read from files that others wrote."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpudoctor.errors import UsageError
+from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.hub import of_config
+from gpudoctor.fit.keras_file import of_keras
+from gpudoctor.fit.sized import of_parameters, of_weights
+from gpudoctor.model_files import read_model
+
+LLAMA = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000}
+QWEN = {"num_key_value_heads": 2, "hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14, "intermediate_size": 4864}
+BERT = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522}
+CONFIGS = [
+    ({"model_type": "llama", **LLAMA}, 6_738_415_616),
+    ({"model_type": "qwen2", "vocab_size": 151936, "tie_word_embeddings": True, **QWEN}, 494_032_768),
+    ({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257}, 124_439_808),
+    ({"model_type": "bert", "max_position_embeddings": 512, **BERT}, 109_482_240),
+    ({"model_type": "vit", **{field: size for field, size in BERT.items() if field != "vocab_size"}}, 86_567_656),
+]
+SAVED = {"branched": 554, "words": 11882, "sequential": 101_770}
+"""Trainable parameters by Keras 3.15.1, whose `Model.to_json` wrote the files."""
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8), lambda inner: st.lists(inner, max_size=3)
+)
+
+
+@pytest.mark.parametrize(("config", "parameters"), CONFIGS, ids=[str(config["model_type"]) for config, _ in CONFIGS])
+def test_a_configuration_has_the_published_number_of_parameters(config: dict[str, Any], parameters: int) -> None:
+    assert of_config("config.json", config, Sample()).parameters == parameters
+
+
+@given(st.dictionaries(st.sampled_from([*LLAMA, *QWEN, "n_embd", "head_dim", "hidden_act", "patch_size", "image_size"]), VALUES))
+def test_a_garbled_configuration_is_counted_or_one_sentence(fields: dict[str, Any]) -> None:
+    for config, _ in CONFIGS:
+        with suppress(UsageError):
+            assert of_config("config.json", {**config, **fields}, Sample()).parameters >= 0
+
+
+def safetensors(file: Path, tensors: dict[str, list[int]]) -> Path:
+    header = json.dumps({name: {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]} for name, shape in tensors.items()}).encode()
+    file.write_bytes(len(header).to_bytes(8, "little") + header)
+    return file
+
+
+def test_the_header_of_a_safetensors_file_has_parameters_and_no_activations(tmp_path: Path) -> None:
+    file = safetensors(tmp_path / "model.safetensors", {"layers.0.weight": [128, 784], "layers.0.bias": [128], "bn.running_mean": [128]})
+    found = read_model(str(file), Sample())
+    assert (found.parameters, found.buffers, found.full) == (128 * 784 + 128, 4 * 128, None)
+    (tmp_path / "config.json").write_text(json.dumps(CONFIGS[0][0]))
+    assert read_model(str(file), Sample()).full is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("config.json", b"[]"),
+        ("config.json", b"[" * 100_000),
+        ("config.json", b'{"model_type": "mamba"}'),
+        ("config.json", b'{"model_type": "llama", "hidden_size": 1e400}'),
+        ("model.safetensors", b"\xff" * 8),
+        ("model.safetensors", b"\x02" + bytes(7) + b"{}"),
+        ("model-00001-of-00004.safetensors", b""),
+        ("model.keras", b"not a zip"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match=name.split(".", maxsplit=1)[0]):
+        read_model(str(tmp_path / name), Sample())
+
+
+def test_a_keras_archive_that_expands_without_end_is_cut(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "model.keras", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("config.json", b" " * (101 << 20))
+    with pytest.raises(UsageError, match=r"model\.keras"):
+        read_model(str(tmp_path / "model.keras"), Sample())
+
+
+@pytest.mark.parametrize(("name", "trainable"), SAVED.items())
+def test_a_keras_file_has_the_parameters_that_keras_counts(tmp_path: Path, name: str, trainable: int) -> None:
+    with zipfile.ZipFile(tmp_path / "model.keras", "w") as archive:
+        archive.write(Path(__file__).parent / "keras" / f"{name}.json", "config.json")
+    found = read_model(str(tmp_path / "model.keras"), Sample())
+    assert found.parameters == trainable
+    assert found.full
+    assert found.full.kept.per_sample > 0
+
+
+def test_a_layer_that_is_not_counted_is_named() -> None:
+    layers = [{"class_name": "InputLayer", "config": {"batch_shape": [None, 4, 4]}}, {"class_name": "LSTM", "config": {}}]
+    with pytest.raises(UsageError, match="LSTM"):
+        of_keras("model.keras", {"config": {"layers": layers}}, Sample())
+
+
+@pytest.mark.parametrize(
+    "text", ["params=0", "params=x", "params=7e99", "params=nan", "params=7e9,depth=3", "params=7e9,layers=1e9", "params="]
+)
+def test_sizes_that_no_model_has_are_one_sentence(text: str) -> None:
+    with pytest.raises(UsageError):
+        of_parameters(text, Sample())
+
+
+@given(st.integers(min_value=10**6, max_value=10**13))
+def test_any_number_of_parameters_is_taken_exactly(count: int) -> None:
+    found = of_parameters(f"params={count}", Sample())
+    assert (found.parameters, found.trainable) == (count, count)
+
+
+def test_weights_that_are_no_weights_are_refused() -> None:
+    for header in ({}, {"a": 3}, {"a": {"shape": [-1], "dtype": "F32"}}, {"a": {"shape": "x", "dtype": "F32"}}):
+        with pytest.raises(UsageError):
+            of_weights("model.safetensors", header)
