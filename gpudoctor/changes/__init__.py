@@ -17,7 +17,7 @@ from gpudoctor.report.build import TOOL
 from gpudoctor.report.diff import CauseChange, Diff, Examined, FactChange
 from gpudoctor.snapshot import Nvml, Snapshot
 
-__all__ = ["compare"]
+__all__ = ["compare", "gpu_names", "in_words", "matcher"]
 
 
 def compare(
@@ -25,12 +25,12 @@ def compare(
 ) -> Diff:
     """Return how the second examination differs from the first; `ignore` are patterns of field paths."""
     found = tuple(Walk(before.snapshot, after.snapshot).differences())
-    ignored = _matcher(ignore)
+    ignored = matcher(ignore)
     kept = [one for one in found if not ignored(one.path)]
     record = Record()
     for examination in (before, after):
         runs(examination.snapshot, matrix, examination.policy, record)
-    gpus = _gpu_names(after.snapshot) | _gpu_names(before.snapshot)
+    gpus = gpu_names(after.snapshot) | gpu_names(before.snapshot)
     facts = [_fact(line, record) for line in lines(kept, gpus)]
     steady = any(not one.volatile for one in found)
     causes = [one for one in _causes(before, after, reworded=steady) if not ignored(f"findings.{one.id}")]
@@ -55,7 +55,7 @@ def _with_exit_code(diff: Diff) -> Diff:
     return Diff(**fields)
 
 
-def _matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
+def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
     """Return whether a path, or what it is a part of, matches a pattern: * is any text, ? one character."""
     if not patterns:
         return lambda _: False
@@ -76,7 +76,7 @@ def _fact(line: Line, record: Record) -> FactChange:
         what=line.what,
         before=line.before,
         after=line.after,
-        line=_in_words(line, kind),
+        line=in_words(line, kind),
         read_by_rules=any(one.owner in record.read for one in every),
         volatile=leader.volatile,
         not_compared=uncompared,
@@ -85,7 +85,7 @@ def _fact(line: Line, record: Record) -> FactChange:
     )
 
 
-def _in_words(line: Line, kind: str) -> str:
+def in_words(line: Line, kind: str) -> str:
     """Return a change as one line: "GPU 3 (0000:1f:00.0): PCIe link x16 → x4"."""
     named = f"{line.subject}: {line.what}" if line.subject and line.what else line.subject or line.what
     if kind != "changed":
@@ -107,7 +107,7 @@ def _with_cuda(line: Line) -> str:
     return " (CUDA {} → {})".format(*values(cuda)) if cuda else ""
 
 
-def _gpu_names(snapshot: Snapshot) -> dict[str, str]:
+def gpu_names(snapshot: Snapshot) -> dict[str, str]:
     """Return the names of GPUs, by the key that matches them."""
     listed = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) else ()
     if not isinstance(listed, tuple):

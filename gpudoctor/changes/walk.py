@@ -68,6 +68,10 @@ class Walk:
             if name not in _ABOUT_THE_FILE:
                 yield from self._field(self._before, self._after, name, (), volatile=False)
 
+    def key(self, item: msgspec.Struct) -> str:
+        """Return what an item of a list is known by."""
+        return next(iter(self._earlier.of((item,))))
+
     def _field(self, before: Any, after: Any, name: str, way: tuple[Step, ...], *, volatile: bool) -> Iterator[Difference]:
         kind = type(before)
         volatile = volatile or name in VOLATILE.get(kind, ()) or (kind is Fact and name == "where" and self._pasted)

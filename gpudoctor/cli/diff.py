@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudoctor.changes import compare
 from gpudoctor.cli import failure, options, output
 from gpudoctor.cli.content import examined
+from gpudoctor.cli.field_patterns import patterns
 from gpudoctor.cli.formats import TextMarkdownOrJson
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import EPILOG, app
@@ -38,7 +39,7 @@ def diff(  # noqa: PLR0917 -- Typer calls it by name
 
     def carry_out() -> int:
         output.check(output_)
-        found = _compared(before, after, (*(ignore or ()), *_patterns(ignore_file)), compat, golden=golden)
+        found = _compared(before, after, (*(ignore or ()), *patterns(ignore_file)), compat, golden=golden)
         found = redactor("/", stays=format is TextMarkdownOrJson.TEXT and output_ is None and on_terminal()).struct(found)
         output.write(_rendered(found, format, verbose=verbose, no_color=no_color, to_stdout=output_ is None), output_)
         return found.exit_code
@@ -57,19 +58,6 @@ def _compared(before: str, after: str, ignore: tuple[str, ...], compat: str | No
 
 def _name(file: str) -> str:
     return "standard input" if file == "-" else file
-
-
-def _patterns(file: str | None) -> tuple[str, ...]:
-    """Return the field patterns in a file: one a line, # begins a comment."""
-    if file is None:
-        return ()
-    try:
-        with open(file, encoding="utf-8") as opened:
-            lines = [line.partition("#")[0].strip() for line in opened]
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise UsageError(f"The file of fields to ignore, {file}, cannot be read: {why}.") from None
-    return tuple(line for line in lines if line)
 
 
 def _rendered(found: Diff, form: TextMarkdownOrJson, *, verbose: bool, no_color: bool, to_stdout: bool) -> bytes:

@@ -22,3 +22,22 @@ Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Also show consequences, notes, facts that no rule reads, and every figure that was compared."),
 ]
+Require = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="WHAT",
+        help="Fail unless this holds for the usable nodes: 'nodes>=32', 'gpus>=256', same:driver, same:torch. With a number of nodes, "
+        "broken nodes beyond it do not fail. Repeatable.",
+    ),
+]
+Golden = Annotated[
+    str | None, typer.Option(metavar="REPORT", help="Compare the nodes with this report instead of with what most of them have.")
+]
+Hostfile = Annotated[str | None, typer.Option(metavar="FILE", help="Also write the usable nodes to FILE, one a line.")]
+Nodelist = Annotated[
+    str | None, typer.Option(metavar="FILE", help="Also write the usable nodes to FILE as Slurm's node list: gpu[001-040].")
+]
+Labels = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Also write each node's verdict to FILE as labels, for `kubectl apply --server-side -f FILE`."),
+]

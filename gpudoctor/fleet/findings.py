@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterable
 
 import msgspec
 
-from gpudoctor.findings import Severity, SubjectKind
+from gpudoctor.findings import Impact, Severity, SubjectKind
 from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.fleet.roster import NO_REPORT, Roster
-from gpudoctor.report.fleet import FindingGroup, Nodes, Wording
+from gpudoctor.report.fleet import FindingGroup, NodeFinding, Nodes, Wording
 from gpudoctor.report.model import Finding
 
 _GPU = re.compile(r"\bGPUs? \d+(?:[–,] ?\d+)*(?: \([0-9a-f:.]+\))?|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\b")  # noqa: RUF001 -- typography
@@ -34,11 +34,16 @@ class Findings:
 
     def __init__(self) -> None:
         self._groups: dict[tuple[str, bool], _Group] = {}
+        self._titles: dict[str, str] = {}
+        self._slowing: set[str] = set()
 
     def add(self, row: int, found: Iterable[Finding]) -> None:
         """Add the findings of one report."""
         for one in found:
             key = (one.code, not one.because_of)
+            self._titles.setdefault(one.code, one.title)
+            if one.impact == Impact.SLOWER.value:
+                self._slowing.add(one.code)
             group = self._groups.get(key)
             if group is None:
                 group = self._groups[key] = _Group(one, set(), {}, root=not one.because_of)
@@ -48,6 +53,13 @@ class Findings:
             if wording not in group.wordings and len(group.wordings) >= _WORDINGS:
                 wording = _OTHER
             group.wordings.setdefault(wording, (one.message, array("I")))[1].append(row)
+
+    def explaining(self, findings: Iterable[NodeFinding], address: str) -> tuple[str, str] | None:
+        """Return the id and title of what makes a GPU slow on a node with these findings; None if nothing does."""
+        of_gpu = [one for one in findings if address and one.id.endswith(f":{address}")]
+        slowing = [one for one in findings if one.id.partition(":")[0] in self._slowing and ":0" not in one.id]
+        found = next(iter((*of_gpu, *slowing)), None)
+        return None if found is None else (found.id, self._titles[found.id.partition(":")[0]])
 
     def groups(self, roster: Roster) -> tuple[FindingGroup, ...]:
         """Return a group for each code."""

@@ -32,9 +32,9 @@ def is_usable(row: Row, *, strict: bool, suspect: Collection[str]) -> bool:
     return row.verdict in {Verdict.READY.value, Verdict.DEGRADED.value}
 
 
-def decide(rows: Sequence[Row], suspect: Collection[str], requirements: Sequence[Requirement], *, strict: bool) -> Decision:
-    """Return the verdict; with a requirement on the number of nodes, those that are left out do not break the fleet."""
-    verdict, because = _of_nodes(rows, suspect, enough=any(one.met and one.text.startswith("nodes") for one in requirements))
+def decide(rows: Sequence[Row], suspect: Collection[str], requirements: Sequence[Requirement], *, strict: bool, enough: bool) -> Decision:
+    """Return the verdict. If the usable nodes are `enough`, as a requirement says, those that are left out do not break the fleet."""
+    verdict, because = _of_nodes(rows, suspect, enough=enough)
     unmet = [f"{one.text} is not met: {one.reason}" for one in requirements if one.met is False]
     unchecked = [f"{one.text} could not be checked: {one.reason}" for one in requirements if one.met is None]
     if unmet:

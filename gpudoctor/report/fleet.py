@@ -129,12 +129,11 @@ class Outlier(msgspec.Struct, frozen=True, kw_only=True):
 
     node: Annotated[str, _text("The node.", "gpu001")]
     gpu: Annotated[str, _text("Its PCI address; empty if the figure is one of the whole node.", "0000:1f:00.0")]
-    index: Annotated[int | None, _text("NVML's index of it; null if that is not known.")]
     figure: Annotated[int, _text("Its place in `figures`.")]
     value: Annotated[float, _text("What was measured, in the figure's unit.")]
     difference: Annotated[float, _text("From the median, as a part of the median.", -0.08)]
     cause: Annotated[str, _text("The id of the finding on the same node that explains it; empty if none does.", "GD712:0000:1f:00.0")] = ""
-    message: Annotated[str, _text("That finding's message.")] = ""
+    message: Annotated[str, _text("That finding's title.")] = ""
 
 
 class Hardware(msgspec.Struct, frozen=True):

@@ -2,19 +2,213 @@
 
 from __future__ import annotations
 
-from gpudoctor.report.fleet import Fleet
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from gpudoctor.findings import Severity
+from gpudoctor.findings.naming import counted, joined
+from gpudoctor.report.fleet import Drift, FindingGroup, Fleet, Nodes, Outlier
 from gpudoctor.report.page import Look, Page
-from gpudoctor.report.words import VERDICTS
+from gpudoctor.report.words import SEVERITIES, VERDICTS, upper_first
+
+_LINES = 3
+"""Lines of a hostlist without -v."""
+_ROWS = 12
+"""Rows of a section without -v."""
+_VALUES = 3
+"""Values of one fact that are named."""
 
 
 def render(fleet: Fleet, look: Look) -> str:
     """Return the diagnosis of a fleet as text."""
     page = Page(look)
     mark = VERDICTS[fleet.verdict]
-    page.paragraph(fleet.because, f"{mark.ascii if look.plain else mark.sign} {mark.word}  ", lead_style=mark.style, hang=2)
-    for one in fleet.verdicts:
-        page.paragraph(one.nodes.folded, f"{one.nodes.count:>6}  {one.verdict:<10}", hang=18)
-    for group in fleet.findings:
-        if group.root or look.verbose:
-            page.paragraph(f"{group.nodes.folded}: {group.title}", f"{group.nodes.count:>6}  {group.code}  ", hang=8)
+    page.paragraph(
+        f"{upper_first(fleet.because)}.", f"{mark.ascii if look.plain else mark.sign} {mark.word}  ", lead_style=mark.style, hang=2
+    )
+    page.parts([f"{counted(one.nodes.count, 'node')} with {one.name}" for one in fleet.hardware], style="dim", indent=2)
+    _verdicts(page, fleet)
+    _requirements(page, fleet)
+    _findings(page, fleet)
+    _slow(page, fleet)
+    _drifts(page, fleet)
+    _figures(page, fleet)
+    _unread(page, fleet)
+    _usable(page, fleet)
     return page.render()
+
+
+def _verdicts(page: Page, fleet: Fleet) -> None:
+    page.heading("Nodes")
+    for one in fleet.verdicts:
+        mark = VERDICTS.get(one.verdict)
+        word = "no report" if mark is None else one.verdict
+        if one.verdict == "ready":
+            page.paragraph("", f"{word:<10}{one.nodes.count:>6}", lead_style="bold green", indent=2)
+        else:
+            _hostlist(page, one.nodes, f"{word:<10}{one.nodes.count:>6}  ", mark.style if mark else "bold yellow")
+    reasons: dict[str, list[str]] = {}
+    for node in fleet.nodes:
+        if node.reason and not node.source:
+            reasons.setdefault(node.reason, []).append(node.name)
+    _rows(
+        page, [f"{', '.join(names[:_VALUES])}{_and_more(len(names) - _VALUES)}: {reason}" for reason, names in reasons.items()], indent=20
+    )
+
+
+def _requirements(page: Page, fleet: Fleet) -> None:
+    if fleet.requirements:
+        page.heading("Required")
+    for one in fleet.requirements:
+        state = {True: "met", False: "not met", None: "not checked"}[one.met]
+        page.paragraph(f"{one.text}: {state}, {one.reason}", indent=2, hang=2)
+
+
+def _findings(page: Page, fleet: Fleet) -> None:
+    shown = [one for one in fleet.findings if page.look.verbose or (one.root and one.severity != Severity.NOTE.value)]
+    if shown:
+        page.heading("Findings")
+    for one in shown:
+        _finding(page, one)
+
+
+def _finding(page: Page, group: FindingGroup) -> None:
+    about = f" ({counted(group.gpus, 'GPU')})" if group.gpus else ""
+    lead = f"{group.code} {group.severity}  "
+    page.paragraph(
+        f"{group.title}: {counted(group.nodes.count, 'node')}{about}", lead, lead_style=SEVERITIES.get(group.severity, ""), indent=2, hang=2
+    )
+    if group.exceptions.count:
+        _hostlist(page, group.exceptions, "all but ", indent=4)
+    elif len(group.wordings) != 1:
+        _hostlist(page, group.nodes, indent=4)
+    most = len(group.wordings) if page.look.verbose else _VALUES
+    for one in group.wordings[:most]:
+        page.paragraph(
+            one.message, f"{one.nodes.folded if len(one.nodes.folded) < page.look.width // 2 else one.nodes.count}: ", indent=4, hang=2
+        )
+    if len(group.wordings) > most:
+        page.paragraph(f"and {counted(len(group.wordings) - most, 'other message')} (-v shows them)", indent=4)
+    if group.fix:
+        page.paragraph(group.fix.splitlines()[0], "Fix: ", lead_style="bold", indent=4, hang=2)
+
+
+def _slow(page: Page, fleet: Fleet) -> None:
+    if not fleet.outliers:
+        return
+    page.heading("Worse than their siblings")
+    by_node = [list(of) for _, of in groupby(sorted(fleet.outliers, key=lambda one: one.node), key=lambda one: one.node)]
+    groups: dict[tuple[str, ...], list[list[Outlier]]] = {}
+    for of in by_node:
+        groups.setdefault(tuple(sorted({fleet.figures[one.figure].name for one in of} | {of[0].cause.partition(":")[0]})), []).append(of)
+    ordered = sorted(groups.values(), key=lambda nodes: -len(nodes))
+    _rows(page, [_slower(fleet, nodes) for nodes in ordered], indent=2)
+
+
+def _slower(fleet: Fleet, nodes: Sequence[list[Outlier]]) -> str:
+    every = [one for of in nodes for one in of]
+    worst = max(every, key=lambda one: abs(one.difference))
+    said = f"{abs(worst.difference):.0%} {'below' if worst.difference < 0 else 'above'} the median in {fleet.figures[worst.figure].name}"
+    others = len({one.figure for one in every}) - 1
+    if others:
+        said += f" and {counted(others, 'other figure')}"
+    names = ", ".join(of[0].node for of in nodes[:_VALUES]) + _and_more(len(nodes) - _VALUES)
+    gpus = len({(one.node, one.gpu) for one in every if one.gpu})
+    about = f" ({counted(gpus, 'GPU')})" if gpus > len(nodes) else ""
+    cause = f"; {worst.cause.partition(':')[0]}: {worst.message}" if worst.cause else ""
+    return f"{names}{about}: {'up to ' if len(every) > 1 else ''}{said}{cause}"
+
+
+def _drifts(page: Page, fleet: Fleet) -> None:
+    found = [node.name for node in fleet.nodes if any(one.severity != Severity.NOTE.value for one in node.findings)]
+    shown, silent = [], 0
+    for one in fleet.drifts:
+        names = {name for deviation in one.deviations for name in deviation.nodes.names}
+        if page.look.verbose or (one.read_by_rules and not names <= frozenset(found)):
+            shown.append(one)
+        else:
+            silent += 1
+    if not fleet.drifts:
+        return
+    page.heading(f"Different from {fleet.golden}" if fleet.golden else "Different from most nodes")
+    largest = fleet.hardware[0].name
+    _rows(page, [line for one in shown for line in _drift(one, largest)], indent=2)
+    if silent:
+        page.paragraph(
+            f"{counted(silent, 'other fact')} that no rule reads, or only on nodes with findings (-v shows them)", indent=2, hang=2
+        )
+
+
+def _drift(drift: Drift, largest: str) -> list[str]:
+    where = f" [{drift.hardware}]" if drift.hardware != largest else ""
+    if drift.split:
+        sides = [f"{drift.expected or 'none'} on {counted(drift.agreeing, 'node')}"]
+        sides += [f"{one.value or 'none'} on {counted(one.nodes.count, 'node')}" for one in drift.deviations[:_VALUES]]
+        return [f"{drift.what}: no majority, {joined(sides)}{where}"]
+    told = [f"{one.line}: {_who(one.nodes, one.gpus)}{where}" for one in drift.deviations[:_VALUES]]
+    rest = drift.deviations[_VALUES:]
+    if rest:
+        told.append(f"{drift.what}: {counted(len(rest), 'other value')} on {counted(sum(one.nodes.count for one in rest), 'node')}")
+    return told
+
+
+def _who(nodes: Nodes, gpus: int) -> str:
+    about = f", {counted(gpus, 'GPU')}" if gpus > nodes.count else ""
+    return f"{nodes.folded} ({counted(nodes.count, 'node')}{about})" if nodes.count > 1 or about else nodes.folded
+
+
+def _figures(page: Page, fleet: Fleet) -> None:
+    if not page.look.verbose or not fleet.figures:
+        return
+    page.heading("Figures")
+    for one in fleet.figures:
+        beyond = f", {one.outliers} beyond {one.limit:.4g}" if one.outliers else ""
+        page.paragraph(f"{one.name}: {one.median:.4g} {one.unit} ± {one.spread / one.median:.1%} of {one.count}{beyond}", indent=2, hang=2)
+
+
+def _unread(page: Page, fleet: Fleet) -> None:
+    if fleet.unread:
+        page.heading("Not used")
+    _rows(page, [f"{one.source}: {one.reason}" for one in fleet.unread], indent=2)
+
+
+def _usable(page: Page, fleet: Fleet) -> None:
+    page.heading("Usable")
+    _hostlist(page, fleet.usable, f"{fleet.usable.count} of {counted(len(fleet.nodes), 'node')}  ")
+
+
+def _rows(page: Page, rows: Sequence[str], *, indent: int) -> None:
+    """Add rows; without -v the first of many."""
+    most = len(rows) if page.look.verbose else _ROWS
+    for row in rows[:most]:
+        page.paragraph(row, indent=indent, hang=2)
+    if len(rows) > most:
+        page.paragraph(f"and {len(rows) - most} more (-v shows them)", indent=indent)
+
+
+def _and_more(number: int) -> str:
+    return f" and {counted(number, 'other')}" if number > 0 else ""
+
+
+def _hostlist(page: Page, nodes: Nodes, lead: str = "", style: str = "", *, indent: int = 2) -> None:
+    """Add a hostlist, broken after commas; without -v its first lines."""
+    lines = list(_broken(nodes.folded, page.look.width - indent - len(lead)))
+    most = len(lines) if page.look.verbose else _LINES
+    for number, line in enumerate(lines[:most]):
+        page.paragraph(line, lead if number == 0 else " " * len(lead), lead_style=style if number == 0 else "", indent=indent)
+    if len(lines) > most:
+        page.paragraph("… (-v shows all of them)", indent=indent + len(lead))
+    if not lines:
+        page.paragraph("", lead, lead_style=style, indent=indent)
+
+
+def _broken(hostlist: str, room: int) -> Iterable[str]:
+    line = ""
+    for part in hostlist.split(","):
+        piece = f"{part},"
+        if line and len(line) + len(piece) > room:
+            yield line
+            line = ""
+        line += piece
+    if hostlist:
+        yield line.removesuffix(",")

@@ -1,0 +1,120 @@
+"""Compares the nodes of one hardware group with one of them, and counts who differs where. Snapshots are not kept."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+
+from gpudoctor.changes.walk import UNREAD, Difference
+from gpudoctor.fleet.steady import differences
+from gpudoctor.snapshot import Missing, Snapshot
+
+_CANDIDATES: Final = 32
+"""Snapshots among which the one to compare with is chosen: the one in which the least is missing."""
+_VALUES: Final = 1000
+"""Values of one fact that are told apart. A fact with more of them is each node's own."""
+_FACTS: Final = 20_000
+"""Facts that are followed; reports made to differ must not fill the memory."""
+
+
+class Value(msgspec.Struct):
+    """A value of a fact, and the rows that have it."""
+
+    value: Any
+    rows: array[int]
+
+
+class Fact(msgspec.Struct):
+    """A fact in which some node differs from the base."""
+
+    first: Difference
+    """As the first node had it; `before` is what the base has."""
+    values: dict[Any, Value] = {}
+    """The values that differ from the base's."""
+    unread: array[int] = msgspec.field(default_factory=lambda: array("I"))
+    """The rows that do not know it."""
+    own: bool = False
+    """Whether there are too many values to compare."""
+
+
+class Group:
+    """Nodes that are compared with each other."""
+
+    def __init__(self, base: Snapshot | None = None) -> None:
+        self.base = base
+        self.facts: dict[str, Fact] = {}
+        self.rows = array("I")
+        self._waiting: list[tuple[int, Snapshot]] = []
+
+    def add(self, row: int, snapshot: Snapshot) -> None:
+        """Add a node."""
+        self.rows.append(row)
+        if self.base is not None:
+            self._compare(row, snapshot)
+            return
+        self._waiting.append((row, snapshot))
+        if len(self._waiting) == _CANDIDATES:
+            self.settle()
+
+    def settle(self) -> None:
+        """Choose the node to compare with, if none is chosen yet, and compare those that wait."""
+        if self.base is None and self._waiting:
+            self.base = min((snapshot for _, snapshot in self._waiting), key=_gaps)
+        for row, snapshot in self._waiting:
+            self._compare(row, snapshot)
+        self._waiting.clear()
+
+    def _compare(self, row: int, snapshot: Snapshot) -> None:
+        for one in differences(self.base, snapshot) if self.base is not None and snapshot is not self.base else ():
+            fact = self.facts.get(one.path)
+            if fact is None:
+                if len(self.facts) >= _FACTS:
+                    continue
+                fact = self.facts[one.path] = Fact(one)
+            _note(fact, one, row)
+
+
+def _note(fact: Fact, one: Difference, row: int) -> None:
+    value = one.after
+    if is_unread(value):
+        fact.unread.append(row)
+    elif isinstance(value, Missing) and isinstance(one.before, Missing) and value.cause is one.before.cause:
+        return  # the same gap in other words
+    elif not fact.own:
+        fact.values.setdefault(_key(value), Value(value, array("I"))).rows.append(row)
+        if len(fact.values) > _VALUES:
+            fact.own = True
+            fact.values.clear()
+
+
+def _key(value: Any) -> Any:
+    """Return what a value is found by: itself, or its text if there is a table in it."""
+    try:
+        hash(value)
+    except TypeError:
+        return msgspec.json.encode(value, order="deterministic")
+    return value
+
+
+def is_unread(value: object) -> bool:
+    """Return whether a value is missing for a reason that says nothing about the machine."""
+    return isinstance(value, Missing) and value.cause in UNREAD
+
+
+def _gaps(value: Any) -> int:
+    """Return how many values are missing in a snapshot for reasons that say nothing about the machine."""
+    return sum(is_unread(one) for one in _values(value))
+
+
+def _values(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _values(item)
+    elif isinstance(value, msgspec.Struct) and not isinstance(value, Missing):
+        for name in value.__struct_fields__:
+            yield from _values(getattr(value, name))
+    else:
+        yield value

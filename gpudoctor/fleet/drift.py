@@ -1,0 +1,159 @@
+"""Says which facts are not the same on all nodes of the same hardware, and who is in the minority.
+
+A fact that more than half of the nodes share has a majority; the others drift. A fact whose values are each on few nodes, such as a serial
+number, belongs to the node and is not compared. In between, where a few values share the nodes, the fleet is split.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from gpudoctor.changes import gpu_names, in_words
+from gpudoctor.changes.fold import Line, lines
+from gpudoctor.changes.walk import Difference
+from gpudoctor.changes.watch import Record, runs
+from gpudoctor.changes.words import GPU_LISTS
+from gpudoctor.findings import Policy
+from gpudoctor.fleet.compared import Fact, Group, is_unread
+from gpudoctor.fleet.hostlist import nodes
+from gpudoctor.fleet.roster import Roster
+from gpudoctor.matrix import Matrix
+from gpudoctor.report.fleet import Deviation, Drift
+from gpudoctor.snapshot import Snapshot
+
+_SPLIT: Final = 4
+"""Of a split fact, the most frequent value is on one in so many nodes at least."""
+_FOLDED: Final = 80
+"""Differences of the same nodes that are put on as few lines as possible; of more, those that rules read."""
+
+Rows = frozenset[int]
+
+
+class _Having(msgspec.Struct, frozen=True):
+    value: Any
+    rows: Rows
+
+
+class _Kept(msgspec.Struct):
+    """A fact that drifts."""
+
+    fact: Fact
+    expected: Any
+    agreeing: int
+    of: int
+    split: bool
+    others: list[_Having]
+
+
+class _Told(msgspec.Struct):
+    """A drift in the making: its lines, by value."""
+
+    line: Line
+    kept: _Kept
+    path: str
+    deviations: dict[str, tuple[str, list[int]]] = {}
+    """By the value in words: the whole line, and a row for each node or GPU that has it."""
+    also: dict[str, None] = {}
+
+
+def drifts(group: Group, hardware: str, roster: Roster, matrix: Matrix, ignored: Callable[[str], bool], *, golden: bool) -> list[Drift]:
+    """Return the drifts of one group."""
+    group.settle()
+    if group.base is None:
+        return []
+    rows = frozenset(row for row in group.rows if roster.rows[row].counts)
+    kept = [one for path, fact in group.facts.items() if not ignored(path) and (one := _kept(fact, rows, golden=golden))]
+    record = Record()
+    if kept:
+        runs(group.base, matrix, Policy(level=None), record)
+    told: dict[tuple[str, str, str], _Told] = {}
+    for of, found in _by_nodes(kept, record).items():
+        _tell(told, of, found, group.base)
+    made = [_drift(one, hardware, roster, record) for one in told.values()]
+    return sorted(made, key=lambda one: (not one.read_by_rules, one.split, one.agreeing - one.of, one.path))
+
+
+def _kept(fact: Fact, rows: Rows, *, golden: bool) -> _Kept | None:
+    """Return what drifts; None for a fact that is each node's own, or that is the same on all nodes that know it."""
+    if fact.own:
+        return None
+    others = [_Having(one.value, alive) for one in fact.values.values() if (alive := rows.intersection(one.rows))]
+    base = _Having(fact.first.before, rows.difference(fact.unread, *(one.rows for one in others)))
+    values = others if is_unread(base.value) or not base.rows else [base, *others]
+    if not values:
+        return None
+    expected = base if golden else max(values, key=lambda one: len(one.rows))
+    deviating = [one for one in values if one is not expected]
+    agreeing, of = len(expected.rows), sum(len(one.rows) for one in values)
+    is_split = not golden and 2 * agreeing <= of
+    is_own = len(values) > 1 and 2 * len(values) > of and (is_split or golden)
+    if not deviating or is_own or (is_split and _SPLIT * agreeing < of):
+        return None
+    return _Kept(fact, expected.value, agreeing, of, is_split, deviating)
+
+
+def _by_nodes(kept: Iterable[_Kept], record: Record) -> dict[Rows, list[tuple[_Kept, Difference]]]:
+    """Return what differs by the nodes on which it does: the same nodes have one cause."""
+    groups: dict[Rows, list[tuple[_Kept, Difference]]] = {}
+    for one in kept:
+        first = one.fact.first
+        for other in one.others:
+            groups.setdefault(other.rows, []).append((one, Difference(first.steps, one.expected, other.value, first.owner, first.volatile)))
+    for found in groups.values():
+        found.sort(key=lambda pair: pair[1].owner not in record.read)
+        del found[_FOLDED:]
+    return groups
+
+
+def _tell(told: dict[tuple[str, str, str], _Told], rows: Rows, found: list[tuple[_Kept, Difference]], base: Snapshot) -> None:
+    whose = {id(difference): kept for kept, difference in found}
+    for line in lines((difference for _, difference in found), gpu_names(base)):
+        path = _path(line.leader)
+        if "*" in path:
+            line.subject = "" if line.what else "GPU"
+        entry = told.setdefault((path, line.what, line.before), _Told(line, whose[id(line.leader)], path))
+        value = line.after or ("not there" if line.leader.after is None else "")
+        entry.deviations.setdefault(value, (_worded(line), []))[1].extend(rows)
+        entry.also.update(dict.fromkeys(map(_path, line.also)))
+
+
+def _worded(line: Line) -> str:
+    """Return a deviation as one line: "driver 550.163.01 → 550.54.15", "numpy: missing"."""
+    named = f"{line.subject} {line.what}".strip()
+    if line.leader.before is None:
+        return f"{named}{'' if line.after in {'', 'present'} or line.after in named else f' {line.after}'}: not on most nodes"
+    if line.leader.after is None:
+        return f"{named}: missing"
+    return in_words(line, "changed")
+
+
+def _path(one: Difference) -> str:
+    """Return the path of a fact with * for the GPU: all GPUs of a model have it."""
+    return ".".join("*" if step.item and type(step.holder).__name__ in GPU_LISTS else step.name for step in one.steps)
+
+
+def _drift(told: _Told, hardware: str, roster: Roster, record: Record) -> Drift:
+    kept, line = told.kept, told.line
+    named = f"{line.subject} {line.what}".strip()
+    return Drift(
+        path=told.path,
+        hardware=hardware,
+        what=named or told.path,
+        expected=line.before,
+        agreeing=kept.agreeing,
+        of=kept.of,
+        deviations=tuple(sorted(_deviations(told, roster), key=lambda one: (-one.nodes.count, one.value))),
+        read_by_rules=any(one.owner in record.read for one in (line.leader, *line.also)),
+        split=kept.split,
+        also=tuple(told.also),
+    )
+
+
+def _deviations(told: _Told, roster: Roster) -> Iterator[Deviation]:
+    for value, (line, rows) in told.deviations.items():
+        names = Counter(roster.names(rows))
+        yield Deviation(value=value, line=line, nodes=nodes(names), gpus=names.total() if "*" in told.path else 0)

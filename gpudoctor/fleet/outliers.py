@@ -1,0 +1,128 @@
+"""Finds the GPUs whose figures are worse than those of their siblings, by the median and the median absolute deviation.
+
+Numbers are counted in bins of a fiftieth of a percent, so the memory does not grow with the fleet; only the worst are kept by name.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from statistics import NormalDist
+from typing import Final
+
+import msgspec
+
+from gpudoctor.fleet.figures import Key, Measured
+
+FEWEST: Final = 8
+"""Figures below which none is called an outlier."""
+ALARMS: Final = 0.001
+"""How often a healthy fleet has an outlier of one figure, if the figures are normally distributed and many."""
+_SMALL: Final = 10
+"""For few figures the deviation itself is uncertain, so the limit is wider: by this over their number. Found by simulation:
+at 8, 64, 1,024 and 10,000 figures at most one healthy fleet in 200 has an outlier (`tests/fleet/test_outliers.py`)."""
+_BINS: Final = 5000
+"""Bins of a factor of e."""
+_WORST: Final = 8192
+"""How many of the worst numbers of a figure are kept by name."""
+_FIGURES: Final = 5000
+"""Figures that are followed; reports made to differ must not fill the memory."""
+_DEVIATION: Final = 1 / NormalDist().inv_cdf(0.75)
+"""The standard deviation of normally distributed numbers, in median absolute deviations: 1.4826."""
+
+
+class Worse(msgspec.Struct, frozen=True):
+    """A number beyond the limit."""
+
+    row: int
+    address: str
+    value: float
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What the numbers of one figure say."""
+
+    key: Key
+    count: int
+    median: float
+    spread: float
+    limit: float | None
+    worse: tuple[Worse, ...]
+
+
+class Sample:
+    """The numbers of one figure."""
+
+    def __init__(self, key: Key) -> None:
+        self.key = key
+        self._bins: Counter[float] = Counter()
+        self._sign = 1 if key.kind.low_is_worse else -1
+        self._worst: list[tuple[float, int, str]] = []
+
+    def add(self, value: float, row: int, address: str) -> None:
+        """Count a number, and keep it by name if it is among the worst."""
+        self._bins[round(math.log(value) * _BINS)] += 1
+        entry = (-self._sign * value, row, address)
+        if len(self._worst) < _WORST:
+            heapq.heappush(self._worst, entry)
+        elif entry > self._worst[0]:
+            heapq.heapreplace(self._worst, entry)
+
+    def result(self) -> Result:
+        """Return the median, the limit, and what is beyond it, the worst first."""
+        count = self._bins.total()
+        middle = _median(self._bins)
+        deviations: Counter[float] = Counter()
+        for place, number in self._bins.items():
+            deviations[abs(place - middle)] += number
+        spread = _median(deviations) * _DEVIATION / _BINS
+        median = math.exp(middle / _BINS)
+        if count < FEWEST:
+            return Result(self.key, count, median, spread * median, None, ())
+        far = max(spread * _width(count), math.log1p(self.key.kind.floor))
+        limit = median * math.exp(-self._sign * far)
+        worse = [Worse(row, address, abs(value)) for value, row, address in self._worst if -value < limit * self._sign]
+        worse.sort(key=lambda one: one.value * self._sign)
+        return Result(self.key, count, median, spread * median, limit, tuple(worse))
+
+
+class Samples:
+    """The numbers of all figures."""
+
+    def __init__(self) -> None:
+        self._samples: dict[Key, Sample] = {}
+
+    def add(self, row: int, measured: Iterable[Measured]) -> None:
+        """Add the figures of one report."""
+        for key, address, value in measured:
+            sample = self._samples.get(key)
+            if sample is None:
+                if len(self._samples) >= _FIGURES:
+                    continue
+                sample = self._samples[key] = Sample(key)
+            sample.add(value, row, address)
+
+    def results(self) -> list[Result]:
+        """Return what each figure says."""
+        return [sample.result() for sample in self._samples.values()]
+
+
+def _width(count: int) -> float:
+    """Return how many standard deviations from the median the limit is."""
+    return NormalDist().inv_cdf(1 - ALARMS / count) * (1 + _SMALL / count)
+
+
+def _median(bins: Mapping[float, int]) -> float:
+    """Return the median of what is counted; between two middle ones their mean."""
+    total = sum(bins.values())
+    lower, upper, seen = None, 0.0, 0
+    for place in sorted(bins):
+        seen += bins[place]
+        if lower is None and 2 * seen >= total:
+            lower = place
+        if 2 * seen > total:
+            upper = place
+            break
+    return ((lower if lower is not None else upper) + upper) / 2

@@ -1,0 +1,102 @@
+"""What `fleet --require` accepts: "nodes>=32", "gpus>=256" and "same:driver", about the usable nodes."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from gpudoctor.errors import UsageError
+from gpudoctor.findings.naming import counted, joined
+from gpudoctor.findings.summary import Summary
+from gpudoctor.fleet.hostlist import nodes
+from gpudoctor.fleet.roster import Row
+from gpudoctor.frameworks import CATALOGUE
+from gpudoctor.nearest import suggestion
+from gpudoctor.report.fleet import Requirement
+
+_COMPARED: Final = {">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt}
+_NUMBER: Final = re.compile(rf"(nodes|gpus)\s*({'|'.join(_COMPARED)})\s*(\d{{1,9}})")
+_SAME: Final = re.compile(r"same:([a-z_-]{1,40})")
+SHARED: Final = (*(name for name in Summary.__struct_fields__ if name != "frameworks"), *(spec.name for spec in CATALOGUE))
+"""What `same:` can ask for: each fact of a report's summary, and each framework's version."""
+_NAMED: Final = 3
+"""Values that are named with their nodes; of more, the number."""
+
+
+class Condition(msgspec.Struct, frozen=True):
+    """One requirement."""
+
+    text: str
+    subject: str
+    """nodes, gpus, or one of SHARED."""
+    comparison: str = ""
+    """Empty: the subject must be the same on all nodes."""
+    number: int = 0
+
+    @property
+    def counts_nodes(self) -> bool:
+        """Whether it says how many nodes are enough."""
+        return self.subject == "nodes" and self.comparison in {">=", ">", "=="}
+
+
+def parse(text: str) -> Condition:
+    """Return the requirement that `text` spells. Raises UsageError if it is invalid."""
+    written = text.strip()
+    number, same = _NUMBER.fullmatch(written), _SAME.fullmatch(written)
+    if number is not None:
+        return Condition(written, number[1], number[2], int(number[3]))
+    if same is not None and same[1] in SHARED:
+        return Condition(written, same[1])
+    if same is not None:
+        rest = f"same: takes one of {', '.join(SHARED)}."
+        raise UsageError(f"--require {written!r}: {suggestion(same[1], SHARED, rest)}")
+    raise UsageError(f"--require {written!r}: write it as in 'nodes>=32', 'gpus>=256' or 'same:driver', in quotes.")
+
+
+def checked(conditions: Sequence[Condition], usable: Sequence[Row]) -> tuple[Requirement, ...]:
+    """Return whether the usable nodes meet each condition."""
+    return tuple(_same(one, usable) if not one.comparison else _number(one, usable) for one in conditions)
+
+
+def _number(condition: Condition, usable: Sequence[Row]) -> Requirement:
+    if condition.subject == "nodes":
+        seen, said = len(usable), f"{counted(len(usable), 'node')} {'is' if len(usable) == 1 else 'are'} usable"
+    else:
+        seen = sum(one.count for row in usable for one in row.gpus)
+        said = f"the usable nodes have {counted(seen, 'GPU')}"
+    return Requirement(condition.text, _COMPARED[condition.comparison](seen, condition.number), said)
+
+
+def _same(condition: Condition, usable: Sequence[Row]) -> Requirement:
+    values = [(row.name, _value(row.summary, condition.subject)) for row in usable]
+    unknown = [name for name, value in values if value is None]
+    counts = Counter(value for _, value in values if value is not None)
+    if len(counts) > 1:
+        (most, _), *_ = counts.most_common()
+        others = {other: nodes(name for name, value in values if value == other).folded for other in counts if other != most}
+        said = (
+            joined(f"{other} on {folded}" for other, folded in others.items()) if len(others) <= _NAMED else f"{len(others)} other values"
+        )
+        return Requirement(condition.text, met=False, reason=f"{most} on most, {said}")
+    if unknown or not counts:
+        return Requirement(condition.text, met=None, reason=f"not known on {nodes(unknown).folded}" if unknown else "no node is usable")
+    return Requirement(condition.text, met=True, reason=f"{next(iter(counts))} on {counted(len(values), 'node')}")
+
+
+def _value(summary: Summary, subject: str) -> str | None:
+    """Return a fact in words; None if it is not known."""
+    if subject == "gpus":
+        gpus = summary.gpus
+        return None if gpus is None else ", ".join(f"{one.count} × {one.model}" for one in gpus) or "none"  # noqa: RUF001 -- typography
+    if subject in Summary.__struct_fields__:
+        value = getattr(summary, subject)
+        return None if value is None else str(value) or "none"
+    builds = summary.frameworks
+    if builds is None:
+        return None
+    return next((one.version for one in builds if one.name == subject), "none")

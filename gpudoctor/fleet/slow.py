@@ -1,0 +1,43 @@
+"""Names the nodes and GPUs behind outlying figures, with the finding that explains each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpudoctor.fleet.findings import Findings
+from gpudoctor.fleet.outliers import Result, Worse
+from gpudoctor.fleet.roster import Roster
+from gpudoctor.report.fleet import Figure, Outlier
+
+
+def compared(results: Iterable[Result], roster: Roster, findings: Findings) -> tuple[tuple[Figure, ...], tuple[Outlier, ...]]:
+    """Return all figures in alphabetical order, and the outliers, those furthest from the median first."""
+    ordered = sorted(results, key=lambda one: (one.key.model, one.key.name))
+    alive = [tuple(worse for worse in one.worse if roster.rows[worse.row].counts) for one in ordered]
+    figures = tuple(_figure(one, len(worse)) for one, worse in zip(ordered, alive, strict=True))
+    outliers = [
+        _outlier(worse, place, one.median, roster, findings)
+        for place, (one, those) in enumerate(zip(ordered, alive, strict=True))
+        for worse in those
+    ]
+    return figures, tuple(sorted(outliers, key=lambda one: -abs(one.difference)))
+
+
+def _figure(one: Result, outliers: int) -> Figure:
+    return Figure(
+        name=one.key.name,
+        model=one.key.model,
+        unit=one.key.kind.unit,
+        count=one.count,
+        median=one.median,
+        spread=one.spread,
+        limit=one.limit,
+        outliers=outliers,
+    )
+
+
+def _outlier(worse: Worse, figure: int, median: float, roster: Roster, findings: Findings) -> Outlier:
+    row = roster.rows[worse.row]
+    cause, message = findings.explaining(row.findings, worse.address) or ("", "")
+    difference = worse.value / median - 1
+    return Outlier(node=row.name, gpu=worse.address, figure=figure, value=worse.value, difference=difference, cause=cause, message=message)

@@ -1,0 +1,88 @@
+"""Finds the facts in which a snapshot differs from another one of the fleet, without those that change by themselves.
+
+The fields come from the structs themselves; what changes by itself is said by `snapshot/volatile.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from operator import attrgetter
+from typing import Any, get_args, get_type_hints
+
+import msgspec
+
+from gpudoctor.changes.matching import KEYS
+from gpudoctor.changes.walk import Difference, Step, Walk
+from gpudoctor.snapshot import Missing, Observed, Snapshot
+from gpudoctor.snapshot.volatile import VOLATILE
+
+
+class SteadyWalk(Walk):
+    """A walk through two snapshots that passes over volatile fields, in a fraction of the time."""
+
+    def _value(self, one: Any, other: Any, way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
+        if one is other:
+            return
+        kind: type[Observed] = type(one)
+        if kind is not type(other) or kind is Missing or not isinstance(one, Observed):
+            yield from super()._value(one, other, way, owner, volatile=volatile)
+            return
+        leaves, inner = _fields(kind)  # type: ignore[arg-type]  # a class is hashable
+        names = inner if leaves is None or leaves(one) == leaves(other) else _steady(kind)  # type: ignore[arg-type]
+        for name in names:
+            mine, theirs = getattr(one, name), getattr(other, name)
+            if mine is not theirs and mine != theirs:
+                yield from self._field(one, other, name, way, volatile=volatile)
+
+    def _list(self, before: Any, after: Any, way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
+        if not _are_parallel(before, after):
+            yield from (one for one in super()._list(before, after, way, owner, volatile=volatile) if not one.volatile)
+            return
+        for one, other in zip(before, after, strict=True):
+            if one is not other and one != other:
+                yield from self._value(one, other, (*way, Step(self.key(one), one, item=True)), owner, volatile=volatile)
+
+
+def differences(before: Snapshot, after: Snapshot) -> list[Difference]:
+    """Return the facts that differ and do not change by themselves."""
+    return [one for one in SteadyWalk(before, after).differences() if not one.volatile]
+
+
+@cache
+def _steady(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """Return the fields of a struct that do not change by themselves."""
+    volatile = VOLATILE.get(kind, frozenset())  # type: ignore[arg-type]
+    return tuple(name for name in kind.__struct_fields__ if name not in volatile)
+
+
+@cache
+def _fields(kind: type[msgspec.Struct]) -> tuple[attrgetter[Any] | None, tuple[str, ...]]:
+    """Return what gets all steady fields without anything volatile in them, and the names of the other steady ones."""
+    hints = get_type_hints(kind)
+    inner = tuple(name for name in _steady(kind) if any(map(_holds_volatile, _structs_in(hints[name]))))
+    leaves = [name for name in _steady(kind) if name not in inner]
+    return attrgetter(*leaves) if leaves else None, inner
+
+
+def _structs_in(hint: Any) -> Iterator[type[msgspec.Struct]]:
+    if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+        yield hint
+    for argument in get_args(hint):
+        yield from _structs_in(argument)
+
+
+@cache
+def _holds_volatile(kind: type[msgspec.Struct]) -> bool:
+    """Return whether a struct, or one in it, has volatile fields."""
+    hints = get_type_hints(kind)
+    return kind in VOLATILE or any(_holds_volatile(one) for name in kind.__struct_fields__ for one in _structs_in(hints[name]))
+
+
+def _are_parallel(before: Any, after: Any) -> bool:
+    """Return whether two lists have items of the same keys in the same order, each key once."""
+    if len(before) != len(after) or not before:
+        return False
+    get = attrgetter(*KEYS[type(before[0]).__name__])
+    keys = list(map(get, before))
+    return keys == list(map(get, after)) and len(set(keys)) == len(keys)

@@ -1,0 +1,1 @@
+"""One diagnosis for many machines."""
