@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.tally import Tally, Tensor
+from gpudoctor.fit.tally import FULL, Tally, Tensor
 
 
 class Kept(NamedTuple):
@@ -352,9 +352,10 @@ class Loss(Row, frozen=True):
     squares: bool = False
 
     def run(self, tally: Tally, x: Tensor) -> Tensor:
-        """Keep the logarithms of the probabilities and the labels, or the output."""
+        """Keep the logarithms of the probabilities and the labels, or the output; backward begins with the output and its gradient."""
         y = x if self.squares else tally.made(x, x.shape)
         tally.keep(y, wide=True)
+        tally.alive(2 * FULL * x.size)
         tally.bytes(0 if self.squares else _INDEX * (x.size // x.shape[-1]))
         return y
 

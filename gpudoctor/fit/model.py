@@ -32,9 +32,9 @@ class Activations(msgspec.Struct, frozen=True, kw_only=True):
     checkpointed: Affine
     """The part of it that remains if every block is recomputed: what is outside of blocks, and each block's input. Without blocks: `kept`."""
     recomputed: Affine = Affine(0)
-    """The most that one block keeps while it is recomputed."""
+    """The most that one block keeps while it is recomputed, beyond `transient`."""
     transient: Affine = Affine(0)
-    """The most that is alive at once beyond `kept`: outputs that are not kept, and their gradients."""
+    """The most that is alive at once beyond `kept`, and beyond `checkpointed`: outputs that are not kept, and their gradients."""
     inference: Affine = Affine(0)
     """The most that is alive at once in a forward pass without gradients."""
 

@@ -34,12 +34,13 @@ class Tensor(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A block: its input, the numbers of the tensors made in it, and the bytes kept in any precision."""
+    """A block: its input, the numbers of the tensors made in it, the bytes kept in any precision, and those kept for any batch."""
 
     entry: Tensor
     first: int
     last: int
     bytes: int
+    fixed: int
 
 
 class Tally:
@@ -80,6 +81,11 @@ class Tally:
             self._sums[HALF] += tensor.size * _width(HALF, wide=wide)
             self._sums[FULL] += tensor.size * FULL * ((tensor.number, not wide) not in self._kept)
 
+    def alive(self, count: int) -> None:
+        """Note bytes that are alive at once, in any precision, beside what was kept so far."""
+        for width, kept in self._sums.items():
+            self._peaks[width] = max(self._peaks[width], kept + count)
+
     def bytes(self, count: int) -> None:
         """Count bytes that backward needs in any precision."""
         self._bytes += count
@@ -104,9 +110,9 @@ class Tally:
     @contextmanager
     def block(self, entry: Tensor) -> Iterator[None]:
         """Note the tensors that are made in a block."""
-        before = self._made, self._bytes, self.parameters, self.forward
+        before = self._made, self._bytes, self.parameters, self.forward, self.fixed
         yield
-        self._blocks.append(_Span(entry, before[0], self._made, self._bytes - before[1]))
+        self._blocks.append(_Span(entry, before[0], self._made, self._bytes - before[1], self.fixed - before[4]))
         self.largest_block = max(self.largest_block, self.parameters - before[2])
         self.block_flops += self.forward - before[3]
 
@@ -124,11 +130,12 @@ class Tally:
             for block in self._blocks
             if not {(block.entry.number, wide) for wide in (True, False)} & self._kept.keys()
         )
+        transient = max(0, self._peaks[width] - kept)
         return Activations(
             kept=Affine(kept, self.fixed),
-            checkpointed=Affine(kept - sum(inner) + entries, self.fixed),
-            recomputed=Affine(max(inner, default=0)),
-            transient=Affine(max(0, self._peaks[width] - kept)),
+            checkpointed=Affine(kept - sum(inner) + entries, self.fixed - sum(block.fixed for block in self._blocks)),
+            recomputed=Affine(max(0, max(inner, default=0) - transient), max((block.fixed for block in self._blocks), default=0)),
+            transient=Affine(transient),
             inference=Affine(width * self._working),
         )
 
