@@ -60,6 +60,13 @@ def models(incomplete: str) -> list[str]:
     return _beginning(PRESETS, incomplete)
 
 
+def required_of_fleet(incomplete: str) -> list[str]:
+    """Offer what --require of a fleet can ask for."""
+    from gpudoctor.fleet.require import SHARED  # noqa: PLC0415
+
+    return _beginning(("nodes>=", "gpus>=", *(f"same:{name}" for name in SHARED)), incomplete)
+
+
 def subjects(incomplete: str) -> list[str]:
     """Offer the subjects of the compatibility tables."""
     from gpudoctor.manual.facts import TABLES  # noqa: PLC0415

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpudoctor.cli import formats
+from gpudoctor.cli import completions, formats
 
 Reports = Annotated[
     list[str],
@@ -26,6 +26,7 @@ Require = Annotated[
     list[str] | None,
     typer.Option(
         metavar="WHAT",
+        autocompletion=completions.required_of_fleet,
         help="Fail unless this holds for the usable nodes: 'nodes>=32', 'gpus>=256', same:driver, same:torch. With a number of nodes, "
         "broken nodes beyond it do not fail. Repeatable.",
     ),

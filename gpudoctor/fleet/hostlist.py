@@ -6,15 +6,9 @@ import re
 from collections.abc import Iterable
 
 from gpudoctor.report.fleet import Nodes
+from gpudoctor.report.fleet_nodes import is_plain
 
-_PLAIN = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
-"""Names that a hostlist, a shell and a scheduler all take as they are."""
 _DIGITS = re.compile(r"(\d+)")
-
-
-def is_plain(name: str) -> bool:
-    """Return whether a name can stand in a hostlist."""
-    return _PLAIN.fullmatch(name) is not None
 
 
 def nodes(names: Iterable[str]) -> Nodes:

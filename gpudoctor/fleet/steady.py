@@ -22,31 +22,43 @@ class SteadyWalk(Walk):
     """A walk through two snapshots that passes over volatile fields, in a fraction of the time."""
 
     def _value(self, one: Any, other: Any, way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
-        if one is other:
-            return
-        kind: type[Observed] = type(one)
+        kind = type(one)
         if kind is not type(other) or kind is Missing or not isinstance(one, Observed):
             yield from super()._value(one, other, way, owner, volatile=volatile)
             return
-        leaves, inner = _fields(kind)  # type: ignore[arg-type]  # a class is hashable
-        names = inner if leaves is None or leaves(one) == leaves(other) else _steady(kind)  # type: ignore[arg-type]
-        for name in names:
-            mine, theirs = getattr(one, name), getattr(other, name)
-            if mine is not theirs and mine != theirs:
+        for name in _steady(kind):  # type: ignore[arg-type]  # a class is hashable
+            if not _same(getattr(one, name), getattr(other, name)):
                 yield from self._field(one, other, name, way, volatile=volatile)
 
     def _list(self, before: Any, after: Any, way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
         if not _are_parallel(before, after):
-            yield from (one for one in super()._list(before, after, way, owner, volatile=volatile) if not one.volatile)
+            yield from super()._list(before, after, way, owner, volatile=volatile)
             return
         for one, other in zip(before, after, strict=True):
-            if one is not other and one != other:
+            if not _same(one, other):
                 yield from self._value(one, other, (*way, Step(self.key(one), one, item=True)), owner, volatile=volatile)
 
 
 def differences(before: Snapshot, after: Snapshot) -> list[Difference]:
     """Return the facts that differ and do not change by themselves."""
     return [one for one in SteadyWalk(before, after).differences() if not one.volatile]
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Return whether two values differ in nothing but volatile fields, or whether their lists of items are the same."""
+    if one is other:
+        return True
+    kind = type(one)
+    if kind is not type(other):
+        return False
+    if kind is tuple and one and isinstance(one[0], Observed) and _are_parallel(one, other):
+        return all(map(_same, one, other))
+    if not isinstance(one, Observed) or kind is Missing:
+        return bool(one == other)
+    leaves, inner = _fields(kind)  # type: ignore[arg-type]  # a class is hashable
+    if leaves is not None and leaves(one) != leaves(other):
+        return False
+    return all(_same(getattr(one, name), getattr(other, name)) for name in inner)
 
 
 @cache

@@ -9,23 +9,22 @@ import msgspec
 from gpudoctor.report.fleet import Fleet, Node
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
-"""What may be written to a file that a scheduler reads: the names of RFC 1123, and underscores."""
 LABEL = "gpudoctor/verdict"
 
 
 def hostfile(fleet: Fleet) -> str:
     """Return one usable node a line, as mpirun, torchrun launchers and pdsh read it."""
-    return "".join(f"{name}\n" for name in fleet.usable.names if _is_plain(name))
+    return "".join(f"{name}\n" for name in fleet.usable.names if is_plain(name))
 
 
 def node_list(fleet: Fleet) -> str:
     """Return the usable nodes in one line, as `srun --nodelist` and `scontrol` take them."""
-    return f"{fleet.usable.folded}\n" if all(map(_is_plain, fleet.usable.names)) else hostfile(fleet).strip().replace("\n", ",") + "\n"
+    return f"{fleet.usable.folded}\n" if all(map(is_plain, fleet.usable.names)) else hostfile(fleet).strip().replace("\n", ",") + "\n"
 
 
 def labels(fleet: Fleet) -> str:
     """Return a patch for each node as YAML documents, for `kubectl apply --server-side -f FILE`."""
-    return "".join(_patch(node) for node in fleet.nodes if _is_plain(node.name))
+    return "".join(_patch(node) for node in fleet.nodes if is_plain(node.name))
 
 
 def _patch(node: Node) -> str:
@@ -37,5 +36,6 @@ def _patch(node: Node) -> str:
     return f"---\n{msgspec.json.format(msgspec.json.encode(wanted), indent=2).decode()}\n"
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
+    """Return whether a hostlist, a shell and a scheduler all take a name as it is."""
     return _NAME.fullmatch(name) is not None

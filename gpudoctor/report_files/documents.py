@@ -19,7 +19,7 @@ def documents(text: Counted) -> Iterator[tuple[int, bytes | None]]:
         document, *others = (held + piece).split(b"\n{")
         for other in others:
             if too_large or document.startswith(b"{"):
-                yield line, None if too_large else _alone(document)
+                yield line, _alone(document, too_large=too_large)
                 found = True
             line += document.count(b"\n") + 1
             document, too_large = b"{" + other, False
@@ -29,11 +29,13 @@ def documents(text: Counted) -> Iterator[tuple[int, bytes | None]]:
             document = document[-1:]
         held = document.removeprefix(b"\xef\xbb\xbf") if line == 1 else document
     if too_large or held.startswith(b"{") or not found:
-        yield line, None if too_large else _alone(held)
+        yield line, _alone(held, too_large=too_large)
 
 
-def _alone(document: bytes) -> bytes:
-    """Return a document without the lines after it."""
+def _alone(document: bytes, *, too_large: bool) -> bytes | None:
+    """Return a document without the lines after it; None if it is too large."""
+    if too_large or len(document) > LARGEST:
+        return None
     end = document.find(b"\n}\n")
     if end >= 0:
         return document[: end + 2]

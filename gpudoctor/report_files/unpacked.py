@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import sys
 from typing import BinaryIO, cast
 
@@ -20,9 +21,23 @@ def zstandard(packed: BinaryIO) -> BinaryIO:
     """Return what a zstd stream holds. Raises UnpackError if nothing here can unpack it."""
     try:
         if sys.version_info >= (3, 14):
-            from compression.zstd import ZstdFile  # noqa: PLC0415 -- only where there is zstd
+            from compression.zstd import ZstdError, ZstdFile  # noqa: PLC0415 -- only where there is zstd
         else:
-            from backports.zstd import ZstdFile  # noqa: PLC0415
+            from backports.zstd import ZstdError, ZstdFile  # noqa: PLC0415
     except ImportError:
         raise UnpackError("zstd needs `pip install 'gpudoctor-cli[zstd]'`") from None
-    return cast("BinaryIO", ZstdFile(packed))
+    return cast("BinaryIO", _Zstandard(cast("BinaryIO", ZstdFile(packed)), ZstdError))
+
+
+class _Zstandard(io.RawIOBase):
+    """A zstd stream whose damage is an UnpackError."""
+
+    def __init__(self, stream: BinaryIO, damage: type[Exception]) -> None:
+        super().__init__()
+        self._stream, self._damage = stream, damage
+
+    def read(self, size: int = -1, /) -> bytes:
+        try:
+            return self._stream.read(size)
+        except self._damage as error:
+            raise UnpackError(str(error)) from None

@@ -1,0 +1,191 @@
+"""Whole fleets: what is planted is found and nothing else; broken and duplicate reports are told; the verdict and who is usable."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.errors import UsageError
+from gpudoctor.findings.summary import GpuModel, Summary
+from gpudoctor.fleet import Asked, Merge
+from gpudoctor.fleet.hostlist import folded, nodes
+from gpudoctor.fleet.require import SHARED, parse
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.report.fleet_nodes import is_plain
+from tests.fleet import generated
+from tests.fleet.reports import finding, merged, report
+
+
+@pytest.mark.parametrize(("size", "machine"), [(10, generated.HEALTHY), (300, generated.HEALTHY), (40, generated.EIGHT)])
+def test_every_planted_fault_is_found_and_nothing_else(size: int, machine: str) -> None:
+    names, planted = generated.plan(size, seed=size)
+    if machine == generated.EIGHT:
+        planted.slow.clear()  # it was not measured
+    fleet = merged(dict(generated.reports(names, planted, size, machine)))
+    found = {name for one in fleet.findings if one.severity != "note" for name in one.nodes.names}
+    assert found == set(planted.faulty)
+    assert {one.node for one in fleet.outliers} == planted.slow
+    differing = {name for drift in fleet.drifts for one in drift.deviations for name in one.nodes.names}
+    assert planted.drifting.keys() <= differing <= planted.every
+    for name, kind in planted.drifting.items():
+        assert any(kind in one.line for drift in fleet.drifts for one in drift.deviations if name in one.nodes.names), (name, kind)
+
+
+def test_a_finding_of_many_nodes_is_one_line_with_its_exceptions() -> None:
+    sent = {f"gpu{number:02}": report(verdict="broken", findings=(finding(key=f"0000:0{number % 9}:00.0"),)) for number in range(20)}
+    sent |= {"gpu50": report(), "gpu51": report(verdict="broken", findings=(finding("GD203", "torch"),))}
+    fleet = merged(sent)
+    lost, other = fleet.findings
+    assert (lost.code, lost.nodes.folded, lost.gpus, lost.exceptions.folded) == ("GD103", "gpu[00-19]", 20, "gpu[50-51]")
+    assert [one.nodes.count for one in lost.wordings] == [20]
+    assert (other.code, other.nodes.folded, other.exceptions.count) == ("GD203", "gpu51", 0)
+
+
+def test_a_consequence_is_no_root() -> None:
+    fleet = merged({"n1": report(verdict="broken", findings=(finding(), finding("GD206", "", because_of=("GD103:0000:01:00.0",))))})
+    assert [(one.code, one.root) for one in fleet.findings] == [("GD103", True), ("GD206", False)]
+    assert [one.id for one in fleet.nodes[0].findings] == ["GD103:0000:01:00.0"]
+
+
+TIMES = [("2026-11-21T04:00:00Z", "broken"), ("2026-11-21T05:00:00Z", "ready"), ("2026-11-21T03:00:00Z", "unknown")]
+
+
+@pytest.mark.parametrize("order", list(permutations(TIMES)))
+def test_the_newest_report_of_a_node_counts_in_any_order(order: tuple[tuple[str, str], ...]) -> None:
+    merge = Merge(Asked(), open_matrix())
+    for created, verdict in order:
+        found = (finding(),) if verdict == "broken" else ()
+        merge.add(report(created=created, verdict=verdict, findings=found), source=f"{verdict}.json", node="n1")
+    fleet = merge.finish()
+    assert [(one.name, one.verdict) for one in fleet.nodes] == [("n1", "ready")]
+    assert fleet.findings == ()
+    assert sorted(one.source for one in fleet.unread) == ["broken.json", "unknown.json"]
+    assert {one.kind for one in fleet.unread} == {"duplicate"}
+
+
+BROKEN = {
+    "empty": b"",
+    "torn": report()[:200],
+    "text": b"Traceback (most recent call last):",
+    "number": b"17",
+    "deep": b'{"schema":' + b"[" * 100_000,
+    "other words": report().replace(b'"ready"', b"7"),
+    "without a snapshot": report().replace(b'"snapshot"', b'"snapshop"'),
+    "snapshot of another form": report().replace(b'"snapshot":{', b'"snapshot":17,"x":{'),
+    "not UTF-8": report().replace(b"ready", b"re\xff\xfey"),
+    "the future": report().replace(b'"version":"1.', b'"version":"9.'),
+    "error": b'{"schema":"gpudoctor.error/1","tool":{"name":"gpudoctor","version":"0.1.0"},"exit_code":2,"error":{"kind":"usage","message":"No."}}',
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_report_is_told_and_its_node_has_none(name: str) -> None:
+    fleet = merged({"good": report(), "bad": BROKEN[name]})
+    assert [(one.name, one.verdict) for one in fleet.nodes] == [("bad", "no-report"), ("good", "ready")]
+    (told,) = fleet.unread
+    assert (told.source, told.node) == ("bad.json", "bad")
+    assert told.reason
+    assert (fleet.verdict, fleet.exit_code) == ("unknown", 3)
+
+
+def test_a_document_of_another_kind_is_no_node() -> None:
+    fleet = merged({"good": report(), "fleet": report(schema="gpudoctor.fleet/1")})
+    assert [one.name for one in fleet.nodes] == ["good"]
+    assert [one.kind for one in fleet.unread] == ["not-a-report"]
+    assert fleet.verdict == "ready"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 3000), st.binary(min_size=1, max_size=8))
+def test_a_damaged_report_never_raises(place: int, damage: bytes) -> None:
+    whole = report(findings=(finding(),), verdict="broken")
+    assert merged({"n1": whole[:place] + damage + whole[place + len(damage) :]}).nodes
+
+
+def test_a_silent_node_has_no_report_unless_it_sends_one() -> None:
+    merge = Merge(Asked(), open_matrix())
+    merge.silent("n1", "no answer in 600 s")
+    merge.silent("n2", "no answer in 600 s")
+    merge.add(report(), source="", node="n2")
+    fleet = merge.finish()
+    assert [(one.name, one.verdict, one.reason) for one in fleet.nodes] == [("n1", "no-report", "no answer in 600 s"), ("n2", "ready", "")]
+
+
+def test_no_report_at_all_is_an_error() -> None:
+    with pytest.raises(UsageError, match="No report was found"):
+        merged({})
+
+
+VERDICTS = {
+    ("ready", "ready"): ("ready", 0),
+    ("ready", "degraded"): ("degraded", 0),
+    ("ready", "unknown"): ("unknown", 3),
+    ("unknown", "broken"): ("broken", 1),
+    ("ready", "a word of 2031"): ("unknown", 3),
+}
+
+
+@pytest.mark.parametrize("verdicts", VERDICTS)
+def test_the_worst_node_decides(verdicts: tuple[str, str]) -> None:
+    fleet = merged({f"n{number}": report(verdict=verdict) for number, verdict in enumerate(verdicts)})
+    assert (fleet.verdict, fleet.exit_code) == VERDICTS[verdicts]
+
+
+FOUR = {f"n{number}": report(verdict=verdict) for number, verdict in enumerate(("ready", "ready", "degraded", "broken"))}
+
+
+@pytest.mark.parametrize(
+    ("require", "met", "verdict", "code"),
+    [
+        (("nodes>=3",), [True], "degraded", 0),
+        (("nodes>=4",), [False], "broken", 1),
+        (("nodes >= 3", "gpus==3"), [True, True], "degraded", 0),
+        (("gpus>=4",), [False], "broken", 1),
+        (("same:driver",), [True], "broken", 1),
+        (("nodes>=3", "same:cuda"), [True, None], "unknown", 3),
+    ],
+)
+def test_requirements_are_about_the_usable_nodes(require: tuple[str, ...], met: list[bool | None], verdict: str, code: int) -> None:
+    fleet = merged(FOUR, require=tuple(map(parse, require)))
+    assert ([one.met for one in fleet.requirements], fleet.verdict, fleet.exit_code) == (met, verdict, code)
+    assert fleet.usable.names == ("n0", "n1", "n2")
+
+
+@pytest.mark.parametrize("subject", SHARED)
+def test_the_same_is_required_of_any_fact_of_the_summary(subject: str) -> None:
+    sent = {f"n{number}": report(summary=Summary()) for number in range(2)}
+    assert merged(sent, require=(parse(f"same:{subject}"),)).requirements[0].met is None
+
+
+def test_different_drivers_are_named_with_their_nodes() -> None:
+    gpus = (GpuModel("NVIDIA A100-SXM4-80GB", 1),)
+    sent = {f"n{number}": report(summary=Summary(gpus=gpus, driver="550.163.01" if number else "535.104.05")) for number in range(4)}
+    (found,) = merged(sent, require=(parse("same:driver"),)).requirements
+    assert (found.met, found.reason) == (False, "550.163.01 on most, 535.104.05 on n0")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "nodes", "nodes>=", "nodes=3", "nodes>=-1", "nodes>=3.5", "same:", "same:weather", "same:drivr", "driver>=550"]
+)
+def test_what_cannot_be_required_is_one_sentence(text: str) -> None:
+    with pytest.raises(UsageError, match="--require"):
+        parse(text)
+
+
+@given(st.lists(st.from_regex(r"[a-z]{1,3}-?[0-9]{1,4}(-ib)?", fullmatch=True), unique=True, max_size=60))
+def test_a_hostlist_holds_exactly_its_nodes(names: list[str]) -> None:
+    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # noqa: PLC0415 -- only here
+
+    listed = nodes(names)
+    assert set(NodeSet(listed.folded, resolver=RESOLVER_NOGROUP)) == set(names)
+    assert (listed.count, set(listed.names)) == (len(names), set(names))
+    assert listed.folded.count("[") <= listed.folded.count(",") + 1
+
+
+@pytest.mark.parametrize("name", ["@all", "a[1-9]", "a,b", "a b", "$(reboot)", "-o", "a&b", "", "\x1b[2J", "ü1"])
+def test_a_name_that_means_something_to_a_hostlist_or_shell_stands_in_quotes(name: str) -> None:
+    assert not is_plain(name)
+    assert folded([name, "n1"]) == f'n1,"{name}"'

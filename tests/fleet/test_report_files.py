@@ -1,0 +1,151 @@
+"""Reports in files, folders, tars and streams: what is whole is read, what is not is told, and nothing outside is opened."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gpudoctor.errors import UsageError
+from gpudoctor.report_files import Arrival, arrivals
+from gpudoctor.report_files.bounded import LARGEST, Budget, TooMuchError
+from gpudoctor.report_files.contents import reports_in
+
+PRETTY = b'{\n  "schema": "gpudoctor.report/1",\n  "a": {\n    "b": 1\n  }\n}\n'
+LINE = b'{"schema":"gpudoctor.report/1","a":"}{"}\n'
+
+
+def read(*paths: Path) -> list[Arrival]:
+    return list(arrivals([str(path) for path in paths]))
+
+
+def packed(members: dict[str, bytes], kind: bytes = tarfile.REGTYPE, target: str = "") -> bytes:
+    """A tar with members of one kind."""
+    held = io.BytesIO()
+    with tarfile.open(fileobj=held, mode="w") as archive:
+        for name, data in members.items():
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname, member.size = kind, target, len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return held.getvalue()
+
+
+def zstd(data: bytes) -> bytes:
+    compress = pytest.importorskip("backports.zstd").compress
+    written: bytes = compress(data)
+    return written
+
+
+PACKINGS: list[Callable[[bytes], bytes]] = [lambda data: data, gzip.compress, zstd, lambda data: gzip.compress(zstd(data))]
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_a_file_is_read_however_it_is_packed(tmp_path: Path, packing: Callable[[bytes], bytes]) -> None:
+    file = tmp_path / "gpu001.json.gz"
+    file.write_bytes(packing(PRETTY))
+    assert read(file) == [Arrival(source=str(file), data=PRETTY.strip(), stem="gpu001")]
+
+
+@pytest.mark.parametrize("packing", PACKINGS[:3])
+def test_a_tar_is_read_however_it_is_packed(tmp_path: Path, packing: Callable[[bytes], bytes]) -> None:
+    file = tmp_path / "all.tar"
+    file.write_bytes(packing(packed({"reports/gpu001.json": PRETTY, "reports/gpu002.json.gz": gzip.compress(LINE)})))
+    assert [(one.data, one.stem) for one in read(file)] == [(PRETTY.strip(), "gpu001"), (LINE.strip(), "gpu002")]
+
+
+@pytest.mark.parametrize("documents", [[LINE] * 3, [PRETTY] * 3, [PRETTY, LINE, PRETTY]])
+def test_documents_one_after_another_are_told_apart(tmp_path: Path, documents: list[bytes]) -> None:
+    file = tmp_path / "all.jsonl"
+    file.write_bytes(b"".join(documents))
+    found = read(file)
+    assert [(one.data or b"").strip() for one in found] == [one.strip() for one in documents]
+    lines = [1 + sum(one.count(b"\n") for one in documents[:number]) for number in range(3)]
+    assert [one.source for one in found] == [f"{file}, line {line}" for line in lines]
+    assert {one.stem for one in found} == {""}
+
+
+def test_what_a_launcher_writes_around_a_report_is_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "gpu001.json"
+    file.write_bytes(b"srun: job 17 queued\n" + PRETTY + b"srun: error: gpu001: task 0: Exited with exit code 1\n")
+    assert [((one.data or b"").strip(), one.stem) for one in read(file)] == [(PRETTY.strip(), "gpu001")]
+
+
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
+def test_links_and_devices_in_a_tar_are_told_and_not_followed(tmp_path: Path, kind: bytes) -> None:
+    (tmp_path / "all.tar").write_bytes(packed({"gpu001.json": b""}, kind, "/etc/passwd"))
+    (found,) = read(tmp_path / "all.tar")
+    assert found.data is None
+    assert "not followed" in found.reason
+
+
+def test_a_folder_is_read_in_order_without_links_pipes_and_hidden_files(tmp_path: Path) -> None:
+    for name in ("b/gpu2.json", "a/gpu1.json", ".hidden.json", ".git/x.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(PRETTY)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link.json").symlink_to("/etc/passwd")
+    (tmp_path / "folder").symlink_to("/etc")
+    found = read(tmp_path)
+    assert [one.stem for one in found if one.data] == ["gpu1", "gpu2"]
+    assert sorted(Path(one.source).name for one in found if one.data is None) == ["link.json", "pipe"]
+
+
+@pytest.mark.parametrize("end", [1, 10, 300, -1, -9])
+def test_a_torn_archive_gives_what_is_whole_and_says_that_it_is_torn(tmp_path: Path, end: int) -> None:
+    whole = gzip.compress(packed({f"gpu{number}.json": os.urandom(3000).hex().encode() for number in range(9)}))
+    (tmp_path / "all.tgz").write_bytes(whole[:end])
+    found = read(tmp_path / "all.tgz")
+    assert found[-1].data is None or end == 1
+    assert found[-1].reason or end == 1
+
+
+def test_a_report_that_is_too_large_is_passed_over_and_the_next_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "all.jsonl"
+    file.write_bytes(LINE + b'{"a":"' + b"x" * (LARGEST + 5) + b'"}\n' + LINE)
+    found = read(file)
+    assert [one.kind for one in found] == ["", "too-large", ""]
+    assert [one.source for one in found] == [f"{file}, line {number}" for number in (1, 2, 3)]
+
+
+def test_what_unpacks_to_far_too_much_ends_in_one_sentence() -> None:
+    bomb = gzip.compress(gzip.compress(b"\0" * (64 << 20)))
+    with pytest.raises(TooMuchError):
+        list(reports_in(io.BytesIO(bomb), "bomb", "", Budget(8 << 20)))
+
+
+def test_metadata_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "all.tar").write_bytes(packed({"x": b"n" * (2 << 20)}, tarfile.GNUTYPE_LONGNAME) + packed({"gpu1.json": PRETTY}))
+    assert [one.kind for one in read(tmp_path / "all.tar")] == ["broken"]
+
+
+def test_packed_within_packed_ends(tmp_path: Path) -> None:
+    data = PRETTY
+    for _ in range(9):
+        data = gzip.compress(data)
+    (tmp_path / "deep").write_bytes(data)
+    (found,) = read(tmp_path / "deep")
+    assert "too deeply" in found.reason
+
+
+@pytest.mark.parametrize("name", ["/no/such/file", "/etc/shadow/x", "nul\0"])
+def test_a_name_that_cannot_be_read_is_one_sentence(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        list(arrivals([name]))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.binary(max_size=700),
+    st.sampled_from([b"", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", gzip.compress(LINE)[:20], packed({"a": PRETTY})[:600], b"{\n"]),
+)
+def test_garbage_never_raises(tmp_path: Path, garbage: bytes, head: bytes) -> None:
+    file = tmp_path / "garbage"
+    file.write_bytes(head + garbage)
+    assert read(file)
