@@ -36,7 +36,7 @@ def share(chosen: Sequence[Case], number: int) -> list[Case]:
 
 
 def _is_listing(text: str) -> bool:
-    return any("==" in line or "  " in line.strip() or line.startswith("|") for line in text.splitlines())
+    return any("==" in line or "  " in line.strip() or line.startswith(("|", "[PhysicalDevice(")) for line in text.splitlines())
 
 
 def _is_pip_account(text: str) -> bool:

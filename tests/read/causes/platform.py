@@ -50,7 +50,7 @@ CASES: Final = (
     ("python-32bit", "C:\\Users\\x\\AppData\\Local\\Programs\\Python\\Python39-32\\python.exe -m pip install torch\nERROR: No matching distribution found for torch\n"),
     ("python-32bit", ">>> platform.architecture()\n('32bit', 'WindowsPE')\nERROR: Could not find a version that satisfies the requirement tensorflow\n"),
     ("no-driver", "Could not load dynamic library 'nvcuda.dll'; dlerror: nvcuda.dll not found\n"),
-    ("container-no-gpu-access", "docker run --rm trainer:4 python -c 'import torch; print(torch.cuda.is_available())'\nFalse\n"),
+    ("container-no-gpu-access", "docker run --rm train:4 python -c 'import torch; print(torch.cuda.is_available())'\nFalse\n"),
     ("container-no-gpu-access", "$ podman run ghcr.io/acme/train nvidia-smi\nError: crun: executable file `nvidia-smi` not found in $PATH: No such file or directory\n"),
     ("container-no-gpu-access", "$ docker build -t acme/ops .\n#12 4.1 RuntimeError: Found no NVIDIA driver on your system.\n"),
     ("container-cdi-spec-stale", "Error: crun: cannot stat `/usr/lib64/libnvidia-egl-gbm.so.550.90.07`: No such file or directory\n"),
