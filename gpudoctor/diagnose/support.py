@@ -47,8 +47,14 @@ def _masked(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence(VARIABLE, variables.values[VARIABLE] or '""', "the text")
 
 
-def _driver_not_loaded(machine: MachineView, _: str) -> Iterator[Evidence]:
+_NO_PROGRAM = expression(r"nvidia-smi: (?:(?:command )?not found|No such file)|command not found: nvidia-smi")
+
+
+def _driver_not_loaded(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield what nvidia-smi said, or that it is not there although the text is not about a container."""
     nvml = machine.observed.nvml
+    if not machine.site.container and "container-no-gpu-access" not in hinted(text) and (found := _NO_PROGRAM.search(text)):
+        yield Evidence("nvidia-smi", found[0], "the log")
     init = nvml.init if isinstance(nvml, Nvml) else None
     if isinstance(init, Status) and init.code == NvmlError.DRIVER_NOT_LOADED:
         yield Evidence("nvidia-smi", init.text, "the text")
@@ -110,6 +116,13 @@ def _mode(wanted: tuple[str, ...]) -> Callable[[MachineView, str], Iterator[Evid
 _NO_MEMORY_TO_START = expression(r"cudaGetDeviceCount\(\)[^\n]{0,200} Error 2: out of memory")
 
 
+def _in_mig_mode(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a GPU in MIG mode of which the text shows no instance."""
+    for gpu in _gpus(machine):
+        if gpu.mig_enabled is True and not (isinstance(gpu.mig_instances, tuple) and gpu.mig_instances):
+            yield Evidence("MIG mode", "enabled", "nvidia-smi")
+
+
 def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield how many GPUs WSL 2 has, or that CUDA fails as it does with many."""
     count, host = len(_gpus(machine)), machine.observed.host
@@ -168,6 +181,7 @@ _FACTS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "package-not-installable": no_such_release,
     "exclusive-compute-mode": _mode(("exclusive-process", "exclusive-thread")),
     "compute-prohibited": _mode(("prohibited",)),
+    "mig-no-instances": _in_mig_mode,
     "wsl-multi-gpu-limit": _several_in_wsl,
     "glibc-too-old": _old_glibc,
     **LIBRARIES,

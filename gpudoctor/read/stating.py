@@ -34,7 +34,7 @@ def _of_single_lines(hits: Sequence[Hit]) -> Iterator[Statement]:
         if name is None and form.what in unnumbered:
             name = str(unnumbered[form.what])
             unnumbered[form.what] += 1
-        if form.what == "package":
+        if form.what in {"package", "version"}:
             name = MISTAKEN.get(str(name).lower(), name)
         what = form.what if name is None else f"{form.what}:{name}"
         yield Statement(what, _SPACE.sub(" ", found["value"]).strip(), reader, hit.line.number, form.rank)

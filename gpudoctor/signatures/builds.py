@@ -23,6 +23,7 @@ SEES_NO_GPU = Signature(
         "metal-plugin-missing",
         "wsl1",
         "wsl-driver-stack-broken",
+        "mig-no-instances",
     ),
     "the framework sees no GPU",
     ("GPUs: []", "torch.cuda.is_available() returns False"),

@@ -24,7 +24,7 @@ CONTAINERS = (
         ),
     ),
     Signature(
-        r"unresolvable CDI devices|could not select device driver \S{0,3}cdi\b|failed to discover GPU vendor from CDI",
+        r"unresolvable CDI devices|\bFound 0 CDI devices|could not select device driver \S{0,3}cdi\b|failed to discover GPU vendor from CDI",
         ("container-cdi-spec-missing", "container-cdi-spec-stale", "container-cdi-spec-incompatible"),
         "the container engine found no CDI specification for the GPU",
         (

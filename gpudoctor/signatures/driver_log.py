@@ -10,7 +10,7 @@ _XID = r"Xid \([^)\n]{1,100}\): "
 # The other lines were read in https://github.com/NVIDIA/open-gpu-kernel-modules and in nvidia-smi 550.163.01, unless noted.
 DRIVER_LOG = (
     Signature(
-        rf"{_XID}79\b|\b(?i:xid)(?: error| code)?:? {{0,2}}79\b|GPU has fallen off the bus|fallen off the bus and is not responding to commands",
+        rf"{_XID}79\b|\b(?i:xid)(?: error| code)?:? {{0,2}}79\b|GPU has fallen off (?:of )?the bus|(?i:\bgpus?\b[^\n]{{0,30}}\b(?:falls?|fell|falling) off (?:of )?the bus)|fallen off the bus and is not responding to commands",
         ("gpu-fell-off-bus",),
         "the GPU has fallen off the bus",
         ("NVRM: Xid (PCI:0000:1f:00): 79, GPU has fallen off the bus.", "fallen off the bus and is not responding to commands."),

@@ -153,6 +153,8 @@ HINTS = (
         "LD_LIBRARY_PATH=/usr/local/cuda/compat",
     ),
     Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
+    # CuPy's own imports: https://docs.cupy.dev/en/stable/install.html
+    Hint(r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w", "cupy-wheel-cuda-mismatch", "CuPy failed to load libnvrtc.so.12"),
     # where libraries are
     Hint(
         r"(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",

@@ -65,7 +65,7 @@ IMPORTS = (
     ),
     # tensorflow/python/util/lazy_loader.py of 2.21, transformers 4, keras 3.0 to 3.12 (keras/src/models, saving, layers), tensorflow_hub
     Signature(
-        r"Keras cannot be imported\. Check that it is installed|No module named '(?:tf_keras|keras\.src\.engine|keras\.engine|keras\.api\._v2|keras\.layers\.core)"
+        r"Keras cannot be imported\. Check that it is installed|cannot import name '\w{1,60}' from 'keras\.(?:engine|utils|layers|optimizers|preprocessing|backend|applications|wrappers)|No module named '(?:tf_keras|keras\.src\.engine|keras\.engine|keras\.api\._v2|keras\.layers\.core)"
         r"|is Keras 3, but this is not yet supported in Transformers|not supported in [`']?Keras 3|Keras 3 only supports V3|module 'keras\._tf_keras\.keras|installed tf\.keras is Keras 3"
         r"|'(?:Sequential|Functional)' object has no attribute '(?:input_names|output_names|_get_distribution_strategy)'"
         r"|module 'keras\.(?:api|src|_tf_keras|utils|backend|initializers|engine)[\w.]{0,60}' has no attribute|version of Keras is Keras 3|module 'tensorflow\.keras' has no attribute '__internal__'"
@@ -80,6 +80,7 @@ IMPORTS = (
             "Your currently installed version of Keras is Keras 3, but this is not yet supported in Transformers",
             "`keras.optimizers.legacy` is not supported in Keras 3.",
         ),
+        despite_versions=True,  # TensorFlow and Keras fit each other, and the code needs Keras 2
     ),
     # https://github.com/pytorch/pytorch/issues/123097; mkl-service's _mklinitmodule.c; libmkl_rt
     Signature(

@@ -9,6 +9,7 @@ _DLL = r"(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc)64_\d{1,
 _NO_CUDA = (
     "cuda-library-missing",
     "pip-nvidia-libs-not-on-path",
+    "cupy-wheel-cuda-mismatch",
     "cuda-version-mismatch",
     "cuda-libs-not-on-loader-path",
     "extension-built-for-other-cuda",

@@ -56,7 +56,7 @@ MANAGEMENT = (
     ),
     # shells, in a container that was started without the driver's programs
     Signature(
-        r"nvidia-smi: (?:command )?not found|command not found: nvidia-smi",
+        r"nvidia-smi: (?:(?:command )?not found|No such file)|command not found: nvidia-smi",
         ("container-no-gpu-access",),
         "the container was started without the driver's programs",
         ("bash: nvidia-smi: command not found",),

@@ -47,10 +47,17 @@ MODULES = (
         ),
     ),
     Signature(
-        r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau",
+        r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau|Kernel driver in use: nouveau",
         ("nouveau-loaded",),
         "nouveau is bound to the GPU",
         ("ERROR: The Nouveau kernel driver is currently in use by your system.", "NVRM: nouveau, rivafb, nvidiafb or rivatv"),
+    ),
+    # nvidia-fallback.service of RPM Fusion and negativo17
+    Signature(
+        r"(?i)\bfall(?:ing)? ?back to nouveau|nvidia kernel module missing",
+        ("kernel-module-not-built", "secure-boot-unsigned-module"),
+        "the NVIDIA module did not load at boot",
+        ("NVIDIA kernel module missing. Falling back to nouveau.",),
     ),
     Signature(
         r"already bound to NovaCore",

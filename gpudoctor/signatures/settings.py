@@ -44,6 +44,14 @@ SETTINGS = (
         vague=True,
         needs_support=True,
     ),
+    Signature(
+        r"(?i)\b(?:run|use|train|work)\w{0,3} only on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:runs?|uses?|occup(?:y|ies)) (?:on )?all (?:the )?gpus\b",
+        (_TOO_LATE, "cuda-visible-devices-masked"),
+        "the program uses another GPU than CUDA_VISIBLE_DEVICES names",
+        ("all processes run only on gpu:0",),
+        vague=True,
+        needs_support=True,
+    ),
     # Python's int() on an entry of CUDA_VISIBLE_DEVICES: https://github.com/vllm-project/vllm/issues/13815
     Signature(
         r"invalid literal for int\(\) with base 10: '(?:MIG|GPU)-|CUDA_VISIBLE_DEVICES[^\n]{0,60}\b(?:must|should|to) be (?:a )?(?:comma-separated |list of )?(?:integers?|ints?|numbers?)\b",
@@ -117,10 +125,10 @@ SETTINGS = (
         needs_support=True,
     ),
     Signature(
-        r"No MIG(?:-enabled)? devices found|(?i:\bMIG\b[^\n]{0,60}\b(?:enabled|on)\b[^\n]{0,60}\bno (?:gpu |mig )?(?:instances?|devices?))",
+        r"No MIG(?:-enabled)? devices found|No (?:GPU|compute) instances found|(?i:\bMIG\b[^\n]{0,60}\b(?:enabled|on)\b[^\n]{0,60}\bno (?:gpu |mig )?(?:instances?|devices?))",
         ("mig-no-instances",),
         "MIG is on and no instance exists",
-        ("|  No MIG devices found                                                                |",),
+        ("|  No MIG devices found                                                                |", "No GPU instances found: Not Found"),
         vague=True,
     ),
     # accelerate's configuration, transformers' TrainingArguments, JAX

@@ -8,7 +8,7 @@ from gpudoctor.signatures.signature import Signature
 
 _RUNTIME_ONLY = (35, 36)
 """Statuses for which cuda.h has no name."""
-_BY_NUMBER = r"(?:(?:cuda driver library|nvcuda|cudart) init failure:|cuInit err:|failed to get device context|Call to cuInit results in)"
+_BY_NUMBER = r"(?:(?:cuda driver library|nvcuda|cudart) init failure:|cuInit err:|cudaSetDevice err:|failed to get device context|Call to cuInit results in)"
 """How Ollama and Numba name a status: https://github.com/ollama/ollama/issues/5453."""
 
 

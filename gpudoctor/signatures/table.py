@@ -31,7 +31,7 @@ _FRAMEWORKS = (
         ("The NVIDIA driver on your system is too old (found version 11040)",),
     ),
     Signature(
-        r"Found no NVIDIA driver on your system|Could not find cuda drivers on your machine|no compatible GPUs were discovered",
+        r"Found no NVIDIA driver on your system",
         (
             "no-driver",
             "container-no-gpu-access",
@@ -41,8 +41,41 @@ _FRAMEWORKS = (
             "no-gpu",
         ),
         "the framework found no NVIDIA driver",
-        ("Found no NVIDIA driver on your system", "Could not find cuda drivers on your machine"),
+        ("Found no NVIDIA driver on your system",),
         tells="nvidia-smi; ls -d /dev/nvidia0 /dev/dxg /.dockerenv; ldconfig -p | grep libcuda.so.1",
+    ),
+    # discover/gpu.go and gpu_info_cudart.c of Ollama
+    Signature(
+        r"no compatible GPUs were discovered",
+        ("no-driver", "container-no-gpu-access", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "no-gpu"),
+        "Ollama found no GPU",
+        ("no compatible GPUs were discovered",),
+        last=True,
+        vague=True,
+        tells="nvidia-smi; ls -d /dev/nvidia0 /dev/dxg /.dockerenv",
+    ),
+    Signature(
+        r"your nvidia driver is too old or missing",
+        ("driver-too-old", "no-driver"),
+        "the driver is too old for Ollama's CUDA version, or missing",
+        ("your nvidia driver is too old or missing.  If you have a CUDA GPU please upgrade to run ollama",),
+    ),
+    # xla/tsl/cuda/cudart_stub.cc: libcudart cannot be loaded, whether there is a driver or not
+    Signature(
+        r"Could not find cuda drivers on your machine",
+        (
+            "no-driver",
+            "cuda-library-missing",
+            "pip-nvidia-libs-not-on-path",
+            "cuda-version-mismatch",
+            "cuda-libs-not-on-loader-path",
+            "container-no-gpu-access",
+            "wsl-driver-stack-broken",
+            "no-gpu",
+        ),
+        "TensorFlow cannot load libcudart: CUDA or the driver is missing",
+        ("Could not find cuda drivers on your machine, GPU will not be used.",),
+        tells="nvidia-smi; ldconfig -p | grep libcudart",
     ),
     # xla/stream_executor/cuda/cuda_diagnostics.cc
     Signature(
@@ -114,6 +147,12 @@ _VAGUE = (
         ("gres/gpu count reported lower than configured (7 < 8)", "RmInitAdapter failed! (0x62:0x55:1859)", "rm_init_adapter failed"),
     ),
     Signature(
+        r"(?i)\bnvidia-smi\b[^\n]{0,30}\bonly\b[^\n]{0,20}\b(?:\d|one|two|three|four|five|six|seven) (?:gpus?|cards?)\b",
+        ("gpu-count-mismatch",),
+        "nvidia-smi lists fewer GPUs than are installed",
+        ("nvidia-smi only lists 7 GPUs",),
+    ),
+    Signature(
         r"NVRM: Xid \([^)\n]{1,100}\): (?!(?:13|31|43|45)\b)\d+",
         ("gpu-errors-logged",),
         "the driver logged an Xid error",
@@ -134,6 +173,7 @@ _VAGUE = (
             "device-permission-denied",
             "container-no-gpu-access",
             "scheduler-gpu-not-allocated",
+            "mig-no-instances",
         ),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
         tells='echo "[$CUDA_VISIBLE_DEVICES]"; ls -l /dev/nvidia*; nvidia-smi -L',
@@ -181,7 +221,7 @@ _VAGUE = (
         tells="sudo dmesg | grep request_free_mem_region; cat /proc/driver/nvidia/version",
     ),
     Signature(
-        r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount)",
+        r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount|\b(?:cuda driver library|nvcuda|cudart) init failure: \d)",
         ("cuda-init-fails",),
         "CUDA failed to initialise",
         (

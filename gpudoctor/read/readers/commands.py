@@ -10,7 +10,7 @@ READER = Reader(
     forms=(
         Form(
             "version",
-            r"\b(?P<name>torch|tensorflow|jax|jaxlib|numpy|torchvision|torchaudio|keras)\.__version__[)'\"]{0,2}\s*[:=]{0,2}\s*['\"]?"
+            r"\b(?P<name>torch|tensorflow|tf|jax|jaxlib|numpy|torchvision|torchaudio|keras)\.__version__[)'\"]{0,2}\s*[:=#]{0,2}\s*['\"]?"
             + RELEASE,
         ),
         Form("torch cuda", r"torch\.version\.cuda\)?\s*[:=]{0,2}\s*['\"]?(?P<value>\d+\.\d+|None)"),

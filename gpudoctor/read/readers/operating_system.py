@@ -74,6 +74,12 @@ READER = Reader(
         Form("platform:wsl1", r"^\s*[-*] \[[xX]\] (?P<value>WSL 1)\s*$", Rank.LISTING),
         Form("platform:wsl2", r"^\s*(?P<value>WSL version: 2\.[\d.]{1,12})$", Rank.LOG),
         Form("kernel platform", r"(?P<value>Linux version \d\.\d{1,2}\.\S{1,60}) \("),
+        # what only Linux has, or TensorFlow's build for it
+        Form(
+            "platform:linux",
+            r"(?P<value>\blib(?:cud|cub|cuf|cur|cus|nv|c10|torch)\w{0,40}\.so\.\d|/usr/local/cuda|/usr/lib/x86_64-linux-gnu|/proc/driver/nvidia|\bcudart_stub\.cc)",
+            Rank.PROSE,
+        ),
         # https://docs.nvidia.com/jetson/archives/, and jetson-stats
         Form("tegra release", r"^\W{0,3}R(?P<value>\d{2} \(release\), REVISION: \d+(?:\.\d+)?), GCID"),
         Form("tegra", r"\[L4T (?P<value>\d{2}\.\d+(?:\.\d+)?)\]"),

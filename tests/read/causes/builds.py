@@ -87,6 +87,10 @@ CASES: Final = (
     ("gpu-too-old-for-build", "GPU: GeForce GT 640M\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
     ("gpu-too-old-for-build", "Quadro K2200M laptop\nCUDA error: no kernel image is available for execution on the device\n"),
     ("extension-abi-mismatch", "ImportError: /venv/lib/python3.11/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: undefined symbol\n"),
+    ("cupy-wheel-cuda-mismatch", "cupy-cuda11x 13.3.0\nCUDA: 12.6\nImportError: libcublas.so.11: cannot open shared object file: No such file or directory\n"),
+    ("cupy-wheel-cuda-mismatch", "pip install cupy-cuda12x\nCuda compilation tools, release 11.7, V11.7.99\nImportError: libnvrtc.so.12: cannot open shared object file: No such file or directory\n"),
+    ("cpu-only-build", "conda list: pytorch 2.2.2 py3.11_cpu_0 pytorch, torchvision 0.17.2 py311_cpu pytorch\ntorch.cuda.is_available(): False\n"),
+    ("torch-torchvision-mismatch", "pip list: torch 2.3.0, torchvision 0.17.1, numpy 1.26.4\nRuntimeError: operator torchvision::nms does not exist\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -104,5 +108,6 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", 'OS: Windows 10\ntorch 2.4.0\nOSError: [WinError 126] The specified module could not be found. Error loading "C:\\v\\Lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.\n'),
     ("pip-nvidia-libs-not-on-path", "Windows 11, pip install jax[cuda12], jax 0.4.38\njax.devices() -> [CpuDevice(id=0)]\n"),
     ("cpu-only-build", "TensorFlow 1.10\nLoaded runtime CuDNN library: 7001 (compatibility version 7000) but source was compiled with 7102 (compatibility version 7100).\n"),
+    ("cupy-wheel-cuda-mismatch", "[pip3] cupy-cuda12x==13.4.0\n[pip3] torch==2.5.1\nImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -72,6 +72,12 @@ CASES: Final = (
     ("driver-library-mismatch", 'torch/cuda/__init__.py:654: UserWarning: Can\'t initialize NVML\n  warnings.warn("Can\'t initialize NVML")\nGPU 0: NVIDIA A30\n'),
     ("cuda-compat-lib-conflict", "Container image Copyright (c) 2024, NVIDIA CORPORATION & AFFILIATES. All rights reserved.\nERROR: The NVIDIA Driver is present, but CUDA failed to initialize.\n   [[ System has unsupported display driver / cuda driver combination (error 803) ]]\n"),
     ("uvm-broken-after-suspend", "E external/xla/xla/stream_executor/cuda/cuda_driver.cc:266] failed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\nNo GPU/TPU found, falling back to CPU. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)\n"),
+    ("driver-too-old", 'cudaSetDevice err: 35\nmsg="Unable to load cudart library: your nvidia driver is too old or missing.  If you have a CUDA GPU please upgrade to run ollama"\n'),
+    ("cuda-init-fails", 'cuda driver library init failure: 205\nmsg="no compatible GPUs were discovered"\n'),
+    ("no-driver", "/bin/bash: nvidia-smi: No such file or directory\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"),
+    ("no-driver", "tensorflow 2.16.2, Debian 12\nI external/local_xla/xla/tsl/cuda/cudart_stub.cc:32] Could not find cuda drivers on your machine, GPU will not be used.\n"),
+    ("nouveau-loaded", "Kernel driver in use: nouveau\n"),
+    ("kernel-module-not-built", "nvidia-fallback.service: NVIDIA kernel module missing. Falling back to nouveau.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

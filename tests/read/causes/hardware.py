@@ -34,6 +34,8 @@ CASES: Final = (
     ("pcie-link-degraded", "\t\tLnkSta:\tSpeed 16GT/s, Width x4 (downgraded)\n"),
     ("row-remap-failed", "    Remapping Failure Occurred            : Yes\n"),
     ("gpu-count-mismatch", "nvidia-smi shows only 3 of 4 GPUs after the reboot\n"),
+    ("gpu-fell-off-bus", "My RTX 3090: the GPU falls off the bus after an hour of training\n"),
+    ("gpu-count-mismatch", "eight slots, and nvidia-smi only lists seven GPUs\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -73,6 +73,9 @@ CASES: Final = (
     ("cuda-library-missing", "I tensorflow/stream_executor/dso_loader.cc:119] Couldn't open CUDA library libcufft.so.7.5. LD_LIBRARY_PATH: \n"),
     ("cudnn-wrong-major", "tensorflow-gpu 1.4.1\nImportError: libcudnn.so.6: cannot open shared object file: No such file or directory\nonly libcudnn.so.7.0.5 is installed\n"),
     ("cuda-version-mismatch", "TensorFlow version: 2.1.1\nCUDA: 10.2\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'),\n PhysicalDevice(name='/physical_device:XLA_CPU:0', device_type='XLA_CPU')]\n"),
+    ("cuda-library-missing", "NVIDIA-SMI 545.23.08    Driver Version: 545.23.08    CUDA Version: 12.3\nI external/local_tsl/tsl/cuda/cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.\n"),
+    ("cuda-version-mismatch", "TensorFlow version: 2.13.1\nCUDA cuDNN: CUDA 12.1 / cuDNN 8.9\nGPU: RTX 3060\nI tensorflow/tsl/cuda/cudart_stub.cc:28] Could not find cuda drivers on your machine, GPU will not be used.\n"),
+    ("pip-nvidia-libs-not-on-path", "$ pip install tensorflow[and-cuda]\nDriver Version: 550.54.15\nI external/local_tsl/tsl/cuda/cudart_stub.cc:32] Could not find cuda drivers on your machine, GPU will not be used.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

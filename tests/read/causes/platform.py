@@ -74,6 +74,8 @@ CASES: Final = (
     ("wsl-driver-stack-broken", "Microsoft Windows [Version 10.0.22631.3447]\nWSL 2, Debian 12, torch 2.2.2\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("wsl-multi-gpu-limit", "WSL 2 on Windows 11, PyTorch 2.1.2\nUserWarning: CUDA initialization: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have already set an error? Error 2: out of memory\n"),
     ("jetson-needs-vendor-wheel", "Jetson TX2, JetPack 4.6\ntorch.cuda.is_available() returns false\n"),
+    ("container-cdi-spec-missing", "$ nvidia-ctk cdi list\nINFO[0000] Found 0 CDI devices\n"),
+    ("windows-native-no-gpu", "tf.__version__  # '2.14.0'\nprint(tf.config.list_physical_devices('GPU'))  # []\n| NVIDIA-SMI 546.33                 Driver Version: 546.33       CUDA Version: 12.3     |\n|   0  NVIDIA GeForce RTX 4070     WDDM  | 00000000:01:00.0  On |                  N/A |\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -92,5 +94,6 @@ NEAR_MISSES: Final = (
     ("container-no-gpu-access", "image: nvidia/cuda:12.4.1-base-ubuntu22.04\ntorch.cuda.is_available(): True\nsh: 1: nvidia-smi: not found\n"),
     ("container-no-gpu-access", "$ docker run --gpus all debian:12 find / -name 'libcuda*'\n/usr/lib/x86_64-linux-gnu/libcuda.so.1\n(no results) for libcudart\n"),
     ("wsl-driver-stack-broken", "Windows 11, torch 2.2.2+cu121\ntorch.cuda.is_available(): False\n"),
+    ("container-cdi-spec-missing", "$ nvidia-ctk cdi list\nINFO[0000] Found 3 CDI devices\nnvidia.com/gpu=0\nnvidia.com/gpu=all\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

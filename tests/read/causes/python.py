@@ -68,6 +68,8 @@ CASES: Final = (
     ("framework-import-fails", "ImportError: dlopen: cannot load any more object with static TLS\n"),
     ("keras3-mismatch", "AttributeError: 'Functional' object has no attribute 'output_names'\n"),
     ("cpu-lacks-avx", "zsh: illegal hardware instruction (core dumped)  python3 -c 'import tensorflow'\n"),
+    ("keras3-mismatch", "TensorFlow 2.17.0, keras 3.4.1\nAttributeError: module 'keras.utils' has no attribute 'generic_utils'\n"),
+    ("keras3-mismatch", "keras==3.5.0\nImportError: cannot import name 'Layer' from 'keras.engine'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -67,6 +67,9 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "Tried to allocate 64.00 MiB (GPU 0; 10.91 GiB total capacity; 70.11 MiB already allocated; 12.50 MiB free; 88.00 MiB reserved in total by PyTorch)\n"),
     ("gpu-memory-held-by-other-process", "After Ctrl-C a zombie process keeps the GPU memory of my RTX 3080\n"),
     ("gpu-memory-held-by-other-process", "The killed job still holds GPU memory: 9012MiB / 24576MiB\n"),
+    ("mig-no-instances", "$ sudo nvidia-smi mig -lgi\nNo GPU instances found: Not Found\n"),
+    ("mig-no-instances", "|   0  NVIDIA A30                     On |   00000000:17:00.0 Off |                   On |\n| N/A   31C    P0    29W / 165W |       0MiB /  24576MiB |     N/A      Default |\n|                                         |                        |              Enabled |\nRuntimeError: No CUDA GPUs are available\n"),
+    ("cuda-visible-devices-set-too-late", "os.environ['CUDA_VISIBLE_DEVICES'] = args.gpu\nall processes run only on gpu:0\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -83,5 +86,6 @@ NEAR_MISSES: Final = (
     ("host-memory-insufficient", "PyTorch version: 2.5.1\nworker exited with code 1\n"),
     ("mig-one-instance-per-process", "PyTorch version: 2.5.1\nThe pod gets a single GPU; MIG mode: Disabled\n"),
     ("env-hides-gpu", "accelerate 1.1.0\n\t- use_cpu: False\ntorch==2.5.1\n"),
+    ("mig-no-instances", "|   0  NVIDIA A30                     On |   00000000:17:00.0 Off |                   On |\n| N/A   31C    P0    29W / 165W |       0MiB /  24576MiB |     N/A      Default |\n|                                         |                        |             Disabled |\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

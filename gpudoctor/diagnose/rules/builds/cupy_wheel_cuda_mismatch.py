@@ -11,14 +11,20 @@ from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Distribution, Fact
 from gpudoctor.versions import Version
 
 
-@rule("GD516", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
+@rule(
+    "GD516",
+    severity=Severity.WARNING,
+    breaks=Rung.TRAINED,
+    since="0.1",
+    explains=(Explains(("cuda-version-mismatch",), "Both compare CuPy's wheel with the CUDA on this machine."),),
+)
 def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
     """CuPy wheel does not match the installed CUDA version."""
     stack = environment.stack

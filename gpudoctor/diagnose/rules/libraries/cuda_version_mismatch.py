@@ -41,7 +41,6 @@ _MOST = 3
             "The build needs library files that the system's CUDA version does not have.",
         ),
         Explains(("cudnn-version-mismatch", "cudnn-wrong-major"), "Each cuDNN is built for one CUDA version, so it changes with CUDA."),
-        Explains(("cupy-wheel-cuda-mismatch",), "Both compare CuPy's wheel with the CUDA on this machine."),
         Explains(TRAINING_FAILS, "Without CUDA's libraries the framework fails to import or uses the CPU."),
     ),
 )
