@@ -50,11 +50,17 @@ def _masked(machine: MachineView, _: str) -> Iterator[Evidence]:
 _NO_PROGRAM = expression(r"nvidia-smi: (?:(?:command )?not found|No such file)|command not found: nvidia-smi")
 
 
+_NO_LIBCUDA = expression(r"UNKNOWN ERROR \(303\)|libcuda\.so\.1: cannot open shared object")
+_NO_LIBCUDART = expression(r"Could not find cuda drivers on your machine")
+
+
 def _driver_not_loaded(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield what nvidia-smi said, or that it is not there although the text is not about a container."""
+    """Yield what nvidia-smi said, that it is not there although the text is not about a container, or that TensorFlow found neither library."""
     nvml = machine.observed.nvml
     if not machine.site.container and "container-no-gpu-access" not in hinted(text) and (found := _NO_PROGRAM.search(text)):
         yield Evidence("nvidia-smi", found[0], "the log")
+    if machine.site.platform != Platform.WSL2 and _NO_LIBCUDA.search(text) and (neither := _NO_LIBCUDART.search(text)):
+        yield Evidence("neither libcuda nor libcudart", neither[0], "the log")
     init = nvml.init if isinstance(nvml, Nvml) else None
     if isinstance(init, Status) and init.code == NvmlError.DRIVER_NOT_LOADED:
         yield Evidence("nvidia-smi", init.text, "the text")

@@ -55,6 +55,12 @@ HINTS = (
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),
+    # xla/stream_executor/cuda/cuda_diagnostics.cc
+    Hint(
+        r"kernel driver does not appear to be running on this host",
+        "no-driver",
+        "kernel driver does not appear to be running on this host (box): /proc/driver/nvidia/version does not exist",
+    ),
     # platforms, by which gpudoctor/diagnose/platforms.py names a cause
     Hint(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))|microsoft-standard", "", "uname -r: 5.15.153.1-microsoft-standard-WSL2"),
     Hint(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b", "", "Jetson Orin Nano, JetPack 6.1"),
@@ -154,7 +160,11 @@ HINTS = (
     ),
     Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
     # CuPy's own imports: https://docs.cupy.dev/en/stable/install.html
-    Hint(r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w", "cupy-wheel-cuda-mismatch", "CuPy failed to load libnvrtc.so.12"),
+    Hint(
+        r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w",
+        "cupy-wheel-cuda-mismatch",
+        "CuPy failed to load libnvrtc.so.12",
+    ),
     # where libraries are
     Hint(
         r"(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",

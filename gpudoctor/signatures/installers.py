@@ -33,6 +33,20 @@ INSTALLERS = (
         "tensorflow-gpu is an empty package: tensorflow replaces it",
         ('The "tensorflow-gpu" package has been removed!',),
     ),
+    # its setup.py, which packaging 22 and later refuses
+    Signature(
+        r"tensorflow-gpu-2\.1[0-2]\.\d{1,2}\.tar\.gz|^\W{0,8}python_version>\"3\.7\"$",
+        ("package-not-installable",),
+        "tensorflow-gpu is an empty package: tensorflow replaces it",
+        ("  Downloading tensorflow-gpu-2.12.0.tar.gz (2.6 kB)",),
+        vague=True,
+    ),
+    Signature(
+        r"THESE PACKAGES DO NOT MATCH THE HASHES|Hash mismatch for `",
+        ("package-not-installable",),
+        "a downloaded file is not the one that the requirements name: its hash differs",
+        ("ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE.", "Hash mismatch for `torch==2.5.1`"),
+    ),
     Signature(
         r"Ignored the following versions that require a different python"
         r"|has no wheels (?:are available )?with a matching Python (?:ABI|version|implementation)|no wheels are available with a matching Python",

@@ -75,6 +75,8 @@ _FRAMEWORKS = (
         ),
         "TensorFlow cannot load libcudart: CUDA or the driver is missing",
         ("Could not find cuda drivers on your machine, GPU will not be used.",),
+        last=True,  # it says so beside every other error of CUDA
+        vague=True,
         tells="nvidia-smi; ldconfig -p | grep libcudart",
     ),
     # xla/stream_executor/cuda/cuda_diagnostics.cc
@@ -108,7 +110,7 @@ _FRAMEWORKS = (
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*: cannot open shared object file"
         r"|Could not load dynamic library 'libcuda\.so"
         r"|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"",
-        ("libcuda-not-on-loader-path", "no-driver", "container-no-gpu-access", "wsl-libcuda-not-on-path"),
+        ("libcuda-not-on-loader-path", "container-no-gpu-access", "no-driver", "wsl-libcuda-not-on-path"),
         "libcuda.so.1 was not found",
         (
             "failed call to cuInit: UNKNOWN ERROR (303)",

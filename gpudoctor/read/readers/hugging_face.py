@@ -16,6 +16,7 @@ READER = Reader(
         Form("torch devices", rf"{_ITEM}PyTorch version \(GPU\?\): \S{{3,60}} \((?P<value>True|False)\)"),
         Form("torch devices", rf"{_ITEM}PyTorch version \(accelerator\?\): \S{{3,60}} \((?P<value>CUDA|NA)\)"),
         Form("torch devices", rf"{_ITEM}PyTorch CUDA available: (?P<value>True|False)"),
+        Form("torch devices", rf"{_ITEM}PyTorch accelerator: (?P<value>CUDA|N/A)"),
         Form("version:tensorflow", rf"{_ITEM}Tensorflow version \(GPU\?\): {RELEASE}", Rank.LISTING),
         Form("version:jax", rf"{_ITEM}Jax version: {RELEASE}", Rank.LISTING),
         Form("version:jaxlib", rf"{_ITEM}JaxLib version: {RELEASE}", Rank.LISTING),

@@ -16,14 +16,18 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 _MOST, _LONGEST = 2000, 200
 """Lines of a text, and characters of a line, that are looked at: longer ones are logs."""
-_BETWEEN = expression(r"^(?:pip|conda|mamba) (?:list|freeze):? |\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)")
+_BETWEEN = expression(
+    r"^(?:pip|conda|mamba) (?:list|freeze):? |\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)"
+)
 _ASIDE = expression(r"(?<=\d) \((?!\+?(?:cu\d|cpu|rocm))[^()]{1,60}\)$")
 _CUE = expression(r"\d|Jetson|TITAN")
 _PACKAGE = expression(
     r"(?i)(?P<name>[a-z][\w-]{1,40})(?:\[[\w,-]{2,30}\])?(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
     r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3})(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?(?:\[[\w,-]{2,30}\])?"
 )
-_IN_CONDA = expression(r"(?P<name>[a-z][\w-]{1,40}) (?P<value>\d{1,3}(?:\.\w{1,8}){1,3} (?:\w+_)?(?:cuda|cpu|gpu|mkl|py\d|h[0-9a-f]{7})[\w.]{0,60}(?: [\w-]{3,20})?)")
+_IN_CONDA = expression(
+    r"(?P<name>[a-z][\w-]{1,40}) (?P<value>\d{1,3}(?:\.\w{1,8}){1,3} (?:\w+_)?(?:cuda|cpu|gpu|mkl|py\d|h[0-9a-f]{7})[\w.]{0,60}(?: [\w-]{3,20})?)"
+)
 """A package with its build, as conda lists it."""
 _BUILT_WITH = expression(r"(?i)\b((?:py)?torch \d{1,2}\.\d{1,2}(?:\.\d{1,2})?) (?:with|built for|for) cuda (\d{1,2})\.(\d)\b")
 _KINDS = tuple(

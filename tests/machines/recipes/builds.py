@@ -70,8 +70,8 @@ RECIPES: dict[str, Recipe] = {
     "cupy-for-an-older-toolkit": with_toolkit(
         "CuPy for CUDA 11 beside the toolkit 12.4",
         Package("cupy_cuda11x", "13.6.0"),
-        roots=("cuda-version-mismatch",),
-        folded=("cupy-wheel-cuda-mismatch",),
+        roots=("cupy-wheel-cuda-mismatch",),
+        folded=("cuda-version-mismatch",),
     ),
     "cupy-for-the-toolkit": with_toolkit("CuPy for CUDA 12 beside the toolkit 12.4", Package("cupy_cuda12x", "13.6.0")),
 }

@@ -70,6 +70,9 @@ CASES: Final = (
     ("cpu-lacks-avx", "zsh: illegal hardware instruction (core dumped)  python3 -c 'import tensorflow'\n"),
     ("keras3-mismatch", "TensorFlow 2.17.0, keras 3.4.1\nAttributeError: module 'keras.utils' has no attribute 'generic_utils'\n"),
     ("keras3-mismatch", "keras==3.5.0\nImportError: cannot import name 'Layer' from 'keras.engine'\n"),
+    ("package-not-installable", "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated the package versions, please update the hashes.\n"),
+    ("package-not-installable", "error: Failed to download `torch==2.5.1`\n  cause: Hash mismatch for `torch==2.5.1`\n"),
+    ("package-not-installable", "Collecting tensorflow-gpu==2.12.0\n  Downloading tensorflow-gpu-2.12.0.tar.gz (2.6 kB)\n  error: subprocess-exited-with-error\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
