@@ -210,4 +210,4 @@ def _notes(found: list[Card]) -> Iterator[str]:
     low, high = MEASURED_SHARES if measured else PEAK_SHARES
     whose = "the rates measured on this GPU" if measured else "published peaks (--report has measured ones)"
     yield f"Assumed: training reaches {low:.0%} to {high:.0%} of {whose}."
-    yield "A GPU gains throughput, not latency: small batches leave it idle, and input that arrives slowly is not counted."
+    yield "A GPU gains throughput, not latency: small batches leave it idle. Reading input and exchanging gradients are not counted."

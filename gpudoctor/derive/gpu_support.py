@@ -8,9 +8,7 @@ from typing import Annotated
 
 import msgspec
 
-from gpudoctor.derive.cards import published
 from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
-from gpudoctor.fit.suitability import suitability
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease, GpuProduct, Matrix
 from gpudoctor.matrix.tables import DRIVERS, RELEASES, TORCH_BUILDS
@@ -50,6 +48,9 @@ class GpuSupport(msgspec.Struct, frozen=True):
 
 def support(product: GpuProduct, matrix: Matrix) -> GpuSupport:
     """Return what supports a GPU, by its compute capability."""
+    from gpudoctor.derive.cards import published  # noqa: PLC0415 -- no check needs it
+    from gpudoctor.fit.suitability import suitability  # noqa: PLC0415 -- as above
+
     oldest, newest = matrix.branches_for(product.compute_capability)
     branches = matrix.rows(DRIVERS)
     sources = {source: None for row in branches if row.branch in {oldest, newest} for source in row.source}

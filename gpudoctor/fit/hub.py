@@ -26,7 +26,8 @@ class Numbers:
     def number(self, *fields: str, otherwise: int | None = None) -> int:
         """Return the first field that is set. Raises UsageError for a value that no model has."""
         value = next((self._fields[field] for field in fields if self._fields.get(field) is not None), otherwise)
-        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST:
+        least = 0 if otherwise == 0 else 1
+        if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= _LARGEST:
             raise UsageError(
                 f"{self.name}: {fields[0]} is {value!r}, not a size." if value is not None else f"{self.name} has no {fields[0]}."
             )
@@ -46,14 +47,15 @@ class Numbers:
 
     def transformer(self, **more: Any) -> Transformer:
         """Return the shape that most configurations state by the same names."""
-        width = self.number("hidden_size", "n_embd")
+        width, heads = self.number("hidden_size", "n_embd"), self.number("num_attention_heads", "n_head")
+        if heads > width:
+            raise UsageError(f"{self.name} has more heads ({heads}) than its width ({width}).")
         return Transformer(
             **{
                 "layers": self.number("num_hidden_layers", "n_layer"),
                 "width": width,
-                "heads": max(self.number("num_attention_heads", "n_head"), 1),
+                "heads": heads,
                 "inner": self.number("intermediate_size", "n_inner", otherwise=4 * width),
-                "entries": self.number("vocab_size", otherwise=0),
                 **more,
             }
         )
@@ -61,6 +63,7 @@ class Numbers:
 
 def _llama(numbers: Numbers, *, queries: bool = False, normed: bool = False, tied: bool = False, function: str = "silu") -> Rows:
     return numbers.transformer(
+        entries=numbers.number("vocab_size"),
         of_keys=numbers.number("num_key_value_heads", otherwise=0),
         size=numbers.number("head_dim", otherwise=0),
         tied=numbers.flag("tie_word_embeddings", otherwise=tied),
@@ -73,6 +76,7 @@ def _llama(numbers: Numbers, *, queries: bool = False, normed: bool = False, tie
 
 def _gpt2(numbers: Numbers) -> Rows:
     return numbers.transformer(
+        entries=numbers.number("vocab_size"),
         places=numbers.number("n_positions", otherwise=1024),
         tied=numbers.flag("tie_word_embeddings", otherwise=True),
         function=numbers.function("activation_function", otherwise="gelu_new"),
@@ -81,12 +85,14 @@ def _gpt2(numbers: Numbers) -> Rows:
 
 def _bert(numbers: Numbers) -> Rows:
     places, function = numbers.number("max_position_embeddings"), numbers.function("hidden_act", otherwise="gelu")
-    return numbers.transformer(places=places, function=function).encoder(numbers.number("type_vocab_size", otherwise=2))
+    return numbers.transformer(entries=numbers.number("vocab_size"), places=places, function=function).encoder(
+        numbers.number("type_vocab_size", otherwise=2)
+    )
 
 
 def _vit(numbers: Numbers) -> Rows:
     function = numbers.function("hidden_act", otherwise="gelu")
-    return numbers.transformer(function=function).vision(max(numbers.number("patch_size", otherwise=16), 1), 1000)
+    return numbers.transformer(function=function).vision(numbers.number("patch_size", otherwise=16), 1000)
 
 
 _FAMILIES: dict[str, Callable[[Numbers], Rows]] = {

@@ -7,8 +7,9 @@ from typing import Any
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample, of_tally
-from gpudoctor.fit.layers import FUNCTIONS, Conv, Dropout, Embedding, Flatten, Function, Linear, Loss, Norm, Pool, PoolTo, Rows, run
+from gpudoctor.fit.layers import FUNCTIONS, Conv, Dropout, Embedding, Flatten, Function, Linear, Norm, Pool, PoolTo, Rows, run
 from gpudoctor.fit.model import Model
+from gpudoctor.fit.structures import Loss
 from gpudoctor.fit.tally import Tally, Tensor
 
 _MERGES = {"Add", "Subtract", "Multiply", "Average", "Maximum"}
@@ -28,7 +29,7 @@ def of_keras(name: str, document: Mapping[str, Any], sample: Sample) -> Model:
             read = [made[of] for of in _read(layer.get("inbound_nodes", [])) if of in made] or [x]
             x = _layer(name, layer, tally, read)
             made[str(layer["config"].get("name"))] = x
-        Loss().run(tally, x)
+        Loss()(tally, x)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         raise UsageError(f"{name} has no Sequential or Functional model that can be read.") from None
     return of_tally(name, tally, sample.shape(shape, name), source="its configuration")

@@ -4,30 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.fit.layers import (
-    Attention,
-    Block,
-    Concat,
-    Conv,
-    Embedding,
-    First,
-    Flatten,
-    Function,
-    Gated,
-    Image,
-    Linear,
-    Loss,
-    Norm,
-    Place,
-    Pool,
-    PoolTo,
-    Residual,
-    Row,
-    Rows,
-    Shift,
-    Time,
-    Upsample,
-)
+from gpudoctor.fit.layers import Conv, Embedding, First, Flatten, Function, Image, Linear, Norm, Place, Pool, PoolTo, Row, Rows, Upsample
+from gpudoctor.fit.structures import Attention, Block, Concat, Gated, Loss, Residual, Shift, Time
 
 RELU = Function("relu")
 

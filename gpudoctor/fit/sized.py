@@ -1,4 +1,4 @@
-"""Models of which only sizes are known: how many parameters, or the shapes of their weights."""
+"""Models known by sizes alone: how many parameters, or the shapes of their weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sums over a network's layers, for one sample."""
+"""What the layers of a network add up to, for one sample."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from gpudoctor.fit.model import Activations, Affine, Projection
 
 FULL, HALF = 4, 2
 """Bytes of a number in FP32, and in BF16 or FP16."""
+INDEX = 8
+"""Bytes of an index: of a token, a label, a maximum."""
 _FUSED_BACKWARD = 2.5
 """Attention's backward by its forward FLOPs: five matmuls to two, since the fused kernel computes the scores again.
 
@@ -44,7 +46,7 @@ class _Span(NamedTuple):
 
 
 class Tally:
-    """What the layers so far add up to."""
+    """What was counted so far."""
 
     def __init__(self) -> None:
         self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = 0

@@ -106,7 +106,11 @@ def _speed(page: Page, gpu: GpuDocument, *, several: bool) -> None:
 
 
 def _transfer(speed: SpeedDocument) -> list[str]:
-    return [f"copying a batch from the host takes {speed.transfer_seconds:.2g} s"] if speed.transfer_seconds is not None else []
+    """Return how long a batch is copied from the host, and that it takes as long as the step where it does."""
+    if speed.transfer_seconds is None:
+        return []
+    copied = f"copying a batch from the host takes {_seconds((speed.transfer_seconds, speed.transfer_seconds))}"
+    return [f"{copied}, longer than a fast step: the GPU waits for input" if speed.transfer_seconds > speed.step_seconds[0] else copied]
 
 
 def _gib(size: int | None) -> str:
@@ -119,4 +123,4 @@ def _seconds(pair: tuple[float, float]) -> str:
 
 
 def _range(pair: tuple[float, float]) -> str:
-    return " to ".join(f"{one:,.0f}" if one >= 100 else f"{one:.2g}" for one in pair)
+    return " to ".join(dict.fromkeys(f"{one:,.0f}" if one >= 100 else f"{one:.2g}" for one in pair))
