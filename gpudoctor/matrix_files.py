@@ -26,7 +26,7 @@ def open_matrix(directory: str | None = None) -> Matrix:
 
     Raises UsageError for a missing folder or an unreadable table, TableError for a wrong row.
     """
-    folder = _shipped() if directory is None else directory
+    folder = shipped_tables() if directory is None else directory
     if not os.path.isdir(folder):
         raise UsageError(f"--compat: {folder} is not a folder; name one with compatibility tables or leave the option out.")
 
@@ -116,7 +116,7 @@ def _cells(line: bytes) -> list[str]:
     return next(csv.reader([text], strict=True), [])
 
 
-def _shipped() -> str:
+def shipped_tables() -> str:
     package = os.path.dirname(os.path.abspath(__file__))
     installed = os.path.join(package, "compat")
     return installed if os.path.isdir(installed) else os.path.join(os.path.dirname(package), "compat")

@@ -180,6 +180,14 @@ class Summed(Said, tag="sum", frozen=True):
     wrong: tuple[str, ...]
 
 
+class Part(Said, tag="part", frozen=True):
+    """What one rank of several machines saw of an all-reduce."""
+
+    size: int
+    seconds: Real
+    errors: dict[str, Real]
+
+
 class Mapped(Said, tag="mapped", frozen=True):
     """The CUDA libraries in the process."""
 
@@ -207,3 +215,5 @@ RESULTS: dict[type[Said], StageKind] = {
 }
 """The event that a stage must send to show anything."""
 TRAINING = (Begin, End, Failed, Unsupported, Number, *RESULTS, Mapped, Done, Crashed)
+ACROSS = (Begin, End, Failed, Unsupported, Part, Done, Crashed)
+"""The events of an all-reduce between machines."""

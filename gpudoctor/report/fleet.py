@@ -159,6 +159,46 @@ class Count(msgspec.Struct, frozen=True):
     nodes: Nodes
 
 
+class LinkFault(msgspec.Struct, frozen=True, kw_only=True):
+    """A node, or a link between two, whose all-reduce is slow or fails."""
+
+    kind: Annotated[str, _text("Open. broken: it hangs, fails or gives wrong sums.", "broken", "slow")]
+    nodes: Annotated[tuple[str, ...], _text("One node, the two ends of a link, or a group of which every part works alone.")]
+    message: Annotated[str, _text("What was seen, as a clause.")]
+    rate: Annotated[float | None, _text("Bus bandwidth in bytes a second; null if there is no right result.")] = None
+
+
+class LinkRate(msgspec.Struct, frozen=True):
+    """The all-reduce of one pair."""
+
+    nodes: Annotated[tuple[str, ...], _text("The two nodes.")]
+    rate: Annotated[float | None, _text("Bus bandwidth in bytes a second; null if there is no right result.")] = None
+
+
+class Links(msgspec.Struct, frozen=True, kw_only=True):
+    """All-reduce between nodes."""
+
+    backend: Annotated[str, _text("Of torch.distributed.", "nccl", "gloo")]
+    nodes: Annotated[Nodes, _text("The nodes that took part.")]
+    left_out: Annotated[Nodes, _text("Nodes that took no part, because PyTorch did not train there.")] = Nodes()
+    pairs: Annotated[tuple[LinkRate, ...], _text("The pairs that were tried.")] = ()
+    rate: Annotated[float | None, _text("Bus bandwidth among all nodes that are not to blame; null if there is no right result.")] = None
+    faults: Annotated[tuple[LinkFault, ...], _text("What is slow or broken.")] = ()
+
+
+class Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """A root cause in the history, over all nodes that have it, or that had it."""
+
+    code: Code
+    name: Name
+    severity: SeverityWord
+    present: Annotated[bool, _text("Whether it is in the newest reports of these nodes.")]
+    nodes: Nodes
+    first: Annotated[str, _text("When it was first seen: UTC, ISO 8601.", "2026-11-20T04:00:00Z")]
+    last: Annotated[str, _text("When it was last seen: UTC, ISO 8601.", "2026-11-21T04:00:00Z")]
+    reports: Annotated[int, _text("In how many reports.")]
+
+
 class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     """What the reports of all nodes say together."""
 
@@ -183,3 +223,5 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     usable: Annotated[Nodes, _text("The nodes to train on.")] = Nodes()
     unusable: Annotated[Nodes, _text("The nodes to leave out.")] = Nodes()
     nodes: Annotated[tuple[Node, ...], _text("Every node, in natural order.")] = ()
+    links: Annotated[Links | None, _text("All-reduce between nodes; null if it was not run.")] = None
+    history: Annotated[tuple[Sighting, ...], _text("Since when each finding is there, then those that are gone; empty without --history.")] = ()

@@ -21,7 +21,12 @@ In addition to stages.py's interface and upload, download and wait of measure.py
     adders(logicals, arrays, count) `count` functions, each called once: it starts one all-reduce of `arrays`, one for each device, and returns
                                     the sums, one for each device
     ranked                          whether it needs one process per device; if so, also
-    join(rank, ranks, logical, store)   meets the others through a new file whose name all of them know
+    join(rank, ranks, logical, store)   meets the others through a new file whose name all of them know, or at tcp://HOST:PORT, which rank 0 opens
+    leave()                             waits until all ranks have their sums
+
+Between machines each process is started alone, with --rank NUMBER/COUNT/0/tcp://HOST:PORT, and answers for its one device, "rank NUMBER":
+
+    {"event": "part", "size", "seconds", "errors": {"rank 0": error}}
 """
 
 import ctypes
@@ -45,16 +50,19 @@ ARRAYS = 2 * (REPETITIONS + 2)
 """Most arrays of one size on a device at a time: the inputs, the sums, and as much again for the framework."""
 CPUS = 2
 QUIET = {"NCCL_SOCKET_IFNAME": "lo", "GLOO_SOCKET_IFNAME": "lo", "NCCL_DEBUG": "WARN"}
-"""Defaults: nothing listens beyond this machine, and NCCL says why it fails."""
+"""Defaults on one machine: nothing listens beyond it, and NCCL says why it fails."""
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
 
 class Rank:
-    """One process of a framework that needs one per device: its number, their count, and where they meet. It dies with its parent."""
+    """One process of a framework that needs one per device: its number, their count, and where they meet. On one machine it dies with its parent."""
 
     def __init__(self, text):
         number, count, parent, self.store = text.split("/", 3)
         self.number, self.count = int(number), int(count)
+        self.alone = self.store.startswith("tcp://")
+        if self.alone:
+            return
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != int(parent):
             sys.exit(1)
@@ -70,8 +78,11 @@ class AllReduce:
     def run(self, rank):
         """Return the exit status. `rank` is this process's of several; None: the process that was started."""
         rank = rank and Rank(rank)
-        for name, value in QUIET.items():
-            os.environ.setdefault(name, value)
+        if rank is not None and rank.alone:
+            self.names = ["rank {}".format(number) for number in range(rank.count)]
+        else:
+            for name, value in QUIET.items():
+                os.environ.setdefault(name, value)
         try:
             if self.engine.ranked and rank is None:
                 self.lead()
@@ -80,7 +91,7 @@ class AllReduce:
         except self.stages.protocol.StageError:
             return 1
         self.answers.event("done")
-        if rank is not None:
+        if rank is not None and not rank.alone:
             sys.stdin.read()  # the others may still be reading their last sum
         return 0
 
@@ -95,7 +106,8 @@ class AllReduce:
         if not self.ordinals:
             self.engine.spread(ours)
         self.stages.load()
-        logicals = [device.logical for device in self.stages.find(self.ordinals[first : first + ours], None)][:ours]
+        ordinals = self.ordinals if rank is not None and rank.alone else self.ordinals[first : first + ours]
+        logicals = [device.logical for device in self.stages.find(ordinals, None)][:ours]
         with self.answers.stage("all-reduce"):
             if not getattr(self.engine, "sums", True):
                 raise self.stages.protocol.UnsupportedError(
@@ -113,6 +125,8 @@ class AllReduce:
                     self.tell(size, seconds, errors)
                 else:
                     self.answers.event("part", size=size, seconds=seconds, errors=errors)
+            if rank is not None and rank.alone:
+                self.engine.leave()
 
     def tell(self, size, seconds, errors):
         """`errors` has one entry per device."""

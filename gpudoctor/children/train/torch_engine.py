@@ -3,6 +3,7 @@
 import contextlib
 import os
 import tempfile
+import time
 
 SETTINGS = {
     "PYTORCH_NVML_BASED_CUDA_CHECK": None,  # NVML counts GPUs that CUDA cannot open
@@ -11,6 +12,9 @@ SETTINGS = {
     "DNNL_DEFAULT_FPMATH_MODE": None,
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": None,
 }
+
+LINGER = 1.0
+"""Seconds after the last all-reduce between machines in which the others end their connections to the store."""
 
 
 class Trainer:
@@ -213,12 +217,22 @@ class Engine:
         """Do nothing: each process has the CPU."""
 
     def join(self, rank, ranks, logical, store):
-        """Meet through a file, which needs no port."""
+        """Meet through a file, which needs no port, or at an address."""
         gpu = logical.startswith("cuda")
         if gpu:
             self._torch.cuda.set_device(logical)
         together = self._torch.distributed
-        together.init_process_group("nccl" if gpu else "gloo", store=together.FileStore(store, ranks), rank=rank, world_size=ranks)
+        kind, _, place = store.rpartition("://")
+        host, _, port = place.rpartition(":")
+        met = together.TCPStore(host.strip("[]"), int(port), ranks, rank == 0) if kind else together.FileStore(store, ranks)
+        together.init_process_group("nccl" if gpu else "gloo", store=met, rank=rank, world_size=ranks)
+
+    def leave(self):
+        """Wait for the other ranks; the one that they meet at goes last."""
+        together = self._torch.distributed
+        together.barrier()
+        if together.get_rank() == 0:
+            time.sleep(LINGER)
 
     def adders(self, logicals, arrays, count):
         return [self._adder(self.upload(logicals[0], self._torch.from_numpy(arrays[0]))) for _ in range(count)]

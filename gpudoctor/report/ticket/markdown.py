@@ -12,10 +12,10 @@ from markupsafe import Markup
 from gpudoctor.redact.pseudonyms import Kind
 from gpudoctor.report import markup
 from gpudoctor.report.model import Report
+from gpudoctor.report.templates import environment
 from gpudoctor.report.ticket import embed
 from gpudoctor.report.ticket.numbers import numbers
-from gpudoctor.report.ticket.templates import environment, footer
-from gpudoctor.report.ticket.view import view
+from gpudoctor.report.ticket.view import footer, view
 from gpudoctor.report.words import printable
 
 LIMIT = 60_000

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 
 import msgspec
@@ -107,6 +108,19 @@ def view(report: Report, removed: Mapping[Kind, int]) -> View:
         removed=said(removed),
         report=report,
     )
+
+
+def footer(view: View) -> list[str]:
+    """Return how a ticket ends: what was examined, by what, and what was removed."""
+    report = view.report
+    examined = report.examined
+    return [
+        *([f"Examined {examined.python} ({examined.why})"] if examined.python else []),
+        f"{counted(view.passed, 'check')} passed",
+        f"gpudoctor {report.tool.version}, tables of {report.matrix.date}, {report.created}",
+        *([f"Command: {shlex.join(report.argv)}"] if report.argv else []),
+        f"Redacted: {view.removed}",
+    ]
 
 
 def said(removed: Mapping[Kind, int]) -> str:

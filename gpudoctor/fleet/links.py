@@ -1,0 +1,179 @@
+"""Locates slow, wrong and hanging links between nodes: pairs first, then all together, then bisection."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
+
+import msgspec
+
+from gpudoctor.report.fleet import LinkFault
+
+Group = tuple[str, ...]
+_EVERY_PAIR = 8
+"""Up to so many nodes every pair is tried."""
+_ROUNDS = 3
+"""Rounds of pairs among more nodes: a bad node fails with several partners, a bad link with one."""
+_STRIKES = 2
+"""Pairs in which a node must fail before it is blamed instead of its links."""
+SLOW = 0.5
+"""A pair below this part of the median is slow."""
+_COMPARABLE = 4
+"""Fewest pairs whose rates are compared."""
+
+
+class Trial(msgspec.Struct, frozen=True):
+    """One all-reduce among some nodes."""
+
+    nodes: Group
+    trouble: str = ""
+    """What went wrong, as a clause; empty if the result is right."""
+    rate: float = 0.0
+    """Bytes a second over the bus."""
+
+
+class Located(msgspec.Struct, frozen=True):
+    """What the trials showed."""
+
+    pairs: tuple[Trial, ...] = ()
+    whole: Trial | None = None
+    """The all-reduce among all nodes that are not to blame; None if none was right or fewer than three are left."""
+    faults: tuple[LinkFault, ...] = ()
+
+
+Run = Callable[[Sequence[Group]], Sequence[Trial]]
+"""Runs one all-reduce in each of some groups that share no node, all at the same time."""
+
+
+def locate(nodes: Sequence[str], run: Run) -> Located:
+    """Return which nodes and links are slow, wrong or hang."""
+    pairs = _pairs(nodes, run)
+    faults = [*_broken(pairs), *_slow(pairs)]
+    while len(rest := _without_suspects(nodes, faults)) > 2:
+        (whole,) = run([rest])
+        if not whole.trouble:
+            return Located(tuple(pairs), whole, tuple(faults))
+        faults += _within(whole, run)
+    return Located(tuple(pairs), None, tuple(faults))
+
+
+def _without_suspects(nodes: Sequence[str], faults: Sequence[LinkFault]) -> Group:
+    """Return the nodes without those to blame, and without one end of each link to blame; none if the group as a whole is."""
+    out = {fault.nodes[-1] for fault in faults if fault.kind == "broken"}
+    together = any(len(fault.nodes) > 2 for fault in faults)
+    return () if together else tuple(node for node in nodes if node not in out)
+
+
+def _pairs(nodes: Sequence[str], run: Run) -> list[Trial]:
+    """Return the trials of some rounds of pairs; a node that has failed with enough partners sits out."""
+    trials: list[Trial] = []
+    for pairs in rounds(nodes):
+        out = _blamed(trials)
+        playing = [pair for pair in pairs if not out.intersection(pair)]
+        trials += run(playing) if playing else []
+    slow = set(_below(trials))
+    return [_better(trial, run) if trial in slow else trial for trial in trials]
+
+
+def _better(trial: Trial, run: Run) -> Trial:
+    """Return the better of a slow trial and another one without other pairs beside it."""
+    (again,) = run([trial.nodes])
+    return again if not again.trouble and again.rate > trial.rate else trial
+
+
+def _below(pairs: Sequence[Trial]) -> list[Trial]:
+    """Return the slow ones of enough pairs."""
+    measured = [trial for trial in pairs if not trial.trouble]
+    limit = SLOW * _median(measured) if len(measured) >= _COMPARABLE else 0.0
+    return [trial for trial in measured if trial.rate < limit]
+
+
+def _median(measured: Sequence[Trial]) -> float:
+    return statistics.median(trial.rate for trial in measured)
+
+
+def rounds(nodes: Sequence[str]) -> Iterator[list[Group]]:
+    """Yield rounds of pairs in which no node is in two pairs and no pair comes twice: the circle method of tournaments."""
+    first, *circle = [*nodes, *([""] if len(nodes) % 2 else [])] or [""]
+    number = len(circle) if len(nodes) <= _EVERY_PAIR else _ROUNDS
+    for _ in range(number):
+        seats = [first, *circle]
+        half = len(seats) // 2
+        yield [pair for pair in zip(seats[:half], reversed(seats[half:]), strict=True) if "" not in pair]
+        circle = [*circle[1:], circle[0]]
+
+
+def _blamed(trials: Sequence[Trial]) -> set[str]:
+    """Return the nodes that failed in several pairs."""
+    strikes = Counter(chain.from_iterable(trial.nodes for trial in trials if trial.trouble))
+    return {node for node, count in strikes.items() if count >= _STRIKES}
+
+
+def _broken(pairs: Sequence[Trial]) -> Iterator[LinkFault]:
+    blamed = _blamed(pairs)
+    failed = [trial for trial in pairs if trial.trouble]
+    for node in sorted(blamed):
+        first, *others = [trial for trial in failed if node in trial.nodes]
+        yield LinkFault(kind="broken", nodes=(node,), message=f"all-reduce fails with {1 + len(others)} other nodes: {first.trouble}")
+    for trial in failed:
+        if not blamed.intersection(trial.nodes):
+            yield LinkFault(kind="broken", nodes=trial.nodes, message=trial.trouble)
+
+
+def _slow(pairs: Sequence[Trial]) -> Iterator[LinkFault]:
+    """Yield nodes that are slow with every partner, and pairs that are slow although both are fast with others."""
+    slow, measured = _below(pairs), [trial for trial in pairs if not trial.trouble]
+    if not slow:
+        return
+    median = _median(measured)
+    tried, behind = (Counter(chain.from_iterable(trial.nodes for trial in some)) for some in (measured, slow))
+    nodes = {node for node, count in behind.items() if count == tried[node] and count >= _STRIKES}
+    for node in sorted(nodes):
+        best = max(trial.rate for trial in slow if node in trial.nodes)
+        yield LinkFault(kind="slow", nodes=(node,), message=f"{_rates(best, median)} at best, with {behind[node]} other nodes", rate=best)
+    for trial in slow:
+        if not nodes.intersection(trial.nodes):
+            yield LinkFault(kind="slow", nodes=trial.nodes, message=_rates(trial.rate, median), rate=trial.rate)
+
+
+def _rates(rate: float, median: float) -> str:
+    return f"{rate / 1e9:.3g} GB/s where the median pair has {median / 1e9:.3g} GB/s"
+
+
+def _within(failed: Trial, run: Run) -> Iterator[LinkFault]:
+    """Yield what is to blame in a group that fails."""
+    if len(failed.nodes) == 2:
+        yield LinkFault(kind="broken", nodes=failed.nodes, message=failed.trouble)
+        return
+    halves = _halves(failed.nodes)
+    broken = [trial for trial in run([half for half in halves if len(half) > 1]) if trial.trouble]
+    for trial in broken:
+        yield from _within(trial, run)
+    if not broken:
+        yield from _between(*halves, failed, run)
+
+
+def _between(one: Group, other: Group, failed: Trial, run: Run) -> Iterator[LinkFault]:
+    """Yield the links to blame between two groups that work, each alone, and fail together."""
+    if len(one) == len(other) == 1:
+        yield LinkFault(kind="broken", nodes=(*one, *other), message=failed.trouble)
+        return
+    found = False
+    quarters = _halves(one), _halves(other)
+    for straight in (True, False):
+        theirs = quarters[1] if straight else quarters[1][::-1]
+        sides = {mine + its: (mine, its) for mine, its in zip(quarters[0], theirs, strict=True) if mine and its}
+        for trial in run(list(sides)):
+            if trial.trouble:
+                found = True
+                yield from _between(*sides[trial.nodes], trial, run)
+    if not found:
+        message = f"{failed.trouble}, only with all {len(failed.nodes)} nodes together"
+        yield LinkFault(kind="broken", nodes=failed.nodes, message=message)
+
+
+def _halves(group: Group) -> tuple[Group, Group]:
+    middle = len(group) // 2
+    return group[:middle], group[middle:]

@@ -1,0 +1,86 @@
+"""Runs all-reduce among groups of nodes, each group with the target's own torch.distributed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from gpudoctor.fleet.links import Group, Trial
+from gpudoctor.on_ray.cluster import Answer, Cluster, Node, Work
+from gpudoctor.on_ray.rank import Rank
+
+_MODULE = "gpudoctor.on_ray.rank"
+STALL = 60.0
+"""Seconds without a sign of life after which an all-reduce hangs; connecting takes seconds."""
+_START = 120.0
+"""Seconds that a task and the import of PyTorch may take in addition."""
+
+
+class AllReduces:
+    """Runs all-reduces on some nodes of a cluster, with the interpreter `python`."""
+
+    def __init__(self, cluster: Cluster, nodes: Mapping[str, Node], python: str, stall: float = STALL) -> None:
+        self._cluster, self._nodes, self._python, self._stall = cluster, nodes, python, stall
+        self._on_gpus = all(node.gpus for node in nodes.values())
+
+    @property
+    def backend(self) -> str:
+        """The backend of torch.distributed: NCCL if all nodes have a GPU."""
+        return "nccl" if self._on_gpus else "gloo"
+
+    def __call__(self, groups: Sequence[Group]) -> list[Trial]:
+        """Run one all-reduce in each group, all at the same time."""
+        ports = self._ports(groups)
+        works = [work for group in groups if group in ports for work in self._ranks(group, ports[group])]
+        answers: dict[Group, list[Answer]] = defaultdict(list)
+        group_of = {node: group for group in groups for node in group}
+        for answer in self._cluster.run(works, self._stall + _START):
+            answers[group_of[answer.work.node.name]].append(answer)
+        return [_trial(group, answers[group]) if group in ports else Trial(group, f"{group[0]} did not answer") for group in groups]
+
+    def _ports(self, groups: Sequence[Group]) -> dict[Group, int]:
+        """Return for each group a port at which its first node can be met."""
+        first = {group[0]: group for group in groups}
+        works = [Work(self._nodes[name], _MODULE, ("meet", self._nodes[name].address)) for name in first]
+        found = self._cluster.run(works, _START)
+        return {first[one.work.node.name]: int(one.output) for one in found if not one.silence and one.output.isdigit()}
+
+    def _ranks(self, group: Group, port: int) -> list[Work]:
+        store, device = f"tcp://{_host(self._nodes[group[0]].address)}:{port}", "0" if self._on_gpus else "cpu"
+        return [
+            Work(
+                node,
+                _MODULE,
+                (self._python, device, node.address, f"{number}/{len(group)}", store, str(self._stall)),
+                gpus=1.0 if self._on_gpus else 0.0,
+            )
+            for number, node in enumerate(self._nodes[name] for name in group)
+        ]
+
+
+def _host(address: str) -> str:
+    return f"[{address}]" if ":" in address else address
+
+
+def _trial(group: Group, answers: Sequence[Answer]) -> Trial:
+    ranks = {answer.work.node.name: _rank(answer) for answer in answers}
+    troubles = sorted((rank.hung, f"{name}: {rank.trouble}") for name, rank in ranks.items() if rank.trouble)
+    if troubles:
+        return Trial(group, troubles[0][1])  # one that failed says more than those that waited for it
+    wrong = [name for name, rank in ranks.items() if any(error for part in rank.parts for error in part.errors.values())]
+    if wrong:
+        return Trial(group, f"wrong sums on {', '.join(sorted(wrong))}")
+    size, seconds = max((part.size, float(part.seconds)) for rank in ranks.values() for part in rank.parts)
+    return Trial(group, rate=2 * (len(group) - 1) / len(group) * size / seconds)
+
+
+def _rank(answer: Answer) -> Rank:
+    if answer.silence:
+        return Rank(trouble=answer.silence, hung=True)
+    try:
+        return msgspec.json.decode(answer.output, type=Rank)
+    except msgspec.MsgspecError:
+        last = answer.errors.decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]
+        return Rank(trouble=f"gpudoctor ended with status {answer.code} ({last})")

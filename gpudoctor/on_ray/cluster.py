@@ -1,0 +1,189 @@
+"""A Ray cluster: its nodes, and one task on each of them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import msgspec
+import ray
+from ray import exceptions
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from gpudoctor.errors import UsageError
+from gpudoctor.on_ray import task
+from gpudoctor.on_ray.shipment import shipment
+from gpudoctor.smoke import scratch
+
+_TURN = 1.0
+"""Seconds that a wait for answers lasts at most."""
+_PATIENCE = task.GRACE + 5
+"""Seconds in which cancelled tasks end by themselves."""
+_SEE_ALL = {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}
+"""Older Ray hides all GPUs from a task that claims none: ray/_private/accelerators/nvidia_gpu.py."""
+
+
+class Node(msgspec.Struct, frozen=True):
+    """A node of the cluster."""
+
+    id: str
+    name: str
+    address: str
+    gpus: float = 0.0
+
+
+class Work(msgspec.Struct, frozen=True):
+    """What to run on one node."""
+
+    node: Node
+    module: str
+    """The module of gpudoctor whose `main` is run."""
+    arguments: tuple[str, ...]
+    gpus: float = 0.0
+    """How many GPUs to claim."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What one node answered."""
+
+    work: Work
+    output: bytes = b""
+    code: int = 0
+    errors: bytes = b""
+    silence: str = ""
+    """Why there is no answer; empty if there is one."""
+
+
+class Cluster:
+    """A connection to a cluster."""
+
+    def __init__(self, runtime_env: Mapping[str, Any]) -> None:
+        self._runtime_env = dict(runtime_env)
+        self._shipment = ray.put(shipment())
+        self._run = ray.remote(max_retries=0)(task.run)
+
+    def nodes(self) -> tuple[Node, ...]:
+        """Return the nodes that are alive, by name; each name is unique."""
+        alive = [one for one in ray.nodes() if one["Alive"]]
+        called = Counter(_name(one) for one in alive)
+        nodes = (
+            Node(
+                id=one["NodeID"],
+                name=_name(one) if called[_name(one)] == 1 else f"{_name(one)}-{one['NodeID'][:8]}",
+                address=one["NodeManagerAddress"],
+                gpus=one["Resources"].get("GPU", 0.0),
+            )
+            for one in alive
+        )
+        return tuple(sorted(nodes, key=lambda node: node.name))
+
+    def run(self, works: Sequence[Work], seconds: float) -> Iterator[Answer]:
+        """Yield each node's answer as it comes; after `seconds` those that are missing. Whatever ends the iteration ends the tasks."""
+        until = time.monotonic() + seconds
+        tasks = {self._start(work, seconds): work for work in works}
+        try:
+            while tasks and time.monotonic() < until:
+                done, _ = ray.wait(list(tasks), num_returns=1, timeout=max(0.0, min(_TURN, until - time.monotonic())))
+                for one in done:
+                    yield _answer(one, tasks.pop(one))
+            for work in tasks.values():
+                yield Answer(work, silence=_late(work, seconds))
+        finally:
+            _cancel(list(tasks))
+
+    def _start(self, work: Work, seconds: float) -> Any:
+        variables = {} if work.gpus else _SEE_ALL
+        environment = {**self._runtime_env, "env_vars": {**variables, **self._runtime_env.get("env_vars", {})}}
+        placed = self._run.options(
+            name="gpudoctor",
+            num_cpus=0,
+            num_gpus=work.gpus,
+            scheduling_strategy=NodeAffinitySchedulingStrategy(work.node.id, soft=False),
+            runtime_env=environment,
+        )
+        return placed.remote(self._shipment, work.module, work.arguments, max(1.0, seconds - task.GRACE))
+
+
+@contextmanager
+def connected(address: str, runtime_env: Mapping[str, Any]) -> Iterator[Cluster]:
+    """Connect to the cluster at `address`; by default to that of RAY_ADDRESS, or the one that runs on this machine.
+
+    Raises UsageError if there is none.
+    """
+    for module in (task, scratch):
+        ray.cloudpickle.register_pickle_by_value(module)
+    os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # `uv run gpudoctor` must not ship its own environment
+    where = address or os.environ.get("RAY_ADDRESS") or "auto"
+    try:
+        ray.init(where, log_to_driver=False, logging_level="ERROR", configure_logging=False)
+    except (ConnectionError, exceptions.RayError, ValueError, RuntimeError) as error:
+        raise UsageError(_unreachable(where, error)) from None
+    try:
+        yield Cluster(runtime_env)
+    finally:
+        ray.shutdown()
+
+
+def _unreachable(where: str, error: Exception) -> str:
+    if where == "auto":
+        return "No Ray cluster runs on this machine; name the address of its head: --ray HOST:6379."
+    return f"The Ray cluster at {where} cannot be reached: {_sentence(error)} Check the address with `ray status --address {where}`."
+
+
+def _name(node: Mapping[str, Any]) -> str:
+    """Return the name that somebody gave a node, or else its host's: Ray calls a node by its address by default."""
+    given = node.get("NodeName") or ""
+    return str(node["NodeManagerHostname"] if given in {"", node["NodeManagerAddress"]} else given)
+
+
+def _answer(done: Any, work: Work) -> Answer:
+    try:
+        code, output, errors = ray.get(done)
+    except exceptions.RayError as error:
+        return Answer(work, silence=_why(error))
+    return Answer(work, output, code, errors)
+
+
+def _late(work: Work, seconds: float) -> str:
+    """Return why a node's answer is late."""
+    claimed = f"; it may have waited for its {work.gpus:g} GPUs, which --level look does not claim" if work.gpus else ""
+    return f"no answer in {seconds:.0f} s{claimed}"
+
+
+_WHY: tuple[tuple[type[Exception], str], ...] = (
+    (exceptions.RuntimeEnvSetupError, "Ray could not set up the runtime environment"),
+    (exceptions.OutOfMemoryError, "Ray killed the check because the node ran out of memory"),
+    (exceptions.NodeDiedError, "the node left the cluster"),
+    (exceptions.TaskUnschedulableError, "the node left the cluster"),
+    (exceptions.LocalRayletDiedError, "the node left the cluster"),
+    (exceptions.ObjectLostError, "the node left the cluster"),
+    (exceptions.TaskCancelledError, "somebody cancelled the check"),
+    (exceptions.WorkerCrashedError, "the Ray worker died"),
+)
+
+
+def _why(error: exceptions.RayError) -> str:
+    """Return why a task has no result, as a clause."""
+    known = next((words for kind, words in _WHY if isinstance(error, kind)), "")
+    if isinstance(error, exceptions.RuntimeEnvSetupError) or not known:
+        return f"{known or 'gpudoctor could not be started'}: {_sentence(error)}"
+    return known
+
+
+def _sentence(error: Exception) -> str:
+    """Return the last line of an error, which says what happened."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return f"{lines[-1].strip()[:200].rstrip('.')}."
+
+
+def _cancel(tasks: list[Any]) -> None:
+    """End tasks: first by an interrupt, after which gpudoctor cleans up, then by force."""
+    for force in (False, True):
+        for one in tasks:
+            with suppress(exceptions.RayError, ValueError):
+                ray.cancel(one, force=force)
+        _, tasks = ray.wait(tasks, num_returns=len(tasks), timeout=0 if force else _PATIENCE) if tasks else ([], [])

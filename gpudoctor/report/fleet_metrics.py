@@ -1,0 +1,82 @@
+"""A fleet as metrics for node_exporter's textfile collector: https://github.com/prometheus/node_exporter#textfile-collector."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import datetime, timezone
+from itertools import groupby
+from typing import NamedTuple
+
+from gpudoctor.findings import Verdict
+from gpudoctor.report.fleet import Fleet
+
+_HELP = {
+    "gpudoctor_fleet_info": "Version of gpudoctor that made the diagnosis; always 1.",
+    "gpudoctor_fleet_timestamp_seconds": "Time of the newest report, Unix time.",
+    "gpudoctor_fleet_exit_code": "Exit code: 0 ready or degraded, 1 broken, 3 unknown.",
+    "gpudoctor_fleet_verdict": "1 for the verdict of the fleet, 0 for the others.",
+    "gpudoctor_fleet_nodes": "Number of nodes with this verdict.",
+    "gpudoctor_fleet_node_usable": "1 if the node is usable, else 0.",
+    "gpudoctor_fleet_finding_nodes": "Number of nodes with this root cause.",
+    "gpudoctor_fleet_deviating_nodes": "Number of nodes on which this fact differs from most nodes or from the reference.",
+    "gpudoctor_fleet_slow_gpus": "Number of GPUs whose figure is worse than that of the others of their model.",
+    "gpudoctor_fleet_all_reduce_bytes_per_second": "Bus bandwidth of all-reduce among all good nodes.",
+    "gpudoctor_fleet_bad_links": "Number of nodes and links whose all-reduce is slow or broken.",
+    "gpudoctor_fleet_unread_reports": "Number of inputs that could not be read or were not used.",
+}
+_ESCAPED = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n"})
+"""https://prometheus.io/docs/instrumenting/exposition_formats/#comments-help-text-and-type-information"""
+
+
+class Sample(NamedTuple):
+    """One value of a metric."""
+
+    metric: str
+    labels: dict[str, str]
+    value: float
+
+
+def render(fleet: Fleet) -> str:
+    """Return the metrics in Prometheus' text format, without timestamps."""
+    lines: list[str] = []
+    for metric, samples in groupby(_samples(fleet), key=lambda sample: sample.metric):
+        lines += [f"# HELP {metric} {_HELP[metric]}", f"# TYPE {metric} gauge"]
+        lines += [f"{metric}{_labels(sample.labels)} {sample.value:.15g}" for sample in samples]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _labels(labels: dict[str, str]) -> str:
+    pairs = ",".join(f'{name}="{value.translate(_ESCAPED)}"' for name, value in labels.items())
+    return f"{{{pairs}}}" if pairs else ""
+
+
+def _samples(fleet: Fleet) -> Iterator[Sample]:
+    yield Sample("gpudoctor_fleet_info", {"version": fleet.tool.version}, 1)
+    if fleet.created:
+        created = datetime.strptime(fleet.created[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
+        yield Sample("gpudoctor_fleet_timestamp_seconds", {}, created.timestamp())
+    yield Sample("gpudoctor_fleet_exit_code", {}, fleet.exit_code)
+    for verdict in Verdict:
+        yield Sample("gpudoctor_fleet_verdict", {"verdict": verdict.value}, fleet.verdict == verdict.value)
+    for count in fleet.verdicts:
+        yield Sample("gpudoctor_fleet_nodes", {"verdict": count.verdict}, count.nodes.count)
+    for node in fleet.nodes:
+        yield Sample("gpudoctor_fleet_node_usable", {"node": node.name}, node.usable)
+    for finding in fleet.findings:
+        if finding.root:
+            labels = {"code": finding.code, "rule": finding.name, "severity": finding.severity}
+            yield Sample("gpudoctor_fleet_finding_nodes", labels, finding.nodes.count)
+    for drift in fleet.drifts:
+        labels = {"fact": drift.path, "hardware": drift.hardware}
+        yield Sample("gpudoctor_fleet_deviating_nodes", labels, sum(one.nodes.count for one in drift.deviations))
+    for figure in fleet.figures:
+        if figure.outliers:
+            yield Sample("gpudoctor_fleet_slow_gpus", {"figure": figure.name, "model": figure.model}, figure.outliers)
+    if fleet.links is not None:
+        if fleet.links.rate is not None:
+            yield Sample("gpudoctor_fleet_all_reduce_bytes_per_second", {"backend": fleet.links.backend}, fleet.links.rate)
+        kinds = Counter(fault.kind for fault in fleet.links.faults)
+        for kind in ("broken", "slow"):
+            yield Sample("gpudoctor_fleet_bad_links", {"kind": kind}, kinds[kind])
+    yield Sample("gpudoctor_fleet_unread_reports", {}, len(fleet.unread))

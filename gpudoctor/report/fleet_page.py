@@ -1,0 +1,54 @@
+"""A fleet as one page of HTML: no scripts, and nothing from elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpudoctor.findings.naming import counted
+from gpudoctor.report import heat_map, templates
+from gpudoctor.report.fleet import Fleet
+from gpudoctor.report.words import VERDICTS, Mark
+
+_MOST = 1000
+"""Rows of a table; the JSON has the others."""
+
+
+def render(fleet: Fleet) -> str:
+    """Return the page."""
+    rows = heat_map.rows(fleet)
+    kinds = {piece.kind for row in rows for piece in row.pieces}
+    return str(
+        templates.page("fleet.html.jinja").render(
+            fleet=fleet,
+            mark=VERDICTS.get(fleet.verdict, Mark("?", "?", "", fleet.verdict.upper())),
+            about=_about(fleet),
+            rows=rows,
+            ticks=heat_map.ticks(fleet),
+            legend=["ready", *(kind for kind in heat_map.RANKS if kind in kinds and kind != "ready")],
+            width=heat_map.WIDTH,
+            height=heat_map.HEIGHT,
+            left_out=[node for node in fleet.nodes if not node.usable][:_MOST],
+            few=_few,
+            amount=_amount,
+        )
+    )
+
+
+def _about(fleet: Fleet) -> list[str]:
+    """Return what the fleet is, in short parts."""
+    verdicts = [f"{count.nodes.count:,} {count.verdict.replace('-', ' ')}" for count in fleet.verdicts]
+    return [counted(len(fleet.nodes), "node"), *verdicts, *(f"{one.nodes.count:,} with {one.name}" for one in fleet.hardware)]
+
+
+def _few(rows: Sequence[object]) -> Sequence[object]:
+    """Return the rows that the page shows."""
+    return rows[:_MOST]
+
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+def _amount(value: float, unit: str) -> str:
+    """Return a figure with three digits and its unit."""
+    factor, prefix = next(((factor, prefix) for factor, prefix in _PREFIXES if abs(value) >= factor and unit != "s"), (1.0, ""))
+    return f"{value / factor:.3g} {prefix}{unit}"

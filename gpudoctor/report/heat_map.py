@@ -1,0 +1,106 @@
+"""The heat map of a fleet: a row for each check, a column for each node or for some neighbours, as pieces of an SVG."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import NamedTuple
+
+from gpudoctor.report.fleet import Fleet
+
+WIDTH, HEIGHT = 1000, 18
+"""Of a row, in the units of its SVG."""
+_NARROWEST = 3.0
+"""A single node must be seen among thousands."""
+_MOST_DIFFERENCES = 40
+"""Rows for facts that differ; the other facts are in the JSON."""
+_TICKS = 8
+NO_REPORT = "no-report"
+RANKS = ("ready", "note", NO_REPORT, "unknown", "slow", "differs", "warning", "degraded", "error", "broken")
+"""What a cell can show, the worst last."""
+
+
+class Piece(NamedTuple):
+    """Neighbouring nodes with the same result."""
+
+    x: float
+    width: float
+    kind: str
+    title: str
+
+
+class Row(NamedTuple):
+    """One check over all nodes."""
+
+    label: str
+    code: str
+    count: int
+    """Nodes that it is about."""
+    pieces: tuple[Piece, ...]
+
+
+class Tick(NamedTuple):
+    """The name of a node below its place."""
+
+    percent: float
+    name: str
+
+
+def rows(fleet: Fleet) -> list[Row]:
+    """Return the verdicts, then a row for each finding, difference, slow figure and bad link."""
+    verdicts = {node.name: node.verdict if node.verdict in RANKS else "unknown" for node in fleet.nodes}
+    silent = {name: kind for name, kind in verdicts.items() if kind == NO_REPORT}
+    bad = sum(kind != "ready" for kind in verdicts.values())
+    drawn = [Row("verdict", "", bad, tuple(_pieces(fleet, verdicts)))]
+    for label, code, kind, names in _checks(fleet):
+        marked = dict.fromkeys(names, kind)
+        drawn.append(Row(label, code, len(marked), tuple(_pieces(fleet, {**silent, **marked}))))
+    return drawn
+
+
+def ticks(fleet: Fleet) -> list[Tick]:
+    """Return the names to write below the columns."""
+    count = len(fleet.nodes)
+    shown = sorted({number * (count - 1) // max(_TICKS - 1, 1) for number in range(_TICKS)}) if count else []
+    return [Tick(round(100 * (place + 0.5) / count, 2), fleet.nodes[place].name) for place in shown]
+
+
+def _checks(fleet: Fleet) -> Iterator[tuple[str, str, str, Iterable[str]]]:
+    """Yield the label, code and kind of each row, and its nodes."""
+    for finding in fleet.findings:
+        if finding.root:
+            yield finding.name, finding.code, finding.severity if finding.severity in RANKS else "note", finding.nodes.names
+    for drift in fleet.drifts[:_MOST_DIFFERENCES]:
+        yield drift.what, "", "differs", [name for one in drift.deviations for name in one.nodes.names]
+    for place, figure in enumerate(fleet.figures):
+        if figure.outliers:
+            yield figure.name, "", "slow", [one.node for one in fleet.outliers if one.figure == place]
+    if fleet.links is not None and fleet.links.faults:
+        yield "all-reduce between nodes", "", "error", [name for fault in fleet.links.faults for name in fault.nodes]
+
+
+def _pieces(fleet: Fleet, kinds: Mapping[str, str]) -> Iterator[Piece]:
+    """Yield what differs from a good result; the ground of the row is good."""
+    count = len(fleet.nodes)
+    columns = min(count, WIDTH)
+    bounds = [number * count // columns for number in range(columns + 1)] if columns else []
+    worst = [max((kinds.get(node.name, "ready") for node in fleet.nodes[one:end]), key=RANKS.index) for one, end in zip(bounds, bounds[1:], strict=False)]
+    place = 0
+    for kind, same in groupby(worst):
+        first, place = place, place + len(list(same))
+        if kind != "ready":
+            x, end = first / columns * WIDTH, place / columns * WIDTH
+            width = max(end - x, _NARROWEST)
+            names = [node.name for node in fleet.nodes[bounds[first] : bounds[place]]]
+            yield Piece(round(min(x, WIDTH - width), 1), round(width, 1), kind, _title(names, kinds, kind))
+
+
+def _title(names: list[str], kinds: Mapping[str, str], kind: str) -> str:
+    """Return which nodes a piece stands for, and how many of them have its result."""
+    words = kind.replace("-", " ")
+    if len(names) == 1:
+        return f"{names[0]}: {words}"
+    alike = Counter(kinds.get(name, "ready") for name in names)[kind]
+    number = f"{alike:,}" if alike == len(names) else f"{alike:,} of {len(names):,}"
+    return f"{names[0]} to {names[-1]}: {number} {words}"
