@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import TracebackType
 
+import msgspec
+
 from gpudoctor.errors import OutputError, UsageError
-from gpudoctor.report.fleet import Nodes, Sighting
+from gpudoctor.fleet.hostlist import nodes
+from gpudoctor.report.fleet import Fleet, Sighting
 
 _APPLICATION = 0x67706475
 """Marks the file as ours: https://www.sqlite.org/pragma.html#pragma_application_id"""
@@ -34,7 +39,7 @@ class History:
     """The file, open for one merge. Leaving the context writes everything, or nothing after an error."""
 
     def __init__(self, path: str) -> None:
-        if os.path.islink(path):
+        if Path(path).is_symlink():
             raise UsageError(f"--history: {path} is a symbolic link and would not be followed; name the file itself.")
         self._path = path
         self._file = _opened(path)
@@ -59,13 +64,29 @@ class History:
         except sqlite3.Error as failure:
             raise OutputError(f"The history {self._path} could not be written: {failure}.") from None
 
-    def sightings(self, nodes: Callable[[Iterable[str]], Nodes]) -> tuple[Sighting, ...]:
-        """Return each finding: first where and since when it is there, then where and when it was last seen."""
+    def told(self, fleet: Fleet) -> Fleet:
+        """Return the fleet with its history: first where and since when each finding is there, then what is gone."""
         groups: dict[tuple[str, bool], list[Row]] = defaultdict(list)
         for row in self._file.execute(_ALL):
             groups[row[0], bool(row[7])].append(row)
-        made = (_sighting(rows, nodes, present=present) for (_, present), rows in groups.items())
-        return tuple(sorted(made, key=lambda one: (not one.present, one.first, one.code)))
+        made = (_sighting(rows, present=present) for (_, present), rows in groups.items())
+        return msgspec.structs.replace(fleet, history=tuple(sorted(made, key=lambda one: (not one.present, one.first, one.code))))
+
+
+class Oblivion:
+    """Remembers nothing."""
+
+    def add(self, node: str, created: str, causes: Iterable[tuple[str, str, str]]) -> None:
+        """Do nothing."""
+
+    def told(self, fleet: Fleet) -> Fleet:
+        """Return the fleet as it is."""
+        return fleet
+
+
+def opened(path: str | None) -> AbstractContextManager[History | Oblivion]:
+    """Return the history in a file; without a file one that remembers nothing. Raises UsageError."""
+    return nullcontext(Oblivion()) if path is None else History(path)
 
 
 def _opened(path: str) -> sqlite3.Connection:
@@ -74,8 +95,10 @@ def _opened(path: str) -> sqlite3.Connection:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         file = sqlite3.connect(path, timeout=30, isolation_level="IMMEDIATE")
         mark, version = (file.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
-        if (mark, version) == (0, 0) and os.path.getsize(path) == 0:
-            file.executescript(f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION}; {_TABLES} COMMIT;")
+        if (mark, version) == (0, 0) and Path(path).stat().st_size == 0:
+            file.executescript(
+                f"BEGIN IMMEDIATE; PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION}; {_TABLES} COMMIT;"
+            )
         elif (mark, version) != (_APPLICATION, _VERSION):
             raise UsageError(f"--history: {path} is not a history that this gpudoctor wrote; name another file.")
     except OSError as error:
@@ -85,7 +108,7 @@ def _opened(path: str) -> sqlite3.Connection:
     return file
 
 
-def _sighting(rows: list[Row], nodes: Callable[[Iterable[str]], Nodes], *, present: bool) -> Sighting:
+def _sighting(rows: list[Row], *, present: bool) -> Sighting:
     names = [row[3] for row in rows]
     code, name, severity = max(rows, key=lambda row: row[5])[:3]
     return Sighting(

@@ -117,6 +117,7 @@ def _cells(line: bytes) -> list[str]:
 
 
 def shipped_tables() -> str:
+    """The folder of the shipped tables: in an installed package, or beside it in a clone."""
     package = os.path.dirname(os.path.abspath(__file__))
     installed = os.path.join(package, "compat")
     return installed if os.path.isdir(installed) else os.path.join(os.path.dirname(package), "compat")

@@ -20,7 +20,7 @@ MODULES = {
     "diagnose": "diagnose",
     "ticket": "ticket",
     "diff": "diff",
-    "fleet": "fleet",
+    "fleet": "fleet_check",
     "compat": "compat",
     "plan": "plan",
     "index": "index",

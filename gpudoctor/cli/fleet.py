@@ -13,6 +13,7 @@ from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.errors import UsageError
 from gpudoctor.fleet import Asked, Merge
 from gpudoctor.fleet.require import parse
+from gpudoctor.history import opened
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.read.own import own_report
 from gpudoctor.report.fleet import Unread
@@ -36,6 +37,9 @@ def merge(  # noqa: PLR0917 -- Typer calls it by name
     hostfile: fleet_options.Hostfile = None,
     nodelist: fleet_options.Nodelist = None,
     labels: fleet_options.Labels = None,
+    html: fleet_options.Html = None,
+    prometheus: fleet_options.Prometheus = None,
+    history: fleet_options.History = None,
     compat: options.Compat = None,
     verbose: fleet_options.Verbose = False,  # noqa: FBT002
     no_color: options.NoColor = False,  # noqa: FBT002
@@ -45,18 +49,28 @@ def merge(  # noqa: PLR0917 -- Typer calls it by name
     Example: gpudoctor fleet merge reports/ late.tar.gz --require 'nodes>=32' --hostfile hosts
     """
     delivery = Delivery(
-        format=format, output=output, verbose=verbose, no_color=no_color, hostfile=hostfile, nodelist=nodelist, labels=labels
+        format=format,
+        output=output,
+        verbose=verbose,
+        no_color=no_color,
+        hostfile=hostfile,
+        nodelist=nodelist,
+        labels=labels,
+        html=html,
+        prometheus=prometheus,
     )
 
     def carry_out() -> int:
         delivery.check()
-        merged = Merge(asked(require, golden, ignore, ignore_file, fail_on), open_matrix(compat))
-        for one in arrivals(reports):
-            if one.data is None:
-                merged.unread(Unread(source=one.source, kind=one.kind, reason=one.reason, node=one.stem))
-            else:
-                merged.add(one.data, source=one.source, stem=one.stem)
-        return deliver(merged.finish(), delivery)
+        with opened(history) as memory:
+            merged = Merge(asked(require, golden, ignore, ignore_file, fail_on), open_matrix(compat), witness=memory.add)
+            for one in arrivals(reports):
+                if one.data is None:
+                    merged.unread(Unread(source=one.source, kind=one.kind, reason=one.reason, node=one.stem))
+                else:
+                    merged.add(one.data, source=one.source, stem=one.stem)
+            found = memory.told(merged.finish())
+        return deliver(found, delivery)
 
     return failure.guarded(carry_out, as_json=format is TextOrJson.JSON and output is None)
 

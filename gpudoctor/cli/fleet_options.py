@@ -42,3 +42,36 @@ Labels = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="Also write each node's verdict to FILE as labels, for `kubectl apply --server-side -f FILE`."),
 ]
+Html = Annotated[
+    str | None, typer.Option("--html", metavar="FILE", help="Also write one HTML page with a heat map of nodes and checks to FILE.")
+]
+Prometheus = Annotated[
+    str | None, typer.Option("--prometheus", metavar="FILE", help="Also write metrics for node_exporter's textfile collector to FILE.")
+]
+History = Annotated[
+    str | None,
+    typer.Option(
+        "--history", metavar="FILE", help="Remember in FILE, an SQLite database, when each finding was seen, and report since when."
+    ),
+]
+Address = Annotated[
+    str,
+    typer.Argument(
+        metavar="[ADDRESS]", help="The Ray cluster: HOST:6379 or ray://HOST:10001. Default: RAY_ADDRESS, else the one on this machine."
+    ),
+]
+Ray = Annotated[bool, typer.Option("--ray", help="Reach the nodes through Ray.")]
+Python = Annotated[
+    str | None,
+    typer.Option(
+        "--python",
+        metavar="PATH",
+        help="Examine this interpreter or environment folder of each node. Default: the environment of Ray tasks.",
+    ),
+]
+RuntimeEnv = Annotated[
+    str | None,
+    typer.Option("--runtime-env", metavar="FILE", help="Run in the Ray runtime environment that this YAML or JSON file describes."),
+]
+Timeout = Annotated[float | None, typer.Option(metavar="SECONDS", help="Give up on a node after this long. Default: 600.")]
+SaveReports = Annotated[str | None, typer.Option("--reports", metavar="DIR", help="Also write each node's report to a file in DIR.")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import msgspec
 
@@ -16,7 +16,7 @@ from gpudoctor.fleet.findings import Findings
 from gpudoctor.fleet.hostlist import natural, nodes
 from gpudoctor.fleet.outliers import Samples
 from gpudoctor.fleet.require import Condition, checked
-from gpudoctor.fleet.roster import NO_REPORT, Roster, Row
+from gpudoctor.fleet.roster import NO_REPORT, Roster, Row, is_cause
 from gpudoctor.fleet.sent import NoReportError, Sent, sent
 from gpudoctor.fleet.slow import compared
 from gpudoctor.fleet.verdict import WORST, decide, is_usable
@@ -44,11 +44,21 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the reference and what was seen there; None: nodes are compared with the majority."""
 
 
+Cause = tuple[str, str, str]
+"""Code, name and severity."""
+Witness = Callable[[str, str, Sequence[Cause]], None]
+
+
+def _nobody(_node: str, _created: str, _causes: Sequence[Cause]) -> None:
+    """Nobody wants to know."""
+
+
 class Merge:
     """The reports of a fleet so far."""
 
-    def __init__(self, asked: Asked, matrix: Matrix) -> None:
-        self._asked, self._matrix = asked, matrix
+    def __init__(self, asked: Asked, matrix: Matrix, witness: Witness = _nobody) -> None:
+        """`witness` is told the node, time and root causes of each report, also of those that are not the newest."""
+        self._asked, self._matrix, self._witness = asked, matrix, witness
         self._roster, self._findings, self._samples = Roster(), Findings(), Samples()
         self._groups: dict[Models, Group] = {}
 
@@ -59,7 +69,9 @@ class Merge:
         except NoReportError as error:
             self.unread(Unread(source=source, kind=error.kind, reason=error.reason, node=node or stem))
             return
-        row = self._roster.report(node or report.host or stem or source, source, report)
+        name = node or report.host or stem or source
+        self._witness(name, report.created, [(one.code, one.name, one.severity) for one in report.findings if is_cause(one)])
+        row = self._roster.report(name, source, report)
         if row is not None:
             self._take(row, report)
 

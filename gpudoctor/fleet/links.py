@@ -9,7 +9,12 @@ from itertools import chain
 
 import msgspec
 
-from gpudoctor.report.fleet import LinkFault
+from gpudoctor.exit_codes import BROKEN
+from gpudoctor.findings import Verdict
+from gpudoctor.findings.naming import joined
+from gpudoctor.fleet.hostlist import nodes
+from gpudoctor.fleet.verdict import WORST
+from gpudoctor.report.fleet import Fleet, LinkFault, Links
 
 Group = tuple[str, ...]
 _EVERY_PAIR = 8
@@ -22,6 +27,8 @@ SLOW = 0.5
 """A pair below this part of the median is slow."""
 _COMPARABLE = 4
 """Fewest pairs whose rates are compared."""
+_TOLD = 3
+"""Faults that the verdict names."""
 
 
 class Trial(msgspec.Struct, frozen=True):
@@ -177,3 +184,32 @@ def _between(one: Group, other: Group, failed: Trial, run: Run) -> Iterator[Link
 def _halves(group: Group) -> tuple[Group, Group]:
     middle = len(group) // 2
     return group[:middle], group[middle:]
+
+
+def with_links(fleet: Fleet, links: Links) -> Fleet:
+    """Return the fleet with what was found between its nodes, which can make its verdict worse and nodes unusable."""
+    out = {fault.nodes[-1] for fault in links.faults if fault.kind == "broken"}
+    usable = [name for name in fleet.usable.names if name not in out]
+    more = msgspec.structs.replace(
+        fleet,
+        links=links,
+        nodes=tuple(msgspec.structs.replace(node, usable=False) if node.name in out else node for node in fleet.nodes),
+        usable=nodes(usable),
+        unusable=nodes({*fleet.unusable.names, *out}),
+    )
+    if not links.faults:
+        return more
+    worse = Verdict.BROKEN.value if out else Verdict.DEGRADED.value
+    said = joined([_said(fault) for fault in links.faults[:_TOLD]]) + (" and elsewhere" if len(links.faults) > _TOLD else "")
+    because = f"{fleet.because}; {said}" if fleet.verdict != Verdict.READY.value else said
+    if WORST.index(worse) > WORST.index(fleet.verdict):
+        return msgspec.structs.replace(more, because=because)
+    return msgspec.structs.replace(more, verdict=worse, because=because, exit_code=BROKEN if out else fleet.exit_code)
+
+
+def _said(fault: LinkFault) -> str:
+    """Return a fault as a clause."""
+    what = "all-reduce is slow" if fault.kind == "slow" else "all-reduce fails"
+    if len(fault.nodes) > 2:
+        return f"{what} among {len(fault.nodes)} nodes together"
+    return f"{what} {'on' if len(fault.nodes) == 1 else 'between'} {' and '.join(fault.nodes)}"

@@ -65,7 +65,7 @@ class Roster:
             exit_code=sent.exit_code,
             tool=self._same(sent.tool.version),
             summary=self._same(sent.summary),
-            findings=self._same(tuple(self._same(NodeFinding(one.id, one.name, one.severity)) for one in sent.findings if _is_cause(one))),
+            findings=self._same(tuple(self._same(NodeFinding(one.id, one.name, one.severity)) for one in sent.findings if is_cause(one))),
         )
         return self._enter(row)
 
@@ -106,5 +106,6 @@ class Roster:
         return cast("_T", self._shared.setdefault(value, value)) if len(self._shared) < _SHARED else value
 
 
-def _is_cause(finding: Finding) -> bool:
+def is_cause(finding: Finding) -> bool:
+    """Return whether a finding is a root cause that counts."""
     return not finding.because_of and finding.severity != Severity.NOTE.value

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 import os
+import socket
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stdout, suppress
+from pathlib import Path
+from subprocess import TimeoutExpired
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 import ray
@@ -19,6 +24,11 @@ from gpudoctor.on_ray import task
 from gpudoctor.on_ray.shipment import shipment
 from gpudoctor.smoke import scratch
 
+_LOCAL = "auto"
+"""Ray's word for the cluster on this machine."""
+_PORT = 6379  # of `ray start --head`, unless it is given another
+_CONNECT = 10.0
+"""Seconds to connect to a cluster."""
 _TURN = 1.0
 """Seconds that a wait for answers lasts at most."""
 _PATIENCE = task.GRACE + 5
@@ -68,7 +78,7 @@ class Cluster:
 
     def nodes(self) -> tuple[Node, ...]:
         """Return the nodes that are alive, by name; each name is unique."""
-        alive = [one for one in ray.nodes() if one["Alive"]]
+        alive = [one for one in ray.nodes() if one["Alive"]]  # type: ignore[no-untyped-call]
         called = Counter(_name(one) for one in alive)
         nodes = (
             Node(
@@ -89,7 +99,7 @@ class Cluster:
             while tasks and time.monotonic() < until:
                 done, _ = ray.wait(list(tasks), num_returns=1, timeout=max(0.0, min(_TURN, until - time.monotonic())))
                 for one in done:
-                    yield _answer(one, tasks.pop(one))
+                    yield _answer(one, tasks.pop(one), seconds)
             for work in tasks.values():
                 yield Answer(work, silence=_late(work, seconds))
         finally:
@@ -115,21 +125,30 @@ def connected(address: str, runtime_env: Mapping[str, Any]) -> Iterator[Cluster]
     Raises UsageError if there is none.
     """
     for module in (task, scratch):
-        ray.cloudpickle.register_pickle_by_value(module)
+        ray.cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # `uv run gpudoctor` must not ship its own environment
-    where = address or os.environ.get("RAY_ADDRESS") or "auto"
+    where = address or os.environ.get("RAY_ADDRESS") or _LOCAL
     try:
-        ray.init(where, log_to_driver=False, logging_level="ERROR", configure_logging=False)
-    except (ConnectionError, exceptions.RayError, ValueError, RuntimeError) as error:
+        _require_listener(where)
+        ray.init(where, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
+    except (OSError, exceptions.RayError, ValueError, RuntimeError) as error:
         raise UsageError(_unreachable(where, error)) from None
     try:
-        yield Cluster(runtime_env)
+        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):  # Ray prints there which nodes it loses
+            yield Cluster(runtime_env)
     finally:
         ray.shutdown()
 
 
+def _require_listener(where: str) -> None:
+    """Raise OSError or ValueError if nothing listens at an address: Ray itself would try for minutes."""
+    if where != _LOCAL:
+        place = urlsplit(where if "://" in where else f"//{where}")
+        socket.create_connection((place.hostname, place.port or _PORT), _CONNECT).close()
+
+
 def _unreachable(where: str, error: Exception) -> str:
-    if where == "auto":
+    if where == _LOCAL:
         return "No Ray cluster runs on this machine; name the address of its head: --ray HOST:6379."
     return f"The Ray cluster at {where} cannot be reached: {_sentence(error)} Check the address with `ray status --address {where}`."
 
@@ -140,10 +159,12 @@ def _name(node: Mapping[str, Any]) -> str:
     return str(node["NodeManagerHostname"] if given in {"", node["NodeManagerAddress"]} else given)
 
 
-def _answer(done: Any, work: Work) -> Answer:
+def _answer(done: Any, work: Work, seconds: float) -> Answer:
     try:
         code, output, errors = ray.get(done)
     except exceptions.RayError as error:
+        if isinstance(error, TimeoutExpired):  # the error of a task also has the type of what was raised in it
+            return Answer(work, silence=f"no answer in {seconds:.0f} s")
         return Answer(work, silence=_why(error))
     return Answer(work, output, code, errors)
 

@@ -20,7 +20,6 @@ import msgspec
 from gpudoctor.children.channel import Heard, outcome_of, script
 from gpudoctor.children.training import ACROSS, Failed, Part
 from gpudoctor.process import Supervisor
-from gpudoctor.snapshot import Real
 
 _IMPORT = 300.0
 """Seconds that the import of PyTorch from a cold file system may take."""
@@ -39,7 +38,7 @@ class Rank(msgspec.Struct, frozen=True):
 def main() -> None:
     """Run the rank, or find the port, that the arguments ask for."""
     first, *rest = sys.argv[1:]
-    said = _free_port(rest[0]) if first == "meet" else _run(first, *rest)
+    said = _free_port(rest[0]) if first == "meet" else _run(first, rest)
     sys.stdout.buffer.write(msgspec.json.encode(said))
 
 
@@ -49,7 +48,8 @@ def _free_port(address: str) -> int:
         return int(one.getsockname()[1])
 
 
-def _run(python: str, device: str, address: str, rank: str, store: str, stall: str) -> Rank:
+def _run(python: str, rest: list[str]) -> Rank:
+    device, address, rank, store, stall = rest
     arguments = ("--framework", "torch", "--devices", device, "--all-reduce", "--rank", f"{rank}/0/{store}")
     name, limit = "all-reduce", float(stall)
     with Supervisor() as supervisor:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import io
-import os
 import zipfile
 from collections.abc import Iterator
 from importlib import metadata
+from pathlib import Path
 
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from gpudoctor.matrix_files import shipped_tables
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = Path(__file__).resolve().parent.parent
 _DISTRIBUTION = "gpudoctor-cli"
 _TABLES = "compat"
 
@@ -26,31 +27,30 @@ def shipment() -> bytes:
     return packed.getvalue()
 
 
-def _files() -> Iterator[tuple[str, str]]:
+def _files() -> Iterator[tuple[str, Path]]:
     """Yield the name in the archive and the path of each file."""
     yield from _below(_PACKAGE, "gpudoctor")
-    if not os.path.isdir(os.path.join(_PACKAGE, _TABLES)):  # a clone has them beside the package
-        yield from _below(shipped_tables(), f"gpudoctor/{_TABLES}")
+    if not (_PACKAGE / _TABLES).is_dir():  # a clone has them beside the package
+        yield from _below(Path(shipped_tables()), f"gpudoctor/{_TABLES}")
     for distribution in _needed(_DISTRIBUTION, set()):
         for file in distribution.files or ():
             if ".." not in file.parts and file.suffix != ".pyc" and not file.parts[0].endswith(".dist-info"):
-                yield file.as_posix(), str(file.locate())
+                yield file.as_posix(), Path(str(file.locate()))
 
 
-def _below(folder: str, name: str) -> Iterator[tuple[str, str]]:
-    for place, folders, files in os.walk(folder):
-        folders[:] = [one for one in folders if one != "__pycache__"]
-        for file in files:
-            path = os.path.join(place, file)
-            yield os.path.join(name, os.path.relpath(path, folder)), path
+def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
+    for path in folder.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield f"{name}/{path.relative_to(folder).as_posix()}", path
 
 
 def _needed(name: str, seen: set[str]) -> Iterator[metadata.Distribution]:
     """Yield what a distribution needs without its extras, and what that needs."""
     for line in metadata.requires(name) or ():
         requirement = Requirement(line)
-        if requirement.name in seen or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
+        needed = canonicalize_name(requirement.name)
+        if needed in seen or (requirement.marker and not requirement.marker.evaluate({"extra": ""})):
             continue
-        seen.add(requirement.name)
-        yield metadata.distribution(requirement.name)
-        yield from _needed(requirement.name, seen)
+        seen.add(needed)
+        yield metadata.distribution(needed)
+        yield from _needed(needed, seen)

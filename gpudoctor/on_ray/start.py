@@ -10,6 +10,7 @@ import importlib
 import os
 import signal
 import sys
+from pathlib import Path
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
 
@@ -21,7 +22,7 @@ def main() -> None:
     if os.getppid() != int(parent):
         sys.exit(1)
     del sys.argv[1:3]
-    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
     importlib.import_module(module).main()
 
 

@@ -32,7 +32,7 @@ def run(shipped: bytes, module: str, arguments: tuple[str, ...], seconds: float)
         folder = place["TMPDIR"]
         with zipfile.ZipFile(io.BytesIO(shipped)) as packed:
             packed.extractall(folder)
-        start = os.path.join(folder, "gpudoctor", "on_ray", "start.py")
+        start = f"{folder}/gpudoctor/on_ray/start.py"
         words = (sys.executable if word == "{python}" else word for word in arguments)
         process = subprocess.Popen(
             [sys.executable, "-I", start, str(os.getpid()), module, *words],
@@ -51,10 +51,11 @@ def run(shipped: bytes, module: str, arguments: tuple[str, ...], seconds: float)
 
 
 def _stopped(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
-    """Stop gpudoctor, which ends its children first; return what it wrote."""
+    """Stop gpudoctor, which ends its children first; return what it wrote. Raises TimeoutExpired if it does not react."""
     process.terminate()
     try:
         return process.communicate(timeout=GRACE)
     except subprocess.TimeoutExpired:
         process.kill()
-        return process.communicate()
+        process.communicate()
+        raise

@@ -224,4 +224,6 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     unusable: Annotated[Nodes, _text("The nodes to leave out.")] = Nodes()
     nodes: Annotated[tuple[Node, ...], _text("Every node, in natural order.")] = ()
     links: Annotated[Links | None, _text("All-reduce between nodes; null if it was not run.")] = None
-    history: Annotated[tuple[Sighting, ...], _text("Since when each finding is there, then those that are gone; empty without --history.")] = ()
+    history: Annotated[
+        tuple[Sighting, ...], _text("Since when each finding is there, then those that are gone; empty without --history.")
+    ] = ()

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime, timezone
 from itertools import groupby
 from typing import NamedTuple
 
 from gpudoctor.findings import Verdict
-from gpudoctor.report.fleet import Fleet
+from gpudoctor.report.fleet import Fleet, Links
 
 _HELP = {
     "gpudoctor_fleet_info": "Version of gpudoctor that made the diagnosis; always 1.",
@@ -53,7 +54,7 @@ def _labels(labels: dict[str, str]) -> str:
 
 def _samples(fleet: Fleet) -> Iterator[Sample]:
     yield Sample("gpudoctor_fleet_info", {"version": fleet.tool.version}, 1)
-    if fleet.created:
+    with suppress(ValueError):  # the time comes from a report, which may say anything
         created = datetime.strptime(fleet.created[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
         yield Sample("gpudoctor_fleet_timestamp_seconds", {}, created.timestamp())
     yield Sample("gpudoctor_fleet_exit_code", {}, fleet.exit_code)
@@ -63,6 +64,13 @@ def _samples(fleet: Fleet) -> Iterator[Sample]:
         yield Sample("gpudoctor_fleet_nodes", {"verdict": count.verdict}, count.nodes.count)
     for node in fleet.nodes:
         yield Sample("gpudoctor_fleet_node_usable", {"node": node.name}, node.usable)
+    yield from _of_checks(fleet)
+    if fleet.links is not None:
+        yield from _of_links(fleet.links)
+    yield Sample("gpudoctor_fleet_unread_reports", {}, len(fleet.unread))
+
+
+def _of_checks(fleet: Fleet) -> Iterator[Sample]:
     for finding in fleet.findings:
         if finding.root:
             labels = {"code": finding.code, "rule": finding.name, "severity": finding.severity}
@@ -73,10 +81,11 @@ def _samples(fleet: Fleet) -> Iterator[Sample]:
     for figure in fleet.figures:
         if figure.outliers:
             yield Sample("gpudoctor_fleet_slow_gpus", {"figure": figure.name, "model": figure.model}, figure.outliers)
-    if fleet.links is not None:
-        if fleet.links.rate is not None:
-            yield Sample("gpudoctor_fleet_all_reduce_bytes_per_second", {"backend": fleet.links.backend}, fleet.links.rate)
-        kinds = Counter(fault.kind for fault in fleet.links.faults)
-        for kind in ("broken", "slow"):
-            yield Sample("gpudoctor_fleet_bad_links", {"kind": kind}, kinds[kind])
-    yield Sample("gpudoctor_fleet_unread_reports", {}, len(fleet.unread))
+
+
+def _of_links(links: Links) -> Iterator[Sample]:
+    if links.rate is not None:
+        yield Sample("gpudoctor_fleet_all_reduce_bytes_per_second", {"backend": links.backend}, links.rate)
+    kinds = Counter(fault.kind for fault in links.faults)
+    for kind in ("broken", "slow"):
+        yield Sample("gpudoctor_fleet_bad_links", {"kind": kind}, kinds[kind])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from gpudoctor.report.fleet import Fleet
@@ -35,7 +35,7 @@ class Row(NamedTuple):
 
     label: str
     code: str
-    count: int
+    number: int
     """Nodes that it is about."""
     pieces: tuple[Piece, ...]
 
@@ -85,7 +85,7 @@ def _pieces(fleet: Fleet, kinds: Mapping[str, str]) -> Iterator[Piece]:
     count = len(fleet.nodes)
     columns = min(count, WIDTH)
     bounds = [number * count // columns for number in range(columns + 1)] if columns else []
-    worst = [max((kinds.get(node.name, "ready") for node in fleet.nodes[one:end]), key=RANKS.index) for one, end in zip(bounds, bounds[1:], strict=False)]
+    worst = [max((kinds.get(node.name, "ready") for node in fleet.nodes[one:end]), key=RANKS.index) for one, end in pairwise(bounds)]
     place = 0
     for kind, same in groupby(worst):
         first, place = place, place + len(list(same))

@@ -15,7 +15,12 @@ class Network:
     """Some of its links are broken or slow, and some of its nodes."""
 
     def __init__(
-        self, broken: Sequence[Group] = (), slow: Sequence[Group] = (), dead: Sequence[str] = (), lame: Sequence[str] = (), most: int = 10**6
+        self,
+        broken: Sequence[Group] = (),
+        slow: Sequence[Group] = (),
+        dead: Sequence[str] = (),
+        lame: Sequence[str] = (),
+        most: int = 10**6,
     ) -> None:
         self.broken, self.slow = ({frozenset(link) for link in links} for links in (broken, slow))
         self.dead, self.lame, self.most = set(dead), set(lame), most

@@ -1,0 +1,161 @@
+"""`gpudoctor fleet check`: checks every node of a cluster, through an engine that the site has already."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+from urllib.parse import quote
+
+from gpudoctor.cli import failure, fleet_options, options, output, system
+from gpudoctor.cli.fleet import asked, fleet
+from gpudoctor.cli.fleet_output import Delivery, deliver
+from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.interruptible import interruptible
+from gpudoctor.cli.live import display
+from gpudoctor.cli.program import EPILOG
+from gpudoctor.cli.settings import seconds
+from gpudoctor.errors import UsageError
+from gpudoctor.fleet import Merge
+from gpudoctor.fleet.links import with_links
+from gpudoctor.history import opened
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.regular_files import beginning
+
+_TIMEOUT = 600.0
+_LARGEST = 1 << 20
+"""Bytes of a file that describes a runtime environment."""
+_LONGEST = 200
+"""Characters of a file name."""
+
+
+@fleet.command(short_help="Check every node of a Ray cluster.", epilog=EPILOG)
+def check(  # noqa: PLR0917 -- Typer calls it by name
+    address: fleet_options.Address = "",
+    ray: fleet_options.Ray = False,  # noqa: FBT002 -- flags of the command line
+    level: options.Level = None,
+    node: options.Node = False,  # noqa: FBT002
+    allow_cpu: options.AllowCpu = False,  # noqa: FBT002
+    python: fleet_options.Python = None,
+    runtime_env: fleet_options.RuntimeEnv = None,
+    framework: options.Framework = None,
+    force: options.Force = False,  # noqa: FBT002
+    timeout: fleet_options.Timeout = None,
+    reports: fleet_options.SaveReports = None,
+    require: fleet_options.Require = None,
+    golden: fleet_options.Golden = None,
+    ignore: options.Ignore = None,
+    ignore_file: options.IgnoreFile = None,
+    fail_on: options.FailOn = None,
+    format: fleet_options.Format = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    output_: fleet_options.Output = None,
+    hostfile: fleet_options.Hostfile = None,
+    nodelist: fleet_options.Nodelist = None,
+    labels: fleet_options.Labels = None,
+    html: fleet_options.Html = None,
+    prometheus: fleet_options.Prometheus = None,
+    history: fleet_options.History = None,
+    compat: options.Compat = None,
+    verbose: fleet_options.Verbose = False,  # noqa: FBT002
+    quiet: options.Quiet = False,  # noqa: FBT002
+    no_color: options.NoColor = False,  # noqa: FBT002
+) -> int:
+    """Run `gpudoctor check` on every node of a Ray cluster, one task each, and merge the reports.
+
+    The nodes need no gpudoctor: Ray brings it. Only levels above look claim GPUs, all of each node. Level full then runs all-reduce between
+    nodes, in pairs and all together.
+
+    Example: gpudoctor fleet check --ray --level look
+    """
+    delivery = Delivery(
+        format=format,
+        output=output_,
+        verbose=verbose,
+        no_color=no_color,
+        hostfile=hostfile,
+        nodelist=nodelist,
+        labels=labels,
+        html=html,
+        prometheus=prometheus,
+    )
+
+    def carry_out() -> int:
+        if not ray:
+            raise UsageError(
+                "Name the engine that reaches the nodes: --ray. With another engine, merge its reports: gpudoctor fleet merge DIR."
+            )
+        system.require_linux("fleet check")
+        delivery.check()
+        levels = ("--level", level) if level else ()
+        switches = (name for name, on in (("--node", node), ("--allow-cpu", allow_cpu), ("--force", force)) if on)
+        frameworks = (word for name in framework or () for word in ("--framework", name))
+        engine = _engine()
+        plan = engine.Plan(
+            address=address,
+            arguments=(*levels, *switches, *frameworks),
+            claims=level != "look" and not node,
+            links=level == "full" and not node,
+            python=python or "",
+            runtime_env=_runtime_env(runtime_env),
+            timeout=_TIMEOUT if timeout is None else seconds("--timeout", timeout),
+        )
+        links, stopped = None, 0
+        with opened(history) as memory:
+            merged = Merge(asked(require, golden, ignore, ignore_file, fail_on), open_matrix(compat), witness=memory.add)
+            take = _taking(merged, reports)
+            try:
+                with interruptible(), display(quiet=quiet, report_is_text=format is TextOrJson.TEXT) as progress:
+                    links = engine.check(plan, take, progress)
+            except KeyboardInterrupt as stop:
+                stopped = 128 + int(stop.args[0])
+            found = memory.told(merged.finish())
+        code = deliver(with_links(found, links) if links else found, delivery)
+        return stopped or code
+
+    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON and output_ is None)
+
+
+def _engine() -> Any:
+    """Return the module that runs checks on Ray."""
+    try:
+        return import_module("gpudoctor.on_ray.check")
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise UsageError(
+            "--ray needs Ray, which is not installed; install the cluster's version of it beside gpudoctor: pip install 'gpudoctor-cli[ray]'."
+        ) from None
+
+
+def _runtime_env(file: str | None) -> Mapping[str, Any]:
+    """Return the runtime environment in a file of YAML or JSON, as `ray job submit --runtime-env` reads it."""
+    if file is None:
+        return {}
+    import yaml  # noqa: PLC0415 -- for this option alone
+
+    try:
+        told = yaml.safe_load(beginning(file, _LARGEST))
+    except OSError as error:
+        raise UsageError(f"--runtime-env: {file} cannot be read: {error.strerror}.") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise UsageError(f"--runtime-env: {file} is neither YAML nor JSON: {' '.join(str(error).split())[:200]}.") from None
+    if not isinstance(told, dict):
+        raise UsageError(f"--runtime-env: {file} holds no mapping; state keys such as pip or env_vars.")
+    return told
+
+
+def _taking(merged: Merge, folder: str | None) -> Callable[[str, bytes, str], None]:
+    """Return what adds a node's report to the merge, and writes it to the folder if there is one."""
+    if folder is not None:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+
+    def take(name: str, report: bytes, silence: str) -> None:
+        if silence:
+            merged.silent(name, silence)
+            return
+        merged.add(report, source="", node=name)
+        if folder is not None:
+            output.write(report, os.path.join(folder, f"{quote(name, safe='')[:_LONGEST]}.json"))
+
+    return take
