@@ -19,7 +19,7 @@ from gpudoctor.report.fleet import LinkRate, Links
 
 _MODULE = "gpudoctor.__main__"
 _MARGIN = 20.0
-"""Seconds that a node's own check ends before we give up on the node, so that it can say what took so long."""
+"""Seconds that a node's own check ends before we give up on the node: it can then say what took so long."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Packs this gpudoctor, its tables and the packages that it needs, so that a node needs nothing but Ray."""
+"""Packs this gpudoctor, its tables and the packages that it needs. A node then needs nothing but Ray."""
 
 from __future__ import annotations
 

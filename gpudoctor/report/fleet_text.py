@@ -7,7 +7,7 @@ from itertools import groupby
 
 from gpudoctor.findings import Severity
 from gpudoctor.findings.naming import counted, joined
-from gpudoctor.report.fleet import Drift, FindingGroup, Fleet, Nodes, Outlier
+from gpudoctor.report.fleet import Drift, FindingGroup, Fleet, Nodes, Outlier, Sighting
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import SEVERITIES, VERDICTS, upper_first
 
@@ -33,6 +33,8 @@ def render(fleet: Fleet, look: Look) -> str:
     _slow(page, fleet)
     _drifts(page, fleet)
     _figures(page, fleet)
+    _links(page, fleet)
+    _history(page, fleet)
     _unread(page, fleet)
     _usable(page, fleet)
     return page.render()
@@ -164,6 +166,32 @@ def _figures(page: Page, fleet: Fleet) -> None:
     for one in fleet.figures:
         beyond = f", {one.outliers} beyond {one.limit:.4g}" if one.outliers else ""
         page.paragraph(f"{one.name}: {one.median:.4g} {one.unit} ± {one.spread / one.median:.1%} of {one.count}{beyond}", indent=2, hang=2)
+
+
+def _links(page: Page, fleet: Fleet) -> None:
+    links = fleet.links
+    if links is None:
+        return
+    page.heading("All-reduce between nodes")
+    together = f"; {links.rate / 1e9:.3g} GB/s together" if links.rate else ""
+    left_out = f"; {counted(links.left_out.count, 'node')} without trained PyTorch left out" if links.left_out.count else ""
+    page.paragraph(
+        f"{counted(links.nodes.count, 'node')}, {counted(len(links.pairs), 'pair')} ({links.backend or 'not run'}){together}{left_out}",
+        indent=2,
+    )
+    _rows(page, [f"{fault.kind}: {' – '.join(fault.nodes)}: {fault.message}" for fault in links.faults], indent=2)  # noqa: RUF001 -- typography
+
+
+def _history(page: Page, fleet: Fleet) -> None:
+    if fleet.history:
+        page.heading("History")
+    _rows(page, [f"{one.code} {one.name}: {_since(one)}: {_who(one.nodes, 0)}" for one in fleet.history], indent=2)
+
+
+def _since(one: Sighting) -> str:
+    if one.present:
+        return f"since {one.first[:10]}, in {counted(one.reports, 'report')}"
+    return f"gone, last seen {one.last[:10]}"
 
 
 def _unread(page: Page, fleet: Fleet) -> None:

@@ -93,7 +93,7 @@ def fleet(count: int, *, hostile: Sequence[str] = HOSTILE) -> Fleet:
                 name="torch matmul fp16", model=H100, unit="FLOP/s", count=8 * count, median=7.1e14, spread=1e12, limit=6.9e14, outliers=1
             ),
         ),
-        outliers=(Outlier(node=names[7], gpu="0000:1f:00.0", index=3, figure=0, value=6.5e14, difference=-0.08),),
+        outliers=(Outlier(node=names[7], gpu="0000:1f:00.0", figure=0, value=6.5e14, difference=-0.08),),
         unread=(Unread(source='<i>"x"</i>.json', kind="broken", reason="it is no complete JSON"),),
         usable=nodes(usable),
         unusable=nodes(name for name in names if name not in usable),

@@ -17,7 +17,12 @@ from tests.scripts.preflight import BROKEN, MEMORY, READY, RECIPES, UNKNOWN, Mac
 
 KUBERNETES = RECIPES / "kubernetes"
 NODE_PROBLEM_DETECTOR = RECIPES / "node_problem_detector"
-MANIFESTS = (KUBERNETES / "pod.yaml", KUBERNETES / "daemonset.yaml", NODE_PROBLEM_DETECTOR / "daemonset.yaml")
+MANIFESTS = (
+    KUBERNETES / "pod.yaml",
+    KUBERNETES / "daemonset.yaml",
+    KUBERNETES / "fleet_job.yaml",
+    NODE_PROBLEM_DETECTOR / "daemonset.yaml",
+)
 VERSIONS = ("1.30", kubernetes_validate.latest_version())
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 
 from tests.scripts.preflight import BROKEN, MEMORY, READY, RECIPES, UNKNOWN, Machine, run
 
+FLEET_PAGE = RECIPES.parents[1] / "docs" / "fleet.md"
 CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -162,6 +165,19 @@ def test_a_flapping_node_is_drained_at_once_and_resumed_after_good_checks_in_a_r
         machine(recipe)
         assert cluster.check() == (0, "")
         assert cluster.state == state
+
+
+@pytest.mark.debian
+def test_srun_collects_the_reports_for_fleet_merge(cluster: Cluster, tmp_path: Path) -> None:
+    reports = tmp_path / "reports"
+    reports.mkdir()
+    documented = "srun --ntasks-per-node=1 --output=reports/%N.json --error=reports/%N.err gpudoctor check --format json"
+    assert f"`{documented}`" in FLEET_PAGE.read_text()
+    words = documented.replace("reports/", f"{reports}/").replace("gpudoctor check", f"{sys.executable} -m gpudoctor check --node").split()
+    assert run(*words, env=cluster.env).returncode == 1  # no GPU here
+    host = socket.gethostname().partition(".")[0]
+    merged = run(sys.executable, "-m", "gpudoctor", "fleet", "merge", "--format", "json", reports / f"{host}.json")
+    assert [(node["name"], node["exit_code"]) for node in json.loads(merged.stdout)["nodes"]] == [(host, 1)]
 
 
 @pytest.mark.debian
