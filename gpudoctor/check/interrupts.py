@@ -38,6 +38,10 @@ class Interrupts:
     def allow(self) -> None:
         """From now on raise Interrupted on a signal, at once if one has already come."""
         self._allowed = True
+        self.poll()
+
+    def poll(self) -> None:
+        """Raise Interrupted if a signal has come: for code that calls into C++, which must not be interrupted."""
         if self._number:
             raise Interrupted(self._number)
 

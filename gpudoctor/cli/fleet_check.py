@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
+from gpudoctor.check.interrupts import Interrupted
 from gpudoctor.cli import failure, fleet_options, options, output, system
 from gpudoctor.cli.fleet import asked, fleet
 from gpudoctor.cli.fleet_output import Delivery, deliver
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.interruptible import interruptible
 from gpudoctor.cli.live import display
 from gpudoctor.cli.program import EPILOG
 from gpudoctor.cli.settings import seconds
@@ -105,10 +105,10 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
             merged = Merge(asked(require, golden, ignore, ignore_file, fail_on), open_matrix(compat), witness=memory.add)
             take = _taking(merged, reports)
             try:
-                with interruptible(), display(quiet=quiet, report_is_text=format is TextOrJson.TEXT) as progress:
+                with display(quiet=quiet, report_is_text=format is TextOrJson.TEXT) as progress:
                     links = engine.check(plan, take, progress)
-            except KeyboardInterrupt as stop:
-                stopped = 128 + int(stop.args[0])
+            except Interrupted as stop:
+                stopped = 128 + stop.number
             found = memory.told(merged.finish())
         code = deliver(with_links(found, links) if links else found, delivery)
         return stopped or code

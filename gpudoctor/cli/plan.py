@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 
 from gpudoctor.cli import failure, options, output
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.interruptible import interruptible
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.machine import Stated, question
 from gpudoctor.cli.program import EPILOG, app
@@ -94,6 +95,19 @@ def _require_writable(files: tuple[str, ...], *, force: bool) -> None:
         output.check(file)
         if os.path.exists(file) and not force:
             raise UsageError(f"{file} exists; name another file, or replace it with --force.")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Let SIGTERM and the end of the terminal end the command as Ctrl-C does: children and temporary folders go too."""
+    from gpudoctor.check.interrupts import Interrupted, Interrupts  # noqa: PLC0415 -- where a signal has work to stop
+
+    try:
+        with Interrupts() as interrupts:
+            interrupts.allow()
+            yield
+    except Interrupted as stop:
+        raise KeyboardInterrupt(stop.number) from None
 
 
 def _planned(asked: Question, matrix: Matrix, *, offline: bool, quiet: bool, as_text: bool) -> Confirmed:

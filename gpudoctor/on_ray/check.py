@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.check.interrupts import Interrupts
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.naming import counted
 from gpudoctor.fleet.hostlist import nodes
@@ -42,10 +43,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def check(plan: Plan, take: Callable[[str, bytes, str], None], progress: Progress) -> Links | None:
     """Give `take` each node's name, report and, if there is none, the reason, as they come; return what all-reduce between nodes showed.
 
-    Raises UsageError if there is no cluster. After an interrupt, nodes that have not answered are given as well.
+    Raises UsageError if there is no cluster, and Interrupted after nodes that have not answered were given as well.
     """
     progress(Event("begin", "connecting to Ray"))
-    with connected(plan.address, plan.runtime_env) as cluster:
+    with connected(plan.address, plan.runtime_env) as cluster, Interrupts() as interrupts:
+        cluster.poll = interrupts.poll
         works = _works(plan, cluster)
         if not works:
             raise UsageError("The Ray cluster has no nodes; start one with `ray start --head`.")

@@ -7,7 +7,7 @@ import os
 import socket
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from pathlib import Path
 from subprocess import TimeoutExpired
@@ -75,6 +75,8 @@ class Cluster:
         self._runtime_env = dict(runtime_env)
         self._shipment = ray.put(shipment())
         self._run = ray.remote(max_retries=0)(task.run)
+        self.poll: Callable[[], None] = lambda: None
+        """Called between waits for answers; may raise."""
 
     def nodes(self) -> tuple[Node, ...]:
         """Return the nodes that are alive, by name; each name is unique."""
@@ -97,6 +99,7 @@ class Cluster:
         tasks = {self._start(work, seconds): work for work in works}
         try:
             while tasks and time.monotonic() < until:
+                self.poll()
                 done, _ = ray.wait(list(tasks), num_returns=1, timeout=max(0.0, min(_TURN, until - time.monotonic())))
                 for one in done:
                     yield _answer(one, tasks.pop(one), seconds)

@@ -9,7 +9,9 @@ import io
 import os
 import subprocess
 import sys
+import time
 import zipfile
+from contextlib import suppress
 
 from gpudoctor.smoke.scratch import scratch
 
@@ -17,6 +19,8 @@ GRACE = 10.0
 """Seconds in which gpudoctor reports what it has found so far, after SIGTERM."""
 LARGEST = 64 << 20
 """Bytes of a report to send back; one of 72 GPUs has less than 2 MiB."""
+_TURN = 0.5
+"""Seconds of one wait."""
 TAIL = 2000
 """Bytes of standard error to send back."""
 
@@ -41,13 +45,20 @@ def run(shipped: bytes, module: str, arguments: tuple[str, ...], seconds: float)
             stderr=subprocess.PIPE,
         )
         try:
-            output, errors = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            output, errors = _stopped(process)
+            output, errors = _answer(process, seconds)
         except BaseException:  # Ray cancels a task with KeyboardInterrupt
             _stopped(process)
             raise
     return process.returncode, output[:LARGEST], errors[-TAIL:]
+
+
+def _answer(process: subprocess.Popen[bytes], seconds: float) -> tuple[bytes, bytes]:
+    """Return what gpudoctor wrote. The wait is divided, because Ray's KeyboardInterrupt comes only between system calls."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        with suppress(subprocess.TimeoutExpired):
+            return process.communicate(timeout=min(_TURN, seconds))
+    return _stopped(process)
 
 
 def _stopped(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
