@@ -14,7 +14,7 @@ from gpudoctor.snapshot.volatile import VOLATILE
 _UNASKED = frozenset({Cause.NOT_ASKED, Cause.NOT_STATED})
 UNREAD = frozenset({Cause.DENIED, Cause.TIMED_OUT, Cause.FAILED, Cause.CRASHED, Cause.LOST, *_UNASKED})
 """Causes that say nothing about the machine."""
-_ABOUT_THE_FILE = frozenset({"version", "created", "origin", "remarks", "text_log"})
+ABOUT_THE_FILE = frozenset({"version", "created", "origin", "remarks", "text_log"})
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Walk:
     def differences(self) -> Iterator[Difference]:
         """Yield every fact that differs, in the order of the snapshot's fields."""
         for name in Snapshot.__struct_fields__:
-            if name not in _ABOUT_THE_FILE:
+            if name not in ABOUT_THE_FILE:
                 yield from self._field(self._before, self._after, name, (), volatile=False)
 
     def key(self, item: msgspec.Struct) -> str:

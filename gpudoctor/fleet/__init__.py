@@ -9,6 +9,7 @@ import msgspec
 
 from gpudoctor.changes import matcher
 from gpudoctor.errors import UsageError
+from gpudoctor.findings import Verdict
 from gpudoctor.fleet.compared import Group
 from gpudoctor.fleet.drift import drifts
 from gpudoctor.fleet.figures import figures
@@ -22,7 +23,7 @@ from gpudoctor.fleet.slow import compared
 from gpudoctor.fleet.verdict import WORST, decide, is_usable
 from gpudoctor.matrix import Matrix
 from gpudoctor.report.build import TOOL
-from gpudoctor.report.fleet import Count, Drift, Fleet, Hardware, Node, Unread
+from gpudoctor.report.fleet import Count, Drift, Fleet, Hardware, Node, ToolVersion, Unread
 from gpudoctor.snapshot import Snapshot
 
 __all__ = ["Asked", "Merge"]
@@ -114,6 +115,7 @@ class Merge:
             drifts=drifting,
             figures=measured,
             outliers=slow,
+            tools=_tools(rows),
             unread=tuple(self._roster.unread),
             usable=nodes(taken),
             unusable=nodes(row.name for row in rows if row.name not in taken),
@@ -127,7 +129,7 @@ class Merge:
         if models not in self._groups and len(self._groups) < _GROUPS:
             self._groups[models] = Group(self._asked.golden[1] if self._asked.golden else None)
         if models in self._groups:
-            self._groups[models].add(row, report.snapshot)
+            self._groups[models].add(row, report.snapshot, in_order=report.verdict == Verdict.READY.value)
 
     def _drifts(self, names: Mapping[Models, str]) -> tuple[Drift, ...]:
         ignored, golden = matcher(self._asked.ignore), self._asked.golden is not None
@@ -143,6 +145,14 @@ def _suspect(drifting: Collection[Drift]) -> frozenset[str]:
     """Return the nodes that differ from the majority in what rules read."""
     counted = (one for one in drifting if one.read_by_rules and not one.split)
     return frozenset(name for one in counted for deviation in one.deviations for name in deviation.nodes.names)
+
+
+def _tools(rows: list[Row]) -> tuple[ToolVersion, ...]:
+    names: dict[str, list[str]] = {}
+    for row in rows:
+        if row.verdict != NO_REPORT:
+            names.setdefault(row.tool, []).append(row.name)
+    return tuple(sorted((ToolVersion(version, nodes(of)) for version, of in names.items()), key=lambda one: -one.nodes.count))
 
 
 def _nodes(

@@ -9,15 +9,16 @@ from typing import Any, Final
 import msgspec
 
 from gpudoctor.changes.walk import UNREAD, Difference
-from gpudoctor.fleet.steady import differences
+from gpudoctor.fleet.steady import SteadyWalk
 from gpudoctor.snapshot import Missing, Snapshot
 
 _CANDIDATES: Final = 32
-"""Snapshots among which the one to compare with is chosen: the one in which the least is missing."""
+"""Snapshots among which the one to compare with is chosen: of those in order, if any is, the one in which the least is missing."""
 _VALUES: Final = 1000
 """Values of one fact that are told apart. A fact with more of them is each node's own."""
 _FACTS: Final = 20_000
-"""Facts that are followed; reports made to differ must not fill the memory."""
+_IN_ALL: Final = 200_000
+"""Facts that are followed, and their values; reports made to differ must not fill the memory."""
 
 
 class Value(msgspec.Struct):
@@ -47,47 +48,52 @@ class Group:
         self.base = base
         self.facts: dict[str, Fact] = {}
         self.rows = array("I")
-        self._waiting: list[tuple[int, Snapshot]] = []
+        self._waiting: list[tuple[int, Snapshot, bool]] = []
+        self._values = 0
 
-    def add(self, row: int, snapshot: Snapshot) -> None:
+    def add(self, row: int, snapshot: Snapshot, *, in_order: bool) -> None:
         """Add a node."""
         self.rows.append(row)
         if self.base is not None:
             self._compare(row, snapshot)
             return
-        self._waiting.append((row, snapshot))
+        self._waiting.append((row, snapshot, in_order))
         if len(self._waiting) == _CANDIDATES:
             self.settle()
 
     def settle(self) -> None:
         """Choose the node to compare with, if none is chosen yet, and compare those that wait."""
         if self.base is None and self._waiting:
-            self.base = min((snapshot for _, snapshot in self._waiting), key=_gaps)
-        for row, snapshot in self._waiting:
+            self.base = min(self._waiting, key=lambda one: (not one[2], _gaps(one[1])))[1]
+        for row, snapshot, _ in self._waiting:
             self._compare(row, snapshot)
         self._waiting.clear()
 
     def _compare(self, row: int, snapshot: Snapshot) -> None:
-        for one in differences(self.base, snapshot) if self.base is not None and snapshot is not self.base else ():
+        for one in SteadyWalk(self.base, snapshot).differences() if self.base is not None and snapshot is not self.base else ():
             fact = self.facts.get(one.path)
             if fact is None:
                 if len(self.facts) >= _FACTS:
                     continue
                 fact = self.facts[one.path] = Fact(one)
-            _note(fact, one, row)
+            self._note(fact, one, row)
 
-
-def _note(fact: Fact, one: Difference, row: int) -> None:
-    value = one.after
-    if is_unread(value):
-        fact.unread.append(row)
-    elif isinstance(value, Missing) and isinstance(one.before, Missing) and value.cause is one.before.cause:
-        return  # the same gap in other words
-    elif not fact.own:
-        fact.values.setdefault(_key(value), Value(value, array("I"))).rows.append(row)
-        if len(fact.values) > _VALUES:
-            fact.own = True
-            fact.values.clear()
+    def _note(self, fact: Fact, one: Difference, row: int) -> None:
+        value = one.after
+        if is_unread(value) or is_unread(one.before):  # where the base knows nothing, no node can be compared
+            fact.unread.append(row)
+        elif isinstance(value, Missing) and isinstance(one.before, Missing) and value.cause is one.before.cause:
+            return  # the same gap in other words
+        elif not fact.own:
+            key = _key(value)
+            if key not in fact.values:
+                self._values += 1
+                fact.values[key] = Value(value, array("I"))
+            fact.values[key].rows.append(row)
+            if len(fact.values) > _VALUES or self._values > _IN_ALL:
+                self._values -= len(fact.values)
+                fact.own = True
+                fact.values.clear()
 
 
 def _key(value: Any) -> Any:

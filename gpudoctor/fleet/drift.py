@@ -1,7 +1,8 @@
 """Says which facts are not the same on all nodes of the same hardware, and who is in the minority.
 
 A fact that more than half of the nodes share has a majority; the others drift. A fact whose values are each on few nodes, such as a serial
-number, belongs to the node and is not compared. In between, where a few values share the nodes, the fleet is split.
+number, belongs to the node and is not compared. In between, where a few values share the nodes, the fleet is split. What changes by itself is
+never compared (`snapshot/volatile.py`), nor is what a node could not read.
 """
 
 from __future__ import annotations
@@ -18,22 +19,27 @@ from gpudoctor.changes.walk import Difference
 from gpudoctor.changes.watch import Record, runs
 from gpudoctor.changes.words import GPU_LISTS
 from gpudoctor.findings import Policy
-from gpudoctor.fleet.compared import Fact, Group, is_unread
+from gpudoctor.fleet.compared import Fact, Group
 from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.fleet.roster import Roster
+from gpudoctor.fleet.steady import alike
 from gpudoctor.matrix import Matrix
 from gpudoctor.report.fleet import Deviation, Drift
 from gpudoctor.snapshot import Snapshot
 
 _SPLIT: Final = 4
 """Of a split fact, the most frequent value is on one in so many nodes at least."""
+_KNOWN: Final = 10
+"""Of a fact that drifts, one in so many nodes at least knows the value."""
+_VALUES: Final = 50
+"""Values with which another one is compared before it counts as different."""
 _FOLDED: Final = 80
 """Differences of the same nodes that are put on as few lines as possible; of more, those that rules read."""
 
 Rows = frozenset[int]
 
 
-class _Having(msgspec.Struct, frozen=True):
+class _Having(msgspec.Struct):
     value: Any
     rows: Rows
 
@@ -81,19 +87,31 @@ def _kept(fact: Fact, rows: Rows, *, golden: bool) -> _Kept | None:
     """Return what drifts; None for a fact that is each node's own, or that is the same on all nodes that know it."""
     if fact.own:
         return None
-    others = [_Having(one.value, alive) for one in fact.values.values() if (alive := rows.intersection(one.rows))]
-    base = _Having(fact.first.before, rows.difference(fact.unread, *(one.rows for one in others)))
-    values = others if is_unread(base.value) or not base.rows else [base, *others]
+    values = _having(fact, rows)
     if not values:
         return None
-    expected = base if golden else max(values, key=lambda one: len(one.rows))
-    deviating = [one for one in values if one is not expected]
+    expected = values[0] if golden else max(values, key=lambda one: len(one.rows))
+    deviating = [one for one in values if one is not expected and one.rows]
     agreeing, of = len(expected.rows), sum(len(one.rows) for one in values)
     is_split = not golden and 2 * agreeing <= of
-    is_own = len(values) > 1 and 2 * len(values) > of and (is_split or golden)
-    if not deviating or is_own or (is_split and _SPLIT * agreeing < of):
+    is_own = 2 * len(values) > of and (is_split or (golden and len(deviating) > 1))
+    if not deviating or is_own or (is_split and _SPLIT * agreeing < of) or _KNOWN * of < len(rows):
         return None
     return _Kept(fact, expected.value, agreeing, of, is_split, deviating)
+
+
+def _having(fact: Fact, rows: Rows) -> list[_Having]:
+    """Return the values of a fact and the nodes with each, the first one is that of the base; near sizes are one value."""
+    others = [(one.value, alive) for one in fact.values.values() if (alive := rows.intersection(one.rows))]
+    rest = rows.difference(fact.unread, *(of for _, of in others))
+    found = [_Having(fact.first.before, rest)]
+    for value, of in others:
+        known = next((one for one in found[:_VALUES] if alike(one.value, value)), None)
+        if known is None:
+            found.append(_Having(value, of))
+        else:
+            known.rows |= of
+    return found
 
 
 def _by_nodes(kept: Iterable[_Kept], record: Record) -> dict[Rows, list[tuple[_Kept, Difference]]]:

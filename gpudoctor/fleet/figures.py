@@ -119,7 +119,8 @@ def _of(item: msgspec.Struct, framework: str, address: str, known: dict[str, str
         number = number.median if isinstance(number, Span) else number
         if isinstance(number, int | float) and number > 0:
             place = "" if name.startswith("cpu_") else address
-            told = tuple([getattr(item, one) for one in details])
+            device = () if address else (getattr(item, "device", ""),)  # a CPU's training is not compared with a GPU's
+            told = (*[getattr(item, one) for one in details], *device)
             yield Key(known.get(place, models), framework, type(item).__name__, name, told), place, number
 
 

@@ -1,4 +1,4 @@
-"""Keeps what is known of each node: a row for each report, of which the newest counts."""
+"""Keeps what is known of each node: a row for each report. The newest one counts."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Roster:
         )
 
     def _same(self, value: _T) -> _T:
-        """Return the first value that equals this one, so that thousands of nodes share it."""
+        """Return the first value that equals this one: thousands of nodes share it."""
         return cast("_T", self._shared.setdefault(value, value)) if len(self._shared) < _SHARED else value
 
 

@@ -152,6 +152,13 @@ class Requirement(msgspec.Struct, frozen=True):
     reason: Annotated[str, _text("What was seen.", "31 nodes are usable")]
 
 
+class ToolVersion(msgspec.Struct, frozen=True):
+    """A version of gpudoctor and the nodes whose reports it wrote."""
+
+    version: Annotated[str, _text("The version.", "0.1.0")]
+    nodes: Nodes
+
+
 class Count(msgspec.Struct, frozen=True):
     """How many nodes have a verdict."""
 
@@ -219,6 +226,7 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     drifts: Annotated[tuple[Drift, ...], _text("Facts that differ between nodes: those that rules read first.")] = ()
     figures: Annotated[tuple[Figure, ...], _text("Every measured figure.")] = ()
     outliers: Annotated[tuple[Outlier, ...], _text("Figures that are worse than those of their siblings, the worst first.")] = ()
+    tools: Annotated[tuple[ToolVersion, ...], _text("The versions of gpudoctor that wrote the reports, the most frequent first.")] = ()
     unread: Annotated[tuple[Unread, ...], _text("What could not be read or was not used.")] = ()
     usable: Annotated[Nodes, _text("The nodes to train on.")] = Nodes()
     unusable: Annotated[Nodes, _text("The nodes to leave out.")] = Nodes()

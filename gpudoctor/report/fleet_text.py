@@ -27,6 +27,9 @@ def render(fleet: Fleet, look: Look) -> str:
         f"{upper_first(fleet.because)}.", f"{mark.ascii if look.plain else mark.sign} {mark.word}  ", lead_style=mark.style, hang=2
     )
     page.parts([f"{counted(one.nodes.count, 'node')} with {one.name}" for one in fleet.hardware], style="dim", indent=2)
+    if len(fleet.tools) > 1:
+        told = joined(f"{one.version} on {counted(one.nodes.count, 'node')}" for one in fleet.tools)
+        page.paragraph(f"gpudoctor {told}: compare reports of one version", style="yellow", indent=2, hang=2)
     _verdicts(page, fleet)
     _requirements(page, fleet)
     _findings(page, fleet)
@@ -76,7 +79,7 @@ def _findings(page: Page, fleet: Fleet) -> None:
 
 def _finding(page: Page, group: FindingGroup) -> None:
     about = f" ({counted(group.gpus, 'GPU')})" if group.gpus else ""
-    lead = f"{group.code} {group.severity}  "
+    lead = f"{group.code} {group.severity}{'' if group.root else ', a consequence'}  "
     page.paragraph(
         f"{group.title}: {counted(group.nodes.count, 'node')}{about}", lead, lead_style=SEVERITIES.get(group.severity, ""), indent=2, hang=2
     )
@@ -164,8 +167,17 @@ def _figures(page: Page, fleet: Fleet) -> None:
         return
     page.heading("Figures")
     for one in fleet.figures:
-        beyond = f", {one.outliers} beyond {one.limit:.4g}" if one.outliers else ""
-        page.paragraph(f"{one.name}: {one.median:.4g} {one.unit} ± {one.spread / one.median:.1%} of {one.count}{beyond}", indent=2, hang=2)
+        beyond = f", {one.outliers} beyond {_amount(one.limit, one.unit)}" if one.outliers and one.limit else ""
+        page.paragraph(
+            f"{one.name}: {_amount(one.median, one.unit)} ± {one.spread / one.median:.1%} of {one.count}{beyond}", indent=2, hang=2
+        )
+
+
+def _amount(value: float, unit: str) -> str:
+    """Return a figure with its unit: 255 TFLOP/s."""
+    steps = {"FLOP/s": (("T", 1e12), ("G", 1e9)), "B/s": (("T", 1e12), ("G", 1e9), ("M", 1e6))}.get(unit, ())
+    prefix, size = next(((prefix, size) for prefix, size in steps if value >= size), ("", 1))
+    return f"{value / size:,.0f} {prefix}{unit}" if value / size >= 1000 else f"{value / size:.3g} {prefix}{unit}"
 
 
 def _links(page: Page, fleet: Fleet) -> None:

@@ -6,6 +6,7 @@ What is in there is foreign. Sizes are bounded, links and devices are never open
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
@@ -70,6 +71,8 @@ def _in_file(file: str, budget: Budget, *, named: bool) -> Iterator[Arrival]:
         yield Arrival(source=file, kind="broken", reason=f"it cannot be read: {why}", stem=stem_of(file))
         return
     with cast("BinaryIO", os.fdopen(descriptor, "rb", buffering=0)) as opened:
+        if stat.S_ISCHR(os.fstat(descriptor).st_mode) or stat.S_ISBLK(os.fstat(descriptor).st_mode):
+            raise UsageError(f"{file} is a device; name reports or a folder of them.")
         yield from reports_in(opened, file, stem_of(file), budget)
 
 

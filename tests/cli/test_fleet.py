@@ -64,6 +64,7 @@ def test_a_golden_report_is_the_reference(folder: Path, tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         (("/no/such/folder",), "cannot be read"),
+        (("/dev/zero",), "is a device"),
         ((".", "--require", "same:drivr"), "did you mean driver?"),
         ((".", "--golden", "/no/such/file"), "/no/such/file"),
         ((".", "--golden", "README.md"), "holds no gpudoctor report"),

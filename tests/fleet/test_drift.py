@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from gpudoctor.changes.walk import Walk
 from gpudoctor.findings.summary import GpuModel, Summary
-from gpudoctor.fleet.steady import differences
+from gpudoctor.fleet.steady import SteadyWalk
 from gpudoctor.report.fleet import Fleet
 from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Snapshot, Variables, decode, encode
 from gpudoctor.snapshot.values import Cause, Missing
@@ -78,7 +78,7 @@ def test_every_fact_of_a_snapshot_is_compared_unless_it_changes_by_itself() -> N
             continue
         other = decode(msgspec.json.encode(_changed(document, way)))
         walked = [one for one in Walk(base, other).differences() if not one.volatile]
-        assert [one.path for one in differences(base, other)] == [one.path for one in walked], way
+        assert [one.path for one in SteadyWalk(base, other).differences()] == [one.path for one in walked], way
         compared += bool(walked)
     assert compared > 100
 
@@ -100,7 +100,9 @@ def test_the_fast_walk_finds_what_the_walk_of_diff_finds(name: str) -> None:
     for other in MACHINES:
         after = store.recorded(other)
         walked = [one for one in Walk(before, after).differences() if not one.volatile]
-        assert {(one.path, repr(one.after)) for one in differences(before, after)} == {(one.path, repr(one.after)) for one in walked}
+        assert {(one.path, repr(one.after)) for one in SteadyWalk(before, after).differences()} == {
+            (one.path, repr(one.after)) for one in walked
+        }
 
 
 def test_what_belongs_to_a_node_is_no_drift() -> None:

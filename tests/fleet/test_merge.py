@@ -114,6 +114,12 @@ def test_a_silent_node_has_no_report_unless_it_sends_one() -> None:
     assert [(one.name, one.verdict, one.reason) for one in fleet.nodes] == [("n1", "no-report", "no answer in 600 s"), ("n2", "ready", "")]
 
 
+def test_reports_of_several_versions_are_told() -> None:
+    newer = report(tool={"name": "gpudoctor", "version": "0.2.0"})
+    fleet = merged({"n1": report(), "n2": report(), "n3": newer})
+    assert [(one.version, one.nodes.folded) for one in fleet.tools] == [("0.1.0", "n[1-2]"), ("0.2.0", "n3")]
+
+
 def test_no_report_at_all_is_an_error() -> None:
     with pytest.raises(UsageError, match="No report was found"):
         merged({})

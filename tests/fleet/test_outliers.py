@@ -39,7 +39,7 @@ def test_a_gpu_that_is_eight_percent_slower_is_found(size: int, fleets: int, lea
     assert hits >= least * fleets
 
 
-def test_less_than_the_floor_is_no_outlier_however_alike_the_others_are() -> None:
+def test_less_than_the_floor_is_no_outlier_however_equal_the_others_are() -> None:
     assert result([100.0] * 50 + [98.0]).worse == ()
     assert [one.row for one in result([100.0] * 50 + [96.0]).worse] == [50]
 

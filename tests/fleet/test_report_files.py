@@ -1,4 +1,4 @@
-"""Reports in files, folders, tars and streams: what is whole is read, what is not is told, and nothing outside is opened."""
+"""Reports in files, folders, tars and streams: whole ones are read, damage is told, and nothing outside is opened."""
 
 from __future__ import annotations
 
