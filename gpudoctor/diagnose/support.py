@@ -79,7 +79,7 @@ _REQUESTS_GPU = expression(r"--gres[= ]\S{0,20}gpu|--gpus\S{0,20}[= ]\S|\s-G ?\d
 
 def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the line that shows a Slurm job, if no line requests a GPU."""
-    found = next((line for line in text.splitlines() if _UNDER_SLURM.search(line)), "")
+    found = next((line for line in reversed(text.splitlines()) if _UNDER_SLURM.search(line)), "")
     if found and not _REQUESTS_GPU.search(text):
         yield Evidence("Slurm without a request for a GPU", found.strip(), "the log")
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
+from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import CudaRelease
@@ -16,7 +17,7 @@ from gpudoctor.versions import Version
 
 _OLDEST_IN_USE = 11
 """The oldest major version of CUDA that current frameworks are built for."""
-_LIBRARY = expression(r"\b(?:CUFFT|CUBLAS|CUSOLVER|CUSPARSE|CUDNN)_")
+_LIBRARY = expression(r"\b(?:CUFFT|CUBLAS|CUSOLVER|CUSPARSE|CUDNN)_|\bcublas runtime error\b|\bTHCGeneral\b")
 
 
 def _newer_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -25,8 +26,14 @@ def _newer_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     Kernels for an older GPU of the same generation run on it; a library that looks up the GPU may refuse it.
     """
     parts = 2 if _LIBRARY.search(text) else 1
-    rows = _builds(machine) or _first_of_each(machine)
-    yield from _gpus(machine, lambda place: all(max(_places(row))[:parts] < place[:parts] for row in rows))
+    builds = _builds(machine)
+    for rows in (builds,) if builds else (_first_of_each(machine), _installed(machine)):
+        yield from _gpus(machine, _newer_than(rows, parts))
+
+
+def _newer_than(rows: Sequence[CudaRelease], parts: int) -> Callable[[Version], bool]:
+    """Return what asks whether none of the CUDA releases knows a compute capability, compared in its first `parts` numbers."""
+    return lambda place: bool(rows) and all(max(_places(row))[:parts] < place[:parts] for row in rows)
 
 
 def _older_than_build(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -45,6 +52,13 @@ def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evi
 def _builds(machine: MachineView) -> list[CudaRelease]:
     """Return the CUDA releases that the frameworks are built for."""
     found = [cuda.version for one in machine.frameworks if isinstance(cuda := one.cuda_or_missing, EffectiveCuda)]
+    return [row for row in map(machine.matrix.cuda, found) if row is not None and row.sass]
+
+
+def _installed(machine: MachineView) -> list[CudaRelease]:
+    """Return the CUDA releases that are installed, for which people choose builds."""
+    toolkits = machine.observed.toolkits
+    found = [version for version, _ in system_cudas(toolkits)] if isinstance(toolkits, tuple) else []
     return [row for row in map(machine.matrix.cuda, found) if row is not None and row.sass]
 
 

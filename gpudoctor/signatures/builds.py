@@ -152,12 +152,30 @@ BUILDS = (
         ("CUBLAS_STATUS_ARCH_MISMATCH",),
     ),
     Signature(
-        r"CUFFT_INTERNAL_ERROR|CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|CUDNN_STATUS_MAPPING_ERROR|[Ii]nvalid device function|cudaErrorInvalidDeviceFunction|device kernel image is invalid|cudaErrorInvalidKernelImage|CUDA_ERROR_INVALID_IMAGE",
+        r"Blas \w{0,10}GEM[MV]\w{0,20} launch failed"
+        r"|CUFFT_INTERNAL_ERROR|CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|CUDNN_STATUS_MAPPING_ERROR|[Ii]nvalid device function|cudaErrorInvalidDeviceFunction|device kernel image is invalid|cudaErrorInvalidKernelImage|CUDA_ERROR_INVALID_IMAGE",
         ("gpu-too-new-for-build", "gpu-too-old-for-build"),
         "a CUDA library or kernel failed on this GPU",
         ("CUFFT_INTERNAL_ERROR", "CUBLAS_STATUS_EXECUTION_FAILED", "cudaErrorInvalidDeviceFunction"),
         vague=True,
         needs_support=True,
+    ),
+    # PyTorch 0.4 and 1.0 for CUDA 9.0 on Turing: https://github.com/pytorch/pytorch/issues/17334
+    Signature(
+        r"cublas runtime error : the GPU program failed to execute|THCGeneral\.cpp line=\d{1,5} error=11 : invalid argument",
+        ("gpu-too-new-for-build",),
+        "a CUDA library does not know this GPU",
+        ("cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:249",),
+        needs_support=True,
+        despite_versions=True,  # kernels for an older GPU of the same generation run on it
+    ),
+    # the NVRTC of the build's CUDA, which compiles PyTorch's fused kernels
+    Signature(
+        r"nvrtc: error: invalid value for --gpu-architecture",
+        ("gpu-too-new-for-build",),
+        "the build's run-time compiler does not know this GPU",
+        ("nvrtc: error: invalid value for --gpu-architecture (-arch)",),
+        despite_versions=True,  # kernels for an older GPU of the same generation run on it
     ),
     # read in torch/_inductor of 2.0.0 to 2.15.0
     Signature(
@@ -279,6 +297,14 @@ BUILDS = (
             "undefined symbol: _ZN10tensorflow12OpDefBuilder",
             "PyTorch version mismatch! DeepSpeed ops were compiled and installed with a different version",
         ),
+    ),
+    # glibc's loader: an extension that is imported without the PyTorch it was compiled for
+    Signature(
+        r"\blibc10\.so: cannot open shared object file",
+        ("extension-abi-mismatch", "wrong-python-environment"),
+        "an extension was loaded without PyTorch's libraries",
+        ("ImportError: libc10.so: cannot open shared object file: No such file or directory",),
+        vague=True,
     ),
     # cupy/__init__.py: https://github.com/cupy/cupy/issues/8226
     Signature(

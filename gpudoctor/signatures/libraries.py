@@ -120,7 +120,7 @@ LIBRARIES = (
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
     _not_found(
-        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)|Couldn't open CUDA library lib(?!cudnn|cuda\.)\w{1,40}\.so",
+        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)|cudaGetErrorString symbol not found|Couldn't open CUDA library lib(?!cudnn|cuda\.)\w{1,40}\.so",
         "Cannot dlopen some GPU libraries",
         "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
     ),

@@ -137,7 +137,7 @@ MEMORY = (
 # cuDNN, cuBLAS and cuSOLVER cannot start without memory: https://docs.jax.dev/en/latest/faq.html
 STARVED = (
     Signature(
-        r"Could not create cudnn handle|Failed to get convolution algorithm|DNN library initialization failed|DNN library is not found"
+        r"Could not create cudnn handle|Blas \w{0,10}GEM[MV]\w{0,20} launch failed|Failed to get convolution algorithm|DNN library initialization failed|DNN library is not found"
         r"|operation cusolverDnCreate\(&handle\) failed|failed to create (?:cublas|cusolver) handle",
         ("gpu-memory-preallocation", "cudnn-version-mismatch", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
         "cuDNN or cuBLAS failed to initialise, usually because the framework holds all GPU memory or another cuDNN was loaded",

@@ -91,6 +91,12 @@ CASES: Final = (
     ("cupy-wheel-cuda-mismatch", "pip install cupy-cuda12x\nCuda compilation tools, release 11.7, V11.7.99\nImportError: libnvrtc.so.12: cannot open shared object file: No such file or directory\n"),
     ("cpu-only-build", "conda list: pytorch 2.2.2 py3.11_cpu_0 pytorch, torchvision 0.17.2 py311_cpu pytorch\ntorch.cuda.is_available(): False\n"),
     ("torch-torchvision-mismatch", "pip list: torch 2.3.0, torchvision 0.17.1, numpy 1.26.4\nRuntimeError: operator torchvision::nms does not exist\n"),
+    ("gpu-too-new-for-build", "torch 0.4.1, CUDA 9.0, GeForce RTX 2070\nRuntimeError: cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:258\n"),
+    ("gpu-too-new-for-build", "torch 1.0.0, CUDA 9.0, TITAN RTX\nTHCudaCheck FAIL file=/pytorch/aten/src/THC/THCGeneral.cpp line=405 error=11 : invalid argument\n"),
+    ("gpu-too-new-for-build", "NVIDIA GeForce RTX 4080, torch.__version__: 1.12.1+cu116\nRuntimeError: nvrtc: error: invalid value for --gpu-architecture (-arch)\n"),
+    ("gpu-too-new-for-build", "TensorFlow version: 1.15.4\nCUDA: 10.0\nGPU: RTX 3070\nInternalError: Blas GEMM launch failed : a.shape=(64, 784), b.shape=(784, 128)\n"),
+    ("extension-abi-mismatch", "    import torch_cluster\nImportError: libc10.so: cannot open shared object file: No such file or directory\n"),
+    ("cpu-only-build", "cpuonly                   2.0                           0    pytorch\npytorch                   1.13.1              py3.10_cpu_0    pytorch\ntorch.cuda.is_available(): False\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -109,5 +115,6 @@ NEAR_MISSES: Final = (
     ("pip-nvidia-libs-not-on-path", "Windows 11, pip install jax[cuda12], jax 0.4.38\njax.devices() -> [CpuDevice(id=0)]\n"),
     ("cpu-only-build", "TensorFlow 1.10\nLoaded runtime CuDNN library: 7001 (compatibility version 7000) but source was compiled with 7102 (compatibility version 7100).\n"),
     ("cupy-wheel-cuda-mismatch", "[pip3] cupy-cuda12x==13.4.0\n[pip3] torch==2.5.1\nImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory\n"),
+    ("gpu-too-new-for-build", "torch 1.0.0, CUDA 10.0, GeForce GTX 1080\nRuntimeError: cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:258\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

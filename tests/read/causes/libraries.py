@@ -77,6 +77,7 @@ CASES: Final = (
     ("cuda-version-mismatch", "TensorFlow version: 2.13.1\nCUDA cuDNN: CUDA 12.1 / cuDNN 8.9\nGPU: RTX 3060\nI tensorflow/tsl/cuda/cudart_stub.cc:28] Could not find cuda drivers on your machine, GPU will not be used.\n"),
     ("pip-nvidia-libs-not-on-path", "$ pip install tensorflow[and-cuda]\nDriver Version: 550.54.15\nI external/local_tsl/tsl/cuda/cudart_stub.cc:32] Could not find cuda drivers on your machine, GPU will not be used.\n"),
     ("cuda-library-missing", "I external/local_xla/xla/tsl/cuda/cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.\nW gpu_device.cc:2342] Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\nSkipping registering GPU devices...\n"),
+    ("cuda-library-missing", "TensorFlow version: 2.1.0\nInternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
