@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -111,6 +112,7 @@ _INTEGRATED = {(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)}
 on nor from these: CUDA C++ Programming Guide, "Binary Compatibility"."""
 
 
+@functools.cache
 def architecture(word: str) -> Architecture | None:
     """The architecture that a word names; None if it names none."""
     prefix, _, digits = word.partition("_")

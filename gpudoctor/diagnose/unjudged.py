@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import EffectiveCode, FrameworkView, MachineView, Stack, wheel_platform
+from gpudoctor.derive.add_on_wheels import extended_by
 from gpudoctor.derive.gpu_code import LACKS, Fit
 from gpudoctor.derive.packages import Demand
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
@@ -77,7 +78,8 @@ def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
     for view in machine.frameworks:
         framework = view.observed
         version = framework.version.value if isinstance(framework.version, Fact) else ""
-        reason = "" if view.trains_on_gpu else _release(machine, framework, version) or _unjudged(view) or _build(machine, view)
+        unknown = _release(machine, framework, version) or _unjudged(view) or _build(machine, view) or _without_gpu(machine, view)
+        reason = "" if view.trains_on_gpu else unknown
         if reason:
             what = f"{framework.distribution or framework.name} {version}".strip()
             yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason)
@@ -115,6 +117,12 @@ def _build(machine: MachineView, view: FrameworkView) -> str:
         return "it is unknown which GPUs this build has kernels for"
     unsure = next((one for one in fits if one.fit is Fit.UNKNOWN), None)
     return f"it is unknown whether this build has kernels for compute capability {unsure.capability}" if unsure else ""
+
+
+def _without_gpu(machine: MachineView, view: FrameworkView) -> str:
+    """Return why an add-on of a framework is not known to work on an assumed machine without a GPU; empty for other packages."""
+    add_on = not machine.hardware and any(row.accelerator == "cuda" and extended_by(row) for row in view.published)
+    return "it is built for CUDA, and whether it works without a GPU is unknown" if add_on and machine.observed.origin == SUPPOSED else ""
 
 
 def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:

@@ -27,6 +27,8 @@ class Candidate(msgspec.Struct, frozen=True):
     pythons: tuple[str, ...] = ()
     """Empty: any."""
     requires: tuple[str, ...] = ()
+    system: str = ""
+    """What it needs that no installer of Python packages provides: CUDA 11.2 and cuDNN 8.1."""
 
     @property
     def version(self) -> str:
@@ -78,6 +80,22 @@ def _cuda_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platf
             pythons=_pythons(matrix, spec, build.release, platform),
             requires=build.release.requires,
         )
+    if spec.gpu_extra:
+        yield from _with_cuda_of_the_system(matrix, spec, wanted, platform)
+
+
+def _with_cuda_of_the_system(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platform: str) -> Iterator[Candidate]:
+    """Yield the CUDA builds from before the extra that installs CUDA."""
+    rows = {str(row.release): row for row in matrix.releases(wanted.name, platform)}
+    for one in _releases(matrix, wanted, platform):
+        row = rows[one.release]
+        if (
+            row.accelerator == "cuda"
+            and row.built_with_cuda is not None
+            and not any(f'extra=="{spec.gpu_extra}"' in text for text in row.requires)
+        ):
+            parts = (f"CUDA {row.built_with_cuda.short}", f"cuDNN {row.cudnn}" if row.cudnn else "")
+            yield msgspec.structs.replace(one, system=" and ".join(filter(None, parts)))
 
 
 def _pythons(matrix: Matrix, spec: FrameworkSpec, row: FrameworkRelease, platform: str) -> tuple[str, ...]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.frameworks import framework_of
 from gpudoctor.plan.search import Chosen, Search, Wishes
 
@@ -83,14 +85,27 @@ def _core(attempts: _Attempts, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _changes(core: tuple[str, ...], attempts: _Attempts, wishes: Wishes) -> Iterator[Wishes]:
-    """Yield what to ask for instead, the smallest change first: other releases, another Python, fewer packages."""
+    """Yield what to ask for instead, the smallest change first: other builds or releases, another Python, fewer packages."""
     add_ons_first = sorted(core, key=lambda name: framework_of(name) is not None)
+    yield _changed(wishes, core, lambda one: msgspec.structs.replace(one, specifier=re.sub(r"\+\w+", "", one.specifier)))
+    python = msgspec.structs.replace(wishes, python="")
+    if all("==" in wishes.requirements[name].specifier for name in core):
+        yield python
     for names in (*((name,) for name in add_ons_first), core):
-        free = {name: msgspec.structs.replace(wishes.requirements[name], text=name, specifier="") for name in names}
-        yield msgspec.structs.replace(wishes, requirements={**wishes.requirements, **free})
-    yield msgspec.structs.replace(wishes, python="")
+        yield _changed(wishes, names, _freed)
+    yield python
     for name in add_ons_first:
         yield _without(name, attempts, wishes)
+
+
+def _changed(wishes: Wishes, names: Iterable[str], change: Callable[[Requirement], Requirement]) -> Wishes:
+    changed = {name: change(wishes.requirements[name]) for name in names}
+    return msgspec.structs.replace(wishes, requirements={**wishes.requirements, **changed})
+
+
+def _freed(one: Requirement) -> Requirement:
+    """Return the requirement for any release, with the CUDA that suits the machine."""
+    return msgspec.structs.replace(one, text=one.name, specifier="", extras=tuple(extra for extra in one.extras if "cuda" not in extra))
 
 
 def _without(name: str, attempts: _Attempts, wishes: Wishes) -> Wishes:

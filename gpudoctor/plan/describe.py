@@ -24,6 +24,7 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
     index = next((f"{spec_of(one.name).wheel_index}/{tag}" for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
     unlisted = tuple(_unlisted(name, packages.get(name)) for name in search.unlisted if name not in packages or not packages[name].pure)
     unlisted += wishes.not_planned
+    unlisted += tuple(f"{one.label} needs {one.system} on the system; pip does not install them." for one in found.candidates if one.system)
     return Environment(
         verdict=str(found.judgement.verdict.value) if not unlisted else "unknown",
         name=name(found),
@@ -95,6 +96,8 @@ def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
     python = ".".join(found.python.split(".")[:2])
     if one is not None and search.blocked_by_python(one, python):
         return f"the newest release with wheels for Python {python}"
+    if one is not None and one.system:
+        return "the newest release with CUDA for this platform"
     newest = "the newest release" if one is not None and listed[:1] == [one.release] else "the newest release that works here"
     return f"{newest}{stated}"
 
@@ -112,12 +115,15 @@ def _why_python(found: Chosen, wishes: Wishes) -> str:
 
 
 def _newer(found: Chosen, search: Search) -> Iterator[str]:
-    """Yield why the newest release of each framework was not chosen."""
+    """Yield why newer releases were not chosen: the newest of each package."""
     for one in found.candidates:
-        rejected = [other for other in search.rejected if other.candidate.name == one.name]
-        newer = [other for other in rejected if other.candidate.release != one.release]
-        if newer:
-            yield f"{newer[0].candidate.label}: {newer[0].judgement.why}"
-    if search.clashes and not search.rejected:
-        clash = search.clashes[0]
-        yield f"{' with '.join(other.label for other in clash.candidates)}: {clash.judgement.why}"
+        listed = search.releases(one.name)
+        newer = listed[: listed.index(one.release)] if one.release in listed else []
+        rejected = next((other for other in search.rejected if other.candidate.name == one.name and other.candidate.release in newer), None)
+        if rejected is not None:
+            yield f"{rejected.candidate.label}: {rejected.judgement.why}"
+        elif one.system and one.release in listed[:1]:
+            yield search.judged_as_stated(one.name).why
+    clash = next((one for one in search.clashes if one.releases != found.releases), None)
+    if clash is not None and not search.rejected:
+        yield f"{joined(one.label for one in clash.candidates)}: {clash.judgement.why}"

@@ -102,7 +102,7 @@ def _without_answer(plan: Plan, found: Contradiction, wishes: Wishes, *, windows
     nearest = found.nearest
     return msgspec.structs.replace(
         plan,
-        headline=told(found, wishes),
+        headline=told(found, wishes, with_advice=plan.with_driver is None),
         contradiction=tuple(wishes.requirements[one].text for one in found.packages),
         nearest=environment(nearest.found, nearest.search, nearest.wishes, windows=windows) if nearest is not None else None,
     )

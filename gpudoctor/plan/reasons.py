@@ -14,8 +14,8 @@ from gpudoctor.plan.judge import Judgement
 from gpudoctor.plan.search import Chosen, Search, Wishes
 
 
-def told(found: Contradiction, wishes: Wishes) -> str:
-    """Return what does not work, why, and what to do instead."""
+def told(found: Contradiction, wishes: Wishes, *, with_advice: bool) -> str:
+    """Return what does not work, why, and what to do instead: the nearest that works, otherwise the advice of the rule."""
     texts = [wishes.requirements[one].text for one in found.packages]
     if found.search.gave_up:
         head = f"The search for {joined(texts)} ended before it found anything that works"
@@ -27,7 +27,7 @@ def told(found: Contradiction, wishes: Wishes) -> str:
     reason = judgement.why if judgement is not None else _nothing_to_judge(found.search, wishes)
     if found.nearest is not None:
         return f"{head}: {reason} {_instead(found.nearest, found.packages, wishes)}"
-    return f"{head}: {reason} {judgement.advice if judgement is not None and not judgement.of_machine else ''}".rstrip()
+    return f"{head}: {reason} {judgement.advice if with_advice and judgement is not None else ''}".rstrip()
 
 
 def _instead(nearest: Nearest, core: tuple[str, ...], wishes: Wishes) -> str:

@@ -107,11 +107,12 @@ class Search:
 
     @cached_property
     def unlisted(self) -> tuple[str, ...]:
-        """The stated packages that no table lists."""
+        """The stated packages of which no table knows anything."""
         return tuple(name for name in self._wishes.requirements if not self._listed(name) and name != "numpy")
 
     def _listed(self, name: str) -> bool:
-        return bool(self._matrix.releases(name)) or name.startswith("nvidia-") or bool(framework_of(name))
+        known = bool(self._matrix.releases(name)) or self._matrix.without_gpu_code(name)
+        return known or name.startswith("nvidia-") or bool(framework_of(name))
 
     @cached_property
     def leads(self) -> dict[str, Requirement]:
@@ -209,7 +210,14 @@ class Search:
                 continue
             if satisfies(other.release, wanted.specifier) is False:
                 return f"{wanted.name}{wanted.specifier}"
+            if one.name in COMPANIONS and not self._in_build(wanted, other.tag):
+                return f"a build of {wanted.name} other than {other.tag}"
         return ""
+
+    def _in_build(self, wanted: Requirement, tag: str) -> bool:
+        """Return whether a companion is published in a build: in those of the first release of the framework that it requires."""
+        first = next((row for row in self._matrix.releases(wanted.name) if satisfies(str(row.release), wanted.specifier)), None)
+        return first is None or not tag or not first.builds or tag in first.builds
 
     @staticmethod
     def _matching(chosen: tuple[Candidate, ...]) -> tuple[Candidate, ...]:

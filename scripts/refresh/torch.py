@@ -17,6 +17,8 @@ from scripts.refresh.metadata import requires
 
 _OLDEST = {"torch": (1, 0), "torchvision": (0, 3), "torchaudio": (0, 3)}
 PROJECTS = tuple(_OLDEST)
+DOCUMENTED = {("torchaudio", "2.11.0"): ("torch>=2.11",)}
+"""Requirements that a release's METADATA leaves out and its documentation states."""
 
 _LIBRARIES = ("/torch/lib/libtorch_python.so", "/torch/lib/libtorch_python.dylib", "/torch/lib/torch_python.dll")
 _KERNELS = ("/torch/lib/libtorch_cuda.so", "/torch/lib/libtorch.so", "/torch/lib/libcaffe2_gpu.so")
@@ -90,7 +92,8 @@ def read(wheel: Wheel) -> dict[str, Any]:
     facts = parse_version_py(version_py)
     if wheel.release.distribution != "torch":
         code, opened = wheel.learn("code of its modules and the CUDA runtime they need", lambda: _modules(wheel))
-        return {"requires": required, **extension_facts(facts, code, opened)}
+        documented = DOCUMENTED.get((wheel.release.distribution, str(wheel.release.release)), ())
+        return {"requires": (*required, *documented), **extension_facts(facts, code, opened)}
     architectures, numpy = wheel.learn("architectures and NumPy of torch_python", lambda: _python_library(wheel))
     if architectures is None and facts.get("cuda") and wheel.release.platform.startswith("linux_"):
         architectures = _kernels(wheel)

@@ -75,6 +75,10 @@ TOGETHER = [
     ("a100", "580.65.06", ("torch==2.9.1+cu126",), ["torch==2.9.1+cu126"]),
     ("a100", "580.65.06", ("jax[cuda12]<=0.12.0.1",), ["jax[cuda12]==0.12.0.1"]),
     ("T4", "580.65.06", ("torch==2.2.0", "numpy==2.1.0"), []),
+    ("a100", "580.65.06", (TORCH, "torchaudio<=2.11.0"), ["torch==2.15.0+cu130", "torchaudio==2.11.0+cu130"]),
+    ("a100", "550.54.14", (TORCH, "torchaudio<=2.11.0"), ["torch==2.15.0+cu126", "torchaudio==2.11.0+cu126"]),
+    ("a100", "580.65.06", (TORCH, "transformers"), ["torch==2.15.0", "transformers"]),
+    ("a100", "580.65.06", ("tensorflow<2.14",), ["tensorflow==2.13.1"]),
     ("GTX 1080", "580.65.06", ("onnxruntime-gpu<=1.31.1",), ["onnxruntime-gpu==1.26.0"]),
 ]
 """GPU, driver, what was asked for, the pins; none: nothing works."""
@@ -86,11 +90,20 @@ def test_packages_that_must_match(gpu: str, driver: str, asked: tuple[str, ...],
 
 
 def test_a_package_that_no_table_lists_is_planned_and_named() -> None:
-    plan = planned("L4", "580.65.06", TORCH, "transformers")
+    plan = planned("L4", "580.65.06", TORCH, "spconv-cu120")
     assert plan.exit_code == 3
-    assert pins(plan) == ["torch==2.15.0", "transformers"]
+    assert pins(plan) == ["torch==2.15.0", "spconv-cu120"]
     assert plan.environment is not None
-    assert "transformers" in plan.environment.not_checked[0]
+    assert "spconv-cu120" in plan.environment.not_checked[0]
+
+
+def test_cuda_that_pip_does_not_install_is_named() -> None:
+    plan = planned("L4", "580.65.06", "tensorflow<2.14")
+    assert plan.environment is not None
+    assert (plan.exit_code, plan.environment.not_checked) == (
+        3,
+        ("tensorflow 2.13.1 needs CUDA 11.8 and cuDNN 8 on the system; pip does not install them.",),
+    )
 
 
 def test_the_python_of_the_machine_is_kept_if_there_are_wheels_for_it() -> None:

@@ -64,7 +64,6 @@ UNJUDGED = [
     (("torch==2.5.1a0+abc",), {}, "torch 2.5.1a0+abc", "not a final release"),
     (("torch[fast]==2.5.1",), {}, "torch[fast]", "no table lists an extra fast of torch 2.5.1"),
     (("jax[cuda11-pip]==0.4.20",), {}, "jax 0.4.20", "which GPUs"),
-    (("torch==2.5.1", "torchaudio==2.11.0"), {}, "torchaudio 2.11.0", "no rule compares it"),
     (("nvidia-cusolver-cu12==11.6.1.9",), {}, "nvidia-cusolver-cu12 11.6.1.9", "no table lists this package"),
     (("torch==2.2.2", "numpy"), {}, "numpy", "no table lists this package"),
     (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "requires triton==3.1.0 on some Python versions"),
@@ -173,3 +172,8 @@ def _taken(text: str) -> tuple[Distribution, ...]:
     packages = suppose(Combination(requirements=(text,)), shipped(), NOW).packages
     assert isinstance(packages, Packages)
     return packages.distributions
+
+
+def test_an_add_on_for_cuda_is_not_ready_on_a_machine_without_a_gpu() -> None:
+    found = judged("vllm==0.33.0", gpus=("none",))
+    assert (found.verdict, found.not_judged[0].what) == (Verdict.UNKNOWN, "vllm 0.33.0")

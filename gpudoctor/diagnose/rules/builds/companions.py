@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.packages import Violation
+from gpudoctor.derive.packages import Stack, Violation
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
@@ -28,9 +28,11 @@ def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
     conflicts = (violation for violation in stack.violations if rule_for(violation) == f"{framework.name}-{name}-mismatch")
     refused = [violation for violation in conflicts if not _names_default_build(violation)]
     builds = {_build(own), _build(library)}
+    if builds == {""} and stack.supposed:
+        builds = {_default_build(own, stack), _default_build(library, stack)}
     if not refused and (len(builds) == 1 or "" in builds):
         return
-    differ = f"{own.label} and {library.label} are built for different CUDA versions"
+    differ = f"{own.label} and {library.label} are built for different CUDA versions ({' and '.join(sorted(builds))})"
     if refused:
         differ = f"{refused[0].demand.text}, but {own.label} {is_there(stack)}"
     yield Problem(
@@ -53,9 +55,21 @@ def _build(distribution: Distribution) -> str:
     return tag if tag.startswith(("cu", "cpu")) else ""
 
 
+def _default_build(distribution: Distribution, stack: Stack) -> str:
+    """Return the build that the package index has of a release; empty if it has no CUDA or none is known."""
+    row = stack.row(distribution)
+    cuda = row.built_with_cuda if row is not None and row.accelerator == "cuda" else None
+    return f"cu{cuda.major}{cuda.minor}" if cuda is not None else ""
+
+
 def _install_fitting(framework: FrameworkView, own: Distribution, library: Distribution) -> tuple[Fix, ...]:
     """Return the fix that installs the library's release for this framework, or matching releases of both."""
     fitting = published_with(framework, library.name)
+    shared = _default_build(library, framework.environment.stack)
+    if not fitting and shared:
+        pins = tuple(f"{one.name}=={one.version.partition('+')[0]}+{shared}" for one in (own, library))
+        command = install_package(framework.machine.observed.python, *pins, index=f"{framework.spec.wheel_index}/{shared}")
+        return (Fix(f"Install {own.name} and {library.name} in the build {shared}", command, (DOWNLOAD,)),)
     if not fitting:
         return install_framework(framework.machine, own.name, title=f"Install matching releases of {own.name} and {library.name}")
     release, tag = str(fitting[-1].release), _build(own)
