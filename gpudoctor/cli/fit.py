@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -18,7 +17,7 @@ from gpudoctor.derive import MachineView, cards
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy
 from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
-from gpudoctor.fit.answer import answer
+from gpudoctor.fit.answer import Answer, answer
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.counted import Sample
@@ -95,8 +94,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
             raise UsageError("--samples and --price take numbers above 0.")
         matrix = open_matrix(compat)
         counted = _model(model, Sample(seq, _image(image)), asked, python)
-        found = _cards(matrix, gpu, report, compat)
-        answers = [answer(counted, asked, card) for card in found]
+        answers = [answer(counted, asked, card) for card in _cards(matrix, gpu, report, compat)]
         fitting = () if all(one.fits for one in answers) else _fitting(counted, asked, matrix)
         made = fit_document.document(
             counted,
@@ -104,7 +102,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
             answers,
             stated=bool(gpu),
             fits_on=fitting,
-            notes=tuple(_notes(found)),
+            notes=_notes(answers),
             samples=samples,
             price=price,
         )
@@ -201,13 +199,19 @@ def _fitting(model: Model, asked: Asked, matrix: Matrix) -> tuple[str, ...]:
     return tuple(card.name for card in cards.every(matrix) if answer(model, asked, card).fits)
 
 
-def _notes(found: list[Card]) -> Iterator[str]:
-    """Yield what was assumed."""
-    yield f"Assumed: {RESERVE / 1e9:.0f} GB for CUDA context and libraries, {FRAGMENTATION:.0%} of activations and workspace lost to fragmentation."
-    if not all(card.observed for card in found):
-        yield f"Assumed: {cards.USABLE:.0%} of a named GPU's memory is usable, as with ECC."
-    measured = all(card.measured for card in found)
+def _notes(answers: list[Answer]) -> tuple[str, ...]:
+    """Return what was assumed, and what was not counted."""
+    assumed = [
+        f"{RESERVE / 1e9:.0f} GB for CUDA context and libraries",
+        f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation",
+    ]
+    if not all(one.card.observed for one in answers):
+        assumed.append(f"{cards.USABLE:.0%} of a named GPU's memory usable")
+    if not any(one.speed for one in answers):
+        return (f"Assumed: {'; '.join(assumed)}.",)
+    measured = all(one.card.measured for one in answers)
     low, high = MEASURED_SHARES if measured else PEAK_SHARES
-    whose = "the rates measured on this GPU" if measured else "published peaks (--report has measured ones)"
-    yield f"Assumed: training reaches {low:.0%} to {high:.0%} of {whose}."
-    yield "A GPU gains throughput, not latency: small batches leave it idle. Reading input and exchanging gradients are not counted."
+    whose = "rates measured on this GPU" if measured else "published peaks (--report FILE has measured rates)"
+    assumed.append(f"training at {low:.0%} to {high:.0%} of {whose}")
+    idle = "A GPU gains throughput, not latency: small batches leave it idle. Reading input and exchanging gradients are not counted."
+    return (f"Assumed: {'; '.join(assumed)}.", idle)

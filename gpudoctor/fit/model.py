@@ -58,7 +58,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     """As the user named it: "resnet50", "config.json", "train:build"."""
     sample: str
-    """What one sample is: "image 3x224x224", "1024 tokens"."""
+    """What one sample is: "image 3x224x224", "1024 tokens"; empty: unknown."""
     way: Literal["formula", "exact"]
     traced_by: str = ""
     """The framework and what was traced, for the exact way: "torch 2.9.0, FakeTensorMode on the CPU"."""

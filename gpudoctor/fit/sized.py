@@ -46,7 +46,7 @@ def of_parameters(text: str, sample: Sample) -> Model:
         bias=False,
     )
     model = counted(text, shape.decoder(), sample.shape((USUAL_TOKENS,), text))
-    assumed = f"It is counted as a transformer such as Llama, of {layers} layers of width {width} and a vocabulary of {_VOCABULARY}."
+    assumed = f"Assumed: a transformer such as Llama, {layers} layers of width {width}, a vocabulary of {_VOCABULARY}."
     scale = parameters / model.parameters
     return msgspec.structs.replace(
         model,
@@ -91,7 +91,7 @@ def of_weights(name: str, header: Mapping[str, Any]) -> Model:
         raise UsageError(f"{name} has no weights.")
     return Model(
         name=name,
-        sample="unknown",
+        sample="",
         way="formula",
         parameters=parameters,
         trainable=parameters,
@@ -100,5 +100,5 @@ def of_weights(name: str, header: Mapping[str, Any]) -> Model:
         full=None,
         half=None,
         source="its header",
-        assumptions=("Its file has the shapes of weights and not of activations; put its config.json beside it.",),
+        assumptions=("The file has the shapes of weights, not of activations; put its config.json beside it.",),
     )

@@ -49,6 +49,6 @@ def parameters_by_rule(card: Card) -> int:
 
 
 def billions(count: int) -> str:
-    """Return a number of parameters as people write it: "6.7 B", "25.6 M"."""
+    """Return a number of parameters as people write it: "6.74B", "25.6M"."""
     size, letter = next(((size, letter) for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if count >= size), (1, ""))
-    return f"{count / size:.3g} {letter}".strip() if count < 1e12 else f"{count / 1e9:,.0f} B"
+    return f"{count / size:,.0f}{letter}" if count >= 1e12 else f"{count / size:.3g}{letter}"

@@ -17,8 +17,11 @@ from gpudoctor.fit.suitability import parameters, parameters_by_rule, suitabilit
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
 
-_ERRORS = {"formula": "within 15% for the presets", "exact": "within 5%"}
-"""How far activations are from what the framework saves for backward, by scripts/bench/fit."""
+_ERRORS = {
+    "formula": "parameters and FLOPs are exact, activations within 15% for the presets",
+    "exact": "parameters and FLOPs are exact, activations within 5%",
+}
+"""How far each way is from what frameworks count and save for backward, by scripts/bench/fit."""
 
 
 def _text(meaning: str, *examples: object) -> msgspec.Meta:
@@ -32,7 +35,7 @@ class ModelDocument(msgspec.Struct, frozen=True, kw_only=True):
     sample: Annotated[str, _text("What one sample is.", "image 3x224x224", "2048 tokens")]
     way: Annotated[str, _text("Open: how it was counted.", "formula", "exact")]
     traced_by: Annotated[str, _text("The framework that it was traced in; empty for the formula.")]
-    error: Annotated[str, _text("How far activations counted in this way are from measured ones.")]
+    error: Annotated[str, _text("How far this way is from what frameworks count and save, in a phrase.")]
     parameters: Annotated[int, _text("Each shared parameter once.")]
     trainable: Annotated[int, _text("Of the model itself, without adapters.")]
     forward_flops: Annotated[int | None, _text("Per sample; a multiply-add counts 2. null: unknown.")]
@@ -135,7 +138,8 @@ def document(
         tool=TOOL,
         exit_code=exit_code(answers, stated=stated),
         model=ModelDocument(
-            **{field: getattr(model, field) for field in ModelDocument.__struct_fields__ if field != "error"}, error=_ERRORS[model.way]
+            **{field: getattr(model, field) for field in ModelDocument.__struct_fields__ if field != "error"},
+            error="an estimate" if model.assumptions else _ERRORS[model.way],
         ),
         run=RunDocument(**msgspec.structs.asdict(asked)),
         gpus=tuple(_gpu(one, asked, samples, price) for one in answers),

@@ -24,7 +24,7 @@ def render(found: FitDocument, look: Look, *, rule_of_thumb: bool = False) -> st
     shared = f"{run.shard or 'data parallel'} over {run.gpus} GPUs" if run.gpus > 1 else ""
     work = "inference" if run.infer else run.optimizer
     page.parts(
-        [f"{billions(model.parameters)} parameters", model.sample, run.precision.upper(), work, *filter(None, (*options, shared))],
+        [*filter(None, (f"{billions(model.parameters)} parameters", model.sample, run.precision.upper(), work, *options, shared))],
         style="dim",
         indent=2,
     )
@@ -49,7 +49,7 @@ def render(found: FitDocument, look: Look, *, rule_of_thumb: bool = False) -> st
             page.paragraph(f"{counted} with {run.optimizer} in {run.precision.upper()}.", indent=4, hang=2)
     page.heading("Basis")
     traced = f", {model.traced_by}" if model.traced_by else ""
-    for line in (f"{model.way.capitalize()}{traced}: parameters and FLOPs are exact, activations {model.error}.", *found.notes):
+    for line in (f"{model.way.capitalize()}{traced}: {model.error}.", *found.notes):
         page.paragraph(line, indent=2, hang=2)
     return page.render()
 
@@ -62,7 +62,7 @@ def _headline(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
     if gpu.why:
         text = f"{found.model.name} cannot run in {found.run.precision.upper()} on {gpu.name}: {gpu.why}."
     elif gpu.fits is None:
-        text = f"Whether {found.model.name} fits on {gpu.name} is unknown: its activations are."
+        text = f"{found.model.name}: its activations are unknown, so it may not fit on {gpu.name}."
     elif gpu.fits:
         text = f"{found.model.name} {does} on {gpu.name}: {most}."
     else:
