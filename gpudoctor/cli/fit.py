@@ -139,6 +139,8 @@ def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Mode
         from gpudoctor.fit.sized import of_parameters  # noqa: PLC0415 -- one way of several
 
         return of_parameters(named, sample)
+    if os.path.isdir(named):
+        named = os.path.join(named, "config.json")
     if named.endswith(_FILES) or os.path.isfile(named):
         from gpudoctor.model_files import read_model  # noqa: PLC0415 -- as above
 
@@ -201,10 +203,9 @@ def _fitting(model: Model, asked: Asked, matrix: Matrix) -> tuple[str, ...]:
 
 def _notes(answers: list[Answer]) -> tuple[str, ...]:
     """Return what was assumed, and what was not counted."""
-    assumed = [
-        f"{RESERVE / 1e9:.0f} GB for CUDA context and libraries",
-        f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation",
-    ]
+    reserved = max((one.memory.reserve for one in answers if one.memory), default=RESERVE)
+    libraries = "CUDA context, libraries and NCCL" if reserved > RESERVE else "CUDA context and libraries"
+    assumed = [f"{reserved / 1e9:.1f} GB for {libraries}", f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation"]
     if not all(one.card.observed for one in answers):
         assumed.append(f"{cards.USABLE:.0%} of a named GPU's memory usable")
     if not any(one.speed for one in answers):

@@ -64,9 +64,10 @@ def _run(requirement: Condition, machine: MachineView) -> Judged:
     run = run_of(requirement)
     needed = f"of {run.bytes / (1 << 30):.1f} GiB needed"
     room = _smallest(requirement, machine, _free, lambda value: f"{int(value) / (1 << 30):.1f} GiB free {needed}")
+    if room.answer is not Answer.MET or run.asked.numbers.capability == (0, 0):
+        return room
     oldest = Condition(requirement.text, "cc", ">={}.{}".format(*run.asked.numbers.capability))
-    able = _smallest(oldest, machine, _capability, lambda value: f"compute capability {value}, too old for {run.asked.precision.upper()}")
-    return able if room.answer is Answer.MET and able.answer is not Answer.MET else room
+    return _smallest(oldest, machine, _capability, lambda value: f"compute capability {value}, too old for {run.asked.precision.upper()}")
 
 
 def _unknown(requirement: Condition, missing: Missing, rung: Rung | None) -> Judged:

@@ -10,7 +10,7 @@ from gpudoctor.fit.counted import Sample, counted
 from gpudoctor.fit.layers import FUNCTIONS, Rows
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.networks import Transformer
-from gpudoctor.fit.presets import USUAL_TOKENS
+from gpudoctor.fit.presets import MOST_LAYERS, USUAL_TOKENS
 
 _LARGEST = 1 << 24
 _FUNCTIONS = {"gelu_pytorch_tanh": "gelu", "gelu_fast": "gelu_new", "swish": "silu", "quick_gelu": "silu"}
@@ -48,11 +48,12 @@ class Numbers:
     def transformer(self, **more: Any) -> Transformer:
         """Return the shape that most configurations state by the same names."""
         width, heads = self.number("hidden_size", "n_embd"), self.number("num_attention_heads", "n_head")
-        if heads > width:
-            raise UsageError(f"{self.name} has more heads ({heads}) than its width ({width}).")
+        layers = self.number("num_hidden_layers", "n_layer")
+        if heads > width or layers > MOST_LAYERS:
+            raise UsageError(f"{self.name} has a shape that no model has: {layers} layers of width {width} with {heads} heads.")
         return Transformer(
             **{
-                "layers": self.number("num_hidden_layers", "n_layer"),
+                "layers": layers,
                 "width": width,
                 "heads": heads,
                 "inner": self.number("intermediate_size", "n_inner", otherwise=4 * width),

@@ -14,6 +14,8 @@ from gpudoctor.fit.model import Model
 from gpudoctor.fit.networks import RELU, Transformer, dense, diffusion, resnet, unet, vgg
 from gpudoctor.nearest import suggestion
 
+MOST_LAYERS = 4096
+"""More are not believed: each is counted."""
 USUAL_TOKENS = 2048
 """In a sequence, for models that take any number."""
 _TORCHVISION = "https://github.com/pytorch/vision/blob/main/torchvision/models/{}.py"

@@ -14,7 +14,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample, counted
 from gpudoctor.fit.model import Model, Projection
 from gpudoctor.fit.networks import Transformer
-from gpudoctor.fit.presets import USUAL_TOKENS
+from gpudoctor.fit.presets import MOST_LAYERS, USUAL_TOKENS
 
 _MOST = 10**15
 _HEAD = 128
@@ -33,7 +33,7 @@ def of_parameters(text: str, sample: Sample) -> Model:
     usual = (parameters / (12 * _ASPECT**2)) ** (1 / 3)
     layers = _number(given["layers"], "layers") if "layers" in given else max(1, round(usual))
     width = _number(given["width"], "width") if "width" in given else max(8, round(math.sqrt(parameters / (12 * layers)) / 8) * 8)
-    if layers > 1 << 14 or width > 1 << 20:
+    if layers > MOST_LAYERS or width > 1 << 20:
         raise UsageError(f"A transformer of {layers:,} layers of width {width:,} is too large to count.")
     shape = Transformer(
         layers=layers,

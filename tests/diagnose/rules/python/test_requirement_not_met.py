@@ -100,3 +100,18 @@ def test_with_mig_the_memory_is_what_a_program_gets(matrix: Matrix) -> None:
 def test_nothing_required_is_not_a_pass(matrix: Matrix) -> None:
     kinds = {outcome.name: outcome.kind.value for outcome in about(machine(), matrix).outcomes}
     assert kinds["requirement-not-met"] == kinds["required-gpus-missing"] == "not-applicable"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        ("fit=resnet50,bf16,batch=64", ""),
+        ("fit=llama-8b,bf16", "30.0 GiB free of "),
+        ("fit=resnet50,fp8", "too old for FP8"),
+    ],
+)
+def test_a_run_that_is_required_fits_into_the_free_memory_in_a_precision_of_the_gpu(wanted: str, says: str, matrix: Matrix) -> None:
+    found = about(cards({"memory_free": 30 * GIB, "compute_capability": "8.0"}), matrix, wanted).findings
+    assert [one.name for one in found] == (["requirement-not-met"] if says else [])
+    assert all(says in one.message for one in found)
+    assert about(cards({"memory_free": 30 * GIB}), matrix, "fit=resnet50").verdict is Verdict.READY

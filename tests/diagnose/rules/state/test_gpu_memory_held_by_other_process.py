@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from gpudoctor.findings import OutcomeKind, Severity
+from gpudoctor.findings import OutcomeKind, Policy, Severity
 from gpudoctor.snapshot import GpuProcess, Stage, StageKind, StageState
 from tests.builders import TIMED_OUT, machine, smoke
 from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
@@ -39,3 +39,12 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, with_gpus({**MEMORY, "memory_free": 7 * GIB})) == [OutcomeKind.PASSED]
     assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_ASKED]
     assert kinds_of(RULE, machine(1, nvml=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+def test_the_largest_batch_in_the_free_memory_is_named() -> None:
+    (finding,) = findings_of(RULE, with_gpus({**MEMORY, "memory_free": 3 * GIB // 2}))
+    assert finding.evidence[-1].value == "resnet50 in FP32 with adamw: 2"
+    (finding,) = findings_of(
+        RULE, with_gpus({**MEMORY, "memory_free": 3 * GIB // 2}), Policy(level=None, require=("fit=lenet,sgd", "gpus==1"))
+    )
+    assert finding.evidence[-1].value.startswith("lenet in FP32 with sgd: ")
