@@ -6,7 +6,6 @@ import os
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from types import TracebackType
 
@@ -71,22 +70,6 @@ class History:
             groups[row[0], bool(row[7])].append(row)
         made = (_sighting(rows, present=present) for (_, present), rows in groups.items())
         return msgspec.structs.replace(fleet, history=tuple(sorted(made, key=lambda one: (not one.present, one.first, one.code))))
-
-
-class Oblivion:
-    """Remembers nothing."""
-
-    def add(self, node: str, created: str, causes: Iterable[tuple[str, str, str]]) -> None:
-        """Do nothing."""
-
-    def told(self, fleet: Fleet) -> Fleet:
-        """Return the fleet as it is."""
-        return fleet
-
-
-def opened(path: str | None) -> AbstractContextManager[History | Oblivion]:
-    """Return the history in a file; without a file one that remembers nothing. Raises UsageError."""
-    return nullcontext(Oblivion()) if path is None else History(path)
 
 
 def _opened(path: str) -> sqlite3.Connection:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.cli.memory import opened
 from gpudoctor.errors import UsageError
-from gpudoctor.history import History, opened
+from gpudoctor.history import History
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.fleet import Fleet, Sighting
 

@@ -9,11 +9,11 @@ from gpudoctor.cli.content import content
 from gpudoctor.cli.field_patterns import patterns
 from gpudoctor.cli.fleet_output import Delivery, deliver
 from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.memory import opened
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.errors import UsageError
 from gpudoctor.fleet import Asked, Merge
 from gpudoctor.fleet.require import parse
-from gpudoctor.history import opened
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.read.own import own_report
 from gpudoctor.report.fleet import Unread

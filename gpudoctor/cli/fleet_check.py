@@ -14,12 +14,12 @@ from gpudoctor.cli.fleet import asked, fleet
 from gpudoctor.cli.fleet_output import Delivery, deliver
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.live import display
+from gpudoctor.cli.memory import opened
 from gpudoctor.cli.program import EPILOG
 from gpudoctor.cli.settings import seconds
 from gpudoctor.errors import UsageError
 from gpudoctor.fleet import Merge
 from gpudoctor.fleet.links import with_links
-from gpudoctor.history import opened
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.regular_files import beginning
 

@@ -19,9 +19,10 @@ import msgspec
 
 from gpudoctor.children.channel import Heard, outcome_of, script
 from gpudoctor.children.training import ACROSS, Failed, Part
+from gpudoctor.probe.target import named_target
 from gpudoctor.process import Supervisor
 
-_IMPORT = 300.0
+_IMPORT = 100.0
 """Seconds that the import of PyTorch from a cold file system may take."""
 _SIOCGIFADDR = 0x8915  # linux/sockios.h
 
@@ -54,7 +55,8 @@ def _run(python: str, rest: list[str]) -> Rank:
     name, limit = "all-reduce", float(stall)
     with Supervisor() as supervisor:
         environment = {**_interface(address), **os.environ}
-        supervisor.start(script(name, "train/smoke.py", (python,), environment, *arguments, stall=limit, deadline=_IMPORT + limit))
+        interpreter = (named_target(python, os.get_exec_path()).executable,)
+        supervisor.start(script(name, "train/smoke.py", interpreter, environment, *arguments, stall=limit, deadline=_IMPORT + limit))
         heard = Heard(outcome_of(supervisor, name), ACROSS, "the all-reduce")
     return Rank(heard.all(Part), _trouble(heard), hung=heard.timed_out)
 

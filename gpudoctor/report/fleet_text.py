@@ -185,10 +185,13 @@ def _links(page: Page, fleet: Fleet) -> None:
     if links is None:
         return
     page.heading("All-reduce between nodes")
+    if not links.pairs:
+        page.paragraph("not run: PyTorch trained on fewer than two nodes", indent=2)
+        return
     together = f"; {links.rate / 1e9:.3g} GB/s together" if links.rate else ""
     left_out = f"; {counted(links.left_out.count, 'node')} without trained PyTorch left out" if links.left_out.count else ""
     page.paragraph(
-        f"{counted(links.nodes.count, 'node')}, {counted(len(links.pairs), 'pair')} ({links.backend or 'not run'}){together}{left_out}",
+        f"{counted(links.nodes.count, 'node')}, {counted(len(links.pairs), 'pair')} ({links.backend}){together}{left_out}",
         indent=2,
     )
     _rows(page, [f"{fault.kind}: {' – '.join(fault.nodes)}: {fault.message}" for fault in links.faults], indent=2)  # noqa: RUF001 -- typography

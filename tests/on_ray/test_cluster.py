@@ -102,7 +102,7 @@ def test_an_all_reduce_between_nodes_names_the_one_that_hangs(cluster: Raylets) 
         pytest.skip(str(reason))
 
     def trials(*groups: str) -> list[tuple[str, float]]:
-        command = [sys.executable, "-c", ALL_REDUCE, cluster.address, str(python), *groups]
+        command = [sys.executable, "-c", ALL_REDUCE, cluster.address, str(python.parent.parent), *groups]
         return json.loads(subprocess.run(command, check=True, capture_output=True, timeout=200).stdout)  # type: ignore[no-any-return]
 
     ((trouble, rate),) = trials(f"{ALPHA},{BETA},{GAMMA}")

@@ -1,0 +1,97 @@
+"""What is asked of each node, and what its answer comes to."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from gpudoctor.on_ray.all_reduce import _trial
+from gpudoctor.on_ray.check import Plan, _silence, _trained_with_torch, _works
+from gpudoctor.on_ray.cluster import Answer, Cluster, Node, Work
+
+NODES = (Node("a" * 56, "gpu1", "10.0.0.1", gpus=8), Node("b" * 56, "login", "10.0.0.2"))
+WORK = Work(NODES[0], "module", ())
+OTHER = Work(NODES[1], "module", ())
+
+
+def plan(**given: Any) -> Plan:
+    values = {"address": "", "arguments": (), "claims": True, "links": False, "python": "", "runtime_env": {}, "timeout": 600.0}
+    return Plan(**{**values, **given})
+
+
+def works(**given: Any) -> list[Work]:
+    return _works(plan(**given), cast("Cluster", SimpleNamespace(nodes=lambda: NODES)))
+
+
+def test_all_gpus_of_a_node_are_claimed_and_none_for_a_look() -> None:
+    assert [work.gpus for work in works()] == [8, 0]
+    assert [work.gpus for work in works(claims=False)] == [0, 0]
+
+
+@pytest.mark.parametrize(("timeout", "limit"), [(600.0, "580"), (30.0, "15")])
+def test_a_node_s_own_check_ends_before_the_node_is_given_up(timeout: float, limit: str) -> None:
+    words = works(timeout=timeout)[0].arguments
+    assert words[words.index("--timeout") + 1] == limit
+
+
+def test_the_environment_of_ray_tasks_is_examined_unless_another_is_named() -> None:
+    assert "{python}" in works()[0].arguments
+    assert "/opt/venv" in works(python="/opt/venv")[0].arguments
+    assert "--python" not in works(arguments=("--node",))[0].arguments
+
+
+def test_a_check_that_ends_without_a_report_is_a_result() -> None:
+    assert _silence(Answer(WORK, b"{}")) == ""
+    assert _silence(Answer(WORK, silence="no answer in 5 s")) == "no answer in 5 s"
+    assert _silence(Answer(WORK, b"", -9)) == "gpudoctor ended with status -9 and without a report"
+    assert _silence(Answer(WORK, b"", 1, b"Traceback\nImportError: \xff no msgspec\n")).endswith(r"(ImportError: \xff no msgspec)")
+
+
+@pytest.mark.parametrize(
+    ("smoke", "able"),
+    [
+        ([{"framework": "torch", "trainings": [{}]}], True),
+        ([{"framework": "torch", "trainings": []}], False),
+        ([{"framework": "jax", "trainings": [{}]}], False),
+        ({"cause": "not-asked"}, False),
+    ],
+)
+def test_only_nodes_on_which_pytorch_trained_run_an_all_reduce(smoke: object, able: bool) -> None:
+    assert _trained_with_torch(msgspec.json.encode({"snapshot": {"smoke": smoke}})) is able
+    assert not _trained_with_torch(b"\xff{")
+
+
+def rank(work: Work, **told: Any) -> Answer:
+    return Answer(work, msgspec.json.encode(told))
+
+
+def part(name: str, error: float | str = 0.0, size: int = 4096, seconds: float = 1e-3) -> dict[str, object]:
+    return {"event": "part", "size": size, "seconds": seconds, "errors": {name: error}}
+
+
+def test_a_rank_that_fails_says_more_than_one_that_waits_for_it() -> None:
+    waiting = rank(WORK, trouble="no sign of life for 60 s", hung=True)
+    failing = rank(OTHER, trouble="all-reduce failed: Connection refused")
+    assert _trial(("gpu1", "login"), [waiting, failing]).trouble == "login: all-reduce failed: Connection refused"
+    assert _trial(("gpu1", "login"), [waiting, Answer(OTHER, silence="the node left the cluster")]).trouble.startswith("gpu1: no sign")
+
+
+@pytest.mark.parametrize("error", [0.5, "nan"])
+def test_a_wrong_sum_names_its_node(error: float | str) -> None:
+    trial = _trial(("gpu1", "login"), [rank(WORK, parts=[part("rank 0", error)]), rank(OTHER, parts=[part("rank 1")])])
+    assert trial.trouble == "wrong sums on gpu1"
+
+
+def test_the_rate_is_that_of_the_largest_size_on_the_slowest_rank() -> None:
+    parts = [[part(name), part(name, size=4 << 20, seconds=seconds)] for name, seconds in (("rank 0", 0.1), ("rank 1", 0.2))]
+    trial = _trial(("gpu1", "login"), [rank(WORK, parts=parts[0]), rank(OTHER, parts=parts[1])])
+    assert trial.trouble == ""
+    assert trial.rate == pytest.approx((4 << 20) / 0.2)
+
+
+def test_a_rank_that_says_nothing_is_no_result() -> None:
+    trial = _trial(("gpu1", "login"), [rank(WORK, parts=[part("rank 0")]), Answer(OTHER, b"", 1, b"ImportError: torch")])
+    assert trial.trouble == "login: gpudoctor ended with status 1 (ImportError: torch)"
