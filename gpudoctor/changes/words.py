@@ -50,6 +50,7 @@ SECTIONS: Final = {
     "system_cudnn": "system cuDNN",
     "system_packages": "",
     "toolkits": "CUDA toolkit",
+    "variables": "",
     "wsl": "WSL",
 }
 FIELDS: Final = {

@@ -13,7 +13,7 @@ from gpudoctor.fleet.steady import SteadyWalk
 from gpudoctor.snapshot import Missing, Snapshot
 
 _CANDIDATES: Final = 32
-"""Snapshots among which the one to compare with is chosen: of those in order, if any is, the one in which the least is missing."""
+"""Snapshots among which the one to compare with is chosen: of those in order, if any is, the one that knows the most."""
 _VALUES: Final = 1000
 """Values of one fact that are told apart. A fact with more of them is each node's own."""
 _FACTS: Final = 20_000
@@ -64,7 +64,7 @@ class Group:
     def settle(self) -> None:
         """Choose the node to compare with, if none is chosen yet, and compare those that wait."""
         if self.base is None and self._waiting:
-            self.base = min(self._waiting, key=lambda one: (not one[2], _gaps(one[1])))[1]
+            self.base = min(self._waiting, key=lambda one: (not one[2], -_known(one[1])))[1]
         for row, snapshot, _ in self._waiting:
             self._compare(row, snapshot)
         self._waiting.clear()
@@ -110,9 +110,9 @@ def is_unread(value: object) -> bool:
     return isinstance(value, Missing) and value.cause in UNREAD
 
 
-def _gaps(value: Any) -> int:
-    """Return how many values are missing in a snapshot for reasons that say nothing about the machine."""
-    return sum(is_unread(one) for one in _values(value))
+def _known(snapshot: Snapshot) -> int:
+    """Return how many values a snapshot has."""
+    return sum(not isinstance(one, Missing) for one in _values(snapshot))
 
 
 def _values(value: Any) -> Iterator[Any]:

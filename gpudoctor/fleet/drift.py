@@ -131,8 +131,10 @@ def _tell(told: dict[tuple[str, str, str], _Told], rows: Rows, found: list[tuple
     whose = {id(difference): kept for kept, difference in found}
     for line in lines((difference for _, difference in found), gpu_names(base)):
         path = _path(line.leader)
-        if "*" in path:
-            line.subject = "" if line.what else "GPU"
+        if path.endswith("*"):
+            line.subject, line.what = "GPU", ""
+        elif "*" in path:
+            line.subject = ""
         entry = told.setdefault((path, line.what, line.before), _Told(line, whose[id(line.leader)], path))
         value = line.after or ("not there" if line.leader.after is None else "")
         entry.deviations.setdefault(value, (_worded(line), []))[1].extend(rows)
@@ -140,13 +142,11 @@ def _tell(told: dict[tuple[str, str, str], _Told], rows: Rows, found: list[tuple
 
 
 def _worded(line: Line) -> str:
-    """Return a deviation as one line: "driver 550.163.01 → 550.54.15", "numpy: missing"."""
-    named = f"{line.subject} {line.what}".strip()
+    """Return a deviation as one line: "driver 550.163.01 → 550.54.15", "GPU: missing"."""
+    named, value = f"{line.subject} {line.what}".strip(), line.after
     if line.leader.before is None:
-        return f"{named}{'' if line.after in {'', 'present'} or line.after in named else f' {line.after}'}: not on most nodes"
-    if line.leader.after is None:
-        return f"{named}: missing"
-    return in_words(line, "changed")
+        return f"{named}{'' if value in {'', 'present'} or value in named else f' {value}'}: not on most nodes"
+    return f"{named}: missing" if line.leader.after is None else in_words(line, "changed")
 
 
 def _path(one: Difference) -> str:

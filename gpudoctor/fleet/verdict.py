@@ -46,6 +46,8 @@ def decide(rows: Sequence[Row], suspect: Collection[str], requirements: Sequence
 
 
 def _of_nodes(rows: Sequence[Row], suspect: Collection[str], *, enough: bool) -> tuple[Verdict, str]:
+    if not rows:
+        return Verdict.UNKNOWN, "no report could be used"
     counts = {word: sum(row.verdict == word for row in rows) for word in WORST}
     clean = sum(row.verdict == Verdict.READY.value and row.name not in suspect for row in rows)
     said = [f"{_said(word, number)}" for word, number in counts.items() if number and word != Verdict.READY.value]

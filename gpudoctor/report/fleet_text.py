@@ -125,23 +125,24 @@ def _slower(fleet: Fleet, nodes: Sequence[list[Outlier]]) -> str:
 
 
 def _drifts(page: Page, fleet: Fleet) -> None:
-    found = [node.name for node in fleet.nodes if any(one.severity != Severity.NOTE.value for one in node.findings)]
-    shown, silent = [], 0
-    for one in fleet.drifts:
-        names = {name for deviation in one.deviations for name in deviation.nodes.names}
-        if page.look.verbose or (one.read_by_rules and not names <= frozenset(found)):
-            shown.append(one)
-        else:
-            silent += 1
-    if not fleet.drifts:
-        return
-    page.heading(f"Different from {fleet.golden}" if fleet.golden else "Different from most nodes")
-    largest = fleet.hardware[0].name
-    _rows(page, [line for one in shown for line in _drift(one, largest)], indent=2)
-    if silent:
+    """Add the facts that differ; without -v not those that only nodes with findings have, which follow from these."""
+    explained = {node.name for node in fleet.nodes if any(one.severity != Severity.NOTE.value for one in node.findings)}
+    shown = [one for one in fleet.drifts if page.look.verbose or not _names(one) <= explained]
+    others = f"{fleet.golden}" if fleet.golden else "most nodes"
+    for title, read in ((f"Different from {others}", True), (f"Different from {others}, and read by no rule", False)):
+        rows = [line for one in shown if one.read_by_rules is read for line in _drift(one, fleet.hardware[0].name)]
+        if rows:
+            page.heading(title)
+            _rows(page, rows, indent=2)
+    if len(shown) < len(fleet.drifts):
+        page.gap()
         page.paragraph(
-            f"{counted(silent, 'other fact')} that no rule reads, or only on nodes with findings (-v shows them)", indent=2, hang=2
+            f"{counted(len(fleet.drifts) - len(shown), 'fact')} that differ only on nodes with findings: -v shows them", indent=2
         )
+
+
+def _names(drift: Drift) -> set[str]:
+    return {name for deviation in drift.deviations for name in deviation.nodes.names}
 
 
 def _drift(drift: Drift, largest: str) -> list[str]:

@@ -80,24 +80,23 @@ class Template:
     def __init__(self, machine: str, change: Callable[[Snapshot], Snapshot] = lambda snapshot: snapshot) -> None:
         document = json.loads(encode(_report(machine, change)))
         self._gaps: list[tuple[float, str, str]] = []
-        self._open(document["snapshot"], "")
+        document["snapshot"] = self._open(document["snapshot"], "")
         document["created"] = document["snapshot"]["created"] = "@@created@@"
         document["id"] = "@@id@@"
         text = re.sub(r"GPU-[0-9a-f]{8}", "GPU-@@id@@", json.dumps(document, indent=2, ensure_ascii=False))
         self._parts = re.split(r'"@@(\d+)@@"|@@(created|id)@@', text)
 
-    def _open(self, node: Any, gpu: str) -> None:
+    def _open(self, node: Any, gpu: str, field: str = "") -> Any:
+        """Return a part of the report with gaps for its numbers; all numbers of a volatile `field` are gaps."""
         if isinstance(node, list):
-            for item in node:
-                self._open(item, gpu)
-        elif isinstance(node, dict):
-            gpu = str(node.get("address", gpu))
-            for name, value in node.items():
-                if name in _volatile(str(node.get("type"))) and type(value) in {int, float}:
-                    node[name] = f"@@{len(self._gaps)}@@"
-                    self._gaps.append((value, name, gpu))
-                else:
-                    self._open(value, gpu)
+            return [self._open(item, gpu, field) for item in node]
+        if isinstance(node, dict):
+            gpu, volatile = str(node.get("address", gpu)), _volatile(str(node.get("type")))
+            return {name: self._open(value, gpu, name if name in volatile else field) for name, value in node.items()}
+        if not field or type(node) not in {int, float}:
+            return node
+        self._gaps.append((node, field, gpu))
+        return f"@@{len(self._gaps) - 1}@@"
 
     def filled(self, chance: random.Random, pace: float = 1.0) -> bytes:
         """Return a node's report; its GPUs run at `pace` of the usual speed."""

@@ -17,7 +17,7 @@ from gpudoctor.changes.walk import Walk
 from gpudoctor.findings.summary import GpuModel, Summary
 from gpudoctor.fleet.steady import SteadyWalk
 from gpudoctor.report.fleet import Fleet
-from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Snapshot, Variables, decode, encode
+from gpudoctor.snapshot import Cpu, Details, Fact, KernelDriver, Memory, Nvml, Snapshot, Variables, decode, encode
 from gpudoctor.snapshot.values import Cause, Missing
 from tests.builders import machine
 from tests.fleet.generated import HEALTHY
@@ -151,6 +151,20 @@ def test_a_drift_that_rules_read_degrades_the_fleet() -> None:
     assert (fleet.verdict, fleet.exit_code, fleet.usable.count) == ("degraded", 0, 5)
     strict = merged(sent, strict=True)
     assert (strict.verdict, strict.exit_code, strict.unusable.names) == ("degraded", 1, ("n2",))
+
+
+def test_a_missing_gpu_is_told_even_if_its_node_comes_first_and_no_rule_sees_it() -> None:
+    sent = {name: report(machine(gpus)) for name, gpus in (("n0", 3), ("n1", 4), ("n2", 4), ("n3", 4))}
+    (drift,) = [one for one in merged(sent).drifts if one.path == "pci.devices.*"]
+    assert [(one.line, one.nodes.names, one.gpus) for one in drift.deviations] == [("GPU: missing", ("n0",), 1)]
+
+
+def test_sizes_within_one_percent_are_the_same() -> None:
+    sizes = [(1 << 40) + kilobytes * 1024 for kilobytes in (0, 0, 0, 8, 12)] + [1 << 39]
+    sent = {
+        f"n{number}": report(replace(machine(), details=Details(cpu=Cpu(), memory=Memory(total=size)))) for number, size in enumerate(sizes)
+    }
+    assert set(minority(merged(sent), "details.memory.total")) == {"n5"}
 
 
 def test_a_variable_of_one_node_is_told_by_its_name() -> None:

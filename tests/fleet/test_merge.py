@@ -96,13 +96,17 @@ def test_a_document_of_another_kind_is_no_node() -> None:
     assert [one.name for one in fleet.nodes] == ["good"]
     assert [one.kind for one in fleet.unread] == ["not-a-report"]
     assert fleet.verdict == "ready"
+    alone = merged({"fleet": report(schema="gpudoctor.fleet/1")})
+    assert (alone.verdict, alone.because, alone.exit_code) == ("unknown", "no report could be used", 3)
 
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 3000), st.binary(min_size=1, max_size=8))
 def test_a_damaged_report_never_raises(place: int, damage: bytes) -> None:
     whole = report(findings=(finding(),), verdict="broken")
-    assert merged({"n1": whole[:place] + damage + whole[place + len(damage) :]}).nodes
+    fleet = merged({"n1": whole[:place] + damage + whole[place + len(damage) :]})
+    assert fleet.nodes or fleet.unread
+    assert (fleet.verdict, fleet.exit_code) != ("ready", 0)
 
 
 def test_a_silent_node_has_no_report_unless_it_sends_one() -> None:
