@@ -14,6 +14,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
 from gpudoctor import __version__, manual
+from gpudoctor.check.environments import list_environments
 from gpudoctor.check.run import run
 from gpudoctor.cli import failure, system
 from gpudoctor.cli.bounded import bounded
@@ -29,16 +30,24 @@ from gpudoctor.exit_codes import CRASHED, USAGE
 from gpudoctor.manual import pages
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
+from gpudoctor.plan.from_files import with_files
 from gpudoctor.plan.propose import propose
+from gpudoctor.requirement_files import Asked, read_requirement_files
 
+ENVIRONMENTS_SECONDS = 60.0
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 INSTRUCTIONS = (
     "Answers come from rules and published compatibility tables, not from a model. Read `verdict`, then the `message` and `fixes` of the first finding. "
     "The verdict unknown is not a pass. Call compat or plan before installing packages, and check after it. explain with the text 'agents' has the rest."
 )
 
-Requirements = Annotated[
-    list[str], Field(min_length=1, max_length=64, description="Requirements as pip takes them: torch==2.8.0, jax[cuda12]")
+Requirements = Annotated[list[str], Field(max_length=64, description="Requirements as pip takes them: torch==2.8.0, jax[cuda12]")]
+RequirementFiles = Annotated[
+    list[str],
+    Field(
+        max_length=16,
+        description="Files to read as well: requirements.txt, pyproject.toml, a lock file, environment.yml, pixi.toml, a Dockerfile",
+    ),
 ]
 Gpus = Annotated[list[str], Field(max_length=16, description="GPU models: 'NVIDIA L4', 'RTX 5090'")]
 Driver = Annotated[str | None, Field(description="The NVIDIA driver's version: 535.183.01")]
@@ -50,7 +59,7 @@ System = Literal["linux", "windows", "macos", "wsl"]
 def server() -> MCPServer[None]:
     """Return the server with its tools."""
     made: MCPServer[None] = MCPServer("gpudoctor", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
-    for tool in (check, diagnose, compat, plan, explain):
+    for tool in (check, diagnose, envs, compat, plan, explain):
         made.tool(annotations=READ_ONLY, structured_output=False)(tool)
     return made
 
@@ -72,21 +81,34 @@ async def check(
 
 async def diagnose(
     text: Annotated[str, Field(description="Error messages, logs, nvidia-smi, collect_env, pip list, or several of them mixed")] = "",
-    file: Annotated[str, Field(description="A text file or a gpudoctor report to read instead")] = "",
+    files: Annotated[list[str], Field(max_length=16, description="Text files, or a gpudoctor report, about the same machine")] = [],  # noqa: B006
 ) -> CallToolResult:
-    """Find the cause of a fault in pasted text, or in a file, without looking at this machine."""
+    """Find the cause of a fault in pasted text, in files about one machine, or in both, without looking at this machine."""
 
     def work() -> msgspec.Struct:
-        if bool(text) == bool(file):
-            raise UsageError("Give either text or file.")
-        data, name = content(file) if file else (text.encode("utf-8", "surrogatepass"), "the text")
-        return _report(diagnosed({name: data}, open_matrix(), supposing((), (), None)), "diagnose")
+        if not text and not files:
+            raise UsageError("Give text or files.")
+        texts = {name: data for data, name in map(content, dict.fromkeys(files))}
+        if text:
+            texts["the text"] = text.encode("utf-8", "surrogatepass")
+        return _report(diagnosed(texts, open_matrix(), supposing((), (), None)), "diagnose")
+
+    return _answer(work)
+
+
+async def envs() -> CallToolResult:
+    """List the Python environments of this machine, their frameworks, and whether each could train here."""
+
+    def work() -> msgspec.Struct:
+        system.require_linux("envs")
+        return redactor("/", stays=False).struct(list_environments(ENVIRONMENTS_SECONDS, None, "/"))
 
     return _answer(work)
 
 
 async def compat(  # noqa: PLR0917 -- the SDK calls it by name
-    requirements: Requirements,
+    requirements: Requirements = [],  # noqa: B006
+    requirement_files: RequirementFiles = [],  # noqa: B006
     gpus: Gpus = [],  # noqa: B006
     driver: Driver = None,
     python_version: PythonVersion = None,
@@ -97,13 +119,14 @@ async def compat(  # noqa: PLR0917 -- the SDK calls it by name
 
     def work() -> msgspec.Struct:
         stated = Combination(requirements=tuple(requirements), gpus=tuple(gpus), driver=driver, python=python_version, os=os, arch=arch)
-        return _report(examine(stated, supposing((), (), None), None), "compat")
+        return _report(examine(stated, supposing((), (), None), None, _asked(requirements, requirement_files)), "compat")
 
     return _answer(work)
 
 
 async def plan(  # noqa: PLR0917
-    requirements: Requirements,
+    requirements: Requirements = [],  # noqa: B006
+    requirement_files: RequirementFiles = [],  # noqa: B006
     gpus: Gpus = [],  # noqa: B006
     driver: Driver = None,
     python_version: PythonVersion = None,
@@ -117,7 +140,8 @@ async def plan(  # noqa: PLR0917
 
     def work() -> msgspec.Struct:
         matrix, stated = open_matrix(), Stated(driver=driver, gpus=tuple(gpus), cc=None, python=python_version, os=os, arch=arch)
-        found = propose(question(tuple(requirements), stated, matrix, "plan", None), matrix).plan
+        asked, wanted = _asked(requirements, requirement_files), question(tuple(requirements), stated, matrix, "plan", None)
+        found = propose(wanted if asked is None else with_files(wanted, asked, matrix), matrix).plan
         noted = msgspec.structs.replace(found, resolver_note="Planned from the tables alone (this tool uses no network).")
         return redactor("/", stays=False).struct(noted)
 
@@ -131,6 +155,13 @@ async def explain(
 ) -> CallToolResult:
     """Explain a finding, an error message or an exit code: what it means, how to check by hand and how to fix it."""
     return _answer(lambda: pages.of_answer(manual.look_up(text, open_matrix())))
+
+
+def _asked(requirements: list[str], files: list[str]) -> Asked | None:
+    """Return what the files ask for; None if none is named."""
+    if not requirements and not files:
+        raise UsageError("Give requirements or requirement_files.")
+    return read_requirement_files(files) if files else None
 
 
 def _report(examination: Examination, command: str) -> msgspec.Struct:

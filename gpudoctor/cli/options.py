@@ -157,7 +157,7 @@ RequirementFiles = Annotated[
         "--requirements",
         "-r",
         metavar="FILE",
-        help="Also read this file: requirements.txt, pyproject.toml, uv.lock, poetry.lock, pylock.toml, Pipfile.lock, environment.yml, "
+        help="Also read this file: requirements.txt, pyproject.toml, uv.lock, poetry.lock, pylock.toml, Pipfile.lock, environment.yml, pixi.toml, "
         "Dockerfile, what pip freeze, pip list or conda list printed, or a gpudoctor report. Repeatable.",
     ),
 ]

@@ -60,7 +60,7 @@ def plan(  # noqa: PLR0917 -- Typer calls it by name
     def carry_out() -> int:
         matrix = open_matrix(compat)
         _require_writable(files, force=force)
-        asked = _with_files(question(tuple(requirements or ()), machine, matrix, "plan", compat), tuple(file or ()))
+        asked = _with_files(question(tuple(requirements or ()), machine, matrix, "plan", compat), tuple(file or ()), matrix)
         with interruptible():
             found = _planned(asked, matrix, offline=offline, quiet=quiet, as_text=as_text)
             plan = found.plan
@@ -77,7 +77,7 @@ def plan(  # noqa: PLR0917 -- Typer calls it by name
     return failure.guarded(carry_out, as_json=not as_text)
 
 
-def _with_files(asked: Question, files: tuple[str, ...]) -> Question:
+def _with_files(asked: Question, files: tuple[str, ...], matrix: Matrix) -> Question:
     if not files:
         if not asked.requirements:
             raise UsageError("State at least one package, or a file that lists some with -r: gpudoctor plan torch.")
@@ -85,7 +85,7 @@ def _with_files(asked: Question, files: tuple[str, ...]) -> Question:
     from gpudoctor.plan.from_files import with_files  # noqa: PLC0415 -- 40 ms that only files need
     from gpudoctor.requirement_files import read_requirement_files  # noqa: PLC0415 -- as above
 
-    return with_files(asked, read_requirement_files(files))
+    return with_files(asked, read_requirement_files(files), matrix)
 
 
 def _require_writable(files: tuple[str, ...], *, force: bool) -> None:

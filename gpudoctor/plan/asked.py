@@ -71,15 +71,23 @@ def _python(given: Combination, asked: Asked) -> tuple[str | None, tuple[str, ..
     if not asked.python or given.python is not None:
         return None, ()
     exact = (re.fullmatch(r"==(3\.\d+(?:\.\d+)?)(?:\.\*)?", one.specifier) for one in asked.python)
-    wanted = ",".join(one.specifier for one in asked.python)
-    allowed = tuple(python for python in _PYTHONS if any(satisfies(f"{python}{last}", wanted) for last in (".0", ".99")))
+    allowed = allowed_pythons(asked)
     first = next((found[1] for found in exact if found), None)
     if first is None and allowed and _by_python(asked.requirements):
         first = allowed[0]  # a lock file holds for every Python that it allows; which releases it installs depends on one
-    if not allowed and first is None:
+    return first, allowed
+
+
+def allowed_pythons(asked: Asked) -> tuple[str, ...]:
+    """The Python versions that the files allow; () for any. Raises UsageError if there is none."""
+    if not asked.python:
+        return ()
+    wanted = ",".join(one.specifier for one in asked.python)
+    allowed = tuple(python for python in _PYTHONS if any(satisfies(f"{python}{last}", wanted) for last in (".0", ".99")))
+    if not allowed:
         places = " and ".join(f"{one.specifier} ({one.place})" for one in asked.python)
         raise UsageError(f"No Python version satisfies {places}; state one with --python-version.")
-    return first, allowed
+    return allowed
 
 
 def _by_python(requirements: tuple[Stated, ...]) -> bool:

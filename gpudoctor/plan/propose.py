@@ -9,6 +9,7 @@ import msgspec
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
+from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.alternatives import drivers
@@ -23,7 +24,7 @@ from gpudoctor.plan.stated import stated
 from gpudoctor.plan.suppose import marker_environment
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.plan import Assumption, Environment, MachineChange, Plan
-from gpudoctor.snapshot import Fact, Host, KernelDriver, Missing, Platform
+from gpudoctor.snapshot import Fact, Host, KernelDriver, Missing, Nvml, Platform
 
 PATIENCE = 10.0
 """Seconds that the search in the tables may take; it needs well under one."""
@@ -114,6 +115,12 @@ def _driver_first(plan: Plan, found: Chosen, here: Environment, machine: Machine
     oldest = next(
         (one.version for one in drivers(machine, matrix) if Judge(_with(machine, one.version), matrix)(texts, found.python).works), ""
     )
+    if not _capabilities_known(machine):
+        unread = (
+            "The GPU's compute capability cannot be read without a driver, so whether these releases have kernels for it was not checked; "
+            "name the GPU with --gpu."
+        )
+        here = msgspec.structs.replace(here, verdict=Verdict.UNKNOWN.value, not_checked=(*here.not_checked, unread))
     return msgspec.structs.replace(
         plan,
         exit_code=BROKEN,
@@ -161,6 +168,11 @@ def headline(verdict: str, found: Chosen) -> str:
     if verdict not in {"ready", "degraded"}:
         return f"{what} {'are' if plural else 'is'} the newest that may work; not everything could be checked."
     return f"{what} {'work' if plural else 'works'} on this machine{', with a warning' if verdict == 'degraded' else ''}."
+
+
+def _capabilities_known(machine: Machine) -> bool:
+    gpus = machine.nvml.gpus if isinstance(machine.nvml, Nvml) else ()
+    return isinstance(gpus, tuple) and not any(isinstance(gpu.compute_capability, Missing) for gpu in gpus)
 
 
 def _with_driver(found: Chosen | None, wishes: Wishes, machine: Machine, matrix: Matrix, *, windows: bool) -> MachineChange | None:

@@ -26,9 +26,12 @@ def render(plan: Plan, look: Look) -> str:
         page.heading("The nearest that works")
         page.command(plan.nearest.commands.uv, indent=2)
     if plan.with_driver is not None:
+        then = plan.with_driver.environment
         page.heading(f"With {plan.with_driver.words}")
-        page.paragraph(f"{plan.with_driver.environment.name} works.", indent=2)
-        page.command(plan.with_driver.environment.commands.uv, indent=2)
+        page.paragraph(f"{then.name} {'may work' if then.verdict == Verdict.UNKNOWN.value else 'works'}.", indent=2)
+        for line in then.not_checked:
+            page.paragraph(line, indent=2)
+        page.command(then.commands.uv, indent=2)
     if plan.verification is not None:
         page.heading("Verified")
         page.paragraph(f"{plan.verification.summary.rstrip('.')}; took {plan.verification.seconds:.0f} s", indent=2, hang=2)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from os.path import basename
 
-from gpudoctor.requirement_files import conda, dockerfile, listings, locks, pipfile_lock, pyproject, requirements_txt
+from gpudoctor.requirement_files import conda, dockerfile, listings, locks, pipfile_lock, pixi, pyproject, requirements_txt
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.files import text_of
 from gpudoctor.requirement_files.model import Asked, Image, Index, NotRead, Place, Python, Stated
@@ -17,6 +17,7 @@ __all__ = ["Asked", "Image", "Index", "NotRead", "Place", "Python", "Stated", "r
 Reader = Callable[[str, str, Collector], None]
 _BY_NAME: tuple[tuple[str, Reader], ...] = (
     (r"pyproject.*\.toml", pyproject.read),
+    (r"pixi.*\.toml", pixi.read),
     (r"(?:uv|poetry)\.lock|pylock(?:\.[\w-]+)?\.toml", locks.read),
     (r"Pipfile.*\.lock", pipfile_lock.read),
     (r".*\.ya?ml", conda.read_environment),

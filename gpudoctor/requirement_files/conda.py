@@ -64,7 +64,7 @@ def specification(text: str, place: Place, into: Collector) -> None:
         version, build = named.get("version", ""), named.get("build", "")
     else:
         version, build = _split(rest)
-    _package((found["name"], version, build), place, into)
+    package((found["name"], version, build), place, into)
 
 
 def _split(rest: str) -> tuple[str, str]:
@@ -79,9 +79,9 @@ def _split(rest: str) -> tuple[str, str]:
     return joined, ""
 
 
-def _package(package: tuple[str, str, str], place: Place, into: Collector) -> None:
+def package(named: tuple[str, str, str], place: Place, into: Collector) -> None:
     """Take a conda package, its name, version and build, under the name of the distribution that it holds."""
-    name, version, build = package
+    name, version, build = named
     specifier = ",".join(_clause(part) for part in version.split(",") if part.strip() not in {"", "*"})
     if name == "python":
         if specifier:
@@ -115,13 +115,13 @@ def read_list(text: str, file: str, into: Collector) -> None:
         words = line.split()
         explicit = _FILE.search(line) if "://" in line else None
         if explicit is not None:
-            _package((explicit["name"], explicit["version"], explicit["build"]), place, into)
+            package((explicit["name"], explicit["version"], explicit["build"]), place, into)
         elif len(words) == 1 and line.count("=") == 2:
             name, version, build = line.split("=")
-            _package((name, version, build), place, into)
+            package((name, version, build), place, into)
         elif len(words) in {2, 3, 4} and words[-1] == "pypi":
             into.text(f"{words[0]}=={words[1]}", place)
         elif len(words) in {2, 3, 4}:
-            _package((words[0], words[1], words[2] if len(words) > 2 else ""), place, into)
+            package((words[0], words[1], words[2] if len(words) > 2 else ""), place, into)
         else:
             into.not_read(line, "it is no line of `conda list`", place)

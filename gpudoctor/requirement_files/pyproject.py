@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.errors import UsageError
-from gpudoctor.requirement_files import poetry
+from gpudoctor.requirement_files import pixi, poetry
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.files import Lines, table, tables, toml_of
 from gpudoctor.requirement_files.model import Place
@@ -34,6 +34,7 @@ def read(text: str, file: str, into: Collector) -> None:
                 "dynamic = dependencies", "the build backend computes them; pass the file it reads", Place(file, lines.of("dynamic"))
             )
     poetry.read_table(table(document, "tool", "poetry"), file, lines, into)
+    pixi.read_table(table(document, "tool", "pixi"), file, lines, into)
 
 
 def strings(value: object) -> list[str]:

@@ -1,6 +1,6 @@
 """A healthy machine is examined by a process that may do little: few descriptors, little memory, no space, no rights, odd locales, wrong programs.
 
-A check of two GPUs needs so little that it must say ready all the same; one that trains must at least say why it does not know.
+Under each limit, a check of two GPUs without training must say ready. A check that trains must say ready, or why the answer is unknown.
 """
 
 from __future__ import annotations

@@ -19,16 +19,17 @@ from tests.seams import Nvml, PciCard, Tree, seen_by_child
 
 LOG = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
 SECRET = "hf_" + "a" * 30
-TOOLS = {"check", "diagnose", "compat", "plan", "explain"}
+TOOLS = {"check", "diagnose", "envs", "compat", "plan", "explain"}
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
     "check": ("check", {}),
     "check of a node": ("check", {"node": True}),
     "check of no Python": ("check", {"python": "/nowhere"}),
     "text": ("diagnose", {"text": f"{LOG}HF_TOKEN={SECRET}\n"}),
-    "missing file": ("diagnose", {"file": "/nowhere/log"}),
+    "missing file": ("diagnose", {"files": ["/nowhere/log"]}),
     "neither text nor file": ("diagnose", {}),
     "too much text": ("diagnose", {"text": "a" * ((20 << 20) + 1)}),
-    "standard input": ("diagnose", {"file": "-"}),
+    "standard input": ("diagnose", {"files": ["-"]}),
+    "envs": ("envs", {}),
     "compat": ("compat", {"requirements": ["torch==2.8.0"], "gpus": ["GTX 1080"], "driver": "470.57.02"}),
     "an option in place of a requirement": ("compat", {"requirements": ["--help"]}),
     "no requirement": ("compat", {"requirements": []}),
@@ -47,12 +48,19 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> tuple[ListToolsResult, d
     command = StdioServerParameters(command=sys.executable, args=["-m", "gpudoctor", "mcp"], env=seen_by_child(root), cwd="/")
     log = tmp_path_factory.mktemp("logs") / "training.log"
     log.write_text(LOG)
+    wanted = tmp_path_factory.mktemp("project") / "requirements.txt"
+    wanted.write_text("torch==2.8.0\n")
+    of_files: dict[str, tuple[str, dict[str, Any]]] = {
+        "file": ("diagnose", {"files": [str(log)]}),
+        "text and file": ("diagnose", {"text": "Driver Version: 470.57.02", "files": [str(log)]}),
+        "compat of a file": ("compat", {"requirement_files": [str(wanted)], "gpus": ["GTX 1080"]}),
+        "plan of a file": ("plan", {"requirement_files": [str(wanted)], "gpus": ["GTX 1080"], "driver": "535.104.05"}),
+    }
 
     async def session() -> tuple[ListToolsResult, dict[str, CallToolResult]]:
         async with Client(command) as client:
             tools = await client.list_tools()
-            answers = {name: await client.call_tool(tool, arguments) for name, (tool, arguments) in CALLS.items()}
-            return tools, answers | {"file": await client.call_tool("diagnose", {"file": str(log)})}
+            return tools, {name: await client.call_tool(tool, arguments) for name, (tool, arguments) in {**CALLS, **of_files}.items()}
 
     return asyncio.run(session())
 
@@ -76,7 +84,7 @@ def test_every_tool_is_read_only_and_described(served: tuple[ListToolsResult, di
         assert all(parameter.get("description") or "enum" in str(parameter) for parameter in tool.input_schema["properties"].values())
 
 
-@pytest.mark.parametrize("name", ["check", "check of a node", "text", "file", "compat"])
+@pytest.mark.parametrize("name", ["check", "check of a node", "text", "file", "text and file", "compat", "compat of a file"])
 def test_a_report_keeps_to_its_schema_and_size(served: tuple[ListToolsResult, dict[str, CallToolResult]], name: str) -> None:
     answer = served[1][name]
     assert not answer.is_error
@@ -101,6 +109,8 @@ def test_compat_and_plan_answer_for_a_stated_machine(served: tuple[ListToolsResu
     planned = document(served[1]["plan"])
     Draft202012Validator(schema("plan")).validate(planned)
     assert planned["schema"] == "gpudoctor.plan/1"
+    of_file = document(served[1]["plan of a file"])
+    assert [pin["requirement"] for pin in of_file["environment"]["pins"]] == ["torch==2.8.0+cu126"]
 
 
 def test_explain_finds_pages_and_the_guide(served: tuple[ListToolsResult, dict[str, CallToolResult]]) -> None:
@@ -113,7 +123,7 @@ def test_explain_finds_pages_and_the_guide(served: tuple[ListToolsResult, dict[s
     [
         ("check of no Python", "--python /nowhere"),
         ("missing file", "/nowhere/log cannot be read"),
-        ("neither text nor file", "Give either text or file."),
+        ("neither text nor file", "Give text or files."),
         ("too much text", "more than 20 MB"),
         ("standard input", "Standard input is empty"),
         ("an option in place of a requirement", "--help"),
@@ -127,6 +137,10 @@ def test_wrong_arguments_get_one_sentence(served: tuple[ListToolsResult, dict[st
     Draft202012Validator(schema("error")).validate(read)
     assert read["exit_code"] == 2
     assert sentence in read["error"]["message"]
+
+
+def test_envs_lists_environments(served: tuple[ListToolsResult, dict[str, CallToolResult]]) -> None:
+    Draft202012Validator(schema("envs")).validate(document(served[1]["envs"]))
 
 
 def test_arguments_against_the_tool_s_schema_are_refused_and_the_server_goes_on(

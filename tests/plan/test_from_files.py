@@ -18,7 +18,7 @@ def planned(tmp_path: Path, name: str, text: str, *requirements: str) -> Plan:
     """The plan for a file on an L4 with driver 550."""
     file = tmp_path / name
     file.write_text(text)
-    return propose(with_files(asked("L4", "550.54.14", *requirements), read_requirement_files((str(file),))), MATRIX).plan
+    return propose(with_files(asked("L4", "550.54.14", *requirements), read_requirement_files((str(file),)), MATRIX), MATRIX).plan
 
 
 def test_requirements_and_constraints(tmp_path: Path) -> None:
@@ -36,11 +36,11 @@ def test_a_project_bounds_python(tmp_path: Path) -> None:
 
 
 def test_what_only_conda_has_is_named_and_never_ready(tmp_path: Path) -> None:
-    text = "name: a\nchannels: [conda-forge]\ndependencies:\n  - python=3.12\n  - pytorch<=2.8\n  - cuda-nvcc=12.4\n"
+    text = "name: a\nchannels: [conda-forge]\ndependencies:\n  - python=3.12\n  - pytorch<=2.8\n  - numpy\n  - pandas=2.2\n  - cuda-nvcc=12.4\n"
     plan = planned(tmp_path, "environment.yml", text)
-    assert (pins(plan), plan.exit_code) == (["torch==2.8.0"], 3)
+    assert (pins(plan), plan.exit_code) == (["torch==2.8.0", "numpy", "pandas==2.2.*"], 3)
     assert plan.environment is not None
-    assert plan.environment.not_checked == (f"cuda-nvcc==12.4.* is conda's and was not planned ({tmp_path}/environment.yml:6).",)
+    assert plan.environment.not_checked == (f"cuda-nvcc==12.4.* is conda's and was not planned ({tmp_path}/environment.yml:8).",)
 
 
 def test_no_python_that_the_file_allows_is_one_sentence(tmp_path: Path) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from gpudoctor.plan.machine import NOT_STATED
 from gpudoctor.plan.propose import Question, propose
 from gpudoctor.plan.this_machine import examined, lacks_driver, python_of
 from gpudoctor.report.plan import Plan
+from gpudoctor.snapshot import Nvml, NvmlGpu
 from tests.machines import store
-from tests.plan.planned import MATRIX, TORCH
+from tests.plan.planned import MATRIX, TORCH, assumed
 
 
 def planned(name: str) -> Plan:
@@ -33,3 +36,12 @@ def test_a_machine_without_a_driver_is_told_which_one_it_needs() -> None:
     for plan in told:
         assert (plan.exit_code, plan.environment) == (1, None)
         assert plan.headline.startswith("No NVIDIA driver is loaded on this machine")
+
+
+def test_a_gpu_of_unknown_capability_without_a_driver_makes_the_plan_unknown() -> None:
+    gpu = NvmlGpu(index=0, address=NOT_STATED, name="NVIDIA GPU", compute_capability=NOT_STATED)
+    machine = msgspec.structs.replace(assumed("T4", ""), nvml=Nvml(gpus=(gpu,)))
+    plan = propose(Question(requirements=(TORCH,), machine=machine, without_driver=True), MATRIX).plan
+    assert plan.with_driver is not None
+    assert plan.with_driver.environment.verdict == "unknown"
+    assert "name the GPU with --gpu" in plan.with_driver.environment.not_checked[0]

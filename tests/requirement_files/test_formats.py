@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -354,3 +355,44 @@ def test_aliases_of_yaml_do_not_grow(tmp_path: Path) -> None:
 def test_a_text_from_powershell_is_read(tmp_path: Path) -> None:
     (tmp_path / "frozen.txt").write_bytes("torch==2.8.0\r\n".encode("utf-16"))
     assert wanted(read_requirement_files([str(tmp_path / "frozen.txt")])) == ["torch==2.8.0"]
+
+
+PIXI = """
+[workspace]
+channels = ["conda-forge"]
+platforms = ["linux-64"]
+[dependencies]
+python = ">=3.11,<3.13"
+pytorch-gpu = { version = "2.7.*", build = "cuda126*" }
+pytorch = "2.7.*"
+[pypi-dependencies]
+vllm = "==0.9.0"
+jax = { version = "*", extras = ["cuda12"] }
+apex = { git = "https://example.org/apex" }
+[feature.test.dependencies]
+pytest = "*"
+[feature.cuda.dependencies]
+cuda-version = "12.6.*"
+[environments]
+default = ["cuda"]
+[target.osx-arm64.dependencies]
+tensorflow = "*"
+"""
+
+
+@pytest.mark.parametrize("name", ["pixi.toml", "pyproject.toml"])
+def test_pixi_states_packages_of_conda_and_of_the_index(tmp_path: Path, name: str) -> None:
+    text = PIXI if name == "pixi.toml" else re.sub(r"^\[", "[tool.pixi.", PIXI, flags=re.MULTILINE)
+    asked = read(tmp_path, name, text)
+    assert [(str(one.requirement), one.conda) for one in asked.requirements] == [
+        ("pytorch-gpu==2.7.*", True),
+        ("torch==2.7.*", True),
+        ("vllm==0.9.0", False),
+        ("jax[cuda12]", False),
+        ("cuda-version==12.6.*", True),
+    ]
+    assert asked.requirements[0].build == "cuda126*"
+    assert [one.specifier for one in asked.python] == [">=3.11,<3.13"]
+    assert [one.text for one in asked.not_read if not one.package] == ["--group test", "target.osx-arm64"]
+    assert [one.name for one in asked.not_read if one.package] == ["apex"]
+    assert "pytest" in wanted(read_requirement_files([str(tmp_path / name)], groups=("test",)))

@@ -1,0 +1,49 @@
+"""Reads pixi.toml, and the table of pixi in pyproject.toml: packages of conda and of the package index, and features."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from gpudoctor.requirement_files import conda
+from gpudoctor.requirement_files.collector import Collector
+from gpudoctor.requirement_files.files import Lines, table, toml_of
+from gpudoctor.requirement_files.model import Place
+from gpudoctor.snapshot.distributions import normalise
+
+
+def read(text: str, file: str, into: Collector) -> None:
+    """Take what a pixi.toml asks for."""
+    read_table(toml_of(text, file), file, Lines(text), into)
+
+
+def read_table(pixi: dict[str, Any], file: str, lines: Lines, into: Collector) -> None:
+    """Take the packages of the default environment, and of the features that were named as groups."""
+    for part in (pixi, *_features(pixi, file, into)):
+        for name, given in table(part, "dependencies").items():
+            one = given if isinstance(given, dict) else {"version": given}
+            conda.package((name, str(one.get("version", "*")), str(one.get("build", ""))), Place(file, lines.of(name)), into)
+        for name, given in table(part, "pypi-dependencies").items():
+            _of_the_index(name, given if isinstance(given, dict) else {"version": given}, Place(file, lines.of(name)), into)
+        for platform in table(part, "target"):
+            into.not_read(f"target.{platform}", "it applies to one platform", Place(file, lines.of(f"target.{platform}")), package=False)
+
+
+def _features(pixi: dict[str, Any], file: str, into: Collector) -> Iterator[dict[str, Any]]:
+    environments = table(pixi, "environments")
+    given = environments.get("default", [])
+    default = table(environments, "default").get("features", []) if isinstance(given, dict) else given
+    for name, feature in table(pixi, "feature").items():
+        if (name in default or into.wants_group(name, file)) and isinstance(feature, dict):
+            yield feature
+
+
+def _of_the_index(name: str, one: dict[str, Any], place: Place, into: Collector) -> None:
+    version = one.get("version")
+    if not isinstance(version, str):
+        kind = next((key for key in ("git", "path", "url") if key in one), "another source")
+        into.not_read(f"{name} = {one}", f"it comes from {kind}, which does not tell the release", place, name=normalise(name))
+        return
+    extras = f"[{','.join(map(str, one['extras']))}]" if one.get("extras") else ""
+    index = one.get("index")
+    into.text(f"{name}{extras}{'' if version == '*' else version}", place, index=index if isinstance(index, str) else "")
