@@ -73,7 +73,7 @@ def contradiction(whole: Search, wishes: Wishes) -> Contradiction:
 
 
 def _core(attempts: _Attempts, names: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the first package that works in no set; without one, packages of which none can be left out."""
+    """Return the first package that works in no set; without one, packages that all prevent a plan together."""
     alone = next((name for name in names if attempts.fails((name,))), None)
     if alone is not None:
         return (alone,)

@@ -122,8 +122,8 @@ def _newer(found: Chosen, search: Search) -> Iterator[str]:
         rejected = next((other for other in search.rejected if other.candidate.name == one.name and other.candidate.release in newer), None)
         if rejected is not None:
             yield f"{rejected.candidate.label}: {rejected.judgement.why}"
-        elif one.system and one.release in listed[:1]:
-            yield search.judged_as_stated(one.name).why
+        elif one.system and not newer and (why := search.judged_as_stated(one.name).why):
+            yield why
     clash = next((one for one in search.clashes if one.releases != found.releases), None)
     if clash is not None and not search.rejected:
         yield f"{joined(one.label for one in clash.candidates)}: {clash.judgement.why}"

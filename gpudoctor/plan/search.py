@@ -97,7 +97,7 @@ class Search:
         """Whether sets remain that were not judged."""
 
     def for_wishes(self, wishes: Wishes) -> Search:
-        """Return a search for other wishes, no package of which is new, on the same machine."""
+        """Return a search for other wishes about the same packages, or some of them, on the same machine."""
         return Search(wishes, self._machine, self._matrix, self._until, self._judge)
 
     @property
@@ -107,7 +107,7 @@ class Search:
 
     @cached_property
     def unlisted(self) -> tuple[str, ...]:
-        """The stated packages of which no table knows anything."""
+        """The stated packages that no table knows."""
         return tuple(name for name in self._wishes.requirements if not self._listed(name) and name != "numpy")
 
     def _listed(self, name: str) -> bool:

@@ -129,7 +129,10 @@ def test_a_stopped_plan_leaves_nothing(tmp_path: Path) -> None:
     command = (*GPUDOCTOR, "plan", "jax", "--gpu", "none", "--verify", "--yes")
     for number in (signal.SIGINT, signal.SIGTERM):
         with subprocess.Popen(command, env=environment(TMPDIR=str(tmp_path)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-            time.sleep(3)
+            for _ in range(600):  # until it has begun to work
+                if any(tmp_path.iterdir()):
+                    break
+                time.sleep(0.05)
             process.send_signal(number)
             process.communicate(timeout=30)
         assert process.returncode == 128 + number
