@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from gpudoctor import versions
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
@@ -12,7 +13,7 @@ from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.matrix.tables import CUDA
-from gpudoctor.snapshot import Missing, Platform
+from gpudoctor.snapshot import Fact, Missing, Platform
 from gpudoctor.versions import Version
 
 _OLDEST_IN_USE = 11
@@ -92,6 +93,31 @@ def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
             yield Evidence("no CUDA plugin beside", library.label, library.where)
 
 
+def _named_as_without_cuda(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a framework whose name alone, without a build, is that of a package without CUDA."""
+    for one in machine.frameworks:
+        version = one.observed.version
+        release = versions.parse(version.value) if isinstance(version, Fact) else None
+        if one.observed.sees_gpu is True or one.observed.distribution or release is None:
+            continue
+        rows = [row for row in machine.matrix.releases(one.name, "linux_x86_64") if row.release == release]
+        if rows and all(row.accelerator == "cpu" for row in rows):
+            yield Evidence("the package of that name has no CUDA", one.label, "matrix")
+
+
+def _without_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
+    yield from _without_plugin(machine, text)
+    yield from _named_as_without_cuda(machine, text)
+
+
+_CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu\d{2,3}\b")
+
+
+def _cuda_on_macos(machine: MachineView, text: str) -> Iterator[Evidence]:
+    if machine.site.platform == Platform.MACOS and _CUDA_WHEEL.search(text):
+        yield Evidence("operating system", "macOS", "the text")
+
+
 def _on_jetson(machine: MachineView, _: str) -> Iterator[Evidence]:
     if machine.site.platform == Platform.JETSON:
         yield Evidence("platform", "Jetson", "the text")
@@ -110,7 +136,8 @@ def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 
 BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
-    "cpu-only-build": _without_plugin,
+    "cpu-only-build": _without_cuda,
+    "no-cuda-wheel-for-platform": _cuda_on_macos,
     "windows-native-no-gpu": _without_cuda_on_windows,
     "metal-plugin-missing": _without_metal,
     "jetson-needs-vendor-wheel": _on_jetson,

@@ -114,7 +114,7 @@ CONTAINERS = (
     ),
     Signature(
         rf"{_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): (?:timed out|failed to process request)",
-        ("driver-hung", "gpu-fell-off-bus"),
+        ("driver-hung", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
         "the driver did not answer the container toolkit",
         ("nvidia-container-cli: initialization error: driver rpc error: timed out",),
     ),

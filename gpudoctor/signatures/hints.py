@@ -22,7 +22,7 @@ HINTS = (
     Hint(r"(?i)\bfabric ?manager\b|\bNVSwitch\b|\bHGX\b", "fabric-manager-missing", "nvidia-fabricmanager.service: inactive (dead)"),
     # what a resumed machine logs: https://docs.kernel.org/power/basic-pm-debugging.html; training resumes too
     Hint(
-        r"(?i)\bPM: (?:suspend|resume|hibernation)|\b(?:suspend|hibernat|wak(?:e|ing) up|sleep mode)|\b(?:after|from) (?:a |the )?(?:sleep|resume\b|standby|waking)",
+        r"(?i)\bPM: (?:suspend|resume|hibernation)|\b(?:suspend|hibernat|wak(?:e|ing) up|sleep mode)|\b(?:after|from) (?:a |the |\w{1,12} ){0,2}(?:sleep|resume\b|standby|waking)|\brmmod nvidia[_-]uvm",
         "uvm-broken-after-suspend",
         "PM: suspend exit",
     ),
@@ -164,6 +164,12 @@ HINTS = (
         r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w",
         "cupy-wheel-cuda-mismatch",
         "CuPy failed to load libnvrtc.so.12",
+    ),
+    # https://pytorch.org/get-started/previous-versions/, https://www.tensorflow.org/install/pip
+    Hint(
+        r"\binstall\b[^\n]{0,60} (?:tensorflow-cpu|tensorflow-intel|intel-tensorflow|faiss-cpu|cpuonly)\b|download\.pytorch\.org/whl/cpu\b|^\W{0,4}cpuonly\b",
+        "cpu-only-build",
+        "pip install torch --index-url https://download.pytorch.org/whl/cpu",
     ),
     # where libraries are
     Hint(

@@ -161,7 +161,7 @@ LIBRARIES = (
     ),
     Signature(
         r"\bptxas not found|Couldn't (?:get ptxas/nvlink version|get ptxas version|find a suitable version of ptxas|invoke ptxas)"
-        r"|No PTX compilation provider is available|Failed to launch ptxas|Cannot find ptxas",
+        r"|No PTX compilation provider is available|Failed to launch ptxas|Cannot find ptxas|Running ptxas --version returned \d|ptxas exited with non-zero error code",
         ("ptxas-not-found", "ptxas-too-old"),
         "XLA cannot run ptxas",
         (

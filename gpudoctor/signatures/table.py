@@ -109,7 +109,7 @@ _FRAMEWORKS = (
         r"cuInit: UNKNOWN ERROR \(303\)"
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*: cannot open shared object file"
         r"|Could not load dynamic library 'libcuda\.so"
-        r"|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"",
+        r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"",
         ("libcuda-not-on-loader-path", "container-no-gpu-access", "no-driver", "wsl-libcuda-not-on-path"),
         "libcuda.so.1 was not found",
         (

@@ -17,7 +17,11 @@ _MOST = 20
 
 
 def _lists(lines: Sequence[Line]) -> Iterator[Statement]:
-    """Yield that a list of devices over several lines has no GPU."""
+    """Yield whether a list of devices over several lines has a GPU."""
+    named = [line for line in lines if 'name: "/device:' in line.text]
+    if named:
+        gpu = next((line for line in named if "/device:GPU:" in line.text), None)
+        yield Statement("tensorflow devices", "GPU" if gpu else "[]", _NAME, (gpu or named[0]).number, Rank.LOG)
     for place, line in enumerate(lines):
         if _DEVICE not in line.text or "[" not in line.text or "]" in line.text:
             continue

@@ -69,7 +69,7 @@ def _tegra(stated: Stated) -> str | Missing:
 
 def _platform(stated: Stated) -> Platform | Missing:
     """Return the most directly stated platform: WSL and Jetson are kinds of Linux, which a statement about Linux does not contradict."""
-    named = [(_named(one.value), one) for one in (stated.get("os"), stated.get("kernel platform")) if one]
+    named = [(_named(one.value), one) for one in map(stated.get, ("os", "kernel platform", "kernel")) if one]
     told = [(Platform(name), one.rank) for name, one in stated.all("platform:").items()]
     told += [(platform, one.rank) for platform, one in named]
     told += [(Platform.JETSON, one.rank) for one in map(stated.get, ("tegra release", "tegra", "jetpack")) if one and one.reader != "prose"]

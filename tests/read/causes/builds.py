@@ -97,6 +97,10 @@ CASES: Final = (
     ("gpu-too-new-for-build", "TensorFlow version: 1.15.4\nCUDA: 10.0\nGPU: RTX 3070\nInternalError: Blas GEMM launch failed : a.shape=(64, 784), b.shape=(784, 128)\n"),
     ("extension-abi-mismatch", "    import torch_cluster\nImportError: libc10.so: cannot open shared object file: No such file or directory\n"),
     ("cpu-only-build", "cpuonly                   2.0                           0    pytorch\npytorch                   1.13.1              py3.10_cpu_0    pytorch\ntorch.cuda.is_available(): False\n"),
+    ("cpu-only-build", "tensorflow 1.13.1\nimport tensorflow.python.client.device_lib; device_lib.list_local_devices() -> only /device:CPU:0\n"),
+    ("cpu-only-build", 'tensorflow 1.9.0\n[name: "/device:CPU:0"\ndevice_type: "CPU"\nmemory_limit: 268435456\n]\n'),
+    ("no-cuda-wheel-for-platform", "macOS 14, M3 Max\nERROR: Could not find a version that satisfies the requirement torch==2.1.0+cu121 (from versions: none)\n"),
+    ("cpu-only-build", "PyTorch version: 1.10.1\nCUDA used to build PyTorch: Could not collect\nOS: Microsoft Windows 10 Pro\nPython version: 3.9.7 (64-bit runtime)\nIs CUDA available: False\nGPU models and configuration: GPU 0: NVIDIA GeForce RTX 3080\nNvidia driver version: 511.23\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -116,5 +120,7 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "TensorFlow 1.10\nLoaded runtime CuDNN library: 7001 (compatibility version 7000) but source was compiled with 7102 (compatibility version 7100).\n"),
     ("cupy-wheel-cuda-mismatch", "[pip3] cupy-cuda12x==13.4.0\n[pip3] torch==2.5.1\nImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory\n"),
     ("gpu-too-new-for-build", "torch 1.0.0, CUDA 10.0, GeForce GTX 1080\nRuntimeError: cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:258\nRuntimeError: No CUDA GPUs are available\n"),
+    ("cpu-only-build", 'tensorflow 2.9.0\n[name: "/device:CPU:0"\ndevice_type: "CPU"\n, name: "/device:GPU:0"\ndevice_type: "GPU"\n]\n'),
+    ("cpu-only-build", 'tensorflow-gpu 1.13.1\n[name: "/device:CPU:0"\ndevice_type: "CPU"\nmemory_limit: 268435456\n]\n'),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

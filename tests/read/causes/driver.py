@@ -84,6 +84,7 @@ CASES: Final = (
     ("cuda-init-fails", "I external/local_xla/xla/tsl/cuda/cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.\nE0000 00:00:1763868262.131928 4242 cuda_platform.cc:51] failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"),
     ("no-driver", "W dso_loader.cc:64] Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file: No such file or directory\nI cuda_diagnostics.cc:156] kernel driver does not appear to be running on this host (node7): /proc/driver/nvidia/version does not exist\n"),
     ("no-driver", "I external/local_xla/xla/tsl/cuda/cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.\nE0000 00:00:1763868262.1 42 cuda_platform.cc:51] failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)\n"),
+    ("uvm-broken-after-suspend", "cuda runtime error (999) : unknown error at /pytorch/aten/src/THC/THCGeneral.cpp:47\nhelps: sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -78,6 +78,8 @@ CASES: Final = (
     ("pip-nvidia-libs-not-on-path", "$ pip install tensorflow[and-cuda]\nDriver Version: 550.54.15\nI external/local_tsl/tsl/cuda/cudart_stub.cc:32] Could not find cuda drivers on your machine, GPU will not be used.\n"),
     ("cuda-library-missing", "I external/local_xla/xla/tsl/cuda/cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.\nW gpu_device.cc:2342] Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\nSkipping registering GPU devices...\n"),
     ("cuda-library-missing", "TensorFlow version: 2.1.0\nInternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n"),
+    ("ptxas-not-found", "W tensorflow/stream_executor/gpu/asm_compiler.cc:63] Running ptxas --version returned 32512\n"),
+    ("libcuda-not-on-loader-path", "NVIDIA-SMI 450.80.02    Driver Version: 450.80.02    CUDA Version: 11.0\nlibcuda reported version is: Not found: was unable to find libcuda.so DSO loaded into this program\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -78,6 +78,7 @@ CASES: Final = (
     ("windows-native-no-gpu", "tf.__version__  # '2.14.0'\nprint(tf.config.list_physical_devices('GPU'))  # []\n| NVIDIA-SMI 546.33                 Driver Version: 546.33       CUDA Version: 12.3     |\n|   0  NVIDIA GeForce RTX 4070     WDDM  | 00000000:01:00.0  On |                  N/A |\n"),
     ("container-no-gpu-access", "$ docker run --rm acme/tf:2.9 python train.py\nW dso_loader.cc:64] Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file\nI cuda_diagnostics.cc:156] kernel driver does not appear to be running on this host (3a1f0c9d77be): /proc/driver/nvidia/version does not exist\n"),
     ("scheduler-gpu-not-allocated", "login node: torch.cuda.is_available() False\nsbatch --partition=a100 train.sh\n"),
+    ("wsl-driver-stack-broken", "uname -r: 5.15.146.1-microsoft-standard-WSL2\nnvidia-container-cli: initialization error: driver error: failed to process request: unknown.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

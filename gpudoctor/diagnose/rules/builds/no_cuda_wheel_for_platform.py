@@ -40,6 +40,8 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
         return
     if any(build.startswith("cu") for build in row.builds):
         return
+    if framework.spec.wheel_index and not row.builds and stack.platform.startswith("win"):
+        not_applicable(f"the builds for Windows on the index of {framework.spec.title} are not known for this release")
     with_cuda = {name: other for name, other in stack.elsewhere(own).items() if other.accelerator == "cuda"}
     if not with_cuda:
         return
