@@ -41,7 +41,6 @@ def _gpudoctor(
 def _first_screen(context: typer.Context) -> str:
     """Return what `gpudoctor` alone prints: what it is for, its commands and the one to start with."""
     screen, program = context.make_formatter(), cast("TyperGroup", context.command)
-    program.format_usage(context, screen)
     program.format_help_text(context, screen)
     program.format_commands(context, screen)
-    return f"{screen.getvalue()}\nA command's options: gpudoctor COMMAND --help\nTry: gpudoctor check\n"
+    return f"{screen.getvalue().lstrip()}\nA command's options: gpudoctor COMMAND --help\nTry: gpudoctor check\n"

@@ -111,10 +111,9 @@ def _conv(width: int, kernel: int, stride: int = 1, padding: int = 0) -> Rows:
 
 def unet(*widths: int, classes: int) -> Rows:
     """Return the U-Net for segmentation, by the widths of its levels."""
-    rows: Rows = ()
-    for level in range(len(widths) - 1, -1, -1):
-        inner = _twice(widths[level]) if not rows else (*_twice(widths[level]), Concat((Pool(2, 2), *rows)), *_twice(widths[level]))
-        rows = (*inner, *((Conv(widths[level - 1], 2, 2, transposed=True),) if level else ()))
+    rows = _twice(widths[-1])
+    for width in reversed(widths[:-1]):
+        rows = (*_twice(width), Concat((Pool(2, 2), *rows, Conv(width, 2, 2, transposed=True))), *_twice(width))
     return (*rows, Conv(classes, 1), Loss(squares=True))
 
 

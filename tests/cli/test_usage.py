@@ -22,7 +22,7 @@ WRONG = [
     (("--timeout=-5",), "--timeout"),
     (("--timeout",), "--timeout"),
     (("--wait", "0"), "--wait"),
-    (("--require", "cuda>=12"), "starts with one of driver, gpus, memory, cc, bf16, tensorflow, torch, jax"),
+    (("--require", "cuda>=12"), "starts with one of driver, gpus, memory, cc, fit, bf16, tensorflow, torch, jax"),
     (("--require", "gpu==8"), "did you mean gpus?"),
     (("--require", "tf>=2"), "did you mean tensorflow?"),
     (("--framework", "tf"), "did you mean tensorflow?"),
