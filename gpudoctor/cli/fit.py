@@ -7,6 +7,7 @@ import re
 import sys
 from typing import Annotated
 
+import msgspec
 import typer
 
 from gpudoctor.cli import completions, failure, options, output, system
@@ -175,11 +176,10 @@ def _cards(matrix: Matrix, names: list[str] | None, report: str | None, compat: 
 
 def _named(matrix: Matrix, name: str) -> Card:
     found = facts.find(matrix, "gpu", name).rows[0]
-    card = cards.published(found)
+    size = re.search(r"(\d{1,3}) ?gi?b\b", name.lower())
+    card = cards.published(msgspec.structs.replace(found, memory_gib=found.memory_gib or (float(size[1]) if size else None)))
     if card is None:
-        raise UsageError(
-            f"The tables do not have the memory of {found.name}, which was sold with several sizes; name one, as in 'RTX 3060 12GB'."
-        )
+        raise UsageError(f"The tables do not have one size of memory for {found.name}; state it, as in --gpu '{name} 8GB'.")
     return card
 
 

@@ -51,7 +51,7 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[tu
     if half and not asked.halved:
         yield f"--precision {half}", {"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits"
     if batch > 1 and (smaller := largest_batch(model, asked, card.available)):
-        yield f"--batch {smaller}", {"batch": smaller}, f"{-(-batch // smaller)} steps of accumulated gradients for one"
+        yield _batch(batch, smaller)
     if asked.infer:
         return
     if model.block_flops and model.step_flops and not asked.checkpointing:
@@ -69,6 +69,10 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[tu
         yield f"--shard fsdp --gpus {gpus}", {"shard": "fsdp", "gpus": gpus}, f"{gpus} GPUs that exchange weights at each layer"
 
 
+def _batch(batch: int, smaller: int) -> tuple[str, dict[str, Any], str]:
+    return f"--batch {smaller}", {"batch": smaller}, f"{-(-batch // smaller)} steps of accumulated gradients for one"
+
+
 def _gpus(model: Model, asked: Asked, card: Card, batch: int) -> int:
     """Return the fewest GPUs on which it fits sharded, twice as many as now or more; 0: on no number that is tried."""
     count = 2 * asked.gpus
@@ -82,14 +86,19 @@ def _gpus(model: Model, asked: Asked, card: Card, batch: int) -> int:
 def _together(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[Change]:
     """Yield the cheapest changes that are enough together on as many GPUs; nothing if all of them are not."""
 
+    def changed(steps: Iterable[tuple[str, dict[str, Any], str]]) -> Asked:
+        return msgspec.structs.replace(asked, **{field: value for _, fields, _ in steps for field, value in fields.items()})
+
     def left(steps: Iterable[tuple[str, dict[str, Any], str]]) -> int:
-        fields = {field: value for _, changed, _ in steps for field, value in changed.items()}
-        now = msgspec.structs.replace(asked, **fields)
+        now = changed(steps)
         return card.available - memory(model, now, now.batch or batch).total
 
     steps = [step for step in _proposed(model, asked, card, batch) if "gpus" not in step[1]]
     if left(steps) < 0:
-        return
+        smaller = largest_batch(model, changed(steps), card.available)
+        if not smaller:
+            return
+        steps.append(_batch(batch, smaller))
     for step in reversed(steps):
         without = [one for one in steps if one is not step]
         steps = without if left(without) >= 0 else steps

@@ -47,6 +47,12 @@ def test_a_model_that_does_not_fit_is_answered_with_what_is_enough_and_where_it_
     assert "NVIDIA GeForce RTX 4090" not in said["fits_on"]
 
 
+def test_a_card_that_is_sold_with_several_sizes_takes_the_one_in_its_name() -> None:
+    said = document("fit", run("fit", "resnet50", "--gpu", "RTX 3060 12GB", "--format", "json").stdout)
+    assert said["gpus"][0]["total_bytes"] == 12 << 30
+    assert "state it, as in --gpu 'RTX 3060 8GB'" in sentence(run("fit", "resnet50", "--gpu", "RTX 3060").stderr)
+
+
 def test_the_rule_of_thumb_is_shown_beside_what_is_counted() -> None:
     text = run("fit", "784-128-10", "--gpu", "GTX 1060 6GB", "--rule-of-thumb").stdout.decode()
     assert "Rule of thumb: 752,877,568 parameters" in text

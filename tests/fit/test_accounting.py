@@ -6,7 +6,7 @@ from itertools import product
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.errors import UsageError
@@ -35,6 +35,7 @@ def runs(draw: st.DrawFn) -> Asked:
     )
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.sampled_from(MODELS), runs(), st.integers(min_value=1, max_value=4096))
 def test_memory_never_shrinks_with_the_batch_and_the_parts_add_up(one: Model, asked: Asked, batch: int) -> None:
     small, large = memory(one, asked, batch), memory(one, asked, batch + 1)
@@ -42,6 +43,7 @@ def test_memory_never_shrinks_with_the_batch_and_the_parts_add_up(one: Model, as
     assert all(part >= 0 for part in msgspec.structs.astuple(small))
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.sampled_from(MODELS), runs(), st.integers(min_value=1 << 30, max_value=1 << 40))
 def test_the_largest_batch_fits_and_one_more_sample_does_not(one: Model, asked: Asked, available: int) -> None:
     batch = largest_batch(one, asked, available)
@@ -49,6 +51,7 @@ def test_the_largest_batch_fits_and_one_more_sample_does_not(one: Model, asked: 
     assert memory(one, asked, batch + 1).total > available
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.sampled_from(MODELS), runs(), st.integers(min_value=1, max_value=64))
 def test_sharding_offloading_and_checkpointing_never_need_more(one: Model, asked: Asked, batch: int) -> None:
     if asked.infer:
@@ -64,6 +67,7 @@ def test_sharding_offloading_and_checkpointing_never_need_more(one: Model, asked
         assert memory(one, msgspec.structs.replace(asked, checkpointing=True), batch).total <= at_most.total
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.sampled_from([one for one in MODELS if one.name in WITH_MATRICES]), st.integers(min_value=1, max_value=64))
 def test_adapters_of_a_higher_rank_need_more_and_still_less_than_training_everything(one: Model, rank: int) -> None:
     low, high = (memory(one, Asked(lora=r, precision="bf16"), 1) for r in (rank, rank + 1))

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.errors import UsageError
@@ -40,6 +40,7 @@ def set_by(options: str) -> dict[str, Any]:
     return fields
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.sampled_from(MODELS), st.integers(min_value=1, max_value=512), st.floats(min_value=1, max_value=100))
 def test_a_change_that_is_enough_makes_the_run_fit(one: Any, batch: int, gib: float) -> None:
     asked, where = Asked(batch=batch), card(gib)
@@ -48,6 +49,12 @@ def test_a_change_that_is_enough_makes_the_run_fit(one: Any, batch: int, gib: fl
     for change in changes(one, asked, where, batch):
         assert change.saves > 0
         assert answer(one, msgspec.structs.replace(asked, **set_by(change.options)), where).fits is change.fits
+
+
+def test_a_smaller_batch_is_combined_with_what_else_is_needed() -> None:
+    asked = Asked(batch=4, precision="bf16", lora=8)
+    first = changes(model("llama-8b", Sample()), asked, card(22.5), 4)[0]
+    assert (first.fits, first.options) == (True, "--checkpointing --batch 1")
 
 
 def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest() -> None:
@@ -86,6 +93,7 @@ def test_the_rule_of_thumb_is_that_of_the_textbook() -> None:
     assert "memory bandwidth" not in suitability(card(bandwidth=None))
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.integers(min_value=0, max_value=10**16))
 def test_a_number_of_parameters_is_written_in_at_most_ten_letters(count: int) -> None:
     assert len(billions(count)) <= 12
@@ -98,6 +106,7 @@ def test_a_run_in_one_word() -> None:
     assert parse("params=7e9,layers=32,fp16").model.parameters == 7_000_000_000
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.text(max_size=40))
 def test_any_word_is_a_run_or_one_sentence(text: str) -> None:
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.errors import UsageError
@@ -41,6 +41,7 @@ def test_a_configuration_has_the_published_number_of_parameters(config: dict[str
     assert of_config("config.json", config, Sample()).parameters == parameters
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.dictionaries(st.sampled_from([*LLAMA, *QWEN, "n_embd", "head_dim", "hidden_act", "patch_size", "image_size"]), VALUES))
 def test_a_garbled_configuration_is_counted_or_one_sentence(fields: dict[str, Any]) -> None:
     for config, _ in CONFIGS:
@@ -114,6 +115,7 @@ def test_sizes_that_no_model_has_are_one_sentence(text: str) -> None:
         of_parameters(text, Sample())
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.integers(min_value=10**6, max_value=10**13))
 def test_any_number_of_parameters_is_taken_exactly(count: int) -> None:
     found = of_parameters(f"params={count}", Sample())
