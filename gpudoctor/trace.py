@@ -15,7 +15,7 @@ from gpudoctor.children.channel import Heard, run, script
 from gpudoctor.children.counting import COUNTING, Counted, Refused
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.model import Activations, Affine, Model, Projection
-from gpudoctor.process import Outcome, Supervisor
+from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import readable
 
 DEADLINE = 300.0
@@ -40,19 +40,27 @@ def traced(executable: str, builder: str, step: Step, *, folder: str | None = No
 
     The module is searched for in `folder`, by default the current one, and in the environment of `executable`.
     """
+    return _model(builder, step, *counts(executable, builder, step, folder=folder or os.getcwd(), deadline=deadline))
+
+
+def counts(executable: str, builder: str, step: Step, *, folder: str, deadline: float) -> tuple[Counted, Counted]:
+    """Return the counts for the batch and for twice as many. Raises UsageError as `traced` does."""
     module, _, function = builder.partition(":")
     if not module or not function:
         raise UsageError(f"{readable(builder)} is no builder; write module:function, such as train:build_model.")
     if step.precision == "fp8":
         raise UsageError(f"{builder} cannot be traced in FP8; use --precision bf16.")
+    arguments = ("--builder", builder, "--folder", folder, "--batches", f"{step.batch},{2 * step.batch}", *_options(step))
+    environment = {**os.environ, **_HIDDEN}
     with Supervisor() as supervisor:
-        arguments = ("--builder", builder, "--folder", folder or os.getcwd(), "--batches", f"{step.batch},{2 * step.batch}")
-        spec = script(
-            "fit", "train/fit.py", (executable,), {**os.environ, **_HIDDEN}, *arguments, *_options(step), stall=deadline, deadline=deadline
-        )
-        outcome = run(supervisor, spec)
-    once, twice = _counts(builder, outcome)
-    return _model(builder, step, once, twice)
+        outcome = run(supervisor, script("fit", "train/fit.py", (executable,), environment, *arguments, stall=deadline, deadline=deadline))
+    heard = Heard(outcome, COUNTING, builder)
+    if refused := heard.first(Refused):
+        raise UsageError(f"{builder} {refused.reason.rstrip('.')}.")
+    counted = heard.all(Counted)
+    if heard.cut or len(counted) != 2:
+        raise UsageError(f"{heard.gap().reason}.")
+    return counted[0], counted[1]
 
 
 def _options(step: Step) -> tuple[str, ...]:
@@ -62,24 +70,14 @@ def _options(step: Step) -> tuple[str, ...]:
     return ("--precision", step.precision, "--memory", str(memory), *seq, *image)
 
 
-def _counts(builder: str, outcome: Outcome) -> tuple[Counted, Counted]:
-    heard = Heard(outcome, COUNTING, builder)
-    if refused := heard.first(Refused):
-        raise UsageError(f"{builder} {refused.reason.rstrip('.')}.")
-    counts = heard.all(Counted)
-    if heard.cut or len(counts) != 2:
-        raise UsageError(f"{heard.gap().reason}.")
-    return counts[0], counts[1]
-
-
 def _model(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
     def line(value: Callable[[Counted], int]) -> Affine:
         through = Affine.through(once.batch, value(once), value(twice))
         return Affine(max(0, through.per_sample), max(0, through.fixed))
 
     kept, fewer = line(lambda one: one.kept), line(lambda one: one.kept_again)
-    transient = line(lambda one: _beyond(one, one.peak, one.kept))
-    most = line(lambda one: _beyond(one, one.peak_again, one.kept_again))
+    transient = line(lambda one: _beyond(one.peak, one.kept))
+    most = line(lambda one: _beyond(one.peak_again, one.kept_again))
     held = Activations(
         kept=kept,
         checkpointed=fewer,
@@ -109,6 +107,5 @@ def _model(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
     )
 
 
-def _beyond(counted: Counted, peak: int | None, kept: int) -> int:
-    """Return what the peak needs beyond what is kept and all gradients, which are not all there at the peak."""
-    return 0 if peak is None else max(0, peak - kept - counted.gradient_bytes)
+def _beyond(peak: int | None, kept: int) -> int:
+    return 0 if peak is None else max(0, peak - kept)

@@ -17,7 +17,6 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     parameters: int
     trainable: int
     buffer_bytes: int
-    gradient_bytes: int
     input_bytes: int
     kept: int
     peak: int | None

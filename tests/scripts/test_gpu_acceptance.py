@@ -13,7 +13,11 @@ from typing import Any
 
 import pytest
 
-from scripts.acceptance import breakages, speed
+from gpudoctor.fit.accounting import memory
+from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.presets import model
+from scripts.acceptance import breakages, fits, speed
 from scripts.acceptance.results import Acceptance
 from tests.machines.diagnoses import again, diagnosed
 from tests.seams import Cuda, Nvml, NvmlGpu, PciCard, Tree, environ_with, seen_by_child
@@ -347,3 +351,20 @@ def test_samples_under_load_are_compared_with_nvidia_smi(
 @pytest.mark.parametrize("framework", ["torch", "tensorflow", "jax"])
 def test_the_patch_that_slows_a_matmul_is_valid_python(framework: str) -> None:
     compile(breakages.ONLY_IN_TRAINING + breakages.SLOWED[framework], framework, "exec")
+
+
+@pytest.mark.parametrize(("factor", "grown", "largest", "states"), [
+    (1.0, 0.9, 1.0, ["held", "held", "held"]),
+    (1.2, 1.1, 1.4, ["failed", "failed", "failed"]),
+    (0.85, 0.9, 0.9, ["failed", "held", "failed"]),
+])  # fmt: skip
+def test_predicted_memory_is_held_against_what_the_gpu_needed(
+    factor: float, grown: float, largest: float, states: list[str], tmp_path: Path
+) -> None:
+    acceptance, gpt2 = Acceptance(sys.executable, tmp_path), model("gpt2", Sample(tokens=64))
+    parts = memory(gpt2, Asked(), 8)
+    allocated = parts.total - parts.reserve - parts.fragmentation
+    found = fits.largest_batch(gpt2, Asked(), fits.LIMIT + fits.RESERVE)
+    measured = {"peaks": {"8": round(factor * allocated)}, "grown": round(grown * parts.total), "largest": round(largest * found)}
+    fits.judged(acceptance, "fp32", gpt2, measured)
+    assert [result.state for result in acceptance.results] == states

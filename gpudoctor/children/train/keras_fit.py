@@ -45,7 +45,6 @@ class Engine:
                 "sample": ", ".join("{} {}".format(one.dtype, "x".join(map(str, one.shape[1:]))).strip() for one in flat),
                 "parameters": made.count_params(),
                 "trainable": sum(elements(one.shape) for one in made.trainable_variables),
-                "gradient_bytes": sum(map(memory, made.trainable_variables)),
                 "buffer_bytes": sum(memory(one) for one in made.non_trainable_variables),
                 "input_bytes": sum(map(memory, flat)),
             }

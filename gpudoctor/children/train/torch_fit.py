@@ -1,11 +1,15 @@
 """Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. PyTorch 2.1 and newer.
 
-Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters
-and buffers, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's.
+Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters,
+buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's.
 """
 
+import collections
 import contextlib
 import math
+
+LARGER = 1024
+"""How much larger the batches are whose peaks are taken."""
 
 
 class Engine:
@@ -37,17 +41,24 @@ class Engine:
     def count(self, made, batches):
         module, example = made if isinstance(made, tuple) else (made, None)
         module.train()
-        facts = self._facts(module)
+        facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
         with self._fake:
             inputs = [self._inputs(example, batch) for batch in batches]
-            whole = [self._step(module, *one) for one in inputs]
-            holder = self._torch.nn.ModuleList([module])
+            whole = self._steps(module, example, batches)
             blocks = checkpoint(self._torch, holder)
-            again = [self._step(holder[0], *one) for one in inputs]
+            again = self._steps(holder[0], example, batches)
         facts.update(sample=described(inputs[0]), largest_block=max(map(elements, blocks), default=0))
-        for batch, (positional, named), step, recomputing in zip(batches, inputs, whole, again):
-            size = sum(memory(one) for one in tensors(positional, named))
-            yield batch, dict(facts, again=recomputing, input_bytes=size, **step)
+        for batch, arguments, step, recomputing in zip(batches, inputs, whole, again):
+            yield batch, dict(facts, again=recomputing, input_bytes=sum(map(memory, tensors(*arguments))), **step)
+
+    def _steps(self, module, example, batches):
+        """The counts for each batch. At the peak of a small one there may be gradients, so it is taken from much larger ones, which cost nothing."""
+        steps = [self._step(module, *self._inputs(example, batch)) for batch in batches]
+        first, last = (self._peak(module, *self._inputs(example, LARGER * batch)) for batch in batches)
+        slope = None if None in (first, last) else (last - first) // (LARGER * (batches[1] - batches[0]))
+        for batch, step in zip(batches, steps):
+            step["peak"] = None if slope is None else first + slope * (batch - LARGER * batches[0])
+        return steps
 
     def _facts(self, module):
         nn, parameters = self._torch.nn, list(module.parameters())
@@ -58,7 +69,6 @@ class Engine:
             "version": str(self._torch.__version__),
             "parameters": elements(module),
             "trainable": sum(one.numel() for one in parameters if one.requires_grad),
-            "gradient_bytes": sum(memory(one) for one in parameters if one.requires_grad),
             "buffer_bytes": sum(map(memory, module.buffers())),
             "projections": [[*reversed(one.shape), id(one) in adapted] for one in parameters if one.dim() == 2],
         }
@@ -104,7 +114,7 @@ class Engine:
         return output.float().square().mean() if output.dim() else output
 
     def _step(self, module, positional, named):
-        """Forward and backward, once for FLOPs and what is saved, once for the peak."""
+        """FLOPs, and what is saved for backward."""
         kept = {}
         own = {storage(one): one for one in (*module.parameters(), *module.buffers())}
 
@@ -122,7 +132,6 @@ class Engine:
             "forward_flops": forward,
             "flops": flops.get_total_flops(),
             "kept": sum(size for key, size in kept.items() if key not in own),
-            "peak": self._peak(module, positional, named),
         }
 
     def _casts(self, own):
@@ -140,12 +149,18 @@ class Engine:
 
         return Casts()
 
+    def _no_hook(self, _hook):
+        return self._torch.utils.hooks.RemovableHandle(collections.OrderedDict())
+
     def _peak(self, module, positional, named):
         """None where this release has no memory tracker, or where it fails with this model."""
         try:
             from torch.distributed._tools.mem_tracker import MemTracker
 
             tracker = MemTracker()
+            for one in module.parameters():
+                if not one.requires_grad:  # the tracker hooks every parameter, and PyTorch refuses for these
+                    one.register_hook = one.register_post_accumulate_grad_hook = self._no_hook
             tracker.track_external(module, *tensors(positional, named))
             with tracker:
                 self._loss(module, positional, named).backward()
@@ -155,7 +170,7 @@ class Engine:
         finally:
             module.zero_grad(set_to_none=True)
         sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
-        return sizes["Total"] - sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer"))
+        return sizes["Total"] - sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer", "Gradient"))
 
 
 def tensors(positional, named):

@@ -1,0 +1,94 @@
+"""Builds the networks of scripts/bench/fit in Keras and measures a training step of each on the CPU; see nets_torch.py."""
+
+import ctypes
+import gc
+import json
+import os
+import sys
+
+import keras
+import tensorflow as tf
+from keras import layers
+
+
+def ran(rows, x):
+    """The symbolic output of rows."""
+    for row in rows:
+        if row["kind"] != "loss":
+            x = LAYERS[row["kind"]](row, x)
+    return x
+
+
+def conv(row, x):
+    x = layers.ZeroPadding2D(row["padding"])(x) if row["padding"] else x
+    return layers.Conv2D(row["out"], row["kernel"], row["stride"])(x)
+
+
+def embedding(row, x):
+    tokens = layers.Embedding(row["entries"], row["width"])(x)
+    return tokens + layers.Embedding(row["places"], row["width"])(keras.ops.arange(x.shape[1]))
+
+
+def attention(row, x):
+    return layers.MultiHeadAttention(row["heads"], x.shape[-1] // row["heads"])(x, x)
+
+
+LAYERS = {
+    "linear": lambda row, x: layers.Dense(row["out"])(x),
+    "conv": conv,
+    "norm": lambda row, x: (layers.BatchNormalization() if row["of"] == "batch" else layers.LayerNormalization())(x),
+    "function": lambda row, x: layers.Activation(row["name"])(x),
+    "pool": lambda row, x: layers.MaxPooling2D(row["kernel"], row["stride"])(x),
+    "poolto": lambda row, x: layers.GlobalAveragePooling2D()(x),
+    "flatten": lambda row, x: layers.Flatten()(x),
+    "embedding": embedding,
+    "attention": attention,
+    "residual": lambda row, x: x + ran(row["body"], x),
+    "block": lambda row, x: ran(row["body"], x),
+}
+
+
+def network(case):
+    """The model of a case; images have their channels last."""
+    image = len(case["shape"]) == 3
+    shape = (*case["shape"][1:], case["shape"][0]) if image else tuple(case["shape"])
+    inputs = keras.Input(shape, dtype="float32" if image else "int32")
+    return keras.Model(inputs, ran(case["rows"], inputs))
+
+
+def build():
+    """The builder that gpudoctor traces."""
+    with open(os.environ["FIT_CASE"], encoding="utf-8") as file:
+        return network(json.load(file))
+
+
+def forward(model, inputs, labels):
+    """The tape and the loss of a step."""
+    with tf.GradientTape() as tape:
+        losses = keras.losses.sparse_categorical_crossentropy(labels, model(inputs, training=True), from_logits=True)
+        return tape, tf.reduce_mean(losses)
+
+
+def truth(case):
+    """What the tape holds between forward and backward for each batch, without the gradients."""
+    model, memory = network(case), ctypes.CDLL(None)
+    memory.allocations_held.restype = ctypes.c_long
+    steps = []
+    for batch in case["batches"]:
+        inputs = tf.zeros((batch, *model.inputs[0].shape[1:]), model.inputs[0].dtype)
+        labels = tf.zeros((batch, *model.outputs[0].shape[1:-1]), tf.int32)
+        forward(model, inputs, labels)
+        gc.collect()
+        before = memory.allocations_held()
+        tape = forward(model, inputs, labels)
+        gc.collect()
+        held = memory.allocations_held() - before
+        image = len(case["shape"]) == 3
+        steps.append({"batch": batch, "kept": held + image * inputs.dtype.size * int(tf.size(inputs))})
+        del tape
+    return {"parameters": model.count_params(), "steps": steps}
+
+
+if __name__ == "__main__":
+    for line in sys.stdin:
+        print(json.dumps(truth(json.loads(line))), flush=True)
