@@ -1,6 +1,5 @@
 """Builds the networks of scripts/bench/fit in Keras and measures a training step of each on the CPU; see nets_torch.py."""
 
-import ctypes
 import gc
 import json
 import os
@@ -69,23 +68,24 @@ def forward(model, inputs, labels):
         return tape, tf.reduce_mean(losses)
 
 
+def held():
+    """What TensorFlow's allocator holds."""
+    gc.collect()
+    return tf.config.experimental.get_memory_info("CPU:0")["current"]
+
+
 def truth(case):
-    """What the tape holds between forward and backward for each batch, without the gradients."""
-    model, memory = network(case), ctypes.CDLL(None)
-    memory.allocations_held.restype = ctypes.c_long
-    steps = []
+    """What the tape holds between forward and backward for each batch, with the batch itself where the first layer reads numbers."""
+    model, steps = network(case), []
     for batch in case["batches"]:
         inputs = tf.zeros((batch, *model.inputs[0].shape[1:]), model.inputs[0].dtype)
         labels = tf.zeros((batch, *model.outputs[0].shape[1:-1]), tf.int32)
         forward(model, inputs, labels)
-        gc.collect()
-        before = memory.allocations_held()
-        tape = forward(model, inputs, labels)
-        gc.collect()
-        held = memory.allocations_held() - before
-        image = len(case["shape"]) == 3
-        steps.append({"batch": batch, "kept": held + image * inputs.dtype.size * int(tf.size(inputs))})
-        del tape
+        before = held()
+        step = forward(model, inputs, labels)
+        own = len(case["shape"]) == 3 and inputs.dtype.size * int(tf.size(inputs))
+        steps.append({"batch": batch, "kept": held() - before + own})
+        del step
     return {"parameters": model.count_params(), "steps": steps}
 
 

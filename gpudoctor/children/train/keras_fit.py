@@ -36,6 +36,7 @@ class Engine:
         count = getattr(self, "_" + backend, None)
         if count is None:
             raise self._refused("is a Keras model on {}, which cannot be traced: set KERAS_BACKEND to jax or tensorflow".format(backend))
+        weights = set(map(id, made.weights))
         for batch in batches:
             inputs = self._inputs(made, batch)
             flat = self._keras.tree.flatten(inputs)
@@ -45,7 +46,7 @@ class Engine:
                 "sample": ", ".join("{} {}".format(one.dtype, "x".join(map(str, one.shape[1:]))).strip() for one in flat),
                 "parameters": made.count_params(),
                 "trainable": sum(elements(one.shape) for one in made.trainable_variables),
-                "buffer_bytes": sum(memory(one) for one in made.non_trainable_variables),
+                "buffer_bytes": sum(memory(one) for one in made.variables if id(one) not in weights),
                 "input_bytes": sum(map(memory, flat)),
             }
             yield batch, dict(facts, **count(made, inputs))
@@ -96,7 +97,7 @@ class Engine:
     def _tensorflow(self, model, inputs):
         import tensorflow as tf
 
-        graph = tf.Graph()
+        graph = tf.__internal__.FuncGraph("step")  # unlike tf.Graph it takes constants that layers made eagerly
         with graph.as_default():
             trained, fixed = ([placeholder(tf, one) for one in part] for part in (model.trainable_variables, model.non_trainable_variables))
             loss = self._loss(model, trained, fixed, self._keras.tree.map_structure(functools.partial(placeholder, tf), inputs))

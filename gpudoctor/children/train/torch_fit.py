@@ -41,8 +41,9 @@ class Engine:
     def count(self, made, batches):
         module, example = made if isinstance(made, tuple) else (made, None)
         module.train()
-        facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
         with self._fake:
+            renew(self._torch, module)
+            facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
             inputs = [self._inputs(example, batch) for batch in batches]
             whole = self._steps(module, example, batches)
             blocks = checkpoint(self._torch, holder)
@@ -171,6 +172,16 @@ class Engine:
             module.zero_grad(set_to_none=True)
         sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
         return sizes["Total"] - sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer", "Gradient"))
+
+
+def renew(torch, module):
+    """Make parameters anew that do not share memory with their views, as those that copy.deepcopy makes of fake ones; they would count as saved."""
+    made = {}
+    for part in module.modules():
+        for name, one in list(part.named_parameters(recurse=False, remove_duplicate=False)):
+            if storage(one) != storage(one.detach()):
+                new = torch.nn.Parameter(torch.empty_like(one), requires_grad=one.requires_grad)
+                setattr(part, name, made.setdefault(id(one), new))
 
 
 def tensors(positional, named):
