@@ -1,11 +1,13 @@
 """Builds the networks of scripts/bench/fit in Keras and measures a training step of each on the CPU; see nets_torch.py."""
 
+import ctypes
 import gc
 import json
 import os
 import sys
 
 import keras
+import numpy as np
 import tensorflow as tf
 from keras import layers
 
@@ -61,31 +63,39 @@ def build():
         return network(json.load(file))
 
 
-def forward(model, inputs, labels):
-    """The tape and the loss of a step."""
-    with tf.GradientTape() as tape:
-        losses = keras.losses.sparse_categorical_crossentropy(labels, model(inputs, training=True), from_logits=True)
-        return tape, tf.reduce_mean(losses)
+def stepping(model, seen):
+    """A compiled training step that notes what is allocated when the loss is known and backward has not begun."""
+    memory = ctypes.CDLL(None)
+    memory.allocations_held.restype = ctypes.c_long
 
+    def note(_loss):
+        seen.append(memory.allocations_held())
+        return np.float32(1)
 
-def held():
-    """What TensorFlow's allocator holds."""
-    gc.collect()
-    return tf.config.experimental.get_memory_info("CPU:0")["current"]
+    @tf.function
+    def step(inputs, labels):
+        with tf.GradientTape() as tape:
+            losses = keras.losses.sparse_categorical_crossentropy(labels, model(inputs, training=True), from_logits=True)
+            loss = tf.reduce_mean(losses)
+        first = tf.ensure_shape(tf.numpy_function(note, [loss], tf.float32), ())
+        return tape.gradient(loss, model.trainable_variables, output_gradients=first)
+
+    return step, memory.allocations_held
 
 
 def truth(case):
-    """What the tape holds between forward and backward for each batch, with the batch itself where the first layer reads numbers."""
-    model, steps = network(case), []
+    """What a compiled step holds before backward for each batch, with the batch itself where the first layer reads numbers."""
+    model, steps, seen = network(case), [], []
+    step, held = stepping(model, seen)
     for batch in case["batches"]:
         inputs = tf.zeros((batch, *model.inputs[0].shape[1:]), model.inputs[0].dtype)
         labels = tf.zeros((batch, *model.outputs[0].shape[1:-1]), tf.int32)
-        forward(model, inputs, labels)
+        step(inputs, labels)
+        gc.collect()
         before = held()
-        step = forward(model, inputs, labels)
+        step(inputs, labels)
         own = len(case["shape"]) == 3 and inputs.dtype.size * int(tf.size(inputs))
-        steps.append({"batch": batch, "kept": held() - before + own})
-        del step
+        steps.append({"batch": batch, "kept": seen[-1] - before + own})
     return {"parameters": model.count_params(), "steps": steps}
 
 

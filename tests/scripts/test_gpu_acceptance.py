@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.fit.accounting import memory
+from gpudoctor.fit.accounting import RESERVE, largest_batch, memory
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.presets import model
@@ -364,7 +364,7 @@ def test_predicted_memory_is_held_against_what_the_gpu_needed(
     acceptance, gpt2 = Acceptance(sys.executable, tmp_path), model("gpt2", Sample(tokens=64))
     parts = memory(gpt2, Asked(), 8)
     allocated = parts.total - parts.reserve - parts.fragmentation
-    found = fits.largest_batch(gpt2, Asked(), fits.LIMIT + fits.RESERVE)
+    found = largest_batch(gpt2, Asked(), fits.LIMIT + RESERVE)
     measured = {"peaks": {"8": round(factor * allocated)}, "grown": round(grown * parts.total), "largest": round(largest * found)}
     fits.judged(acceptance, "fp32", gpt2, measured)
     assert [result.state for result in acceptance.results] == states
