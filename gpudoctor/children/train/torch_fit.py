@@ -175,7 +175,7 @@ class Engine:
 
 
 def renew(torch, module):
-    """Make parameters anew that do not share memory with their views, as those that copy.deepcopy makes of fake ones; they would count as saved."""
+    """Replace parameters that do not share memory with their views, as copy.deepcopy makes them of fake ones: they would count as saved."""
     made = {}
     for part in module.modules():
         for name, one in list(part.named_parameters(recurse=False, remove_duplicate=False)):
