@@ -19,7 +19,7 @@ from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import readable
 
 DEADLINE = 300.0
-"""Seconds for import, building and tracing: a model of 70 billion parameters takes one minute."""
+"""Seconds for import, building and tracing."""
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "2"}
 """The step is only traced: it must not open a GPU, which others may use."""
 _HALF = ("bf16", "fp16")

@@ -1,4 +1,4 @@
-"""Counts a training step of (loss function, params, batch) by shapes alone. JAX 0.4.30 and newer.
+"""Counts a training step of (loss function, params, batch) by shapes alone. Tested with JAX 0.6 and 0.12.
 
 `kept` and `peak` are what XLA allocates for the compiled gradient beside its arguments and the gradients: it fuses and recomputes, so it holds less than
 autodiff saves, which is `kept` where XLA does not tell. FLOPs are XLA's own count, which includes elementwise operations. The compiler is the CPU's.

@@ -1,4 +1,4 @@
-"""Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. PyTorch 2.1 and newer.
+"""Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. Tested with PyTorch 2.15.
 
 Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters,
 buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's.
@@ -25,7 +25,7 @@ class Engine:
 
             self._fake, self._flops = FakeTensorMode(allow_non_fake_inputs=True), FlopCounterMode
         except ImportError:
-            raise refused("needs PyTorch 2.1 or newer; this is {}".format(torch.__version__)) from None
+            raise refused("needs a PyTorch with FakeTensorMode and FlopCounterMode; this is {}".format(torch.__version__)) from None
 
     def around(self, build):
         def traced():
