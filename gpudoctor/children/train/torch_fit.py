@@ -214,10 +214,11 @@ def checkpoint(torch, module, *, in_sequence=False):
     """Have the blocks of sequences recomputed in backward, and segments of plain sequences of layers; returns them."""
     from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
 
-    found = []
+    found, sequences = [], (torch.nn.ModuleList, torch.nn.Sequential)
     for name, child in list(module.named_children()):
         layered = any(list(part.children()) for part in child.children())
-        if layered and isinstance(child, (torch.nn.ModuleList, torch.nn.Sequential)):
+        plain = type(child) in sequences or not in_sequence  # a class of the user's own in a sequence is a block
+        if layered and plain and isinstance(child, sequences):
             found += checkpoint(torch, child, in_sequence=len(child) > 1)
         elif in_sequence and list(child.children()):
             setattr(module, name, checkpoint_wrapper(child, preserve_rng_state=False))
