@@ -11,6 +11,16 @@ from gpudoctor.report.words import VERDICTS, Mark
 
 _MOST = 1000
 """Rows of a table; the JSON has the others."""
+_LEGEND = (
+    ("ready", "ready"),
+    ("note", "note"),
+    ("warning, degraded", "warning", "degraded"),
+    ("error, broken", "error", "broken"),
+    ("slow, different", "slow", "differs"),
+    ("unknown", "unknown"),
+    ("no report", "no-report"),
+)
+"""What each colour means: in words, then its kinds."""
 
 
 def render(fleet: Fleet) -> str:
@@ -24,12 +34,13 @@ def render(fleet: Fleet) -> str:
             about=_about(fleet),
             rows=rows,
             ticks=heat_map.ticks(fleet),
-            legend=["ready", *(kind for kind in heat_map.RANKS if kind in kinds and kind != "ready")],
+            legend=[(words, key) for words, *alike in _LEGEND if (key := next((kind for kind in alike if kind in kinds | {"ready"}), ""))],
             width=heat_map.WIDTH,
             height=heat_map.HEIGHT,
             left_out=[node for node in fleet.nodes if not node.usable][:_MOST],
             few=_few,
             amount=_amount,
+            counted=counted,
         )
     )
 
@@ -37,7 +48,11 @@ def render(fleet: Fleet) -> str:
 def _about(fleet: Fleet) -> list[str]:
     """Return what the fleet is, in short parts."""
     verdicts = [f"{count.nodes.count:,} {count.verdict.replace('-', ' ')}" for count in fleet.verdicts]
-    return [counted(len(fleet.nodes), "node"), *verdicts, *(f"{one.nodes.count:,} with {one.name}" for one in fleet.hardware)]
+    return [
+        f"{len(fleet.nodes):,} node{'s' * (len(fleet.nodes) != 1)}",
+        *verdicts,
+        *(f"{one.nodes.count:,} with {one.name}" for one in fleet.hardware),
+    ]
 
 
 def _few(rows: Sequence[object]) -> Sequence[object]:

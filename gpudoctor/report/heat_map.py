@@ -52,10 +52,10 @@ def rows(fleet: Fleet) -> list[Row]:
     verdicts = {node.name: node.verdict if node.verdict in RANKS else "unknown" for node in fleet.nodes}
     silent = {name: kind for name, kind in verdicts.items() if kind == NO_REPORT}
     bad = sum(kind != "ready" for kind in verdicts.values())
-    drawn = [Row("verdict", "", bad, tuple(_pieces(fleet, verdicts)))]
+    drawn = [Row("verdict", "", bad, _drawn(fleet, verdicts))]
     for label, code, kind, names in _checks(fleet):
         marked = dict.fromkeys(names, kind)
-        drawn.append(Row(label, code, len(marked), tuple(_pieces(fleet, {**silent, **marked}))))
+        drawn.append(Row(label, code, len(marked), _drawn(fleet, {**silent, **marked})))
     return drawn
 
 
@@ -78,6 +78,11 @@ def _checks(fleet: Fleet) -> Iterator[tuple[str, str, str, Iterable[str]]]:
             yield figure.name, "", "slow", [one.node for one in fleet.outliers if one.figure == place]
     if fleet.links is not None and fleet.links.faults:
         yield "all-reduce between nodes", "", "error", [name for fault in fleet.links.faults for name in fault.nodes]
+
+
+def _drawn(fleet: Fleet, kinds: Mapping[str, str]) -> tuple[Piece, ...]:
+    """Return the pieces of a row, the worst last: what is drawn later hides its neighbours where it is wider than a node."""
+    return tuple(sorted(_pieces(fleet, kinds), key=lambda piece: RANKS.index(piece.kind)))
 
 
 def _pieces(fleet: Fleet, kinds: Mapping[str, str]) -> Iterator[Piece]:

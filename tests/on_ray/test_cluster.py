@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,37 @@ print(json.dumps([[trial.trouble, trial.rate] for trial in trials]))
 """
 
 
+class Started:
+    """The cluster that the tests of a worker share until one of them ends some of its nodes. The last node has no framework."""
+
+    def __init__(self) -> None:
+        self._stack = ExitStack()
+        self._one: Raylets | None = None
+
+    def get(self) -> Raylets:
+        """The cluster, with all of its nodes."""
+        self._one = self._one or self._stack.enter_context(raylets(bare=True))
+        return self._one
+
+    def end(self) -> None:
+        """End the cluster; the next test gets a new one."""
+        self._one = None
+        self._stack.close()
+
+
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[Raylets]:
-    """The last node has no framework."""
+def started() -> Iterator[Started]:
+    one = Started()
     try:
-        with raylets(bare=True) as started:
-            yield started
+        yield one
+    finally:
+        one.end()
+
+
+@pytest.fixture
+def cluster(started: Started) -> Raylets:
+    try:
+        return started.get()
     except SeamUnavailable as reason:
         pytest.skip(str(reason))
 
@@ -136,13 +162,13 @@ def test_ctrl_c_reports_what_was_found_and_leaves_nothing(cluster: Raylets) -> N
         time.sleep(0.2)
 
 
-def test_nodes_that_die_or_hang_are_results_and_the_others_train(cluster: Raylets) -> None:
-    """This test ends two nodes: it is the last one."""
+def test_nodes_that_die_or_hang_are_results_and_the_others_train(cluster: Raylets, started: Started) -> None:
     killing = when(lambda: cluster.running(BETA, "smoke.py"), lambda: cluster.kill(BETA))
     freezing = when(lambda: cluster.running(GAMMA, "start.py"), lambda: cluster.stop(GAMMA))
     code, found, errors = check(cluster, "--allow-cpu", "--timeout", "60")
     killing.join()
     freezing.join()
+    started.end()
     nodes = {node["name"]: node for node in found["nodes"]}
     assert code == 3
     assert nodes[ALPHA]["verdict"] == "ready"
