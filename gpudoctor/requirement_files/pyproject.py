@@ -22,12 +22,12 @@ def read(text: str, file: str, into: Collector) -> None:
         into.python(project["requires-python"], Place(file, lines.of("requires-python")))
     indexes = dict(_indexes(uv, file, lines, into))
     sources = {normalise(name): one for name, one in table(uv, "sources").items()}
-    for words in _dependencies(document, into, file):
+    overrides = {_name(words): words for words in strings(uv.get("override-dependencies"))}
+    for written in _dependencies(document, into, file):
+        words = overrides.get(_name(written), written)
         _take(words, Place(file, lines.of(words)), into, sources, indexes)
-    for words in strings(uv.get("constraint-dependencies")):
+    for words in (*strings(uv.get("constraint-dependencies")), *overrides.values()):
         requirement(words, Place(file, lines.of(words)), into, constraint=True)
-    for words in strings(uv.get("override-dependencies")):
-        into.not_read(words, "uv's overrides replace what other packages require", Place(file, lines.of(words)), package=False)
     for name in strings(project.get("dynamic")):
         if name == "dependencies":
             into.not_read(
@@ -78,7 +78,7 @@ def _indexes(uv: dict[str, Any], file: str, lines: Lines, into: Collector) -> It
 
 
 def _take(words: str, place: Place, into: Collector, sources: dict[str, Any], indexes: dict[str, str]) -> None:
-    name = normalise(words.partition(";")[0].partition("[")[0].split("@")[0].split("=")[0].rstrip("<>~!= ").split(" ")[0])
+    name = _name(words)
     given = sources.get(name.rstrip("0123456789.<>,") if name not in sources else name)
     chosen = [one for one in (tables(given) or tables([given])) if _applies(one, into)]
     if not chosen:
@@ -92,6 +92,11 @@ def _take(words: str, place: Place, into: Collector, sources: dict[str, Any], in
         else:
             kind = next((key for key in ("git", "path", "workspace") if key in one), "another source")
             into.not_read(words, f"tool.uv.sources takes it from {kind}, which does not tell the release", place, name=name)
+
+
+def _name(words: str) -> str:
+    """The normalised name at the beginning of a requirement."""
+    return normalise(words.partition(";")[0].partition("[")[0].split("@")[0].split("=")[0].rstrip("<>~!= ").split(" ")[0])
 
 
 def _applies(source: dict[str, Any], into: Collector) -> bool:

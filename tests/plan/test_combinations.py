@@ -213,6 +213,7 @@ TOGETHER = [
     (("cupy-cuda12x==13.6.0",), "CUDA 12, floor of 12: 525.60.13", {"driver": "525.60.13"}, ""),
     (("cupy-cuda12x==13.6.0",), "one below it", {"driver": "525.60.12"}, "driver-too-old"),
     (("cupy-cuda12x==13.6.0",), "takes the system's CUDA 12", {"system_cuda": "12.4"}, ""),
+    (("cupy-cuda11x==13.6.0",), "takes the system's CUDA, which is not 11", {"system_cuda": "12.4"}, "cuda-version-mismatch"),
     (("onnxruntime-gpu==1.20.0",), "built with CUDA 12", {"system_cuda": "11.8"}, "cuda-version-mismatch"),
     (("paddlepaddle-gpu==2.6.1",), "wheels for 3.8 to 3.12", {"python": "3.13"}, "python-version-unsupported"),
     (("tensorflow==2.10.0",), "built with CUDA 11.2 and cuDNN 8.1", {"system_cuda": "11.2", "system_cudnn": "8.1"}, ""),

@@ -396,3 +396,10 @@ def test_pixi_states_packages_of_conda_and_of_the_index(tmp_path: Path, name: st
     assert [one.text for one in asked.not_read if not one.package] == ["--group test", "target.osx-arm64"]
     assert [one.name for one in asked.not_read if one.package] == ["apex"]
     assert "pytest" in wanted(read_requirement_files([str(tmp_path / name)], groups=("test",)))
+
+
+def test_an_override_of_uv_replaces_a_requirement_and_bounds_what_others_require(tmp_path: Path) -> None:
+    text = '[project]\ndependencies = ["torch>=2.8", "vllm"]\n[tool.uv]\noverride-dependencies = ["torch==2.7.1", "nvidia-nccl-cu12==2.26.2"]\n'
+    asked = read(tmp_path, "pyproject.toml", text)
+    assert wanted(asked) == ["torch==2.7.1", "vllm"]
+    assert [str(one.requirement) for one in asked.constraints] == ["torch==2.7.1", "nvidia-nccl-cu12==2.26.2"]

@@ -44,7 +44,6 @@ def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
     if wanted.isdigit() and found and wanted not in found:
         yield Problem(
             message=f"{wheel.label} is for CUDA {wanted}, but this machine has CUDA {' and '.join(found)}.",
-            severity=Severity.ERROR if stack.supposed else None,
             confidence=Confidence.LIKELY,
             evidence=(as_evidence(wheel), *(Evidence(f"CUDA {major}", where, where) for major, where in found.items())),
             fixes=(_keep_one(environment, wheels, max(found)),),
