@@ -95,7 +95,6 @@ def stepping(model, seen):
 def truth(case):
     """What a compiled step holds before backward for each batch, with the batch itself where the first layer reads numbers."""
     model, steps, seen = network(case), [], []
-    tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
     step, held = stepping(model, seen)
     for batch in case["batches"]:
         inputs = tf.zeros((batch, *model.inputs[0].shape[1:]), model.inputs[0].dtype)
