@@ -12,8 +12,8 @@ from types import TracebackType
 import msgspec
 
 from gpudoctor.errors import OutputError, UsageError
-from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.report.fleet import Fleet, Sighting
+from gpudoctor.report.hostlist import nodes
 
 _APPLICATION = 0x67706475
 """Marks the file as ours: https://www.sqlite.org/pragma.html#pragma_application_id"""

@@ -14,7 +14,6 @@ from gpudoctor.fleet.compared import Group
 from gpudoctor.fleet.drift import drifts
 from gpudoctor.fleet.figures import figures
 from gpudoctor.fleet.findings import Findings
-from gpudoctor.fleet.hostlist import natural, nodes
 from gpudoctor.fleet.outliers import Samples
 from gpudoctor.fleet.require import Condition, checked
 from gpudoctor.fleet.roster import NO_REPORT, Roster, Row, is_cause
@@ -24,6 +23,7 @@ from gpudoctor.fleet.verdict import WORST, decide, is_usable
 from gpudoctor.matrix import Matrix
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.fleet import Count, Drift, Fleet, Hardware, Node, ToolVersion, Unread
+from gpudoctor.report.hostlist import natural, nodes
 from gpudoctor.snapshot import Snapshot
 
 __all__ = ["Asked", "Merge"]

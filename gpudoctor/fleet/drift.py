@@ -20,11 +20,11 @@ from gpudoctor.changes.watch import Record, runs
 from gpudoctor.changes.words import GPU_LISTS
 from gpudoctor.findings import Policy
 from gpudoctor.fleet.compared import Fact, Group
-from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.fleet.roster import Roster
 from gpudoctor.fleet.steady import alike
 from gpudoctor.matrix import Matrix
 from gpudoctor.report.fleet import Deviation, Drift
+from gpudoctor.report.hostlist import nodes
 from gpudoctor.snapshot import Snapshot
 
 _SPLIT: Final = 4

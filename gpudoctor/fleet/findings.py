@@ -9,9 +9,9 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from gpudoctor.findings import Impact, Severity, SubjectKind
-from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.fleet.roster import NO_REPORT, Roster
 from gpudoctor.report.fleet import FindingGroup, NodeFinding, Nodes, Wording
+from gpudoctor.report.hostlist import nodes
 from gpudoctor.report.model import Finding
 
 _GPU = re.compile(r"\bGPUs? \d+(?:[–,] ?\d+)*(?: \([0-9a-f:.]+\))?|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\b")  # noqa: RUF001 -- typography

@@ -12,9 +12,9 @@ import msgspec
 from gpudoctor.exit_codes import BROKEN
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
-from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.fleet.verdict import WORST
 from gpudoctor.report.fleet import Fleet, LinkFault, Links
+from gpudoctor.report.hostlist import nodes
 
 Group = tuple[str, ...]
 _EVERY_PAIR = 8

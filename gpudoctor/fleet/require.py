@@ -13,11 +13,11 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.naming import counted, joined
 from gpudoctor.findings.summary import Summary
-from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.fleet.roster import Row
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.nearest import suggestion
 from gpudoctor.report.fleet import Requirement
+from gpudoctor.report.hostlist import nodes
 
 _COMPARED: Final = {">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt}
 _NUMBER: Final = re.compile(rf"(nodes|gpus)\s*({'|'.join(_COMPARED)})\s*(\d{{1,9}})")

@@ -11,12 +11,12 @@ import msgspec
 from gpudoctor.check.interrupts import Interrupts
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.naming import counted
-from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.fleet.links import Group, Trial, locate
 from gpudoctor.on_ray.all_reduce import AllReduces
 from gpudoctor.on_ray.cluster import Answer, Cluster, Work, connected
 from gpudoctor.progress import Event, Progress
 from gpudoctor.report.fleet import LinkRate, Links
+from gpudoctor.report.hostlist import nodes
 
 _MODULE = "gpudoctor.__main__"
 _MARGIN = 20.0

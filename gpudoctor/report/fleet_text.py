@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from operator import attrgetter
 
 from gpudoctor.findings import Severity
 from gpudoctor.findings.naming import counted, joined
 from gpudoctor.report.fleet import Drift, FindingGroup, Fleet, Nodes, Outlier, Sighting
+from gpudoctor.report.hostlist import folded, nodes
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import SEVERITIES, VERDICTS, upper_first
 
@@ -15,6 +17,8 @@ _LINES = 3
 """Lines of a hostlist without -v."""
 _ROWS = 12
 """Rows of a section without -v."""
+_SHORT = 40
+"""Characters of a hostlist that stands within a line."""
 _VALUES = 3
 """Values of one fact that are named."""
 
@@ -56,9 +60,7 @@ def _verdicts(page: Page, fleet: Fleet) -> None:
     for node in fleet.nodes:
         if node.reason and not node.source:
             reasons.setdefault(node.reason, []).append(node.name)
-    _rows(
-        page, [f"{', '.join(names[:_VALUES])}{_and_more(len(names) - _VALUES)}: {reason}" for reason, names in reasons.items()], indent=20
-    )
+    _rows(page, [f"{folded(names)}: {reason}" for reason, names in reasons.items()], indent=20)
 
 
 def _requirements(page: Page, fleet: Fleet) -> None:
@@ -83,15 +85,10 @@ def _finding(page: Page, group: FindingGroup) -> None:
     page.paragraph(
         f"{group.title}: {counted(group.nodes.count, 'node')}{about}", lead, lead_style=SEVERITIES.get(group.severity, ""), indent=2, hang=2
     )
-    if group.exceptions.count:
-        _hostlist(page, group.exceptions, "all but ", indent=4)
-    elif len(group.wordings) != 1:
-        _hostlist(page, group.nodes, indent=4)
+    _hostlist(page, group.exceptions if group.exceptions.count else group.nodes, "all but " if group.exceptions.count else "", indent=4)
     most = len(group.wordings) if page.look.verbose else _VALUES
     for one in group.wordings[:most]:
-        page.paragraph(
-            one.message, f"{one.nodes.folded if len(one.nodes.folded) < page.look.width // 2 else one.nodes.count}: ", indent=4, hang=2
-        )
+        page.paragraph(one.message, f"{one.nodes.count}: " if len(group.wordings) > 1 else "", indent=4, hang=2)
     if len(group.wordings) > most:
         page.paragraph(f"and {counted(len(group.wordings) - most, 'other message')} (-v shows them)", indent=4)
     if group.fix:
@@ -102,26 +99,29 @@ def _slow(page: Page, fleet: Fleet) -> None:
     if not fleet.outliers:
         return
     page.heading("Worse than their siblings")
-    by_node = [list(of) for _, of in groupby(sorted(fleet.outliers, key=lambda one: one.node), key=lambda one: one.node)]
+    by_node = [list(of) for _, of in groupby(sorted(fleet.outliers, key=attrgetter("node")), key=attrgetter("node"))]
     groups: dict[tuple[str, ...], list[list[Outlier]]] = {}
     for of in by_node:
         groups.setdefault(tuple(sorted({fleet.figures[one.figure].name for one in of} | {of[0].cause.partition(":")[0]})), []).append(of)
-    ordered = sorted(groups.values(), key=lambda nodes: -len(nodes))
-    _rows(page, [_slower(fleet, nodes) for nodes in ordered], indent=2)
+    for group in sorted(groups.values(), key=len, reverse=True)[: None if page.look.verbose else _ROWS]:
+        every = [one for node in group for one in node]
+        _row(
+            page,
+            upper_first(_slower(fleet, every)),
+            [node[0].node for node in group],
+            len({(one.node, one.gpu) for one in every if one.gpu}),
+        )
+    _more(page, len(groups))
 
 
-def _slower(fleet: Fleet, nodes: Sequence[list[Outlier]]) -> str:
-    every = [one for of in nodes for one in of]
+def _slower(fleet: Fleet, every: Sequence[Outlier]) -> str:
+    """Return by how much some nodes are off, and why."""
     worst = max(every, key=lambda one: abs(one.difference))
     said = f"{abs(worst.difference):.0%} {'below' if worst.difference < 0 else 'above'} the median in {fleet.figures[worst.figure].name}"
     others = len({one.figure for one in every}) - 1
-    if others:
-        said += f" and {counted(others, 'other figure')}"
-    names = ", ".join(of[0].node for of in nodes[:_VALUES]) + _and_more(len(nodes) - _VALUES)
-    gpus = len({(one.node, one.gpu) for one in every if one.gpu})
-    about = f" ({counted(gpus, 'GPU')})" if gpus > len(nodes) else ""
+    more = f" and {counted(others, 'other figure')}" if others else ""
     cause = f"; {worst.cause.partition(':')[0]}: {worst.message}" if worst.cause else ""
-    return f"{names}{about}: {'up to ' if len(every) > 1 else ''}{said}{cause}"
+    return f"{'up to ' if len(every) > 1 else ''}{said}{more}{cause}"
 
 
 def _drifts(page: Page, fleet: Fleet) -> None:
@@ -130,37 +130,35 @@ def _drifts(page: Page, fleet: Fleet) -> None:
     shown = [one for one in fleet.drifts if page.look.verbose or not _names(one) <= explained]
     others = f"{fleet.golden}" if fleet.golden else "most nodes"
     for title, read in ((f"Different from {others}", True), (f"Different from {others}, and read by no rule", False)):
-        rows = [line for one in shown if one.read_by_rules is read for line in _drift(one, fleet.hardware[0].name)]
-        if rows:
+        told = [one for one in shown if one.read_by_rules is read]
+        if told:
             page.heading(title)
-            _rows(page, rows, indent=2)
+        for one in told[: None if page.look.verbose else _ROWS]:
+            _drift(page, one, fleet.hardware[0].name)
+        _more(page, len(told))
     if len(shown) < len(fleet.drifts):
         page.gap()
-        page.paragraph(
-            f"{counted(len(fleet.drifts) - len(shown), 'fact')} that differ only on nodes with findings: -v shows them", indent=2
-        )
+        page.paragraph(f"Left out: {counted(len(fleet.drifts) - len(shown), 'difference')} of nodes with findings; -v lists them.")
 
 
 def _names(drift: Drift) -> set[str]:
     return {name for deviation in drift.deviations for name in deviation.nodes.names}
 
 
-def _drift(drift: Drift, largest: str) -> list[str]:
+def _drift(page: Page, drift: Drift, largest: str) -> None:
     where = f" [{drift.hardware}]" if drift.hardware != largest else ""
     if drift.split:
         sides = [f"{drift.expected or 'none'} on {counted(drift.agreeing, 'node')}"]
         sides += [f"{one.value or 'none'} on {counted(one.nodes.count, 'node')}" for one in drift.deviations[:_VALUES]]
-        return [f"{drift.what}: no majority, {joined(sides)}{where}"]
-    told = [f"{one.line}: {_who(one.nodes, one.gpus)}{where}" for one in drift.deviations[:_VALUES]]
-    rest = drift.deviations[_VALUES:]
+        page.paragraph(f"{drift.what}: no majority, {joined(sides)}{where}", indent=2, hang=2)
+        return
+    most = len(drift.deviations) if page.look.verbose else _VALUES
+    for one in drift.deviations[:most]:
+        _row(page, f"{one.line}{where}", one.nodes.names, one.gpus)
+    rest = drift.deviations[most:]
     if rest:
-        told.append(f"{drift.what}: {counted(len(rest), 'other value')} on {counted(sum(one.nodes.count for one in rest), 'node')}")
-    return told
-
-
-def _who(nodes: Nodes, gpus: int) -> str:
-    about = f", {counted(gpus, 'GPU')}" if gpus > nodes.count else ""
-    return f"{nodes.folded} ({counted(nodes.count, 'node')}{about})" if nodes.count > 1 or about else nodes.folded
+        names = tuple(name for one in rest for name in one.nodes.names)
+        _row(page, f"{drift.what}: {counted(len(rest), 'other value')}", names, 0)
 
 
 def _figures(page: Page, fleet: Fleet) -> None:
@@ -201,7 +199,9 @@ def _links(page: Page, fleet: Fleet) -> None:
 def _history(page: Page, fleet: Fleet) -> None:
     if fleet.history:
         page.heading("History")
-    _rows(page, [f"{one.code} {one.name}: {_since(one)}: {_who(one.nodes, 0)}" for one in fleet.history], indent=2)
+    for one in fleet.history[: None if page.look.verbose else _ROWS]:
+        _row(page, f"{one.code} {one.name}: {_since(one)}", one.nodes.names, 0)
+    _more(page, len(fleet.history))
 
 
 def _since(one: Sighting) -> str:
@@ -223,20 +223,30 @@ def _usable(page: Page, fleet: Fleet) -> None:
 
 def _rows(page: Page, rows: Sequence[str], *, indent: int) -> None:
     """Add rows; without -v the first of many."""
-    most = len(rows) if page.look.verbose else _ROWS
-    for row in rows[:most]:
+    for row in rows[: None if page.look.verbose else _ROWS]:
         page.paragraph(row, indent=indent, hang=2)
-    if len(rows) > most:
-        page.paragraph(f"and {len(rows) - most} more (-v shows them)", indent=indent)
+    _more(page, len(rows))
 
 
-def _and_more(number: int) -> str:
-    return f" and {counted(number, 'other')}" if number > 0 else ""
+def _more(page: Page, rows: int) -> None:
+    if rows > _ROWS and not page.look.verbose:
+        page.paragraph(f"and {rows - _ROWS} more (-v shows them)", indent=2)
 
 
-def _hostlist(page: Page, nodes: Nodes, lead: str = "", style: str = "", *, indent: int = 2) -> None:
+def _row(page: Page, told: str, names: Sequence[str], gpus: int) -> None:
+    """Add what some nodes have in common; a long hostlist stands on lines of its own."""
+    some = nodes(names)
+    about = counted(some.count, "node") + (f", {counted(gpus, 'GPU')}" if gpus > some.count else "")
+    if len(some.folded) > _SHORT:
+        page.paragraph(f"{told}: {about}", indent=2, hang=2)
+        _hostlist(page, some, indent=4)
+    else:
+        page.paragraph(f"{told}: {some.folded}{f' ({about})' if about != '1 node' else ''}", indent=2, hang=2)
+
+
+def _hostlist(page: Page, some: Nodes, lead: str = "", style: str = "", *, indent: int = 2) -> None:
     """Add a hostlist, broken after commas; without -v its first lines."""
-    lines = list(_broken(nodes.folded, page.look.width - indent - len(lead)))
+    lines = list(_broken(some.folded, page.look.width - indent - len(lead)))
     most = len(lines) if page.look.verbose else _LINES
     for number, line in enumerate(lines[:most]):
         page.paragraph(line, lead if number == 0 else " " * len(lead), lead_style=style if number == 0 else "", indent=indent)

@@ -36,6 +36,9 @@ def _alone(document: bytes, *, too_large: bool) -> bytes | None:
     """Return a document without the lines after it; None if it is too large."""
     if too_large or len(document) > LARGEST:
         return None
+    document = document.rstrip()
+    if document.endswith(b"\n}"):
+        return document
     end = document.find(b"\n}\n")
     if end >= 0:
         return document[: end + 2]

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.summary import GpuModel, Summary
 from gpudoctor.fleet import Asked, Merge
-from gpudoctor.fleet.hostlist import folded, nodes
 from gpudoctor.fleet.require import SHARED, parse
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report.fleet_nodes import is_plain
+from gpudoctor.report.hostlist import folded, nodes
 from tests.fleet import generated
 from tests.fleet.reports import finding, merged, report
 

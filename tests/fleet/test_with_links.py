@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.fleet.links import with_links
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.fleet import Fleet, LinkFault, Links, Node
+from gpudoctor.report.hostlist import nodes
 
 NAMES = ("gpu1", "gpu2", "gpu3")
 FLEET = Fleet(

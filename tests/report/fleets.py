@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpudoctor.fleet.hostlist import nodes
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.fleet import (
     Count,
@@ -25,6 +24,7 @@ from gpudoctor.report.fleet import (
     Unread,
     Wording,
 )
+from gpudoctor.report.hostlist import nodes
 
 HOSTILE = (
     '<script>document.title="owned"</script>',
