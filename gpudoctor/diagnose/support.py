@@ -123,7 +123,7 @@ _NO_MEMORY_TO_START = expression(r"cudaGetDeviceCount\(\)[^\n]{0,200} Error 2: o
 
 
 def _in_mig_mode(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield a GPU in MIG mode of which the text shows no instance."""
+    """Yield a GPU in MIG mode whose instances, if any, the text does not show."""
     for gpu in _gpus(machine):
         if gpu.mig_enabled is True and not (isinstance(gpu.mig_instances, tuple) and gpu.mig_instances):
             yield Evidence("MIG mode", "enabled", "nvidia-smi")

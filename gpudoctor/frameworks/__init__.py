@@ -12,6 +12,7 @@ __all__ = [
     "ADDONS",
     "CATALOGUE",
     "MISTAKEN",
+    "SPANNING_NODES",
     "TRAINED",
     "Addon",
     "BuildFile",
@@ -28,6 +29,8 @@ __all__ = [
 CATALOGUE = (TENSORFLOW, TORCH, JAX, PADDLE)
 TRAINED = tuple(one.name for one in CATALOGUE if one.trains)
 """The frameworks that the smoke training supports."""
+SPANNING_NODES = next(one.name for one in CATALOGUE if one.spans_nodes)
+"""The framework that runs the all-reduce between nodes."""
 ADDONS = {name: (one.name, addon) for one in CATALOGUE for name, addon in one.addons.items()}
 """By distribution: the framework that an add-on extends, and the add-on."""
 MISTAKEN = {name: meant for one in CATALOGUE for name, meant in one.mistaken.items()}

@@ -206,6 +206,8 @@ class FrameworkSpec(NamedTuple):
     """Whether the X-ray knows how it loads its libraries (children/own/xray/wanted)."""
     trains: bool = False
     """Whether the smoke training has an engine for it."""
+    spans_nodes: bool = False
+    """Whether the all-reduce between nodes runs with it."""
     xla: bool = False
     """Whether it compiles with XLA."""
     xla_folders: tuple[str, ...] = ()

@@ -83,5 +83,6 @@ TORCH = FrameworkSpec(
     jetson_page="https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html",
     xrayed=True,
     trains=True,
+    spans_nodes=True,
     triton=True,
 )

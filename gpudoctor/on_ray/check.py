@@ -12,6 +12,7 @@ from gpudoctor.check.interrupts import Interrupts
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.naming import counted
 from gpudoctor.fleet.links import Group, Trial, locate
+from gpudoctor.frameworks import SPANNING_NODES
 from gpudoctor.on_ray.all_reduce import AllReduces
 from gpudoctor.on_ray.cluster import Answer, Cluster, Work, connected
 from gpudoctor.progress import Event, Progress
@@ -77,7 +78,7 @@ def _check_nodes(
             counts["failed" if silence else "done"] += 1
             _show(counts, waiting, progress)
             take(name, answer.output, silence)
-            if _trained_with_torch(answer.output):
+            if _trained_for_links(answer.output):
                 able.add(name)
     finally:
         for name in waiting:
@@ -111,12 +112,12 @@ class _Report(msgspec.Struct, frozen=True):
     snapshot: _Snapshot = _Snapshot()
 
 
-def _trained_with_torch(report: bytes) -> bool:
+def _trained_for_links(report: bytes) -> bool:
     try:
         trained = msgspec.json.decode(report, type=_Report).snapshot.smoke
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
-    return any(one.framework == "torch" and one.trainings for one in trained)
+    return any(one.framework == SPANNING_NODES and one.trainings for one in trained)
 
 
 def _check_links(plan: Plan, works: Sequence[Work], able: set[str], cluster: Cluster, progress: Progress) -> Links:

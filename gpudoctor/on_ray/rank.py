@@ -19,6 +19,7 @@ import msgspec
 
 from gpudoctor.children.channel import Heard, outcome_of, script
 from gpudoctor.children.training import ACROSS, Failed, Part
+from gpudoctor.frameworks import SPANNING_NODES
 from gpudoctor.probe.target import named_target
 from gpudoctor.process import Supervisor
 
@@ -51,7 +52,7 @@ def _free_port(address: str) -> int:
 
 def _run(python: str, rest: list[str]) -> Rank:
     device, address, rank, store, stall = rest
-    arguments = ("--framework", "torch", "--devices", device, "--all-reduce", "--rank", f"{rank}/0/{store}")
+    arguments = ("--framework", SPANNING_NODES, "--devices", device, "--all-reduce", "--rank", f"{rank}/0/{store}")
     name, limit = "all-reduce", float(stall)
     with Supervisor() as supervisor:
         environment = {**_interface(address), **os.environ}

@@ -170,7 +170,9 @@ class LinkFault(msgspec.Struct, frozen=True, kw_only=True):
     """A node, or a link between two, whose all-reduce is slow or fails."""
 
     kind: Annotated[str, _text("Open. broken: it hangs, fails or gives wrong sums.", "broken", "slow")]
-    nodes: Annotated[tuple[str, ...], _text("One node, the two ends of a link, or a group of which every part works alone.")]
+    nodes: Annotated[
+        tuple[str, ...], _text("One node, the two ends of a link, or a group that fails although each part of it works alone.")
+    ]
     message: Annotated[str, _text("What was seen, as a clause.")]
     rate: Annotated[float | None, _text("Bus bandwidth in bytes a second; null if there is no right result.")] = None
 

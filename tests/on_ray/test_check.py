@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gpudoctor.on_ray.all_reduce import _trial
-from gpudoctor.on_ray.check import Plan, _silence, _trained_with_torch, _works
+from gpudoctor.on_ray.check import Plan, _silence, _trained_for_links, _works
 from gpudoctor.on_ray.cluster import Answer, Cluster, Node, Work
 
 NODES = (Node("a" * 56, "gpu1", "10.0.0.1", gpus=8), Node("b" * 56, "login", "10.0.0.2"))
@@ -60,8 +60,8 @@ def test_a_check_that_ends_without_a_report_is_a_result() -> None:
     ],
 )
 def test_only_nodes_on_which_pytorch_trained_run_an_all_reduce(smoke: object, able: bool) -> None:
-    assert _trained_with_torch(msgspec.json.encode({"snapshot": {"smoke": smoke}})) is able
-    assert not _trained_with_torch(b"\xff{")
+    assert _trained_for_links(msgspec.json.encode({"snapshot": {"smoke": smoke}})) is able
+    assert not _trained_for_links(b"\xff{")
 
 
 def rank(work: Work, **told: Any) -> Answer:
