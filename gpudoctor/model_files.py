@@ -45,7 +45,10 @@ def _safetensors(path: str, name: str, sample: Sample) -> Model:
     length = int.from_bytes(regular_files.beginning(path, _PREFIX), "little")
     if not 0 < length <= _LARGEST:
         raise ValueError(length)
-    weights = of_weights(name, _object(regular_files.beginning(path, _PREFIX + length)[_PREFIX:]))
+    header = regular_files.beginning(path, _PREFIX + length)[_PREFIX:]
+    if len(header) < length:
+        raise ValueError(length)
+    weights = of_weights(name, _object(header))
     beside = os.path.join(os.path.dirname(path), "config.json")
     if not os.path.isfile(beside):
         return weights

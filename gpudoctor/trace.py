@@ -14,7 +14,7 @@ import msgspec
 from gpudoctor.children.channel import Heard, run, script
 from gpudoctor.children.counting import COUNTING, Counted, Refused
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.model import Activations, Affine, Model, Projection
+from gpudoctor.fit.model import TOGETHER, Activations, Affine, Model, Projection, corners
 from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import readable
 
@@ -102,6 +102,7 @@ def _model(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
         step_flops=line(lambda one: one.flops).per_sample,
         block_flops=line(lambda one: max(0, one.flops_again - one.flops)).per_sample,
         sample_bytes=line(lambda one: one.input_bytes).per_sample,
+        backward=corners([(once.kept, 0), *once.moments]) if once.moments else TOGETHER,
         full=None if half else held,
         half=held if half else None,
     )

@@ -26,6 +26,8 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     """The same with checkpointing, where we can apply it; else as without."""
     peak_again: int | None
     flops_again: int
+    moments: tuple[tuple[int, int], ...] = ()
+    """In backward, the bytes still kept and the parameters that have gradients; empty: unknown."""
     largest_block: int = 0
     projections: tuple[tuple[int, int, bool], ...] = ()
 

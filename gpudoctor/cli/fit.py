@@ -93,17 +93,19 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         )
         if any(given is not None and given <= 0 for given in (samples, price)):
             raise UsageError("--samples and --price take numbers above 0.")
+        if price is not None and samples is None:
+            raise UsageError("--price is for --samples; state both.")
         matrix = open_matrix(compat)
         counted = _model(model, Sample(seq, _image(image)), asked, python)
         answers = [answer(counted, asked, card) for card in _cards(matrix, gpu, report, compat)]
-        fitting = () if all(one.fits for one in answers) else _fitting(counted, asked, matrix)
+        fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
         made = fit_document.document(
             counted,
             asked,
             answers,
             stated=bool(gpu),
             fits_on=fitting,
-            notes=_notes(answers),
+            notes=_notes(counted, asked, answers),
             samples=samples,
             price=price,
         )
@@ -120,7 +122,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
 def _batch(text: str) -> int | None:
     if text.lower() == "max":
         return None
-    if not re.fullmatch(r"\d{1,12}", text):
+    if not re.fullmatch(r"\d{1,30}", text):
         raise UsageError(f"--batch {text!r} is not a number of samples; write it as 32, or max for the largest.")
     return int(text)
 
@@ -141,7 +143,9 @@ def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Mode
 
         return of_parameters(named, sample)
     if os.path.isdir(named):
-        named = os.path.join(named, "config.json")
+        folder, named = named, os.path.join(named, "config.json")
+        if not os.path.exists(named):
+            raise UsageError(f"The folder {folder} has no config.json.")
     if named.endswith(_FILES) or os.path.isfile(named):
         from gpudoctor.model_files import read_model  # noqa: PLC0415 -- as above
 
@@ -163,15 +167,11 @@ def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Mod
 
 
 def _cards(matrix: Matrix, names: list[str] | None, report: str | None, compat: str | None) -> list[Card]:
-    """Return the GPUs that are asked about. Raises UsageError if there are none."""
+    """Return the GPUs that are asked about; none if no GPU's free memory can be read."""
     if names:
         return [_named(matrix, name) for name in names]
     view = MachineView(_snapshot(matrix, report, compat), matrix, _LOOK)
-    seen = [card for gpu in view.gpus if gpu.usable and (card := cards.observed(gpu))]
-    if not seen:
-        whose = f"{report} describes" if report else "This machine has"
-        raise UsageError(f"{whose} no NVIDIA GPU whose free memory can be read; name one, as in --gpu 'RTX 4090'.")
-    return seen
+    return [card for gpu in view.gpus if gpu.usable and (card := cards.observed(gpu))]
 
 
 def _named(matrix: Matrix, name: str) -> Card:
@@ -201,18 +201,23 @@ def _fitting(model: Model, asked: Asked, matrix: Matrix) -> tuple[str, ...]:
     return tuple(card.name for card in cards.every(matrix) if answer(model, asked, card).fits)
 
 
-def _notes(answers: list[Answer]) -> tuple[str, ...]:
+def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]:
     """Return what was assumed, and what was not counted."""
+    activations = model.half if asked.halved else model.full
+    if asked.checkpointing and activations and activations.checkpointed == activations.kept:
+        blocks: tuple[str, ...] = (f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count.",)
+    else:
+        blocks = ()
     reserved = max((one.memory.reserve for one in answers if one.memory), default=RESERVE)
     libraries = "CUDA context, libraries and NCCL" if reserved > RESERVE else "CUDA context and libraries"
     assumed = [f"{reserved / 1e9:.1f} GB for {libraries}", f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation"]
     if not all(one.card.observed for one in answers):
         assumed.append(f"{cards.USABLE:.0%} of a named GPU's memory usable")
     if not any(one.speed for one in answers):
-        return (f"Assumed: {'; '.join(assumed)}.",)
+        return (f"Assumed: {'; '.join(assumed)}.", *blocks)
     measured = all(one.card.measured for one in answers)
     low, high = MEASURED_SHARES if measured else PEAK_SHARES
     whose = "rates measured on this GPU" if measured else "published peaks (--report FILE has measured rates)"
     assumed.append(f"training at {low:.0%} to {high:.0%} of {whose}")
     idle = "A GPU gains throughput, not latency: small batches leave it idle. Reading input and exchanging gradients are not counted."
-    return (f"Assumed: {'; '.join(assumed)}.", idle)
+    return (f"Assumed: {'; '.join(assumed)}.", *blocks, idle)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
 
 import msgspec
 
@@ -24,21 +25,28 @@ _MOST = 1 << 40
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes on each GPU at the peak of a step, by part."""
+    """Bytes on each GPU at a moment of a step, by part."""
 
+    moment: str
+    """A phrase: "in the optimizer step"."""
     weights: int
-    gradients: int
-    optimizer: int
-    master_copies: int
-    activations: int
-    workspace: int
+    gradients: int = 0
+    optimizer: int = 0
+    master_copies: int = 0
+    activations: int = 0
+    workspace: int = 0
     reserve: int
-    fragmentation: int
+    fragmentation: int = 0
+
+    @property
+    def parts(self) -> dict[str, int]:
+        """The bytes of each part."""
+        return {part: getattr(self, part) for part in self.__struct_fields__[1:]}
 
     @property
     def total(self) -> int:
         """The sum of the parts."""
-        return sum(msgspec.structs.astuple(self))
+        return sum(self.parts.values())
 
 
 class NotCountedError(Exception):
@@ -56,32 +64,54 @@ def trained(model: Model, asked: Asked) -> int:
 
 
 def memory(model: Model, asked: Asked, batch: int) -> Memory:
-    """Return the memory for a batch on each GPU. Raises NotCountedError if the activations are unknown."""
-    held = _held(model, asked)
+    """Return the memory for a batch on each GPU, at the moment that needs most. Raises NotCountedError if the activations are unknown."""
+    return max(moments(model, asked, batch), key=lambda moment: moment.total)
+
+
+def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
+    """Yield the memory at each moment that can be the peak: while gradients replace activations, and as the optimizer uses all of them.
+
+    Autocast's copies of weights are freed layer by layer, as activations are. Raises as `memory` does.
+    """
+    held, width = _held(model, asked), asked.numbers.bytes
+    reserve = RESERVE + NCCL_RESERVE * (asked.gpus > 1)
     if asked.infer:
-        activations = held.inference.at(batch) + asked.numbers.bytes * model.cache_elements * batch
-        return _memory(asked, weights=asked.numbers.bytes * model.parameters + model.buffers, activations=activations)
+        activations = held.inference.at(batch) + width * model.cache_elements * batch
+        yield _fragmented("in the forward pass", reserve, weights=width * model.parameters + model.buffers, activations=activations)
+        return
     optimizer, sharding = OPTIMIZERS[asked.optimizer], SHARDINGS[asked.shard]
     count = trained(model, asked)
-    weights = asked.numbers.bytes * (model.parameters + (count if asked.lora else 0))
-    gathered = 2 * asked.numbers.bytes * (model.largest_block or model.parameters)
-    gradients = _WHOLE * count * (1 + sharding.copies * (asked.gpus > 1))
+    weights = width * (model.parameters + count * bool(asked.lora))
+    gathered = 2 * width * (model.largest_block or model.parameters)
+    casts = weights * (asked.halved and not asked.lora and not asked.shard)
+    buckets = _WHOLE * count * sharding.copies * (asked.gpus > 1)
+    gradients = _share(_WHOLE * count, asked, shared=sharding.gradients)
     masters = _WHOLE * (count if asked.lora else model.parameters) * asked.halved
     state = _adafactor(model, count, asked) if optimizer.factored else optimizer.state * count
-    masters, state = (0, 0) if asked.offload else (masters, state)
-    activations = (held.checkpointed.at(batch) + held.recomputed.at(batch)) if asked.checkpointing else held.kept.at(batch)
-    casts = weights if asked.halved and not asked.lora else 0  # freed before the optimizer's step
-    temporary = 0 if asked.offload else _share(optimizer.temporary * count, asked, shared=sharding.optimizer)
-    return _memory(
-        asked,
-        weights=min(weights, _share(weights, asked, shared=True) + gathered) + model.buffers
-        if sharding.weights
-        else weights + model.buffers,
-        gradients=_share(gradients, asked, shared=sharding.gradients),
-        optimizer=_share(state, asked, shared=sharding.optimizer),
-        master_copies=_share(masters, asked, shared=sharding.optimizer),
-        activations=activations,
-        workspace=max(held.transient.at(batch), temporary - activations - casts),
+    kept, fewer, recomputed, transient = (line.at(batch) for line in (held.kept, held.checkpointed, held.recomputed, held.transient))
+    always = {
+        "optimizer": _share(state, asked, shared=sharding.optimizer) * (not asked.offload),
+        "master_copies": _share(masters, asked, shared=sharding.optimizer) * (not asked.offload),
+    }
+    divided = _share(weights, asked, shared=sharding.weights)
+    for alive, present in model.backward:
+        yield _fragmented(
+            _named(alive, present),
+            reserve,
+            **always,
+            weights=min(weights, divided + gathered) - round(casts * present * (alive < 1)) + model.buffers,
+            gradients=round(gradients * present) + buckets,
+            activations=min(round(kept * alive), round(fewer * alive) + recomputed) if asked.checkpointing else round(kept * alive),
+            workspace=round(transient * alive),
+        )
+    temporary = _share(optimizer.temporary * count, asked, shared=sharding.optimizer) * (not asked.offload)
+    yield _fragmented(
+        "in the optimizer step",
+        reserve,
+        **always,
+        weights=divided - casts + model.buffers,
+        gradients=gradients + buckets,
+        workspace=temporary,
     )
 
 
@@ -116,23 +146,12 @@ def _share(size: int, asked: Asked, *, shared: bool) -> int:
     return -(-size // asked.gpus) if shared else size
 
 
-def _memory(
-    asked: Asked,
-    *,
-    weights: int,
-    activations: int,
-    gradients: int = 0,
-    optimizer: int = 0,
-    master_copies: int = 0,
-    workspace: int = 0,
-) -> Memory:
-    return Memory(
-        weights=weights,
-        gradients=gradients,
-        optimizer=optimizer,
-        master_copies=master_copies,
-        activations=activations,
-        workspace=workspace,
-        reserve=RESERVE + NCCL_RESERVE * (asked.gpus > 1),
-        fragmentation=round(FRAGMENTATION * (activations + workspace)),
-    )
+def _named(alive: float, present: float) -> str:
+    if not present:
+        return "at the start of backward"
+    return "at the end of backward" if present == 1 > alive else "during backward"
+
+
+def _fragmented(moment: str, reserve: int, *, activations: int = 0, workspace: int = 0, **parts: int) -> Memory:
+    lost = round(FRAGMENTATION * (activations + workspace))
+    return Memory(moment=moment, reserve=reserve, activations=activations, workspace=workspace, fragmentation=lost, **parts)

@@ -50,7 +50,7 @@ def answer(model: Model, asked: Asked, card: Card) -> Answer:
         largest=largest,
         memory=used,
         changes=() if fits else changes(model, asked, card, batch),
-        speed=speed(model, asked, card, batch, used) if fits else None,
+        speed=speed(model, asked, card, batch) if fits else None,
     )
 
 

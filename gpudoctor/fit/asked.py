@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
 
@@ -75,21 +75,23 @@ SHARDINGS = {
 """ZeRO: https://arxiv.org/abs/1910.02054. Buckets: https://github.com/pytorch/pytorch/pull/41954"""
 
 
+def means(meaning: str, *examples: object) -> msgspec.Meta:
+    """Return what a field means in the JSON schema."""
+    return msgspec.Meta(description=meaning, examples=list(examples) or None)
+
+
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A training run, or inference."""
 
-    batch: int | None = None
-    """Samples a step on each GPU; None: as many as fit."""
-    precision: str = "fp32"
-    optimizer: str = "adamw"
-    checkpointing: bool = False
-    lora: int = 0
-    """The rank of the adapters; 0: all parameters are trained."""
-    shard: str = ""
-    gpus: int = 1
-    offload: bool = False
-    """Whether optimizer state and master copies are in host memory."""
-    infer: bool = False
+    batch: Annotated[int | None, means("Samples a step on each GPU. null: as many as fit.")] = None
+    precision: Annotated[str, means("What is computed in.", "bf16")] = "fp32"
+    optimizer: Annotated[str, means("The optimizer.", "adamw")] = "adamw"
+    checkpointing: Annotated[bool, means("Whether blocks are recomputed in backward.")] = False
+    lora: Annotated[int, means("The rank of the adapters; 0: all parameters are trained.")] = 0
+    shard: Annotated[str, means("How the run is divided over GPUs; empty: every GPU holds everything.", "fsdp")] = ""
+    gpus: Annotated[int, means("How many GPUs.")] = 1
+    offload: Annotated[bool, means("Whether optimizer state and master copies are in host memory.")] = False
+    infer: Annotated[bool, means("Inference instead of training.")] = False
 
     def __post_init__(self) -> None:
         """Raise UsageError for what contradicts itself or is unknown."""

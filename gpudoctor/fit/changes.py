@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import PRECISIONS, Asked
+from gpudoctor.fit.asked import PRECISIONS, Asked, means
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.model import Model
+from gpudoctor.fit.model import TOGETHER, Model
 
 _RANK = 16
 """Of the adapters that are proposed."""
@@ -20,13 +20,12 @@ _WORTH = 0.01
 
 
 class Change(msgspec.Struct, frozen=True):
-    """Other options, and what comes of them."""
+    """Options that save memory."""
 
-    options: str
-    saves: int
-    """Bytes on each GPU."""
-    fits: bool
-    cost: str
+    options: Annotated[str, means("What to add or replace.", "--checkpointing")]
+    saved_bytes: Annotated[int, means("On each GPU.")]
+    fits: Annotated[bool, means("Whether the run fits with them.")]
+    cost: Annotated[str, means("What they cost, in a phrase.")]
 
 
 def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change, ...]:
@@ -41,7 +40,7 @@ def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change,
         if before - after > least:
             (sharded if "gpus" in fields else proposed).append(Change(options, before - after, after <= card.available, cost))
     enough = [one for one in proposed if one.fits]
-    rest = sorted((one for one in proposed if not one.fits), key=lambda one: -one.saves)
+    rest = sorted((one for one in proposed if not one.fits), key=lambda one: -one.saved_bytes)
     return (*(enough or _together(model, asked, card, batch)), *rest, *sharded)
 
 
@@ -50,7 +49,7 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[tu
     half = next((name for name in ("bf16", "fp16") if card.computes(PRECISIONS[name].capability)), "")
     if half and not asked.halved:
         yield f"--precision {half}", {"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits"
-    if batch > 1 and (smaller := largest_batch(model, asked, card.available)):
+    if batch > 1 and (smaller := _accumulated(model, asked, card)):
         yield _batch(batch, smaller)
     if asked.infer:
         return
@@ -67,6 +66,11 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[tu
             yield "--offload", {"offload": True}, f"{size:.1f} GiB of host memory, a slower optimizer step"
     if (gpus := _gpus(model, asked, card, batch)) > 1:
         yield f"--shard fsdp --gpus {gpus}", {"shard": "fsdp", "gpus": gpus}, f"{gpus} GPUs that exchange weights at each layer"
+
+
+def _accumulated(model: Model, asked: Asked, card: Card) -> int:
+    """Return the largest batch whose gradients can be accumulated, so that they are there while all activations are."""
+    return largest_batch(msgspec.structs.replace(model, backward=TOGETHER), asked, card.available)
 
 
 def _batch(batch: int, smaller: int) -> tuple[str, dict[str, Any], str]:
@@ -95,7 +99,7 @@ def _together(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[Ch
 
     steps = [step for step in _proposed(model, asked, card, batch) if "gpus" not in step[1]]
     if left(steps) < 0:
-        smaller = largest_batch(model, changed(steps), card.available)
+        smaller = _accumulated(model, changed(steps), card)
         if not smaller:
             return
         steps.append(_batch(batch, smaller))

@@ -22,7 +22,7 @@ class Sample(msgspec.Struct, frozen=True):
 
     def shape(self, usual: tuple[int, ...], name: str, *, fixed: bool = False, most: int = 0) -> tuple[int, ...]:
         """Return the shape of a sample for a model that usually takes another. Raises UsageError if it takes none of this size."""
-        if any(not 1 <= size <= _MOST for size in (self.tokens or 1, *(self.image or ()))):
+        if any(not 1 <= size <= _MOST for size in (1 if self.tokens is None else self.tokens, *(self.image or ()))):
             raise UsageError(f"--seq and --image take sizes from 1 to {_MOST:,}.")
         if len(usual) == 1:
             if self.image:
@@ -63,5 +63,6 @@ def of_tally(name: str, tally: Tally, shape: tuple[int, ...], *, source: str) ->
         cache_elements=tally.cached,
         full=tally.activations(FULL),
         half=tally.activations(HALF),
+        backward=tally.moments,
         source=source,
     )

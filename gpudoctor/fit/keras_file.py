@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import msgspec
+
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample, of_tally
 from gpudoctor.fit.layers import FUNCTIONS, Conv, Dropout, Embedding, Flatten, Function, Linear, Norm, Pool, PoolTo, Rows, run
@@ -32,7 +34,8 @@ def of_keras(name: str, document: Mapping[str, Any], sample: Sample) -> Model:
         Loss()(tally, x)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         raise UsageError(f"{name} has no Sequential or Functional model that can be read.") from None
-    return of_tally(name, tally, sample.shape(shape, name), source="its configuration")
+    counted = of_tally(name, tally, sample.shape(shape, name), source="its configuration")
+    return msgspec.structs.replace(counted, assumptions=("Activations are counted as PyTorch keeps them, not Keras.",))
 
 
 def _layer(name: str, layer: Mapping[str, Any], tally: Tally, read: list[Tensor]) -> Tensor:

@@ -71,6 +71,8 @@ class Linear(Row, frozen=True):
         tally.multiply(2 * x.size * self.out, x)
         if self.own:
             tally.matrix(width, self.out, adapted=self.adapted)
+        else:
+            tally.tied += width * self.out
         return tally.made(x, (*x.shape[:-1], self.out), parameters=self.out * self.bias)
 
 

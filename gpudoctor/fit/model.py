@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import msgspec
@@ -40,6 +41,30 @@ class Activations(msgspec.Struct, frozen=True, kw_only=True):
 
 
 NOTHING = Activations(kept=Affine(0), checkpointed=Affine(0))
+
+
+Moments = tuple[tuple[float, float], ...]
+"""Moments of backward: the shares of activations and workspace still alive, and of gradients already there."""
+
+TOGETHER: Moments = ((1.0, 1.0),)
+"""All activations beside all gradients: the safe side, and true where gradients are accumulated over several steps."""
+
+
+def corners(points: Iterable[tuple[int, int]]) -> Moments:
+    """Return the moments that can be the peak, by bytes of activations and parameters with gradients: the convex hull of the points."""
+    hull: list[tuple[int, int]] = []
+    for point in sorted(set(points), reverse=True):
+        if hull and point[1] <= hull[-1][1]:
+            continue
+        while hull[1:] and _below(hull[-1], hull[-2], point):
+            hull.pop()
+        hull.append(point)
+    return tuple((alive / (hull[0][0] or 1), present / (hull[-1][1] or 1)) for alive, present in hull)
+
+
+def _below(point: tuple[int, int], left: tuple[int, int], right: tuple[int, int]) -> bool:
+    """Return whether a point is on or below the line between two others."""
+    return (point[0] - left[0]) * (right[1] - left[1]) <= (point[1] - left[1]) * (right[0] - left[0])
 
 
 class Projection(msgspec.Struct, frozen=True):
@@ -85,6 +110,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """In FP32 or TF32. None: unknown, such as for a file that has shapes of parameters only."""
     half: Activations | None
     """In BF16 or FP16 under autocast, with FP32 parameters."""
+    backward: Moments = TOGETHER
+    """The moments of backward that can be the peak."""
     source: str = ""
     """Where its shapes are published."""
     assumptions: tuple[str, ...] = ()

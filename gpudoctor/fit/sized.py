@@ -88,7 +88,7 @@ def of_weights(name: str, header: Mapping[str, Any]) -> Model:
         if len(shape) == 2:
             matrices[shape[1], shape[0], bool(re.search(r"\.\d+\.", tensor))] += 1
     if not 1 <= parameters <= _MOST:
-        raise UsageError(f"{name} has no weights.")
+        raise UsageError(f"{name} states {parameters:,} weights; no model has that many.")
     return Model(
         name=name,
         sample="",

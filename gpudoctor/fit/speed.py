@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
-from gpudoctor.fit.accounting import Memory
-from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.accounting import moments
+from gpudoctor.fit.asked import Asked, means
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
 
@@ -21,29 +23,39 @@ _TOUCHES = 4
 
 
 class Speed(msgspec.Struct, frozen=True, kw_only=True):
-    """The time of a step on one GPU, in seconds, from the fastest that is plausible to the slowest."""
+    """How fast a step is. Ranges are from the fastest that is plausible to the slowest."""
 
-    fastest: float
-    slowest: float
-    bandwidth_share: float
-    """The share of it that memory bandwidth limits; 0 to 1."""
-    transfer: float | None
-    """Seconds to copy the batch from the host; None: the rate is unknown. It overlaps with computing if the input is prefetched."""
+    step_seconds: Annotated[tuple[float, float], means("The time of a step.")]
+    samples_per_second: Annotated[tuple[float, float], means("On all GPUs together, without the time to exchange gradients.")]
+    bandwidth_share: Annotated[float, means("The share of a step that memory bandwidth limits; 0 to 1.")]
+    transfer_seconds: Annotated[float | None, means("To copy a batch from the host. null: the rate is unknown.")]
+    measured: Annotated[bool, means("Whether the rates were measured on this GPU; otherwise they are published peaks.")]
+    hours: Annotated[tuple[float, float] | None, means("For --samples. null: not asked for.")] = None
+    cost: Annotated[tuple[float, float] | None, means("For --samples at --price per GPU and hour. null: not asked for.")] = None
+
+    def of(self, samples: int, price: float | None, gpus: int) -> Speed:
+        """Return it with the time and the cost of so many samples."""
+        slow, fast = self.samples_per_second
+        hours = samples / fast / 3600, samples / slow / 3600
+        return msgspec.structs.replace(
+            self, hours=hours, cost=None if price is None else (hours[0] * price * gpus, hours[1] * price * gpus)
+        )
 
 
-def speed(model: Model, asked: Asked, card: Card, batch: int, memory: Memory) -> Speed | None:
+def speed(model: Model, asked: Asked, card: Card, batch: int) -> Speed | None:
     """Return how fast a step is; None if FLOPs or rates are unknown."""
     flops, rate = _flops(model, asked), card.flops.get(asked.numbers.peak) or card.flops.get("fp32")
     if not flops or not rate or not card.bandwidth:
         return None
     low, high = MEASURED_SHARES if card.measured else PEAK_SHARES
-    computing = flops * batch / rate
-    touching = _bytes(memory, asked) / card.bandwidth
+    touching = _bytes(model, asked, batch) / card.bandwidth
+    whole = flops * batch / rate + touching
     return Speed(
-        fastest=(computing + touching) / high,
-        slowest=(computing + touching) / low,
-        bandwidth_share=touching / (computing + touching),
-        transfer=model.sample_bytes * batch / card.host_rate if card.host_rate else None,
+        step_seconds=(whole / high, whole / low),
+        samples_per_second=(batch * asked.gpus * low / whole, batch * asked.gpus * high / whole),
+        bandwidth_share=touching / whole,
+        transfer_seconds=model.sample_bytes * batch / card.host_rate if card.host_rate else None,
+        measured=card.measured,
     )
 
 
@@ -55,8 +67,10 @@ def _flops(model: Model, asked: Asked) -> int:
     return step - forward * bool(asked.lora) + model.block_flops * asked.checkpointing
 
 
-def _bytes(memory: Memory, asked: Asked) -> int:
+def _bytes(model: Model, asked: Asked, batch: int) -> int:
     """Return the bytes that a step moves in the GPU's memory."""
+    held = [moment.parts for moment in moments(model, asked, batch)]
+    most = {part: max(moment[part] for moment in held) for part in held[0]}
     if asked.infer:
-        return memory.weights + 2 * memory.activations
-    return 2 * (memory.weights + memory.gradients + memory.optimizer + memory.master_copies) + _TOUCHES * memory.activations
+        return most["weights"] + 2 * most["activations"]
+    return 2 * sum(most[part] for part in ("weights", "gradients", "optimizer", "master_copies")) + _TOUCHES * most["activations"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from gpudoctor.fit.accounting import RESERVE
-from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, Asked
+import msgspec
+
+from gpudoctor.fit.accounting import RESERVE, memory
+from gpudoctor.fit.asked import PRECISIONS, Asked
 from gpudoctor.fit.card import Card
+from gpudoctor.fit.model import NOTHING, Model
 
 _SYSTEM_MIB, _RULE_BYTES = 400, 4 * 2
 """The rule of thumb: 400 MiB for the system, and each parameter twice in FP32."""
-_WHOLE = 4
+_BARE = Model(name="", sample="", way="formula", parameters=10**6, trainable=10**6, full=NOTHING, half=NOTHING)
 _TURING = (7, 5)
 
 
@@ -39,8 +42,8 @@ def tensor_cores(card: Card) -> tuple[str, ...]:
 
 def parameters(card: Card, asked: Asked) -> int:
     """Return how many parameters can be trained, all of them, before activations."""
-    each = asked.numbers.bytes + _WHOLE + OPTIMIZERS[asked.optimizer].state + _WHOLE * asked.halved
-    return max(0, card.available - RESERVE) // each
+    counted = memory(_BARE, msgspec.structs.replace(asked, lora=0, infer=False), 1)
+    return max(0, card.available - counted.reserve) * _BARE.parameters // (counted.total - counted.reserve)
 
 
 def parameters_by_rule(card: Card) -> int:

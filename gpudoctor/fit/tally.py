@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from math import prod
 from typing import NamedTuple
 
-from gpudoctor.fit.model import Activations, Affine, Projection
+from gpudoctor.fit.model import Activations, Affine, Moments, Projection, corners
 
 FULL, HALF = 4, 2
 """Bytes of a number in FP32, and in BF16 or FP16."""
@@ -49,18 +49,19 @@ class Tally:
     """What was counted so far."""
 
     def __init__(self) -> None:
-        self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = 0
+        self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = self.tied = 0
         self.largest_block = self.block_flops = 0
         self._matrices: Counter[tuple[int, int, bool]] = Counter()
         self._kept: dict[tuple[int, bool], int] = {}
         """The size of each kept tensor, by its number and whether it is in FP32 under autocast."""
         self._sums = {FULL: 0, HALF: 0}
         self._bytes = self._made = 0
-        self._peaks = {FULL: 0, HALF: 0}
-        """The most that was kept and at work in one layer."""
         self._working = 0
         """The most numbers that one layer reads and makes."""
         self._blocks: list[_Span] = []
+        self._alive: list[tuple[dict[int, int], int]] = []
+        """For each layer, the bytes that are alive in its backward, by width, and the parameters of the layers before it."""
+        self._before = 0
 
     def given(self, shape: tuple[int, ...]) -> Tensor:
         """Return a tensor that is an input: it has no gradient."""
@@ -69,11 +70,11 @@ class Tally:
 
     def made(self, x: Tensor, shape: tuple[int, ...], parameters: int = 0) -> Tensor:
         """Return a layer's output, and count the parameters that are in no matrix."""
-        self.parameters += parameters
         y = self.given(shape)._replace(grad=True)
         self._working = max(self._working, x.size + y.size)
-        for width, kept in self._sums.items():
-            self._peaks[width] = max(self._peaks[width], kept + width * (x.size + y.size))
+        self._alive.append(({width: kept + width * (x.size + y.size) for width, kept in self._sums.items()}, self._before))
+        self.parameters += parameters
+        self._before = self.parameters
         return y
 
     def keep(self, tensor: Tensor, *, wide: bool = False) -> None:
@@ -85,8 +86,7 @@ class Tally:
 
     def alive(self, count: int) -> None:
         """Note bytes that are alive at once, in any precision, beside what was kept so far."""
-        for width, kept in self._sums.items():
-            self._peaks[width] = max(self._peaks[width], kept + count)
+        self._alive.append(({width: kept + count for width, kept in self._sums.items()}, self.parameters))
 
     def bytes(self, count: int) -> None:
         """Count bytes that backward needs in any precision."""
@@ -123,6 +123,13 @@ class Tally:
         """The weight matrices."""
         return tuple(Projection(rows, columns, count, adapted) for (rows, columns, adapted), count in self._matrices.items())
 
+    @property
+    def moments(self) -> Moments:
+        """The moments of backward that can be its peak. A tied matrix has its gradient from the output layer on."""
+        return corners(
+            (alive[FULL], self.parameters - before + (before < self.parameters) * min(before, self.tied)) for alive, before in self._alive
+        )
+
     def activations(self, width: int) -> Activations:
         """Return what a step holds in numbers of this width."""
         kept = self._sums[width]
@@ -132,7 +139,7 @@ class Tally:
             for block in self._blocks
             if not {(block.entry.number, wide) for wide in (True, False)} & self._kept.keys()
         )
-        transient = max(0, self._peaks[width] - kept)
+        transient = max(0, *(alive[width] - kept for alive, _ in self._alive))
         return Activations(
             kept=Affine(kept, self.fixed),
             checkpointed=Affine(kept - sum(inner) + entries, self.fixed - sum(block.fixed for block in self._blocks)),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from gpudoctor.fit.speed import Speed
 from gpudoctor.fit.suitability import billions
-from gpudoctor.report.fit import FitDocument, GpuDocument, SpeedDocument
+from gpudoctor.report.fit import FitDocument, GpuDocument
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import VERDICTS
 
 _GIB = 1 << 30
 _MARKS = {True: ("ready", "fits"), False: ("broken", "does not fit"), None: ("unknown", "unknown")}
-_ABOUT = {"reserve": "CUDA context, kernels, cuBLAS, cuDNN", "master_copies": "in FP32", "fragmentation": "lost by the allocator"}
+_ABOUT = {
+    "reserve": "CUDA context, kernels, cuBLAS, cuDNN",
+    "master_copies": "in FP32",
+    "fragmentation": "lost by the allocator",
+}
 _PART = 16
 _MOST_GPUS = 6
 
@@ -19,44 +24,59 @@ def render(found: FitDocument, look: Look, *, rule_of_thumb: bool = False) -> st
     page = Page(look)
     for gpu in found.gpus:
         _headline(page, found, gpu)
-    run, model = found.run, found.model
-    options = (f"LoRA rank {run.lora}" if run.lora else "", "checkpointing" if run.checkpointing else "", "offload" if run.offload else "")
-    shared = f"{run.shard or 'data parallel'} over {run.gpus} GPUs" if run.gpus > 1 else ""
-    work = "inference" if run.infer else run.optimizer
-    page.parts(
-        [*filter(None, (f"{billions(model.parameters)} parameters", model.sample, run.precision.upper(), work, *options, shared))],
-        style="dim",
-        indent=2,
-    )
-    shown = next((gpu for gpu in found.gpus if not gpu.fits), found.gpus[0])
-    _memory(page, shown, several=len(found.gpus) > 1)
-    for gpu in found.gpus:
-        _changes(page, gpu, several=len(found.gpus) > 1)
-    for gpu in found.gpus:
-        _speed(page, gpu, several=len(found.gpus) > 1)
-    if found.fits_on and not all(gpu.fits for gpu in found.gpus):
+    if not found.gpus:
+        _lead(page, _MARKS[None], "No NVIDIA GPU whose free memory can be read. Name one, as in --gpu 'RTX 4090'.")
+    _run(page, found)
+    for gpu in sorted(found.gpus, key=lambda one: one.fits is True)[:1]:
+        _memory(page, found, gpu)
+    for part in (_changes, _speed):
+        for gpu in found.gpus:
+            part(page, found, gpu)
+    if found.fits_on:
         page.heading("Fits on")
         page.paragraph(", ".join(found.fits_on[:_MOST_GPUS]), indent=2)
-    page.heading("Suitability")
     for gpu in found.gpus:
-        page.paragraph(f"{gpu.name}: {gpu.suitability}.", indent=2, hang=2)
-        for what, ratio in gpu.against_cpu.items():
-            page.paragraph(f"{what}: {ratio:.1f} times as fast as the CPU", indent=4)
-        if rule_of_thumb:
-            rule = f"Rule of thumb: {gpu.rule_of_thumb_parameters:,} parameters, ({gpu.total_bytes >> 20} - 400) MiB / (4 * 2) bytes."
-            page.paragraph(rule, indent=4, hang=2)
-            counted = f"Counted, before activations: {gpu.countable_parameters:,}"
-            page.paragraph(f"{counted} with {run.optimizer} in {run.precision.upper()}.", indent=4, hang=2)
+        _suitability(page, found, gpu, rule_of_thumb=rule_of_thumb)
     page.heading("Basis")
-    traced = f", {model.traced_by}" if model.traced_by else ""
-    for line in (f"{model.way.capitalize()}{traced}: {model.error}.", *found.notes):
+    traced = f", {found.model.traced_by}" if found.model.traced_by else ""
+    for line in (f"{found.model.way.capitalize()}{traced}: {found.model.error}.", *found.notes):
         page.paragraph(line, indent=2, hang=2)
     return page.render()
 
 
+def _run(page: Page, found: FitDocument) -> None:
+    run, model = found.run, found.model
+    said = (
+        f"{billions(model.parameters)} parameters",
+        model.sample,
+        f"{run.precision.upper()}{' counted as BF16' * (run.precision == 'fp8')}",
+        "inference" if run.infer else run.optimizer,
+        f"LoRA rank {run.lora}" * bool(run.lora),
+        "checkpointing" * run.checkpointing,
+        "offload" * run.offload,
+        f"{run.shard or 'data parallel'} over {run.gpus} GPUs" * (run.gpus > 1),
+    )
+    page.parts([*filter(None, said)], style="dim", indent=2)
+
+
+def _suitability(page: Page, found: FitDocument, gpu: GpuDocument, *, rule_of_thumb: bool) -> None:
+    if gpu is found.gpus[0]:
+        page.heading("Suitability")
+    page.paragraph(f"{gpu.name}: {gpu.suitability}.", indent=2, hang=2)
+    for what, ratio in gpu.against_cpu.items():
+        page.paragraph(f"{what}: {ratio:.1f} times as fast as the CPU", indent=4)
+    if rule_of_thumb:
+        rule = f"Rule of thumb: {gpu.rule_of_thumb_parameters:,} parameters, ({gpu.total_bytes >> 20} - 400) MiB / (4 * 2) bytes."
+        page.paragraph(rule, indent=4, hang=2)
+        counted = f"Counted, before activations: {gpu.countable_parameters:,}"
+        page.paragraph(f"{counted} with {found.run.optimizer} in {found.run.precision.upper()}.", indent=4, hang=2)
+
+
+def _heading(page: Page, found: FitDocument, gpu: GpuDocument, text: str) -> None:
+    page.heading(f"{text} on {gpu.name}" if len(found.gpus) > 1 else text)
+
+
 def _headline(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
-    verdict, words = _MARKS[gpu.fits]
-    mark = VERDICTS[verdict]
     most = f"the largest batch is {gpu.largest_batch:,}" if gpu.largest_batch else "not even batch 1"
     does = "runs" if found.run.infer else "trains"
     if gpu.why:
@@ -70,33 +90,44 @@ def _headline(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
         text = (
             f"{found.model.name}{needs}; {gpu.name} has {_gib(gpu.available_bytes)}{f'; {most}' if gpu.largest_batch is not None else ''}."
         )
+    _lead(page, _MARKS[gpu.fits], text)
+
+
+def _lead(page: Page, verdict_and_words: tuple[str, str], text: str) -> None:
+    verdict, words = verdict_and_words
+    mark = VERDICTS[verdict]
     page.paragraph(text, f"{mark.ascii if page.look.plain else mark.sign} {words}  ", lead_style=mark.style, hang=2)
 
 
-def _memory(page: Page, gpu: GpuDocument, *, several: bool) -> None:
+def _memory(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
     if gpu.memory is None or gpu.needed_bytes is None:
         return
-    page.heading(f"Memory at batch {gpu.batch:,}{f' on {gpu.name}' if several else ''}")
+    _heading(page, found, gpu, f"Memory at batch {gpu.batch:,}")
     for part, size in gpu.memory.items():
         page.paragraph(_ABOUT.get(part, ""), f"{part.replace('_', ' '):<{_PART}}{_gib(size):>10}  ", indent=2)
     usable = "free" if gpu.observed else "usable"
-    page.paragraph(f"of {_gib(gpu.available_bytes)} {usable}", f"{'total':<{_PART}}{_gib(gpu.needed_bytes):>10}  ", indent=2, style="bold")
+    page.paragraph(
+        f"of {_gib(gpu.available_bytes)} {usable}, peak {gpu.peak}",
+        f"{'total':<{_PART}}{_gib(gpu.needed_bytes):>10}  ",
+        indent=2,
+        style="bold",
+    )
 
 
-def _changes(page: Page, gpu: GpuDocument, *, several: bool) -> None:
+def _changes(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
     if not gpu.changes:
         return
-    page.heading(f"What to change{f' on {gpu.name}' if several else ''}")
+    _heading(page, found, gpu, "What to change")
     for change in gpu.changes:
         lead = f"{'enough' if change.fits else '':<8}saves {_gib(change.saved_bytes):>10}  "
         page.paragraph(f"{change.options}: {change.cost}", lead, indent=2, hang=len(lead))
 
 
-def _speed(page: Page, gpu: GpuDocument, *, several: bool) -> None:
+def _speed(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
     speed = gpu.speed
     if speed is None:
         return
-    page.heading(f"Speed at batch {gpu.batch:,}{f' on {gpu.name}' if several else ''}")
+    _heading(page, found, gpu, f"Speed at batch {gpu.batch:,}")
     limited = f"{speed.bandwidth_share:.0%} limited by memory bandwidth"
     page.parts([f"step {_seconds(speed.step_seconds)}", f"{_range(speed.samples_per_second)} samples/s", limited], indent=2)
     page.parts(_transfer(speed), indent=2)
@@ -105,7 +136,7 @@ def _speed(page: Page, gpu: GpuDocument, *, several: bool) -> None:
         page.parts([f"{_range(speed.hours)} hours for all samples", *money], indent=2)
 
 
-def _transfer(speed: SpeedDocument) -> list[str]:
+def _transfer(speed: Speed) -> list[str]:
     """Return how long a batch is copied from the host, and that it takes as long as the step where it does."""
     if speed.transfer_seconds is None:
         return []

@@ -28,6 +28,7 @@ def test_a_model_that_fits_is_answered_with_its_largest_batch_and_speed() -> Non
     assert (ended.returncode, said["exit_code"], gpu["fits"], gpu["changes"]) == (0, 0, True, [])
     assert said["model"]["parameters"] == 138_357_544
     assert sum(gpu["memory"].values()) == gpu["needed_bytes"] <= gpu["available_bytes"]
+    assert gpu["peak"] == "during backward"
     assert gpu["batch"] == gpu["largest_batch"] > 100
     assert 0 < gpu["speed"]["step_seconds"][0] < gpu["speed"]["step_seconds"][1]
 
@@ -56,7 +57,7 @@ def test_a_card_that_is_sold_with_several_sizes_takes_the_one_in_its_name() -> N
 def test_the_rule_of_thumb_is_shown_beside_what_is_counted() -> None:
     text = run("fit", "784-128-10", "--gpu", "GTX 1060 6GB", "--rule-of-thumb").stdout.decode()
     assert "Rule of thumb: 752,877,568 parameters" in text
-    assert "Counted, before activations: 314,987,360" in text
+    assert "Counted, before activations: 249,494,938" in text
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
@@ -80,7 +81,20 @@ def test_this_machine_is_asked_by_default(tmp_path: Path) -> None:
     seen = environ_with(Nvml(gpus=1), Cuda(gpus=1), directory=tmp_path, base=environment())
     said = document("fit", run("fit", "resnet50", "--format", "json", env=seen).stdout)
     assert said["gpus"][0]["observed"]
-    sentence(run("fit", "resnet50").stderr.splitlines(keepends=True)[-1])
+
+
+def test_a_machine_without_a_gpu_is_unknown_and_told_where_the_run_fits() -> None:
+    ended = run("fit", "resnet50", "--batch", "64", "--format", "json")
+    said = document("fit", ended.stdout)
+    assert (ended.returncode, said["exit_code"], said["gpus"]) == (3, 3, [])
+    assert "NVIDIA GeForce RTX 4090" in said["fits_on"]
+    assert "Name one, as in --gpu 'RTX 4090'." in " ".join(run("fit", "resnet50").stdout.decode().split())
+
+
+def test_fp8_is_said_to_be_counted_as_bf16() -> None:
+    text = run("fit", "resnet50", "--precision", "fp8", "--gpu", "H100").stdout.decode()
+    assert "FP8 counted as BF16" in text
+    assert "exact" not in text
 
 
 def test_weights_without_a_configuration_are_unknown(tmp_path: Path) -> None:
@@ -97,6 +111,9 @@ def test_weights_without_a_configuration_are_unknown(tmp_path: Path) -> None:
         ("fit", "resnet50", "--batch", "many", "--gpu", "4090"),
         ("fit", "resnet50", "--image", "224", "--gpu", "4090"),
         ("fit", "/gone/config.json", "--gpu", "4090"),
+        ("fit", ".", "--gpu", "4090"),
+        ("fit", "llama-8b", "--seq", "0", "--gpu", "4090"),
+        ("fit", "resnet50", "--price", "2", "--gpu", "4090"),
         ("check", "--no-smoke", "--require", "fit=llama-7b,depth=3"),
     ],
 )

@@ -73,6 +73,7 @@ def test_the_header_of_a_safetensors_file_has_parameters_and_no_activations(tmp_
         ("config.json", json.dumps({"model_type": "llama", **LLAMA, "num_hidden_layers": 10**7}).encode()),
         ("config.json", json.dumps({"model_type": "llama", **LLAMA, "num_attention_heads": 10**4}).encode()),
         ("model.safetensors", b"\xff" * 8),
+        ("model.safetensors", b"\xff" + bytes(7) + b"{}"),
         ("model.safetensors", b"\x02" + bytes(7) + b"{}"),
         ("model-00001-of-00004.safetensors", b""),
         ("model.keras", b"not a zip"),

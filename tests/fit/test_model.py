@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.fit.model import Affine
+from gpudoctor.fit.model import Affine, corners
 
 SIZES = st.integers(min_value=0, max_value=1 << 50)
 
@@ -15,3 +16,11 @@ SIZES = st.integers(min_value=0, max_value=1 << 50)
 def test_a_line_is_found_from_its_values_at_a_batch_and_at_twice_that_batch(slope: int, fixed: int, batch: int) -> None:
     line = Affine(slope, fixed)
     assert Affine.through(batch, line.at(batch), line.at(2 * batch)) == line
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.integers(1, 1000), st.integers(1, 1000)), min_size=1, max_size=20), st.integers(0, 100), st.integers(0, 100))
+def test_the_corners_hold_the_greatest_sum_of_activations_and_gradients(points: list[tuple[int, int]], batch: int, size: int) -> None:
+    alive, present = (max(point[place] for point in points) for place in (0, 1))
+    greatest = max(batch * kept + size * there for kept, there in points)
+    assert max(batch * kept * alive + size * there * present for kept, there in corners(points)) == pytest.approx(greatest)

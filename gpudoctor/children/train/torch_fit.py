@@ -116,23 +116,35 @@ class Engine:
 
     def _step(self, module, positional, named):
         """FLOPs, and what is saved for backward."""
-        kept = {}
+        kept, events = {}, []
         own = {storage(one): one for one in (*module.parameters(), *module.buffers())}
 
         def note(tensor):
             kept[storage(tensor)] = tensor.untyped_storage().nbytes()
             return tensor
 
+        def read(tensor):
+            events.append((storage(tensor), 0))
+            return tensor
+
+        def arrived(parameter):
+            events.append((None, parameter.numel()))
+
+        hooks = [one.register_post_accumulate_grad_hook(arrived) for one in module.parameters() if one.requires_grad]
         with self._flops(display=False) as flops:
-            with self._casts(own), self._torch.autograd.graph.saved_tensors_hooks(note, lambda one: one):
+            with self._casts(own), self._torch.autograd.graph.saved_tensors_hooks(note, read):
                 loss = self._loss(module, positional, named)
             forward = flops.get_total_flops()
             loss.backward()
         module.zero_grad(set_to_none=True)
+        for hook in hooks:
+            hook.remove()
+        kept = {key: size for key, size in kept.items() if key not in own}
         return {
             "forward_flops": forward,
             "flops": flops.get_total_flops(),
-            "kept": sum(size for key, size in kept.items() if key not in own),
+            "kept": sum(kept.values()),
+            "moments": list(moments(kept, events)),
         }
 
     def _casts(self, own):
@@ -172,6 +184,19 @@ class Engine:
             module.zero_grad(set_to_none=True)
         sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
         return sizes["Total"] - sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer", "Gradient"))
+
+
+def moments(kept, events):
+    """The bytes kept, and the parameters that have gradients, as each gradient arrives. What a layer read is freed after its gradient."""
+    alive, present, freed = sum(kept.values()), 0, 0
+    last = {key: place for place, (key, _) in enumerate(events)}
+    for place, (key, count) in enumerate(events):
+        if count:
+            present += count
+            yield alive, present
+            alive, freed = alive - freed, 0
+        elif last[key] == place:
+            freed += kept.get(key, 0)
 
 
 def renew(torch, module):
