@@ -154,7 +154,7 @@ def test_a_torch_module_is_traced_with_its_blocks_and_a_frozen_trillion_paramete
     assert model.full.checkpointed == Affine(4 * (10 + 4 * 16 + 16 + 5) + 8, 4)
     assert model.full.recomputed == Affine(4 * 64)
     assert 0 < model.full.transient.per_sample < 2 * 4 * (2 * 16 + 64)
-    assert (model.backward[0], model.backward[-1][1]) == ((1.0, 0.0), 1.0)
+    assert (model.backward[0], model.backward[-1][1]) == ((1.0, 5 / model.trainable), 1.0)  # at first the last bias alone
     assert (model.largest_block, model.block_flops) == (2 * 16 * 64 + 80, 4 * 2 * 16 * 64)
     assert model.sample == "float32 10"
 

@@ -203,15 +203,12 @@ def _fitting(model: Model, asked: Asked, matrix: Matrix) -> tuple[str, ...]:
 
 def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]:
     """Return what was assumed, and what was not counted."""
-    activations = model.half if asked.halved else model.full
-    if asked.checkpointing and activations and activations.checkpointed == activations.kept:
-        blocks: tuple[str, ...] = (f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count.",)
-    else:
-        blocks = ()
+    useless = asked.checkpointing and not model.block_flops
+    blocks = (f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count.",) * useless
     reserved = max((one.memory.reserve for one in answers if one.memory), default=RESERVE)
     libraries = "CUDA context, libraries and NCCL" if reserved > RESERVE else "CUDA context and libraries"
     assumed = [f"{reserved / 1e9:.1f} GB for {libraries}", f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation"]
-    if not all(one.card.observed for one in answers):
+    if not answers or not all(one.card.observed for one in answers):
         assumed.append(f"{cards.USABLE:.0%} of a named GPU's memory usable")
     if not any(one.speed for one in answers):
         return (f"Assumed: {'; '.join(assumed)}.", *blocks)

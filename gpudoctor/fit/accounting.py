@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.asked import OPTIMIZERS, SHARDINGS, Asked
-from gpudoctor.fit.model import Activations, Affine, Model
+from gpudoctor.fit.model import NOTHING, Activations, Affine, Model
 
 RESERVE = 10**9
 """Bytes of CUDA context, kernels, cuBLAS and cuDNN workspaces: the upper end of the 300 MB to 1 GB in
@@ -49,10 +49,6 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
         return sum(self.parts.values())
 
 
-class NotCountedError(Exception):
-    """The activations are unknown, so the memory is."""
-
-
 def trained(model: Model, asked: Asked) -> int:
     """Return how many parameters are trained. Raises UsageError for LoRA on a model without known matrices."""
     if not asked.lora:
@@ -64,14 +60,14 @@ def trained(model: Model, asked: Asked) -> int:
 
 
 def memory(model: Model, asked: Asked, batch: int) -> Memory:
-    """Return the memory for a batch on each GPU, at the moment that needs most. Raises NotCountedError if the activations are unknown."""
+    """Return the memory for a batch on each GPU, at the moment that needs most."""
     return max(moments(model, asked, batch), key=lambda moment: moment.total)
 
 
 def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     """Yield the memory at each moment that can be the peak: while gradients replace activations, and as the optimizer uses all of them.
 
-    Autocast's copies of weights are freed layer by layer, as activations are. Raises as `memory` does.
+    Autocast's copies of weights are freed layer by layer, as activations are. Unknown activations count nothing.
     """
     held, width = _held(model, asked), asked.numbers.bytes
     reserve = RESERVE + NCCL_RESERVE * (asked.gpus > 1)
@@ -122,16 +118,11 @@ def largest_batch(model: Model, asked: Asked, available: int) -> int:
 
 def _held(model: Model, asked: Asked) -> Activations:
     """Return the activations in the precision, by those in the other width if need be."""
-    known, other = (model.half, model.full) if asked.halved else (model.full, model.half)
-    if known is not None:
-        return known
-    if other is None:
-        raise NotCountedError
-    numerator, denominator = (1, 2) if asked.halved else (2, 1)
-    scaled = (
-        Affine(line.per_sample * numerator // denominator, line.fixed * numerator // denominator) for line in msgspec.structs.astuple(other)
-    )
-    return Activations(**dict(zip(Activations.__struct_fields__, scaled, strict=True)))
+    known, other, factor = (model.half, model.full, 0.5) if asked.halved else (model.full, model.half, 2)
+    if known or not other:
+        return known or NOTHING
+    lines = msgspec.structs.asdict(other).items()
+    return Activations(**{name: Affine(round(line.per_sample * factor), round(line.fixed * factor)) for name, line in lines})
 
 
 def _adafactor(model: Model, count: int, asked: Asked) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.fit.accounting import Memory, NotCountedError, largest_batch, memory
+from gpudoctor.fit.accounting import Memory, largest_batch, memory
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.changes import Change, changes
-from gpudoctor.fit.model import NOTHING, Model
+from gpudoctor.fit.model import Model
 from gpudoctor.fit.speed import Speed, speed
 
 
@@ -30,31 +30,21 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def answer(model: Model, asked: Asked, card: Card) -> Answer:
     """Return whether a run fits on a GPU."""
-    oldest = asked.numbers.capability
+    oldest, unknown = asked.numbers.capability, Answer(card=card, fits=None, batch=asked.batch or 1, largest=None, memory=None)
     if not card.computes(oldest):
         why = f"it has no {asked.precision.upper()}, which came with compute capability {oldest[0]}.{oldest[1]}"
-        return Answer(card=card, fits=False, batch=asked.batch or 1, largest=0, memory=None, refused=why)
-    try:
-        largest = largest_batch(model, asked, card.available)
-    except NotCountedError:
-        return Answer(
-            card=card, fits=False if floor(model, asked) > card.available else None, batch=asked.batch or 1, largest=None, memory=None
-        )
+        return msgspec.structs.replace(unknown, fits=False, largest=0, refused=why)
+    largest = largest_batch(model, asked, card.available)
+    if not (model.full or model.half):
+        return unknown if largest else msgspec.structs.replace(unknown, fits=False)
     batch = asked.batch or max(largest, 1)
     fits = batch <= largest
-    used = memory(model, asked, batch)
     return Answer(
         card=card,
         fits=fits,
         batch=batch,
         largest=largest,
-        memory=used,
+        memory=memory(model, asked, batch),
         changes=() if fits else changes(model, asked, card, batch),
         speed=speed(model, asked, card, batch) if fits else None,
     )
-
-
-def floor(model: Model, asked: Asked) -> int:
-    """Return the bytes that a run needs whatever its activations."""
-    bare = msgspec.structs.replace(model, full=NOTHING, half=NOTHING)
-    return memory(bare, asked, 1).total

@@ -69,7 +69,7 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[tu
 
 
 def _accumulated(model: Model, asked: Asked, card: Card) -> int:
-    """Return the largest batch whose gradients can be accumulated, so that they are there while all activations are."""
+    """Return the largest batch whose gradients can be accumulated: all of them are there beside all activations."""
     return largest_batch(msgspec.structs.replace(model, backward=TOGETHER), asked, card.available)
 
 

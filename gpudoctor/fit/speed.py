@@ -29,6 +29,7 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
     samples_per_second: Annotated[tuple[float, float], means("On all GPUs together, without the time to exchange gradients.")]
     bandwidth_share: Annotated[float, means("The share of a step that memory bandwidth limits; 0 to 1.")]
     transfer_seconds: Annotated[float | None, means("To copy a batch from the host. null: the rate is unknown.")]
+    transfer_basis: Annotated[str, means("How that rate is known; empty: it is not.", "PCIe 4.0 x16", "measured")]
     measured: Annotated[bool, means("Whether the rates were measured on this GPU; otherwise they are published peaks.")]
     hours: Annotated[tuple[float, float] | None, means("For --samples. null: not asked for.")] = None
     cost: Annotated[tuple[float, float] | None, means("For --samples at --price per GPU and hour. null: not asked for.")] = None
@@ -55,6 +56,7 @@ def speed(model: Model, asked: Asked, card: Card, batch: int) -> Speed | None:
         samples_per_second=(batch * asked.gpus * low / whole, batch * asked.gpus * high / whole),
         bandwidth_share=touching / whole,
         transfer_seconds=model.sample_bytes * batch / card.host_rate if card.host_rate else None,
+        transfer_basis=card.host_basis,
         measured=card.measured,
     )
 

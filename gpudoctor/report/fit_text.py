@@ -140,7 +140,7 @@ def _transfer(speed: Speed) -> list[str]:
     """Return how long a batch is copied from the host, and that it takes as long as the step where it does."""
     if speed.transfer_seconds is None:
         return []
-    copied = f"copying a batch from the host takes {_seconds((speed.transfer_seconds, speed.transfer_seconds))}"
+    copied = f"copying a batch from the host takes {_seconds((speed.transfer_seconds, speed.transfer_seconds))} ({speed.transfer_basis})"
     return [f"{copied}, longer than a fast step: the GPU waits for input" if speed.transfer_seconds > speed.step_seconds[0] else copied]
 
 

@@ -74,6 +74,7 @@ def test_measured_rates_and_free_memory_come_from_a_report(report: str) -> None:
     assert gpu["observed"]
     assert gpu["speed"]["measured"]
     assert gpu["speed"]["transfer_seconds"] > 0
+    assert gpu["speed"]["transfer_basis"] == "PCIe 4.0 x16"
     assert gpu["speed"]["cost"] == pytest.approx([2 * hours for hours in gpu["speed"]["hours"]])
 
 
