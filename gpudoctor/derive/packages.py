@@ -24,6 +24,9 @@ GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extr
 """The extras that install CUDA. Metadata does not record which were requested; their bounds count if their packages are installed."""
 
 
+_USER = Distribution(name="you", version="", where="stated")
+
+
 class Demand(msgspec.Struct, frozen=True):
     """A requirement, and who states it."""
 
@@ -39,7 +42,12 @@ class Demand(msgspec.Struct, frozen=True):
         wanted = f"{self.requirement.name}{self.requirement.specifier}"
         if self.patch:
             return f"{self.by.label} states no bound for {self.requirement.name}, its patch {self.patch} requires {wanted}"
-        return f"{self.by.label} requires {wanted}"
+        return f"{self.who} {wanted}"
+
+    @property
+    def who(self) -> str:
+        """Who states it, with the verb: "tensorflow 2.18.0 requires"; the user has no version."""
+        return f"{self.by.label} requires" if self.by.version else "you request"
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -75,6 +83,8 @@ class Stack:
         """The interpreter's minor version, "3.11"; empty if unknown."""
         self.matrix = matrix
         self.without_gpu_code = frozenset(packages.without_gpu_code)
+        self.bounds = {one.name: Demand(_USER, one, _USER.where) for one in filter(None, map(requirement, packages.bounds))}
+        """In an assumed environment, by name: what the user allows of packages whose release is unknown."""
         self._environment = _environment(snapshot.python, self.platform)
         self._possible: dict[str, tuple[list[Demand], list[Demand]]] = {}
         """By name, what a distribution may require, depending on extras, and what a later patch states for it."""
@@ -172,16 +182,21 @@ class Stack:
         """Requirements with no common version, on packages whose version was not stated."""
         if not self.supposed:
             return ()
-        wanted: dict[str, list[Demand]] = {}
+        wanted: dict[str, list[Demand]] = {name: [demand] for name, demand in self.bounds.items()}
         for demand in self.demands:
             found = self.distributions.get(demand.requirement.name)
-            if found is None or not self.stated(found):
+            if demand.requirement.specifier and (found is None or not self.stated(found)):
                 wanted.setdefault(demand.requirement.name, []).append(demand)
         groups: dict[tuple[str, ...], list[str]] = {}
         for name, demands in wanted.items():
             if contradict(tuple(demand.requirement.specifier for demand in demands)):
                 groups.setdefault(tuple(dict.fromkeys(demand.by.name for demand in demands)), []).append(name)
         return tuple(Contradiction(names[0], tuple(wanted[names[0]]), tuple(names[1:])) for names in groups.values())
+
+    def excludes(self, name: str, specifier: str) -> bool:
+        """Return whether the user's bounds and the requirements on a package leave no version that the specifier allows."""
+        demands = [demand for demand in (*self.bounds.values(), *self.demands) if demand.requirement.name == name]
+        return contradict((specifier, *(demand.requirement.specifier for demand in demands)))
 
     @cached_property
     def built_for_numpy_1(self) -> tuple[tuple[Distribution, FrameworkRelease], ...]:

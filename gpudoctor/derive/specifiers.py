@@ -194,10 +194,10 @@ def below(version: str, specifier: str) -> bool:
 def contradict(specifiers: tuple[str, ...]) -> bool:
     """Whether no version can satisfy all of them: the lowest that one demands is too new for another."""
     everything = [clause for specifier in specifiers for clause in clauses(specifier) or ()]
-    least = [text.removesuffix(".*") for operator, text in everything if operator in {">=", "==", "~="}]
-    if not least or any(operator in {">", "==="} for operator, _ in everything):
+    least = [text.removesuffix(".*") for operator, text in everything if operator in {">", ">=", "==", "~="}]
+    if not least or any(operator == "===" for operator, _ in everything):
         return False
-    joined = ",".join(operator + text for operator, text in everything if operator != "!=")
+    joined = ",".join(operator + text for operator, text in everything if operator not in {"!=", ">"})
     return all(satisfies(version, joined) is False for version in least)
 
 

@@ -132,8 +132,9 @@ def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
     for unread in machine.observed.packages.unread:
         yield NotJudged(ENVIRONMENT, unread.what, unread.why)
     for name in machine.observed.packages.without_release:
-        if not _bounded(name, stack) and not (name in stack.without_gpu_code and not _by_abi(name, stack)):
-            yield NotJudged(ENVIRONMENT, name, _unlisted(name))
+        reason = _without_release(name, stack)
+        if reason:
+            yield NotJudged(ENVIRONMENT, name, reason)
     frameworks = {framework.distribution for framework in machine.observed_frameworks}
     for one in sorted(stack.distributions.values(), key=lambda one: one.name not in ADDONS):
         for extra in one.unknown_extras:
@@ -193,17 +194,14 @@ def _allows(text: str, one: Distribution) -> bool:
     )
 
 
-def _bounded(name: str, stack: Stack) -> bool:
-    """Whether an installer can choose the release of an unversioned package from what the others require, or any release will do."""
-    abis = {row.numpy_abi for row in _rows(stack)} - {None}
-    return any(demand.requirement.name == name and demand.requirement.specifier for demand in stack.demands) or (
-        name == "numpy" and abis == {2}
-    )
-
-
-def _by_abi(name: str, stack: Stack) -> bool:
-    """Whether the release of an unversioned package decides if others can be imported: NumPy's, for what was compiled for it."""
-    return name == "numpy" and any(row.numpy_abi for row in _rows(stack))
+def _without_release(name: str, stack: Stack) -> str:
+    """Return why nothing can be said of a package whose release is unknown; empty if any that may be installed will do."""
+    if name == "numpy":
+        old = stack.built_for_numpy_1
+        known = not old or stack.excludes(name, ">=2") or stack.excludes(name, "<2")
+        return "" if known else f"{old[0][0].label} is compiled for NumPy 1, and this may install NumPy 2; state numpy<2"
+    required = any(demand.requirement.name == name and demand.requirement.specifier for demand in stack.demands)
+    return "" if required or name in stack.without_gpu_code else _unlisted(name)
 
 
 def _compares(demand: Demand, stack: Stack) -> bool:

@@ -118,6 +118,16 @@ class Packages:
             for one in sorted(self._taken.values(), key=lambda one: (order.get(one.name, len(order)), one.name))
         )
 
+    def bounds(self) -> Iterator[str]:
+        """Yield the stated bounds on packages that would be installed in a release that no table lists."""
+        for name, limit in self._limits.items():
+            if limit.specifier and name not in self._taken and (name in self.without_release or name in self._wants):
+                yield f"{name}{limit.specifier}"
+
+    def wants(self, name: str) -> bool:
+        """Return whether a package that would be installed requires this one."""
+        return bool(self._wants.get(name))
+
     def first_to_want(self, name: str) -> str:
         """The package that first required another one; empty if only the user asked for it."""
         return next((want.by for want in self._wants.get(name, ())), "")
@@ -131,6 +141,7 @@ class Packages:
         known = [release for release, _ in self._published(name)]
         if not known:
             self.without_release.append(name)
+            self._limits = {**self._limits, name: wanted}
             return
         if not any(satisfies(release, wanted.specifier) for release in known):
             raise UsageError(

@@ -286,7 +286,7 @@ class Search:
         """Yield the stated requirements that no table lists releases of, if a rule can judge them."""
         names = {one.name for one in chosen}
         for name, one in self._wishes.requirements.items():
-            if name not in names and name not in self.leads and ("==" in one.specifier or name in TABLE_OF):
+            if name not in names and name not in self.leads and (one.specifier or name in TABLE_OF):
                 yield one.text
 
 

@@ -61,6 +61,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
         packages=Section(
             distributions=distributions,
             without_release=tuple(packages.without_release),
+            bounds=tuple(packages.bounds()),
             unread=tuple(one for one in combination.unread if one.what not in without),
             without_gpu_code=without,
         ),
@@ -73,7 +74,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
         remarks=(
             *_left_out(left_out, requirements, combination),
             *(f"{name}: no version was stated and no table lists one" for name in packages.without_release if name not in without),
-            *((f"{counted(len(without), 'package')} without GPU code: {_named(without)}",) if without else ()),
+            *_not_compared(tuple(name for name in without if name != "numpy" and not packages.wants(name))),
             *combination.not_followed,
         ),
     )
@@ -126,6 +127,12 @@ def _left_out(texts: Iterable[str], requirements: Mapping[str, Requirement], com
     names = dict.fromkeys(one.name for text in texts if text in combination.places and (one := requirement(text)) is not None)
     if absent := tuple(name for name in names if name not in requirements):
         yield f"excluded here by {'its marker' if len(absent) == 1 else 'their markers'}: {_named(absent)}"
+
+
+def _not_compared(names: tuple[str, ...]) -> Iterator[str]:
+    """What nothing was compared with: packages without GPU code that no other package requires."""
+    if names:
+        yield f"{counted(len(names), 'package')} without GPU code not compared: {_named(names)}"
 
 
 def _without_gpu_code(name: str, combination: Combination, matrix: Matrix) -> bool:

@@ -90,6 +90,8 @@ class Packages(Observed, frozen=True):
     distributions: tuple[Distribution, ...]
     without_release: tuple[str, ...] = ()
     """In an assumed environment: packages stated without a version for which no table lists a release."""
+    bounds: tuple[str, ...] = ()
+    """In an assumed environment: what the user allows of packages for which no table lists a release: numpy<2."""
     unread: tuple[Unread, ...] = ()
     """In an assumed environment: what its files install and do not name a release of."""
     without_gpu_code: tuple[str, ...] = ()

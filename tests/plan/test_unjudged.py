@@ -65,7 +65,7 @@ UNJUDGED = [
     (("torch[fast]==2.5.1",), {}, "torch[fast]", "no table lists an extra fast of torch 2.5.1"),
     (("jax[cuda11-pip]==0.4.20",), {}, "jax 0.4.20", "which GPUs"),
     (("nvidia-cusolver-cu12==11.6.1.9",), {}, "nvidia-cusolver-cu12 11.6.1.9", "no table lists this package"),
-    (("torch==2.2.2", "numpy"), {}, "numpy", "no table lists this package"),
+    (("torch==2.2.2", "numpy"), {}, "numpy", "torch 2.2.2 is compiled for NumPy 1, and this may install NumPy 2"),
     (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "requires triton==3.1.0 on some Python versions"),
 ]
 
@@ -83,6 +83,10 @@ def test_unchecked_packages_are_listed_and_make_the_answer_unknown(
 
 JUDGED = [
     (("torch==2.5.1", "numpy==1.26.4"), {}),
+    (("torch==2.2.0", "numpy<2"), {}),
+    (("torch==2.2.0", "numpy>1.20,<2"), {}),
+    (("torch==2.2.0", "numpy~=1.26"), {}),
+    (("torch==2.5.1", "numpy>=1.24", "typing-extensions>=4"), {}),
     (("tensorflow[and-cuda]==2.18.0", "keras==3.5.0", "protobuf==5.28.3", "ml-dtypes==0.4.1"), {}),
     (("torch==2.5.1", "torchvision==0.20.1", "torchaudio==2.5.1", "nvidia-cudnn-cu12==9.1.0.70"), {}),
     (("jax[cuda12]==0.6.0", "jaxlib==0.6.0"), {}),
@@ -100,6 +104,20 @@ def test_checked_packages_are_not_listed(requirements: tuple[str, ...], options:
     found = ask(*requirements, **options)
     assert listed(found) == []
     assert found.verdict in GOOD
+
+
+@pytest.mark.parametrize(
+    ("requirements", "cause", "message"),
+    [
+        (("torch==2.2.2", "numpy>=2"), "numpy2-abi-mismatch", "torch 2.2.2 is compiled for NumPy 1, but NumPy >=2 is requested."),
+        (("tensorflow[and-cuda]==2.18.0", "numpy>=2.1"), "package-requirement-conflict", "you request numpy>=2.1; tensorflow 2.18.0 requires"),
+        (("tensorflow[and-cuda]==2.18.0", "protobuf>=6"), "package-requirement-conflict", "you request protobuf>=6; tensorflow 2.18.0 requires"),
+    ],
+)
+def test_stated_bounds_are_compared_where_no_table_lists_releases(requirements: tuple[str, ...], cause: str, message: str) -> None:
+    found = ask(*requirements)
+    assert (found.verdict, found.root_causes[0].name) == (Verdict.BROKEN, cause)
+    assert message in found.root_causes[0].message
 
 
 def test_packages_without_a_framework_are_not_ready() -> None:

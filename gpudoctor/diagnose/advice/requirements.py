@@ -89,6 +89,6 @@ def contradictory(contradiction: Contradiction) -> Problem:
         message=f"No release of {contradiction.name} satisfies all requirements: {texts}.{also}",
         title="No release satisfies all requirements",
         severity=Severity.ERROR,
-        evidence=tuple(Evidence(f"{demand.by.label} requires", demand.requirement.text, demand.where) for demand in contradiction.demands),
+        evidence=tuple(Evidence(demand.who, demand.requirement.text, demand.where) for demand in contradiction.demands),
         fixes=(Fix("Choose compatible releases, or give each framework its own environment.", action=Action.REINSTALL_PACKAGE),),
     )

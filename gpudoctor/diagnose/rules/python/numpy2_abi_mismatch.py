@@ -29,10 +29,14 @@ from gpudoctor.frameworks import stack_of
 def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """Framework is compiled for NumPy 1, but NumPy 2 is installed."""
     stack = framework.environment.stack
-    numpy = stack.distributions.get("numpy")
-    if numpy is None:
+    numpy, requested = stack.distributions.get("numpy"), stack.bounds.get("numpy")
+    if numpy is not None:
+        found, is_2 = as_evidence(numpy), (major(numpy.version) or 0) >= 2
+    elif requested is not None:
+        found, is_2 = Evidence("numpy", requested.requirement.specifier, requested.where), stack.excludes("numpy", "<2")
+    else:
         not_applicable("NumPy is not installed")
-    if (major(numpy.version) or 0) < 2:
+    if not is_2:
         return
     bounded = violations_for(numpy2_abi_mismatch.name, framework)
     own = framework.observed.distribution
@@ -41,10 +45,10 @@ def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
         return
     label = (compiled[0][0] if compiled else bounded[0].demand.by).label
     yield Problem(
-        message=f"{label} is compiled for NumPy 1, but NumPy {numpy.version} {is_there(stack)}.",
+        message=f"{label} is compiled for NumPy 1, but NumPy {found.value} {is_there(stack)}.",
         confidence=Confidence.CERTAIN if compiled or stack.supposed else Confidence.LIKELY,
         evidence=(
-            as_evidence(numpy),
+            found,
             *(Evidence(f"NumPy that {built.label} is compiled for", "1", source_of(row)) for built, row in compiled),
             *requirements(bounded),
         ),
