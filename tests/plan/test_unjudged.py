@@ -56,7 +56,7 @@ UNJUDGED = [
     (("torchscriptor==1.0",), {}, "torchscriptor 1.0", "no table lists this package"),
     (("torch==2.5.1", "some-kernels"), {}, "some-kernels", "no table lists this package"),
     (("torch==2.5.1", "acme==2.32.0"), {}, "acme 2.32.0", "no table lists this package"),
-    (("torch==2.7.0+cu128",), {"os": "windows"}, "torch 2.7.0+cu128", "which GPUs"),
+    (("torch==2.9.0+cu129",), {"os": "windows"}, "torch 2.9.0+cu129", "which GPUs"),
     (("torch==2.9.0+cu130",), {"arch": "aarch64"}, "torch 2.9.0+cu130", "which GPUs"),
     (("torch==2.8.0+cu777",), {}, "torch 2.8.0+cu777", "which GPUs"),
     (("torch==2.9.0+cu129",), {}, "torch 2.9.0+cu129", "which GPUs"),
@@ -95,6 +95,9 @@ JUDGED = [
     (("torch==2.5.1", "triton==3.1.0", "nvidia-nccl-cu12==2.21.5"), {}),
     (("cupy-cuda12x==13.6.0",), {}),
     (("torch==1.8.0+cu111",), {}),
+    (("torch==1.7.1+cu110",), {}),
+    (("torch==1.7.1+cu110",), {"os": "windows"}),
+    (("torch==2.8.0+cu128",), {"os": "windows"}),
     (("tensorflow-cpu==2.10.0", "tensorflow-directml-plugin==0.4.0.dev230202"), {"os": "windows"}),
 ]
 
