@@ -169,13 +169,18 @@ class Stack:
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:
-        """Every requirement that an installed version does not meet; absent packages are the X-ray's concern."""
+        """Every requirement that an installed version does not meet; absent packages are the X-ray's concern.
+
+        In an assumed environment those of stated packages, if there are any: what an installer adds for them follows from these.
+        """
         pairs = ((demand, self.distributions.get(demand.requirement.name)) for demand in self.demands)
-        return tuple(
+        unmet = [
             Violation(demand, found)
             for demand, found in pairs
             if found is not None and self.stated(found) and satisfies(found.version, demand.requirement.specifier) is False
-        )
+        ]
+        among_stated = {violation.found.name for violation in unmet if self.stated(violation.demand.by)}
+        return tuple(one for one in unmet if self.stated(one.demand.by) or one.found.name not in among_stated)
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:

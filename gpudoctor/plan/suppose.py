@@ -155,13 +155,15 @@ def _has_cuda(distribution: Distribution, build: Build) -> bool | Missing:
 def _framework(distribution: Distribution, cuda: Fact | Missing, build: Build | None) -> Framework:
     """A framework known only by its release and CUDA; from other names what they say about CUDA is cut off: cupy-cuda12x."""
     unlisted = build if build is not None and build.local == _UNLISTED else None
+    local = distribution.version.partition("+")[2]
+    rocm = local.startswith("rocm")
     return Framework(
         name=framework_of(distribution.name) or re.sub(r"-(?:gpu|cu(?:da)?\d+x?)(?:-.*)?$", "", distribution.name),
         distribution=distribution.name,
         version=Fact(distribution.version, distribution.where),
         location=NOT_STATED,
-        cuda_build=NOT_STATED if unlisted is None else _has_cuda(distribution, unlisted),
-        rocm_build=NOT_STATED,
+        cuda_build=False if rocm or local == "xpu" else NOT_STATED if unlisted is None else _has_cuda(distribution, unlisted),
+        rocm_build=rocm or NOT_STATED,
         built_with_cuda=Fact(unlisted.cuda, unlisted.where) if unlisted is not None and unlisted.cuda else cuda,
         built_with_cudnn=NOT_STATED,
         architectures=NOT_STATED,

@@ -57,10 +57,9 @@ UNJUDGED = [
     (("torch==2.5.1", "some-kernels"), {}, "some-kernels", "no table lists this package"),
     (("torch==2.5.1", "acme==2.32.0"), {}, "acme 2.32.0", "no table lists this package"),
     (("torch==2.9.0+cu129",), {"os": "windows"}, "torch 2.9.0+cu129", "which GPUs"),
-    (("torch==2.9.0+cu130",), {"arch": "aarch64"}, "torch 2.9.0+cu130", "which GPUs"),
+    (("torch==2.8.0+cu129",), {"arch": "aarch64"}, "torch 2.8.0+cu129", "which GPUs"),
     (("torch==2.8.0+cu777",), {}, "torch 2.8.0+cu777", "which GPUs"),
     (("torch==2.9.0+cu129",), {}, "torch 2.9.0+cu129", "which GPUs"),
-    (("torch==2.9.0+rocm6.4",), {}, "torch 2.9.0+rocm6.4", "do not list the build"),
     (("torch==2.5.1a0+abc",), {}, "torch 2.5.1a0+abc", "not a final release"),
     (("torch[fast]==2.5.1",), {}, "torch[fast]", "no table lists an extra fast of torch 2.5.1"),
     (("jax[cuda11-pip]==0.4.20",), {}, "jax 0.4.20", "which GPUs"),
@@ -121,6 +120,17 @@ def test_stated_bounds_are_compared_where_no_table_lists_releases(requirements: 
     found = ask(*requirements)
     assert (found.verdict, found.root_causes[0].name) == (Verdict.BROKEN, cause)
     assert message in found.root_causes[0].message
+
+
+@pytest.mark.parametrize("build", ["rocm6.4", "xpu", "cpu"])
+def test_a_build_for_other_processors_cannot_use_an_nvidia_gpu(build: str) -> None:
+    found = ask(f"torch==2.9.0+{build}")
+    assert (found.verdict, found.root_causes[0].name) == (Verdict.BROKEN, "cpu-only-build")
+
+
+def test_a_stated_package_is_blamed_before_what_it_brings() -> None:
+    found = ask("vllm==0.6.3", "torch==2.5.1")
+    assert [one.name for one in found.root_causes if one.severity.value == "error"] == ["package-requirement-conflict"]
 
 
 def test_packages_without_a_framework_are_not_ready() -> None:

@@ -25,6 +25,8 @@ def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
     own, library = stack.distributions.get(framework.name), stack.distributions.get(name)
     if own is None or library is None:
         not_applicable(f"{framework.name} and {name} are not both installed")
+    if not stack.stated(library) and any(one.found == own and stack.stated(one.demand.by) for one in stack.violations):
+        not_applicable(f"a stated package requires another {own.name}, and with it another {name}")
     conflicts = (violation for violation in stack.violations if rule_for(violation) == f"{framework.name}-{name}-mismatch")
     refused = [violation for violation in conflicts if not _names_default_build(violation)]
     builds = {_build(own), _build(library)}
