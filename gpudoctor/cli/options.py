@@ -253,7 +253,9 @@ PythonVersion = Annotated[
     str | None, typer.Option(metavar="V", help="Python version: 3.11. Default: any version that the packages have wheels for.")
 ]
 Os = Annotated[Literal["linux", "windows", "macos", "wsl"], typer.Option("--os", help="Operating system.")]
-Arch = Annotated[str | None, typer.Option(metavar="A", help="Architecture: x86_64 or aarch64. Default: the usual one for --os.")]
+Arch = Annotated[
+    str | None, typer.Option(metavar="A", help="Architecture: x86_64 or aarch64. Default: that of the GPU, or the usual one for --os.")
+]
 SystemCuda = Annotated[str | None, typer.Option(metavar="V", help="CUDA toolkit installed on the system, outside the packages: 12.4.")]
 SystemCudnn = Annotated[str | None, typer.Option(metavar="V", help="cuDNN installed on the system, outside the packages: 8.9.")]
 QuietReport = Annotated[bool, typer.Option("--quiet", "-q", help="With -o, do not print the verdict to standard error.")]

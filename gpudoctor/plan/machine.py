@@ -26,6 +26,7 @@ _ARCHITECTURES = {
 }
 """Architectures for which wheels are published, as each system calls them, the usual one first."""
 _SPELT = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
+_GRACE = r"NVIDIA G[BH]\d"
 _CALLED = {"linux": "Linux", "wsl": "WSL 2", "windows": "Windows", "macos": "macOS"}
 _PLATFORMS = {"linux": Platform.LINUX, "wsl": Platform.WSL2, "windows": Platform.WINDOWS, "macos": Platform.MACOS}
 
@@ -45,14 +46,16 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
 def machine(combination: Combination, matrix: Matrix) -> Machine:
     """The machine that `combination` states. Raises UsageError for an option that cannot be understood or contradicts another."""
-    architecture = _architecture(combination)
+    arm = _sits_in_arm(combination, matrix)
+    architecture = _architecture(combination, arm=arm)
     host = Host(platform=_PLATFORMS[combination.os], architecture=architecture)
     gpus, named = _gpus(combination, matrix)
     driver = _driver(combination)
     python = _python(combination, architecture)
     cuda, cudnn = _system_cuda(combination, matrix), _system_cudnn(combination)
     stated = "--os" if combination.os != "linux" else ""
-    where = ", ".join(filter(None, (stated, "--arch" if combination.arch else ""))) or "the default"
+    decided = "--arch" if combination.arch else "--gpu" if arm and combination.os == "linux" else ""
+    where = ", ".join(filter(None, (stated, decided))) or "the default"
     return Machine(
         platform=wheel_platform.name(host, python),
         host=host,
@@ -70,9 +73,16 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
     )
 
 
-def _architecture(combination: Combination) -> str:
+def _sits_in_arm(combination: Combination, matrix: Matrix) -> bool:
+    """Whether every stated GPU shares its module with an Arm CPU: Jetson, and NVIDIA's Grace superchips (GH200, GB10, GB200)."""
+    products = [matrix.gpu(name) for name in combination.gpus]
+    return bool(products) and all(one is not None and (one.kind == "jetson" or re.match(_GRACE, one.name)) for one in products)
+
+
+def _architecture(combination: Combination, *, arm: bool) -> str:
     known = {_SPELT.get(name, name): name for name in _ARCHITECTURES[combination.os]}
-    given = (combination.arch or _ARCHITECTURES[combination.os][0]).lower()
+    usual = "aarch64" if arm and combination.os == "linux" else _ARCHITECTURES[combination.os][0]
+    given = (combination.arch or usual).lower()
     architecture = known.get(_SPELT.get(given, given))
     if architecture is None:
         offered = " or ".join(known.values())

@@ -136,3 +136,21 @@ def test_the_same_combination_gets_the_same_diagnosis() -> None:
     combination = Combination(requirements=("torch",), gpus=("K80",), driver="470.57.02", python="3.8")
     one, other = (examine(combination, Policy(level=None)) for _ in range(2))
     assert msgspec.json.encode(one.diagnosis) == msgspec.json.encode(other.diagnosis)
+
+
+@pytest.mark.parametrize(
+    ("options", "architecture"),
+    [
+        ({"gpus": ("GB10",)}, "aarch64"),
+        ({"gpus": ("GH200", "GH200")}, "aarch64"),
+        ({"gpus": ("Jetson AGX Orin",)}, "aarch64"),
+        ({"gpus": ("Jetson AGX Orin",), "arch": "x86_64"}, "x86_64"),
+        ({"gpus": ("GB10", "RTX 4090")}, "x86_64"),
+        ({"gpus": ("H100",)}, "x86_64"),
+        ({}, "x86_64"),
+    ],
+)
+def test_a_gpu_on_one_module_with_an_arm_cpu_decides_the_architecture(options: dict[str, object], architecture: str) -> None:
+    host = supposed(**options).host
+    assert isinstance(host, Host)
+    assert host.architecture == architecture

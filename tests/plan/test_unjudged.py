@@ -112,8 +112,16 @@ def test_checked_packages_are_not_listed(requirements: tuple[str, ...], options:
     ("requirements", "cause", "message"),
     [
         (("torch==2.2.2", "numpy>=2"), "numpy2-abi-mismatch", "torch 2.2.2 is compiled for NumPy 1, but NumPy >=2 is requested."),
-        (("tensorflow[and-cuda]==2.18.0", "numpy>=2.1"), "package-requirement-conflict", "you request numpy>=2.1; tensorflow 2.18.0 requires"),
-        (("tensorflow[and-cuda]==2.18.0", "protobuf>=6"), "package-requirement-conflict", "you request protobuf>=6; tensorflow 2.18.0 requires"),
+        (
+            ("tensorflow[and-cuda]==2.18.0", "numpy>=2.1"),
+            "package-requirement-conflict",
+            "you request numpy>=2.1; tensorflow 2.18.0 requires",
+        ),
+        (
+            ("tensorflow[and-cuda]==2.18.0", "protobuf>=6"),
+            "package-requirement-conflict",
+            "you request protobuf>=6; tensorflow 2.18.0 requires",
+        ),
     ],
 )
 def test_stated_bounds_are_compared_where_no_table_lists_releases(requirements: tuple[str, ...], cause: str, message: str) -> None:
