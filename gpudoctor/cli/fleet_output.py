@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
 
 import msgspec
@@ -54,8 +55,8 @@ def deliver(fleet: Fleet, delivery: Delivery) -> int:
     return fleet.exit_code
 
 
-def _rendered(fleet: Fleet, delivery: Delivery) -> bytes:
+def _rendered(fleet: Fleet, delivery: Delivery) -> bytes | Iterable[bytes]:
     if delivery.format is TextOrJson.JSON:
-        return document.encode(fleet)
+        return document.encoded(fleet)
     shown = look(no_color=delivery.no_color, verbose=delivery.verbose, to_stdout=delivery.output is None)
     return render(fleet, shown).encode("ascii" if shown.plain else "utf-8", "backslashreplace")

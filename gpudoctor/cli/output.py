@@ -6,6 +6,7 @@ import os
 import select
 import stat
 import sys
+from collections.abc import Iterable
 
 from gpudoctor.errors import OutputError
 
@@ -69,8 +70,8 @@ def _check_stdout() -> None:
         raise OutputError("Standard output is closed; open it, or write the report to a file with -o FILE.")
 
 
-def write(data: bytes, file: str | None = None, *, append: bool = False) -> None:
-    """Write all of `data`. Raises OutputError; a closed pipe is no error."""
+def write(data: bytes | Iterable[bytes], file: str | None = None, *, append: bool = False) -> None:
+    """Write all of `data`, or of its pieces. Raises OutputError; a closed pipe is no error."""
     if file is None:
         _check_stdout()
         where = "standard output"
@@ -91,13 +92,14 @@ def write(data: bytes, file: str | None = None, *, append: bool = False) -> None
         raise OutputError(f"The report could not be written to {where}: {error.strerror}.") from None
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    unsent = memoryview(data)
-    while unsent:
-        try:
-            unsent = unsent[os.write(descriptor, unsent) :]
-        except BlockingIOError:  # noqa: PERF203 -- a pipe that somebody set non-blocking
-            select.select([], [descriptor], [])
+def _write_all(descriptor: int, data: bytes | Iterable[bytes]) -> None:
+    for piece in (data,) if isinstance(data, bytes) else data:
+        unsent = memoryview(piece)
+        while unsent:
+            try:
+                unsent = unsent[os.write(descriptor, unsent) :]
+            except BlockingIOError:  # noqa: PERF203 -- a pipe that somebody set non-blocking
+                select.select([], [descriptor], [])
 
 
 def _special(file: str) -> bool:
@@ -116,7 +118,7 @@ def _is_foreign_pipe(file: str) -> bool:
     return stat.S_ISFIFO(found.st_mode) and found.st_uid != os.geteuid()
 
 
-def _write_existing(file: str, data: bytes, how: int = 0) -> None:
+def _write_existing(file: str, data: bytes | Iterable[bytes], how: int = 0) -> None:
     descriptor = os.open(file, _SAFELY | how, 0o600)
     try:
         _write_all(descriptor, data)
@@ -124,7 +126,7 @@ def _write_existing(file: str, data: bytes, how: int = 0) -> None:
         os.close(descriptor)
 
 
-def _replace(file: str, data: bytes) -> None:
+def _replace(file: str, data: bytes | Iterable[bytes]) -> None:
     """Write a new file in the same folder and rename it to `file`: readers see the old report or the new one; links are not followed."""
     descriptor, beside = _create_beside(file)
     try:

@@ -30,6 +30,8 @@ __all__ = ["Asked", "Merge"]
 
 _GROUPS = 200
 """Hardware groups that are compared within themselves; reports made to differ must not fill the memory."""
+_LOST = frozenset({"broken", "too-large"})
+"""Kinds of inputs that may have been reports."""
 Models = tuple[str, ...]
 
 
@@ -98,7 +100,8 @@ class Merge:
         usable = [row for row in rows if is_usable(row, strict=self._asked.strict, suspect=suspect)]
         requirements = checked(self._asked.require, usable)
         enough = any(one.met and condition.counts_nodes for one, condition in zip(requirements, self._asked.require, strict=True))
-        decision = decide(rows, suspect, requirements, strict=self._asked.strict, enough=enough)
+        lost = sum(not one.node and one.kind in _LOST for one in self._roster.unread)
+        decision = decide(rows, suspect, requirements, lost, strict=self._asked.strict, enough=enough)
         taken = frozenset(row.name for row in usable)
         return Fleet(
             tool=TOOL,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from statistics import NormalDist
@@ -102,7 +103,7 @@ class Samples:
                 if len(self._samples) >= _FIGURES:
                     continue
                 sample = self._samples[key] = Sample(key)
-            sample.add(value, row, address)
+            sample.add(value, row, sys.intern(address))
 
     def results(self) -> list[Result]:
         """Return what each figure says."""

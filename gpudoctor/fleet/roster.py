@@ -61,7 +61,7 @@ class Roster:
             name=name,
             source=source,
             verdict=sent.verdict if sent.verdict in _KNOWN else Verdict.UNKNOWN.value,
-            created=sent.created,
+            created=self._same(sent.created),  # to the second: many nodes are checked at the same time
             exit_code=sent.exit_code,
             tool=self._same(sent.tool.version),
             summary=self._same(sent.summary),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
 
@@ -13,6 +13,8 @@ from gpudoctor.snapshot import Host, Snapshot, decode
 
 LARGEST: Final = 8 << 20
 """Bytes of one report. One of eight GPUs has 110 KiB."""
+_LONGEST: Final = 253
+"""Characters of a host name in DNS."""
 
 
 class NoReportError(Exception):
@@ -39,14 +41,14 @@ class Sent(msgspec.Struct, frozen=True):
         """The machine's name; empty unless the report was written with --identify."""
         host = self.snapshot.host
         name = host.hostname if isinstance(host, Host) else ""
-        return name if isinstance(name, str) and not name.startswith("<") else ""
+        return name if isinstance(name, str) and len(name) <= _LONGEST and not name.startswith("<") else ""
 
 
 class _Document(msgspec.Struct):
     schema: str
     tool: Tool
     error: msgspec.Raw = msgspec.Raw()
-    created: str = ""
+    created: Annotated[str, msgspec.Meta(max_length=64)] = ""
     verdict: str = ""
     exit_code: int = 0
     findings: tuple[Finding, ...] = ()

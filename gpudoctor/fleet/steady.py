@@ -12,9 +12,9 @@ from typing import Any, get_args, get_type_hints
 
 import msgspec
 
-from gpudoctor.changes.matching import KEYS
+from gpudoctor.changes.matching import GPUS, KEYS
 from gpudoctor.changes.walk import ABOUT_THE_FILE, Difference, Step, Walk
-from gpudoctor.snapshot import Missing, Observed, Snapshot
+from gpudoctor.snapshot import Missing, Observed
 from gpudoctor.snapshot.volatile import VOLATILE
 
 _LARGE, _ROUND = 1 << 20, 0.01
@@ -26,8 +26,8 @@ class SteadyWalk(Walk):
 
     def differences(self) -> Iterator[Difference]:
         """Yield every fact that differs and does not change by itself."""
-        for name in _steady(Snapshot):
-            if name not in ABOUT_THE_FILE and not same(getattr(self._before, name), getattr(self._after, name)):
+        for name in _differing(self._before, self._after):
+            if name not in ABOUT_THE_FILE:
                 yield from (one for one in self._field(self._before, self._after, name, (), volatile=False) if not one.volatile)
 
     def _value(self, one: Any, other: Any, way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
@@ -35,9 +35,8 @@ class SteadyWalk(Walk):
         if kind is not type(other) or kind is Missing or not isinstance(one, Observed):
             yield from super()._value(one, other, way, owner, volatile=volatile)
             return
-        for name in _steady(kind):  # type: ignore[arg-type]  # a class is hashable
-            if not same(getattr(one, name), getattr(other, name)):
-                yield from self._field(one, other, name, way, volatile=volatile)
+        for name in _differing(one, other):
+            yield from self._field(one, other, name, way, volatile=volatile)
 
     def _list(self, before: Any, after: Any, way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
         if not _are_parallel(before, after):
@@ -70,6 +69,13 @@ def alike(one: Any, other: Any) -> bool:
     if isinstance(one, int) and isinstance(other, int):
         return one == other or (min(one, other) > _LARGE and abs(one - other) <= _ROUND * max(one, other))
     return same(one, other)
+
+
+def _differing(one: msgspec.Struct, other: msgspec.Struct) -> Iterator[str]:
+    """Yield the steady fields in which two structs of one kind differ."""
+    leaves, inner = _fields(type(one))
+    names = inner if leaves is None or leaves(one) == leaves(other) else _steady(type(one))
+    return (name for name in names if not same(getattr(one, name), getattr(other, name)))
 
 
 @cache
@@ -106,6 +112,10 @@ def _are_parallel(before: Any, after: Any) -> bool:
     """Return whether two lists have items of the same keys in the same order, each key once."""
     if len(before) != len(after) or not before:
         return False
-    get = attrgetter(*KEYS[type(before[0]).__name__])
+    kind = type(before[0]).__name__
+    of_gpus = kind in GPUS
+    get = attrgetter(*KEYS[kind][: 1 if of_gpus else None])
     keys = list(map(get, before))
+    if of_gpus and not all(isinstance(key, str) for key in keys):
+        return False  # a GPU without an address has another key
     return keys == list(map(get, after)) and len(set(keys)) == len(keys)

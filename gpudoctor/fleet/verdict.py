@@ -32,9 +32,14 @@ def is_usable(row: Row, *, strict: bool, suspect: Collection[str]) -> bool:
     return row.verdict in {Verdict.READY.value, Verdict.DEGRADED.value}
 
 
-def decide(rows: Sequence[Row], suspect: Collection[str], requirements: Sequence[Requirement], *, strict: bool, enough: bool) -> Decision:
-    """Return the verdict. If the usable nodes are `enough`, as a requirement says, those that are left out do not break the fleet."""
-    verdict, because = _of_nodes(rows, suspect, enough=enough)
+def decide(
+    rows: Sequence[Row], suspect: Collection[str], requirements: Sequence[Requirement], lost: int, *, strict: bool, enough: bool
+) -> Decision:
+    """Return the verdict; `lost` inputs of unknown nodes could not be read.
+
+    If the usable nodes are `enough`, as a requirement says, those that are left out do not break the fleet.
+    """
+    verdict, because = _of_nodes(rows, suspect, lost, enough=enough)
     unmet = [f"{one.text} is not met: {one.reason}" for one in requirements if one.met is False]
     unchecked = [f"{one.text} could not be checked: {one.reason}" for one in requirements if one.met is None]
     if unmet:
@@ -45,21 +50,23 @@ def decide(rows: Sequence[Row], suspect: Collection[str], requirements: Sequence
     return Decision(verdict.value, because, codes[verdict])
 
 
-def _of_nodes(rows: Sequence[Row], suspect: Collection[str], *, enough: bool) -> tuple[Verdict, str]:
+def _of_nodes(rows: Sequence[Row], suspect: Collection[str], lost: int, *, enough: bool) -> tuple[Verdict, str]:
     if not rows:
         return Verdict.UNKNOWN, "no report could be used"
     counts = {word: sum(row.verdict == word for row in rows) for word in WORST}
     clean = sum(row.verdict == Verdict.READY.value and row.name not in suspect for row in rows)
-    said = [f"{_said(word, number)}" for word, number in counts.items() if number and word != Verdict.READY.value]
+    said = [_said(word, number) for word, number in counts.items() if number and word != Verdict.READY.value]
     differing = counts[Verdict.READY.value] - clean
     if differing:
         said.append(f"{counted(differing, 'node')} {'differs' if differing == 1 else 'differ'} from the others")
+    if lost:
+        said.append(f"{counted(lost, 'input')} could not be read")
     because = joined(said) if said else f"all {counted(len(rows), 'node')} are ready" if len(rows) > 1 else "the node is ready"
-    if clean == len(rows):
+    if clean == len(rows) and not lost:
         return Verdict.READY, because
     if counts[Verdict.BROKEN.value] and not enough:
         return Verdict.BROKEN, because
-    if (counts[NO_REPORT] or counts[Verdict.UNKNOWN.value]) and not enough:
+    if (counts[NO_REPORT] or counts[Verdict.UNKNOWN.value] or lost) and not enough:
         return Verdict.UNKNOWN, because
     return Verdict.DEGRADED, because
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpudoctor.findings.naming import counted
 from gpudoctor.report import heat_map, templates
+from gpudoctor.report.amounts import amount
 from gpudoctor.report.fleet import Fleet
 from gpudoctor.report.words import VERDICTS, Mark
 
@@ -39,7 +40,7 @@ def render(fleet: Fleet) -> str:
             height=heat_map.HEIGHT,
             left_out=[node for node in fleet.nodes if not node.usable][:_MOST],
             few=_few,
-            amount=_amount,
+            amount=amount,
             counted=counted,
         )
     )
@@ -58,12 +59,3 @@ def _about(fleet: Fleet) -> list[str]:
 def _few(rows: Sequence[object]) -> Sequence[object]:
     """Return the rows that the page shows."""
     return rows[:_MOST]
-
-
-_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-
-
-def _amount(value: float, unit: str) -> str:
-    """Return a figure with three digits and its unit."""
-    factor, prefix = next(((factor, prefix) for factor, prefix in _PREFIXES if abs(value) >= factor and unit != "s"), (1.0, ""))
-    return f"{value / factor:.3g} {prefix}{unit}"

@@ -8,6 +8,7 @@ from operator import attrgetter
 
 from gpudoctor.findings import Severity
 from gpudoctor.findings.naming import counted, joined
+from gpudoctor.report.amounts import amount
 from gpudoctor.report.fleet import Drift, FindingGroup, Fleet, Nodes, Outlier, Sighting
 from gpudoctor.report.hostlist import folded, nodes
 from gpudoctor.report.page import Look, Page
@@ -166,17 +167,10 @@ def _figures(page: Page, fleet: Fleet) -> None:
         return
     page.heading("Figures")
     for one in fleet.figures:
-        beyond = f", {one.outliers} beyond {_amount(one.limit, one.unit)}" if one.outliers and one.limit else ""
+        beyond = f", {one.outliers} beyond {amount(one.limit, one.unit)}" if one.outliers and one.limit else ""
         page.paragraph(
-            f"{one.name}: {_amount(one.median, one.unit)} ± {one.spread / one.median:.1%} of {one.count}{beyond}", indent=2, hang=2
+            f"{one.name}: {amount(one.median, one.unit)} ± {one.spread / one.median:.1%} of {one.count}{beyond}", indent=2, hang=2
         )
-
-
-def _amount(value: float, unit: str) -> str:
-    """Return a figure with its unit: 255 TFLOP/s."""
-    steps = {"FLOP/s": (("T", 1e12), ("G", 1e9)), "B/s": (("T", 1e12), ("G", 1e9), ("M", 1e6))}.get(unit, ())
-    prefix, size = next(((prefix, size) for prefix, size in steps if value >= size), ("", 1))
-    return f"{value / size:,.0f} {prefix}{unit}" if value / size >= 1000 else f"{value / size:.3g} {prefix}{unit}"
 
 
 def _links(page: Page, fleet: Fleet) -> None:

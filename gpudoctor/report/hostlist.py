@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from gpudoctor.report.fleet import Nodes
 from gpudoctor.report.fleet_nodes import is_plain
 
-_DIGITS = re.compile(r"(\d+)")
+_NUMBER = re.compile(r"0*(\d+)")
+_LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
 
 
 def nodes(names: Iterable[str]) -> Nodes:
@@ -17,19 +18,33 @@ def nodes(names: Iterable[str]) -> Nodes:
     return Nodes(len(ordered), folded(ordered), ordered)
 
 
-def natural(name: str) -> tuple[list[tuple[int, str]], str]:
-    """Return what sorts gpu9 before gpu10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in _DIGITS.split(name)], name
+def natural(name: str) -> str:
+    """Return what sorts gpu9 before gpu10: each number follows the number of its digits."""
+    return f"{_NUMBER.sub(lambda found: f'{len(found[1]):03}{found[1]}', name)} {name}"
 
 
 def folded(names: Iterable[str]) -> str:
     """Return names as a hostlist. A name that no hostlist can hold stands in quotes at its end."""
-    from ClusterShell.NodeSet import RESOLVER_NOGROUP, NodeSet  # noqa: PLC0415 -- 17 ms, and only a fleet has many names
-
-    plain: list[str] = []
-    others: list[str] = []
+    groups: dict[tuple[str, str], list[str]] = {}
+    single: list[str] = []
+    quoted: list[str] = []
     for name in names:
-        (plain if is_plain(name) else others).append(name)
-    made = NodeSet.fromlist(plain, resolver=RESOLVER_NOGROUP)
-    made.fold_axis = (-1,)  # Slurm reads one pair of brackets a name
-    return ",".join(filter(None, (str(made), *(f'"{name}"' for name in others))))
+        found = _LAST_NUMBER.fullmatch(name) if is_plain(name) else None
+        if found is not None:
+            groups.setdefault((found[1], found[3]), []).append(found[2])
+        elif is_plain(name):
+            single.append(name)
+        else:
+            quoted.append(f'"{name}"')
+    return ",".join((*single, *(f"{head}{_bracketed(numbers)}{tail}" for (head, tail), numbers in groups.items()), *quoted))
+
+
+def _bracketed(numbers: Sequence[str]) -> str:
+    """Return numbers as ranges in brackets: Slurm reads one pair of them in a name."""
+    from ClusterShell.RangeSet import RangeSet  # noqa: PLC0415 -- 17 ms, and only a fleet has many names
+
+    if len(numbers) == 1:
+        return numbers[0]
+    ranges = RangeSet()
+    ranges.update(numbers)
+    return f"[{ranges}]"

@@ -12,10 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
 
 from gpudoctor.errors import UsageError
-from gpudoctor.report_files.arrival import Arrival
+from gpudoctor.report_files.arrival import Arrival, missed, unfollowed
 from gpudoctor.report_files.bounded import Budget, TooMuchError
 from gpudoctor.report_files.contents import reports_in
-from gpudoctor.report_files.names import stem_of
 
 __all__ = ["Arrival", "arrivals"]
 
@@ -60,7 +59,7 @@ def _unreadable(error: OSError) -> None:
 def _in_file(file: str, budget: Budget, *, named: bool) -> Iterator[Arrival]:
     """Yield what is in a file; one that the user named may be a link or a pipe."""
     if not named and not _is_regular(file):
-        yield Arrival(source=file, kind="broken", reason="it is a link or no regular file, which is not followed")
+        yield unfollowed(file, file)
         return
     try:
         descriptor = os.open(file, _HOW if not named else _HOW & ~getattr(os, "O_NONBLOCK", 0))
@@ -68,12 +67,12 @@ def _in_file(file: str, budget: Budget, *, named: bool) -> Iterator[Arrival]:
         why = str(error.strerror) if isinstance(error, OSError) else "its name contains a null character"
         if named:
             raise UsageError(f"{file} cannot be read: {why}; name reports or a folder of them.") from None
-        yield Arrival(source=file, kind="broken", reason=f"it cannot be read: {why}", stem=stem_of(file))
+        yield missed(file, file, f"it cannot be read: {why}")
         return
     with cast("BinaryIO", os.fdopen(descriptor, "rb", buffering=0)) as opened:
         if stat.S_ISCHR(os.fstat(descriptor).st_mode) or stat.S_ISBLK(os.fstat(descriptor).st_mode):
             raise UsageError(f"{file} is a device; name reports or a folder of them.")
-        yield from reports_in(opened, file, stem_of(file), budget)
+        yield from reports_in(opened, file, file, budget)
 
 
 def _is_regular(file: str) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor.report_files.names import names_report, stem_of
+
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """What may be a report. Without data, `kind` and `reason` say why."""
@@ -16,3 +18,21 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     kind: str = ""
     """A word of `report.fleet.Unread`."""
     reason: str = ""
+
+
+def arrived(data: bytes, source: str, file: str) -> Arrival:
+    """Return a document; without data if neither the name of its file nor its text says that it is a report."""
+    if names_report(file) or b'"gpudoctor.' in data:
+        return Arrival(source=source, data=data, stem=stem_of(file))
+    return Arrival(source=source, kind="not-a-report", reason="it is no gpudoctor report")
+
+
+def missed(source: str, file: str, reason: str, kind: str = "broken") -> Arrival:
+    """Return why something cannot be read; it is the report of a node if its file is called as one."""
+    return Arrival(source=source, kind=kind, reason=reason, stem=stem_of(file) if names_report(file) else "")
+
+
+def unfollowed(source: str, file: str) -> Arrival:
+    """Return that a link, pipe or device is not opened."""
+    kind = "broken" if names_report(file) else "not-a-report"
+    return missed(source, file, "it is a link or no regular file, which is not followed", kind)

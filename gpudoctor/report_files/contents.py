@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import BinaryIO, cast
 
-from gpudoctor.report_files.arrival import Arrival
+import msgspec
+
+from gpudoctor.report_files.arrival import Arrival, arrived, missed, unfollowed
 from gpudoctor.report_files.bounded import LARGEST, Budget, Counted
 from gpudoctor.report_files.documents import documents
-from gpudoctor.report_files.names import stem_of
 from gpudoctor.report_files.unpacked import UnpackError, gzipped, zstandard
 
 _DEEPEST = 3
@@ -21,29 +22,29 @@ _METADATA = 1 << 20
 """Bytes of a tar's long names and attributes, which tarfile reads as a whole."""
 
 
-def reports_in(stream: BinaryIO, source: str, stem: str, budget: Budget, depth: int = 0) -> Iterator[Arrival]:
+def reports_in(stream: BinaryIO, source: str, file: str, budget: Budget, depth: int = 0) -> Iterator[Arrival]:
     """Yield the reports in a stream, however it is packed."""
     counted = Counted(stream, budget)
     try:
-        yield from _unpacked(counted, source, stem, budget, depth)
+        yield from _unpacked(counted, source, file, budget, depth)
     except (OSError, EOFError, zlib.error, tarfile.TarError, UnpackError) as error:
         reason = str(error).rstrip(".") or type(error).__name__
-        yield Arrival(source=source, kind="broken", reason=f"it cannot be unpacked to its end: {reason}", stem=stem)
+        yield missed(source, file, f"it cannot be unpacked to its end: {reason}")
 
 
-def _unpacked(counted: Counted, source: str, stem: str, budget: Budget, depth: int) -> Iterator[Arrival]:
+def _unpacked(counted: Counted, source: str, file: str, budget: Budget, depth: int) -> Iterator[Arrival]:
     head = counted.peek(_TAR_HEAD)
     packed = head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) or head[_TAR_MAGIC] == b"ustar"
     if packed and depth == _DEEPEST:
-        yield Arrival(source=source, kind="broken", reason="it is packed too deeply", stem=stem)
+        yield missed(source, file, "it is packed too deeply")
     elif head.startswith(b"\x1f\x8b"):
-        yield from reports_in(gzipped(cast("BinaryIO", counted)), source, stem, budget, depth + 1)
+        yield from reports_in(gzipped(cast("BinaryIO", counted)), source, file, budget, depth + 1)
     elif head.startswith(b"\x28\xb5\x2f\xfd"):
-        yield from reports_in(zstandard(cast("BinaryIO", counted)), source, stem, budget, depth + 1)
+        yield from reports_in(zstandard(cast("BinaryIO", counted)), source, file, budget, depth + 1)
     elif packed:
         yield from _members(counted, source, budget, depth + 1)
     else:
-        yield from _documents(counted, source, stem)
+        yield from _documents(counted, source, file)
 
 
 class _Member(tarfile.TarInfo):
@@ -66,24 +67,24 @@ def _members(counted: Counted, source: str, budget: Budget, depth: int) -> Itera
             place = f"{source}: {member.name}"
             opened = archive.extractfile(member) if member.isreg() else None
             if opened is not None:
-                yield from reports_in(cast("BinaryIO", opened), place, stem_of(member.name), budget, depth)
+                yield from reports_in(cast("BinaryIO", opened), place, member.name, budget, depth)
             elif not member.isdir():
-                yield Arrival(source=place, kind="broken", reason="it is a link or no regular file, which is not followed")
+                yield unfollowed(place, member.name)
 
 
-def _documents(counted: Counted, source: str, stem: str) -> Iterator[Arrival]:
+def _documents(counted: Counted, source: str, file: str) -> Iterator[Arrival]:
     """Yield each JSON document of a text: a report alone, one a line, or several one after another."""
     found = documents(counted)
     _, first = next(found, (1, b""))
     second = next(found, None)
     if second is None:
-        yield _arrival(first, source, stem)
+        yield _arrival(first, source, file)
         return
     for line, data in chain(((1, first), second), found):
-        yield _arrival(data, f"{source}, line {line}", "")
+        yield msgspec.structs.replace(_arrival(data, f"{source}, line {line}", file), stem="")  # of different nodes
 
 
-def _arrival(data: bytes | None, source: str, stem: str) -> Arrival:
+def _arrival(data: bytes | None, source: str, file: str) -> Arrival:
     if data is None:
-        return Arrival(source=source, kind="too-large", reason=f"it has more than {LARGEST >> 20} MiB", stem=stem)
-    return Arrival(source=source, data=data, stem=stem)
+        return missed(source, file, f"it has more than {LARGEST >> 20} MiB", "too-large")
+    return arrived(data, source, file)

@@ -1,13 +1,22 @@
-"""The name of the node that a file is called by."""
+"""What the name of a file says: whether it is a report, and of which node."""
 
 from __future__ import annotations
 
-_SUFFIXES = (".zstd", ".zst", ".gz", ".ndjson", ".jsonl", ".json")
+_PACKED = (".zstd", ".zst", ".gz")
+_REPORT = (".ndjson", ".jsonl", ".json")
+
+
+def names_report(file: str) -> bool:
+    """Return whether a file is called as a report is. A broken one is then the node's; a broken log is nobody's."""
+    return _without(file, _PACKED).endswith(_REPORT)
 
 
 def stem_of(file: str) -> str:
     """Return a file's name without folder and suffixes: gpu001.cluster of reports/gpu001.cluster.json.gz."""
-    name = file.rpartition("/")[2]
-    for suffix in _SUFFIXES:
-        name = name.removesuffix(suffix)
-    return name
+    return _without(file.rpartition("/")[2], (*_PACKED, *_REPORT))
+
+
+def _without(file: str, suffixes: tuple[str, ...]) -> str:
+    for suffix in suffixes:
+        file = file.removesuffix(suffix)
+    return file

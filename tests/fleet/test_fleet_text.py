@@ -8,6 +8,7 @@ import pytest
 import yaml
 from msgspec.structs import replace
 
+from gpudoctor.report.document import encode, encoded
 from gpudoctor.report.fleet import Fleet
 from gpudoctor.report.fleet_nodes import hostfile, labels, node_list
 from gpudoctor.report.fleet_text import render
@@ -16,6 +17,7 @@ from gpudoctor.snapshot import Host
 from tests.builders import machine
 from tests.fleet import generated
 from tests.fleet.reports import finding, merged, report
+from tests.report import fleets
 
 EVIL = "\x1b[2J\x1b]0;owned\x07\u202egpu\n001"
 
@@ -32,6 +34,14 @@ def test_a_large_fleet_fits_the_width_and_a_page(fleet: Fleet, look: Look) -> No
     assert all(len(line) <= look.width or " " not in line.strip() for line in shown.splitlines())
     assert look.verbose or len(shown.splitlines()) < 80
     assert not look.plain or shown.isascii()
+
+
+@pytest.mark.parametrize("size", [0, 10, 3000])
+def test_a_document_is_the_same_as_a_whole_and_in_pieces(fleet: Fleet, size: int) -> None:
+    every = fleet if size == 0 else fleets.fleet(size)
+    pieces = list(encoded(every))
+    assert b"".join(pieces) == encode(every)
+    assert len(pieces) > 1 or size < 3000
 
 
 def test_it_says_who_is_broken_slow_different_and_usable(fleet: Fleet) -> None:

@@ -7,14 +7,18 @@ from itertools import permutations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.summary import GpuModel, Summary
 from gpudoctor.fleet import Asked, Merge
 from gpudoctor.fleet.require import SHARED, parse
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.report.fleet import Unread
 from gpudoctor.report.fleet_nodes import is_plain
 from gpudoctor.report.hostlist import folded, nodes
+from gpudoctor.snapshot import Host
+from tests.builders import machine
 from tests.fleet import generated
 from tests.fleet.reports import finding, merged, report
 
@@ -98,6 +102,25 @@ def test_a_document_of_another_kind_is_no_node() -> None:
     assert fleet.verdict == "ready"
     alone = merged({"fleet": report(schema="gpudoctor.fleet/1")})
     assert (alone.verdict, alone.because, alone.exit_code) == ("unknown", "no report could be used", 3)
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "because"), [("broken", "unknown", "1 input could not be read"), ("not-a-report", "ready", "all 2 nodes are ready")]
+)
+def test_an_input_that_may_have_been_a_report_leaves_the_fleet_unknown(kind: str, verdict: str, because: str) -> None:
+    merge = Merge(Asked(), open_matrix())
+    for name in ("n1", "n2"):
+        merge.add(report(), source="", node=name)
+    merge.unread(Unread(source="all.tar.gz", kind=kind, reason="it cannot be unpacked to its end"))
+    fleet = merge.finish()
+    assert (fleet.verdict, fleet.because, len(fleet.nodes)) == (verdict, because, 2)
+
+
+@pytest.mark.parametrize(("host", "name"), [("gpu001", "gpu001"), ("9" * 253, "9" * 253), ("9" * 5000, "file"), ("<host>", "file")])
+def test_a_host_name_is_one_that_a_host_can_have(host: str, name: str) -> None:
+    merge = Merge(Asked(), open_matrix())
+    merge.add(report(replace(machine(), host=Host(hostname=host))), source="file.json", stem="file")
+    assert [one.name for one in merge.finish().nodes] == [name]
 
 
 @settings(max_examples=150, deadline=None)

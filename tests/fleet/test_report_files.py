@@ -104,6 +104,7 @@ def test_a_torn_archive_gives_what_is_whole_and_says_that_it_is_torn(tmp_path: P
     found = read(tmp_path / "all.tgz")
     assert found[-1].data is None or end == 1
     assert found[-1].reason or end == 1
+    assert end == 1 or (found[-1].kind, found[-1].stem) == ("broken", "")
 
 
 def test_a_report_that_is_too_large_is_passed_over_and_the_next_is_read(tmp_path: Path) -> None:
@@ -138,6 +139,28 @@ def test_packed_within_packed_ends(tmp_path: Path) -> None:
 def test_a_name_that_cannot_be_read_is_one_sentence(name: str) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         list(arrivals([name]))
+
+
+@pytest.mark.parametrize("name", ["gpu001.json", "gpu001.json.gz", "gpu001.jsonl", "gpu001.ndjson.zst"])
+@pytest.mark.parametrize("data", [b"", b"Traceback (most recent call last):\n", PRETTY[:40]])
+def test_a_broken_file_that_is_called_as_a_report_is_that_of_its_node(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    (found,) = read(tmp_path)
+    assert found.stem == "gpu001"
+    assert found.kind != "not-a-report"
+
+
+@pytest.mark.parametrize("name", ["land.log", "gpu001.err", "README", "core.1234"])
+@pytest.mark.parametrize("data", [b"", b"Traceback (most recent call last):\n", b'{"a": 1}\n', b"text\n{\n"])
+def test_a_file_that_neither_is_called_as_a_report_nor_holds_one_is_none(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    (found,) = read(tmp_path)
+    assert (found.kind, found.stem, found.data) == ("not-a-report", "", None)
+
+
+def test_a_report_is_read_whatever_its_file_is_called(tmp_path: Path) -> None:
+    (tmp_path / "gpu001").write_bytes(PRETTY)
+    assert read(tmp_path) == [Arrival(source=str(tmp_path / "gpu001"), data=PRETTY.strip(), stem="gpu001")]
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
