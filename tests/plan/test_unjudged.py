@@ -65,6 +65,7 @@ UNJUDGED = [
     (("jax[cuda11-pip]==0.4.20",), {}, "jax 0.4.20", "which GPUs"),
     (("nvidia-cusolver-cu12==11.6.1.9",), {}, "nvidia-cusolver-cu12 11.6.1.9", "no table lists this package"),
     (("torch==2.2.2", "numpy"), {}, "numpy", "torch 2.2.2 is compiled for NumPy 1, and this may install NumPy 2"),
+    (("jax[cuda12]==0.4.35", "jaxlib==0.4.34"), {}, "jax-cuda12-plugin 0.4.35", "loads it without comparing versions"),
     (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "requires triton==3.1.0 on some Python versions"),
 ]
 
@@ -89,6 +90,7 @@ JUDGED = [
     (("tensorflow[and-cuda]==2.18.0", "keras==3.5.0", "protobuf==5.28.3", "ml-dtypes==0.4.1"), {}),
     (("torch==2.5.1", "torchvision==0.20.1", "torchaudio==2.5.1", "nvidia-cudnn-cu12==9.1.0.70"), {}),
     (("jax[cuda12]==0.6.0", "jaxlib==0.6.0"), {}),
+    (("jax[cuda12]==0.4.35",), {}),
     (("tensorflow[and-cuda]==2.18.0", "numpy", "protobuf"), {}),
     (("torch==2.5.1", "numpy"), {}),
     (("torch==2.5.1", "triton==3.1.0", "nvidia-nccl-cu12==2.21.5"), {}),
