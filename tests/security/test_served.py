@@ -45,7 +45,7 @@ def served(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Trace:
             calls: tuple[tuple[str, dict[str, Any]], ...] = (
                 ("check", {}),
                 ("diagnose", {"text": TEXT.format(place=place)}),
-                ("diagnose", {"file": str(place / "named.txt")}),
+                ("diagnose", {"files": [str(place / "named.txt")]}),
                 ("compat", {"requirements": ["torch==2.8.0"], "gpus": ["NVIDIA L4"]}),
                 ("plan", {"requirements": ["torch"], "gpus": ["NVIDIA L4"], "driver": "550.163.01"}),
                 ("explain", {"text": "GD203"}),

@@ -43,7 +43,7 @@ def install_package(python: Python | Missing, *requirements: str, replace: str |
     if installs_with_uv(python):
         return " && ".join((*steps, uv_pip(python, "install", *words)))
     if isinstance(python, Python) and python.pip is False:
-        steps.append(f"{interpreter(python)} -m ensurepip")
+        steps.insert(0, f"{interpreter(python)} -m ensurepip")
     return " && ".join((*steps, pip(python, "install", *words)))
 
 

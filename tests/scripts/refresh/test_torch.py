@@ -224,7 +224,7 @@ def test_shipped_architectures_start_at_the_expected_one(shipped: Matrix) -> Non
         ("2.12.1+cu126", "linux_x86_64", ("12.6", "9.10.2.21"), "sm_50"),
         ("2.3.1+cu118", "win_amd64", ("11.8", "8.7.0.84"), "sm_37"),
         ("2.9.1+cu128", "win_amd64", ("12.8", "9.10.2.21"), "sm_70"),
-        ("2.6.0+cu118", "linux_x86_64", ("11.8", None), None),
+        ("2.6.0+cu118", "linux_x86_64", ("11.8", None), "sm_37"),
     ],
 )
 def test_shipped_other_builds(shipped: Matrix, wheel: str, platform: str, versions: tuple[str, str | None], oldest: str | None) -> None:
