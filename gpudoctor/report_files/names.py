@@ -1,4 +1,4 @@
-"""What the name of a file says: whether it is a report, and of which node."""
+"""What the name of a file says: whether it is a report, and its node."""
 
 from __future__ import annotations
 
