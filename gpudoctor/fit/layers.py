@@ -66,14 +66,14 @@ class Linear(Row, frozen=True):
     """False: its weights are those of the embedding."""
 
     def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        tally.keep(x)
+        tally.read(x)
         width = x.shape[-1]
         tally.multiply(2 * x.size * self.out, x)
         if self.own:
             tally.matrix(width, self.out, adapted=self.adapted)
         else:
             tally.tied += width * self.out
-        return tally.made(x, (*x.shape[:-1], self.out), parameters=self.out * self.bias)
+        return tally.made(x, (*x.shape[:-1], self.out), self.out * self.bias, wide=False)
 
 
 class Conv(Row, frozen=True):
@@ -88,14 +88,14 @@ class Conv(Row, frozen=True):
     transposed: bool = False
 
     def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        tally.keep(x)
+        tally.read(x)
         channels = x.shape[0]
         weights = channels * self.out * self.kernel**2 // self.groups
         sides = tuple(
             (side - 1) * self.stride - 2 * self.padding + self.kernel if self.transposed else _slid(side, self) for side in x.shape[1:]
         )
         tally.multiply(2 * weights * prod(x.shape[1:] if self.transposed else sides), x)
-        return tally.made(x, (self.out, *sides), parameters=weights + self.out * self.bias)
+        return tally.made(x, (self.out, *sides), weights + self.out * self.bias, wide=False)
 
 
 class Pool(Row, frozen=True):
@@ -166,7 +166,7 @@ class Norm(Row, frozen=True):
             tally.bytes(_STATISTICS // (1 + (self.of == "rms")) * (self.groups if self.of == "group" else x.size // width))
         if self.of == "rms":
             tally.keep(tally.made(x, x.shape), wide=True)
-        return tally.made(x, x.shape, parameters=width if self.of == "rms" else 2 * width)
+        return tally.made(x, x.shape, width if self.of == "rms" else 2 * width, wide=x.wide or self.of != "batch")
 
 
 class Function(Row, frozen=True):
@@ -202,7 +202,7 @@ class Embedding(Row, frozen=True):
         tally.bytes(INDEX * x.size * (1 + bool(self.segments)))
         for rows in filter(None, (self.entries, self.places, self.segments)):
             tally.matrix(rows, self.width, adapted=False)
-        return tally.made(x, (x.size, self.width))
+        return tally.made(x, (x.size, self.width), wide=True)
 
 
 class Place(Row, frozen=True):
@@ -210,7 +210,7 @@ class Place(Row, frozen=True):
 
     def __call__(self, tally: Tally, x: Tensor) -> Tensor:
         tokens, width = x.shape
-        return tally.made(x, (tokens + 1, width), parameters=(tokens + 2) * width)
+        return tally.made(x, (tokens + 1, width), (tokens + 2) * width, wide=True)
 
 
 class First(Row, frozen=True):

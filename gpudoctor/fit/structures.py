@@ -31,9 +31,9 @@ class Attention(Row, frozen=True):
         k, v = (Linear((self.of_keys or self.heads) * size, self.bias)(tally, y) for _ in range(2))
         if self.normed:
             q, k = (Norm("rms", share=one.shape[-1] // size)(tally, one) for one in (q, k))
-        mixed = tally.made(q, q.shape)
+        mixed = tally.made(q, q.shape, wide=False)
         for tensor in (q, k, v, mixed):
-            tally.keep(tensor)
+            tally.read(tensor)
         tally.bytes(4 * self.heads * tokens)
         tally.attend(4 * tokens * k.shape[0] * self.heads * size)
         tally.cached += (k.size + v.size) * self.cached
@@ -88,7 +88,7 @@ class Residual(Row, frozen=True):
     def __call__(self, tally: Tally, x: Tensor) -> Tensor:
         y = run(self.body, tally, x)
         run((Conv(y.shape[0], 1),) if self.matched and x.shape != y.shape else self.shortcut, tally, x)
-        return tally.made(y, y.shape)
+        return tally.made(y, y.shape, wide=x.wide or y.wide)
 
 
 class Concat(Row, frozen=True):
@@ -98,7 +98,7 @@ class Concat(Row, frozen=True):
 
     def __call__(self, tally: Tally, x: Tensor) -> Tensor:
         y = run(self.body, tally, x)
-        return tally.made(y, (x.shape[0] + y.shape[0], *x.shape[1:]))
+        return tally.made(y, (x.shape[0] + y.shape[0], *x.shape[1:]), wide=x.wide or y.wide)
 
 
 class Block(Row, frozen=True):

@@ -28,11 +28,17 @@ class Tensor(NamedTuple):
     shape: tuple[int, ...]
     grad: bool = True
     """Whether its gradient is computed."""
+    wide: bool = False
+    """Whether it is in FP32 under autocast, as what normalisations and sums with parameters return."""
 
     @property
     def size(self) -> int:
         """How many numbers it has."""
         return prod(self.shape)
+
+    def bytes(self, width: int) -> int:
+        """Return its bytes where numbers have this width."""
+        return self.size * (FULL if self.wide else width)
 
 
 class _Span(NamedTuple):
@@ -52,8 +58,8 @@ class Tally:
         self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = self.tied = 0
         self.largest_block = self.block_flops = 0
         self._matrices: Counter[tuple[int, int, bool]] = Counter()
-        self._kept: dict[tuple[int, bool], int] = {}
-        """The size of each kept tensor, by its number and whether it is in FP32 under autocast."""
+        self._kept: dict[int, dict[tuple[int, bool], int]] = {FULL: {}, HALF: {}}
+        """The bytes of each kept tensor by width, by its number and whether it is in FP32 under autocast."""
         self._sums = {FULL: 0, HALF: 0}
         self._bytes = self._made = 0
         self._working = 0
@@ -68,21 +74,30 @@ class Tally:
         self._made += 1
         return Tensor(self._made, shape, grad=False)
 
-    def made(self, x: Tensor, shape: tuple[int, ...], parameters: int = 0) -> Tensor:
-        """Return a layer's output, and count the parameters that are in no matrix."""
-        y = self.given(shape)._replace(grad=True)
+    def made(self, x: Tensor, shape: tuple[int, ...], parameters: int = 0, *, wide: bool | None = None) -> Tensor:
+        """Return a layer's output, as wide as its input unless stated, and count the parameters that are in no matrix."""
+        y = self.given(shape)._replace(grad=True, wide=x.wide if wide is None else wide)
         self._working = max(self._working, x.size + y.size)
-        self._alive.append(({width: kept + width * (x.size + y.size) for width, kept in self._sums.items()}, self._before))
+        self._alive.append(({width: kept + x.bytes(width) + y.bytes(width) for width, kept in self._sums.items()}, self._before))
         self.parameters += parameters
         self._before = self.parameters
         return y
 
     def keep(self, tensor: Tensor, *, wide: bool = False) -> None:
         """Count a tensor that backward needs, once; `wide`: under autocast in FP32."""
-        if (tensor.number, wide) not in self._kept:
-            self._kept[tensor.number, wide] = tensor.size
-            self._sums[HALF] += tensor.size * _width(HALF, wide=wide)
-            self._sums[FULL] += tensor.size * FULL * ((tensor.number, not wide) not in self._kept)
+        wide = wide or tensor.wide
+        self._keep(FULL, tensor.number, tensor.size * FULL)
+        self._keep(HALF, tensor.number, tensor.size * (FULL if wide else HALF), wide=wide)
+
+    def read(self, tensor: Tensor) -> None:
+        """Count what a matmul's backward needs of its input: under autocast each makes its own copy of one in FP32."""
+        self._keep(FULL, tensor.number, tensor.size * FULL)
+        self._keep(HALF, self.given(tensor.shape).number if tensor.wide else tensor.number, tensor.size * HALF)
+
+    def _keep(self, width: int, number: int, size: int, *, wide: bool = False) -> None:
+        if (number, wide) not in self._kept[width]:
+            self._kept[width][number, wide] = size
+            self._sums[width] += size
 
     def alive(self, count: int) -> None:
         """Note bytes that are alive at once, in any precision, beside what was kept so far."""
@@ -135,9 +150,9 @@ class Tally:
         kept = self._sums[width]
         inner = [self._inside(block, width) for block in self._blocks]
         entries = sum(
-            block.entry.size * width
+            block.entry.bytes(width)
             for block in self._blocks
-            if not {(block.entry.number, wide) for wide in (True, False)} & self._kept.keys()
+            if not {(block.entry.number, wide) for wide in (True, False)} & self._kept[width].keys()
         )
         transient = max(0, *(alive[width] - kept for alive, _ in self._alive))
         return Activations(
@@ -151,10 +166,4 @@ class Tally:
     def _inside(self, block: _Span, width: int) -> int:
         """Return the bytes kept of what is made in a block, other than its output."""
         numbers = range(block.first + 1, block.last)
-        keys = ((number, wide) for number in numbers for wide in (False, True) if (number, wide) in self._kept)
-        sizes = {(number, wide or width == FULL): self._kept[number, wide] * _width(width, wide=wide) for number, wide in keys}
-        return block.bytes + sum(sizes.values())
-
-
-def _width(width: int, *, wide: bool) -> int:
-    return FULL if wide else width
+        return block.bytes + sum(self._kept[width].get((number, wide), 0) for number in numbers for wide in (False, True))

@@ -65,6 +65,14 @@ def test_the_peak_is_that_of_pytorchs_memory_tracker(name: str, optimizer: str, 
     assert found.moment == moment
 
 
+@pytest.mark.parametrize(("name", "traced"), [("vit-b", 73_686_736), ("gpt2", 815_362_048)])
+def test_autocast_copies_what_each_matmul_reads(name: str, traced: int) -> None:
+    """Bytes per sample that PyTorch 2.15 saves for backward under BF16 autocast: queries, keys and values each copy their input."""
+    held = model(name, Sample()).half
+    assert held
+    assert held.kept.per_sample == traced
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.sampled_from(MODELS), runs(), st.integers(min_value=1 << 30, max_value=1 << 40))
 def test_the_largest_batch_fits_and_one_more_sample_does_not(one: Model, asked: Asked, available: int) -> None:
