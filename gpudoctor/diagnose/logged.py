@@ -9,6 +9,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import Fit
+from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.by_hand import BY_HAND
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.remedies import REMEDIES
@@ -63,7 +64,11 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         possible = [name for name in (*on_platform, *named) if name not in impossible]
         causes = list(dict.fromkeys(possible or named))
         beside = hinted(re.sub(sign.signature.pattern, " ", sign.line))
-        why = {name: said for name, said in spoken_for.items() if name in causes and (said.value not in sign.line or name in beside)}
+        why = {
+            name: said
+            for name, said in spoken_for.items()
+            if name in causes and (said.value not in sign.line or name in beside or said.what == VARIABLE)
+        }
         why |= on_platform
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
         likely.sort(key=lambda name: name not in why)

@@ -13,12 +13,13 @@ from gpudoctor.snapshot import Host, Nvml, Platform, TextLog
 _WSL = expression(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))|microsoft-standard")
 _WSL1 = expression(r"(?i)\bWSL ?1\b")
 _JETSON = expression(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
-_AMD = expression(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b")
+_AMD = expression(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?XTX?)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b")
 
 CLOSER: dict[str, dict[str, str]] = {
     "WSL": {
         "libcuda-not-on-loader-path": "wsl-libcuda-not-on-path",
         "no-driver": "wsl-driver-stack-broken",
+        "driver-hung": "wsl-driver-stack-broken",
     },
     "WSL 1": {"no-driver": "wsl1", "cpu-only-build": "wsl1"},
     "macOS": {"cpu-only-build": "no-cuda-wheel-for-platform"},

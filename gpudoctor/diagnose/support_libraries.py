@@ -12,6 +12,7 @@ from gpudoctor.derive.system_cuda import files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
+from gpudoctor.matrix.tables import CUDA
 from gpudoctor.snapshot import Distribution, Fact, Missing
 from gpudoctor.versions import Version
 
@@ -24,6 +25,14 @@ _LATEST_MAJOR_OF_TWO_DIGITS = 20
 """cublas64_11.dll is of CUDA 11, cudart64_90.dll of CUDA 9.0."""
 _ONE_NUMBER_SINCE = 12
 """From this CUDA on the names of most libraries have only the major version; libcudart.so.11.0 and older have two numbers."""
+_TWO_NUMBERS_BEFORE = 9
+"""Older CUDA releases, which the tables lack, have both numbers of the release in every soname."""
+_STATED = expression(
+    r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -](?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?)"
+    r"v?(?P<major>\d{1,2})(?:\.(?P<minor>\d))?(?![\d.]*(?:\w|/[a-z]))"
+)
+"""A CUDA release that a sentence or a field names, also without its minor version."""
+_OF_ANOTHER = expression(r"(?i)\b(?:built|compiled|torch|tensorflow|tf|driver|smi|wheel|support\w*|install|need\w*|requir\w*)\b")
 _ON_DISK = expression(r"(/[^\s:;'\"]{1,200}/|(?<![\w/])(?=lib\w{1,40}\.so\.\d{1,2}\.\d{1,3}\.\d))(lib\w{1,40}\.so\.[\d.]{1,8})")
 """A library by its path, or by the whole name of its file, which links and messages of the loader shorten."""
 
@@ -48,6 +57,9 @@ def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
             release = machine.matrix.cuda(version)
             if release and release.sonames and wanted not in release.sonames:
                 yield Evidence("installed CUDA", str(version), where)
+            if version.major < _TWO_NUMBERS_BEFORE and _numbers(wanted) != [str(version.major), str(version.minor)]:
+                yield Evidence("installed CUDA", str(version), where)
+        yield from _stated_otherwise(wanted, machine, text)
         yield from _another_version(wanted, text)
     for user in system_cuda_users(machine.environment):
         release = machine.matrix.cuda(versions.parse(user.cuda) or Version(0))
@@ -56,6 +68,20 @@ def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
         lacking = [files_lacking(user.version, version, machine.matrix) for version, _ in _toolkits(machine)]
         if lacking and all(lacking):
             yield Evidence(f"CUDA of {user.label}", user.cuda, user.where)
+
+
+def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the one CUDA release that the text says is installed, if no such release has the missing library."""
+    found = [match for line in text.splitlines() if (match := _STATED.search(line)) and not _OF_ANOTHER.search(line[: match.end()])]
+    stated = {(match["major"], match["minor"]) for match in found}
+    if len(stated) != 1:
+        return
+    major, minor = stated.pop()
+    rows = [row for row in machine.matrix.rows(CUDA) if row.release.major == int(major) and row.sonames]
+    exact = [row for row in rows if minor is None or row.release.minor == int(minor)] or rows
+    older = int(major) < _TWO_NUMBERS_BEFORE and _numbers(wanted)[: 1 if minor is None else 2] != [one for one in (major, minor) if one]
+    if older or (exact and all(wanted not in (row.sonames or ()) for row in exact)):
+        yield Evidence("CUDA in the text", major if minor is None else f"{major}.{minor}", "the text")
 
 
 def _toolkits(machine: MachineView) -> list[tuple[Version, str]]:

@@ -10,7 +10,7 @@ from gpudoctor.signatures.signature import Signature
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}\[\]|Is GPU Available: (?:False|\[\])"
     r"|^\W{0,6}\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:returns?\W{1,3})?[Ff]alse\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:returns?\W{1,3})?[Ff]alse\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
         "jetson-needs-vendor-wheel",
@@ -54,7 +54,7 @@ BUILDS = (
         r"you have installed CPU version PaddlePaddle|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build"
         r"|Device API cuda is not enabled\. Please install the cuda version|package was not compiled with CUDA support|not compiled with GPU offload support"
         r"|module 'faiss' has no attribute 'StandardGpuResources'|provider 'CUDAExecutionProvider' is not in available provider names"
-        r"|PyTorch was compiled without CUDA support|Torch was not compiled with CUDA",
+        r"|PyTorch was compiled without CUDA support|Torch was not compiled with CUDA|CUDA execution provider is not enabled in this build",
         ("cpu-only-build",),
         "this package is built without CUDA",
         (
@@ -197,7 +197,7 @@ BUILDS = (
     ),
     Signature(
         r"it is not compatible with the installed jaxlib version|is newer than and incompatible with jax version|but this version of jax requires|Mismatched PJRT plugin PJRT API version"
-        r"|register_custom_call_target\(\): incompatible function arguments",
+        r"|register_custom_call_target\(\): incompatible function arguments|Unexpected PJRT_\w{2,60}_Args size: expected \d",
         ("jax-plugin-version-mismatch",),
         "JAX and its CUDA plugin have incompatible versions",
         (
@@ -205,6 +205,7 @@ BUILDS = (
             "is newer than and incompatible with jax version",
             "Mismatched PJRT plugin PJRT API version (0.54) and framework PJRT API version 0.51)",
         ),
+        despite_versions=True,  # jax and jaxlib may fit each other beside a plugin whose version is not stated
     ),
     # jax/_src/xla_bridge.py of 0.3 to 0.12: it says so too if the plugin is installed and failed to start
     Signature(
@@ -215,10 +216,10 @@ BUILDS = (
         vague=True,
         last=True,
     ),
-    # modules/launch_utils.py of stable-diffusion-webui
+    # modules/launch_utils.py of stable-diffusion-webui; Lightning's accelerator connector and its parser of device ids
     Signature(
-        r"Torch is not able to use GPU",
-        ("cpu-only-build", "no-driver", "driver-too-old"),
+        r"Torch is not able to use GPU|No supported gpu backend found|\bBut your machine only has: \[\]",
+        ("cpu-only-build", "no-driver", "driver-too-old", "scheduler-gpu-not-allocated", "container-no-gpu-access"),
         "PyTorch sees no GPU",
         ("RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test",),
         vague=True,
@@ -253,6 +254,7 @@ BUILDS = (
             "AttributeError: module 'jaxlib.xla_client' has no attribute 'Device'",
             "ImportError: cannot import name 'xla_client' from 'jaxlib'",
         ),
+        despite_versions=True,  # a newer CUDA plugin asks an older jaxlib for it, which jax may fit
     ),
     # tensorflow/python/framework/test_util.py's and build_info's answers as people print them
     Signature(
@@ -263,7 +265,7 @@ BUILDS = (
     ),
     # torchvision/extension.py and torch/library.py
     Signature(
-        r"operator torchvision::nms does not exist|PyTorch and torchvision were compiled with different CUDA|Couldn't load custom C\+\+ ops\. This can happen if your PyTorch and torchvision"
+        r"operator torchvision::\w{2,30} does not exist|No such operator torchvision::\w{2,30}|PyTorch and torchvision were compiled with different CUDA|Couldn't load custom C\+\+ ops\. This can happen if your PyTorch and torchvision"
         r"|Could not run 'torchvision::\w{2,20}' with arguments from the 'CUDA' backend|torchvision/(?:_C|image)\S{0,60}: undefined symbol: _Z"
         r"|module 'torchvision' has no attribute 'extension'",
         ("torch-torchvision-mismatch",),
@@ -286,7 +288,7 @@ BUILDS = (
         ("site-packages/torch/lib/libtorch_python.so: undefined symbol: _ZN2at",),
     ),
     Signature(
-        r"undefined symbol: _Z\w{0,40}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl)\w|undefined symbol: TFE?_[A-Z]\w"
+        r"undefined symbol:? _Z\w{0,40}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl)\w|undefined symbol: TFE?_[A-Z]\w"
         r"|\bcpython-\d{2,3}\S{0,40}\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops|libtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
         ("extension-abi-mismatch", "two-copies-of-framework"),
         "an extension was compiled for a different version of the framework",

@@ -34,7 +34,7 @@ DRIVER_LOG = (
         ("NVRM: Xid (PCI:0000:07:00): 63, Row Remapper: New row (0x0000000018f31d80) marked for remapping, reset gpu to activate.",),
     ),
     Signature(
-        rf"{_XID}(?:119|120)\b|\b(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)\b|Cannot initialize GSP firmware RM|unexpected WPR2 already up|failed to wait for GFW_BOOT",
+        rf"{_XID}(?:119|120)\b|\b(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)\b|Cannot initialize GSP firmware RM|firmware load for nvidia/[\d.]{{1,20}}/gsp_\w{{1,20}}\.bin failed|unexpected WPR2 already up|failed to wait for GFW_BOOT",
         ("gsp-firmware-failure",),
         "the GPU's firmware (GSP) failed or stopped responding",
         (

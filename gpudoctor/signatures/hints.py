@@ -61,10 +61,16 @@ HINTS = (
         "no-driver",
         "kernel driver does not appear to be running on this host (box): /proc/driver/nvidia/version does not exist",
     ),
+    # which CUDA release is installed: a missing library may belong to another
+    Hint(
+        r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -](?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?)v?\d{1,2}",
+        "",
+        "this machine has Ubuntu 18.04 with CUDA 9",
+    ),
     # platforms, by which gpudoctor/diagnose/platforms.py names a cause
     Hint(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))|microsoft-standard", "", "uname -r: 5.15.153.1-microsoft-standard-WSL2"),
     Hint(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b", "", "Jetson Orin Nano, JetPack 6.1"),
-    Hint(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b", "", "AMD Radeon RX 7900 XTX"),
+    Hint(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?XTX?)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b", "", "AMD Radeon RX 7900 XTX"),
     Hint(
         r"(?i)\bMIG\b (?:\d+\.|\d+g\.|devices?|instances?|mode)|\bMIG \d|\bMIG-[0-9a-f]{8}",
         "mig-one-instance-per-process",
@@ -222,6 +228,8 @@ HARMLESS = (
         r"TF-TRT Warning: (?:Could not find TensorRT|Cannot dlopen some TensorRT libraries)|Could not load dynamic library 'libnvinfer",
         "TensorRT is optional",
     ),
+    # aten/src/ATen/native/cuda: an assertion of a kernel about its own input
+    (r"\bdevice-side assert triggered", "a program passed an index or label out of range to a kernel"),
     # https://docs.nvidia.com/deploy/xid-errors/
     (r"NVRM: Xid \([^)\n]{1,100}\): (?:13|31|43|45)\b", "Xid 13, 31, 43 and 45 are faults of the program that ran, not of the GPU"),
     (

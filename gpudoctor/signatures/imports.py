@@ -10,7 +10,7 @@ _SHADOWED = ("two-copies-of-framework", "script-folder-hides-package")
 IMPORTS = (
     # numpy/core/src/multiarray/multiarraymodule.c and numpy/_core/_internal.py of 1.26 to 2.3; torch/csrc/utils/tensor_numpy.cpp
     Signature(
-        r"A module that was compiled using NumPy 1\.x cannot be run in|RuntimeError: Numpy is not available|_ARRAY_API not found"
+        r"A module that was compiled using NumPy 1\.x cannot be run in|RuntimeError: Numpy is not available|Could not infer dtype of numpy\.|_ARRAY_API not found"
         r"|downgrade to ['\"]?numpy<2|was removed in the NumPy 2\.0 release|compiled against ABI version 0x1\w{1,12} but this version of numpy is 0x2"
         r"|numpy\.dtype size changed, may indicate binary incompatibility\. Expected 96 from C header, got 88",
         ("numpy2-abi-mismatch",),

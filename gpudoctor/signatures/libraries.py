@@ -74,7 +74,7 @@ LIBRARIES = (
     ),
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
     _no_cudnn(
-        r"Could not load library libcudnn|Couldn't open CUDA library libcudnn|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file|Unable to load cuDNN\. Is it installed",
+        r"Could not load library libcudnn|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file|Unable to load cuDNN\. Is it installed",
         "Could not load library libcudnn_cnn_infer.so.8",
         "libcudnn.so.9: cannot open shared object file",
         "Unable to load cuDNN. Is it installed?",
@@ -115,12 +115,12 @@ LIBRARIES = (
         "libcudart.so.12: cannot open shared object file",
     ),
     _not_found(
-        rf"Could not load library {_CUDA}|libNVVM cannot be found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
+        rf"Could not load library {_CUDA}|libNVVM cannot be found|OSError: library (?:nvvm|nvrtc|cudart|cu[bfrs]\w{{2,8}}) not found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
         "Could not load library libcublasLt.so.12.",
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
     _not_found(
-        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)|cudaGetErrorString symbol not found|Couldn't open CUDA library lib(?!cudnn|cuda\.)\w{1,40}\.so",
+        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)|cudaGetErrorString symbol not found|Couldn't open CUDA library (?:lib(?!cudnn|cuda\.)\w{1,40}\.so|cu(?!dnn)\w{1,20}64_)",
         "Cannot dlopen some GPU libraries",
         "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
     ),

@@ -6,7 +6,7 @@ from gpudoctor.signatures.signature import Signature
 
 MANAGEMENT = (
     Signature(
-        r"(?i:driver/library version mismatch)|NVML/RM version mismatch|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch",
+        r"(?i:driver/library version mismatch)|NVML/RM version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch",
         ("driver-library-mismatch",),
         "the kernel module and the driver's libraries have different versions",
         ("Failed to initialize NVML: Driver/library version mismatch", "RM has detected an NVML/RM version mismatch."),
@@ -33,7 +33,7 @@ MANAGEMENT = (
     ),
     # https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
     Signature(
-        r"Failed to initialize NVML: Unknown Error|NVMLError_Unknown",
+        r"(?i:Failed to initialize NVML):? (?i:unknown error)|NVMLError_Unknown",
         ("container-cgroup-device-lost", "device-permission-denied", "gpu-fell-off-bus"),
         "a container has lost its GPU devices",
         ("Failed to initialize NVML: Unknown Error",),

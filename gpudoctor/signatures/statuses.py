@@ -28,7 +28,7 @@ def status(
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
     words = "".join(part.capitalize() for part in name.split("_"))
-    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|\({number} vs\. 0\)|\(error {number}\)|CUDA (?:failure|error) {number}: |{_BY_NUMBER} {number}\b"
+    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|\({number} vs\. 0\)|\(error {number}\)|CUDA (?:failure|error) {number}: |{_BY_NUMBER} {number}(?!\d)"
     pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|{wrapped}|{'|'.join(f'(?i:{re.escape(text[0])}){re.escape(text[1:])}' for text in texts)}"
     known = () if number in _RUNTIME_ONLY else (f"CUDA_ERROR_{name}",)
     pattern += f"|{also}" if also else ""

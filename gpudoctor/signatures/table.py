@@ -178,6 +178,7 @@ _VAGUE = (
             "mig-no-instances",
         ),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
+        also=r"no nvidia devices detected\W{1,3}library=",
         tells='echo "[$CUDA_VISIBLE_DEVICES]"; ls -l /dev/nvidia*; nvidia-smi -L',
     ),
     # cuDNN and cuBLAS cannot start in a context without memory, or if another library was loaded instead

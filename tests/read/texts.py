@@ -91,6 +91,7 @@ DECIDED: Final = (
 )  # fmt: skip
 """Errors that have several causes, with what decides between them."""
 HARMLESS: Final = (
+    "RuntimeError: CUDA error: device-side assert triggered\n",
     "E0000 00:00:1718.1 12 cuda_dnn.cc:8579] Unable to register cuDNN factory: Attempting to register factory for plugin cuDNN\n",
     "successful NUMA node read from SysFS had negative value (-1), but there must be at least one NUMA node\n",
     "TF-TRT Warning: Could not find TensorRT\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n",

@@ -17,6 +17,7 @@ READER = Reader(
         Form("capability", r"\bTorch: \S{5,60}\. CUDA: (?P<value>\d{1,2}\.\d)\. CUDA Toolkit", Rank.LISTING),
         Form("torch cuda", r"\bCUDA: \d{1,2}\.\d\. CUDA Toolkit: (?P<value>\d{1,2}\.\d)\b", Rank.LISTING),
         Form("package:triton", rf"\bCUDA Toolkit: \S{{2,12}}\. Triton: {RELEASE}", Rank.LISTING),
-        Form("package:vllm", rf"(?:vLLM API server version|Initializing an? (?:V1 )?LLM engine \(v?){RELEASE}", Rank.LOG),
+        Form("package:vllm", rf"(?:vLLM API server version|Initializing an? (?:V[01] )?LLM engine \(v?){RELEASE}", Rank.LOG),
+        Form("package:vllm", rf"\bvllm-openai:v?{RELEASE}", Rank.LOG),
     ),
 )

@@ -11,7 +11,7 @@ from gpudoctor.read.readers.reader import RELEASE, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "Python session"
-_BOOLEAN = r"(?P<value>True|False)\b"
+_BOOLEAN = r"(?:(?:it |i )?(?:returns?|gives?|gets?|got|says?|prints?):? {1,2})?(?P<value>(?i:True|False))\b"
 _LATER = 4
 """Lines between a question and its answer that may be warnings."""
 

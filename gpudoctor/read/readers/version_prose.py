@@ -11,7 +11,7 @@ from gpudoctor.read.readers.sentences import SENTENCE, own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
-    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow|pytorch|torch|jaxlib|jax)(?: version)?[ =]{1,2}v?"
+    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow|pytorch|torch|jaxlib|jax)(?: version)?(?: is)?[ =]{1,2}v?"
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+]|\.\w)"
 )
 _DRIVER = expression(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
@@ -20,11 +20,19 @@ _SYSTEM = expression(
 )
 _COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=|^\s*(?:File |from |import )")
 
+_CONDA = expression(
+    r"\b(?:conda|mamba) install\b(?=[^\n]{0,200}\bpytorch\b)[^\n]{0,200}?\b(?:cudatoolkit|pytorch-cuda) ?={1,2} ?(?P<value>\d{1,2}\.\d)\b"
+)
+"""What chooses the CUDA of PyTorch's build."""
+
 _ABOUT = (*TRAINED, "driver", "windows", "wsl", "macos", "ubuntu")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
+    for line in lines:
+        if " install " in line.text and (found := _CONDA.search(line.text)):
+            mentions.setdefault("conda", []).append(_statement("torch cuda", found["value"], line))
     for line in own_sentences(lines, _ABOUT):
         for found in _SYSTEM.finditer(line.text):
             mentions.setdefault("os", []).append(_statement("os", found["value"], line))

@@ -101,6 +101,15 @@ CASES: Final = (
     ("cpu-only-build", 'tensorflow 1.9.0\n[name: "/device:CPU:0"\ndevice_type: "CPU"\nmemory_limit: 268435456\n]\n'),
     ("no-cuda-wheel-for-platform", "macOS 14, M3 Max\nERROR: Could not find a version that satisfies the requirement torch==2.1.0+cu121 (from versions: none)\n"),
     ("cpu-only-build", "PyTorch version: 1.10.1\nCUDA used to build PyTorch: Could not collect\nOS: Microsoft Windows 10 Pro\nPython version: 3.9.7 (64-bit runtime)\nIs CUDA available: False\nGPU models and configuration: GPU 0: NVIDIA GeForce RTX 3080\nNvidia driver version: 511.23\n"),
+    ("jax-plugin-version-mismatch", "RuntimeError: Unable to initialize backend 'cuda': INVALID_ARGUMENT: Unexpected PJRT_Client_Create_Args size: expected 96, got 80. The plugin is likely built with a later version than the framework.\n"),
+    ("jax-plugin-version-mismatch", "jax==0.4.31\njaxlib==0.4.31\nAttributeError: module 'jaxlib.xla_client' has no attribute 'make_gpu_client_options'\n"),
+    ("torch-torchvision-mismatch", "RuntimeError: No such operator torchvision::roi_align\n"),
+    ("extension-abi-mismatch", "causal_conv1d_cuda.cpython-39-x86_64-linux-gnu.so has the undefined symbol _ZN3c104impl8GPUTrace9haveState\n"),
+    ("cpu-only-build", "ERROR ort::execution_providers: CUDA execution provider is not enabled in this build.\n"),
+    ("cpu-only-build", "lightning.fabric.utilities.exceptions.MisconfigurationException: No supported gpu backend found!\n"),
+    ("cpu-only-build", "pytorch                   1.5.1               py3.8_cpu_0  [cpuonly]  pytorch\n>>> torch.cuda.is_available()\nFalse\n"),
+    ("cpu-only-build", "  pytorch            pytorch/linux-64::pytorch-1.13.1-py3.10_cpu_0\n>>> torch.cuda.is_available()\nFalse\n"),
+    ("gpu-below-framework-minimum", "docker run --gpus all vllm/vllm-openai:v0.8.4\nPyTorch version: 2.6.0+cu124\nGPU 0: Tesla P40\nCUDA error: no kernel image is available for execution on the device\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -85,6 +85,10 @@ CASES: Final = (
     ("no-driver", "W dso_loader.cc:64] Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file: No such file or directory\nI cuda_diagnostics.cc:156] kernel driver does not appear to be running on this host (node7): /proc/driver/nvidia/version does not exist\n"),
     ("no-driver", "I external/local_xla/xla/tsl/cuda/cudart_stub.cc:31] Could not find cuda drivers on your machine, GPU will not be used.\nE0000 00:00:1763868262.1 42 cuda_platform.cc:51] failed call to cuInit: INTERNAL: CUDA error: Failed call to cuInit: UNKNOWN ERROR (303)\n"),
     ("uvm-broken-after-suspend", "cuda runtime error (999) : unknown error at /pytorch/aten/src/THC/THCGeneral.cpp:47\nhelps: sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm\n"),
+    ("driver-too-old", "conda install pytorch torchvision cudatoolkit=11.3 -c pytorch\nDriver Version: 440.33.01\nprint(torch.cuda.is_available())\nFalse\n"),
+    ("driver-library-mismatch", "Mismatch in versions between nvidia-smi and NVML.\n"),
+    ("container-cgroup-device-lost", "two hours later nvidia-smi says failed to initialize nvml unknown error\n"),
+    ("gsp-firmware-failure", "nvidia 0000:41:00.0: Direct firmware load for nvidia/535.129.03/gsp_tu10x.bin failed with error -2\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -80,6 +80,13 @@ CASES: Final = (
     ("cuda-library-missing", "TensorFlow version: 2.1.0\nInternalError: cudaGetDevice() failed. Status: cudaGetErrorString symbol not found.\n"),
     ("ptxas-not-found", "W tensorflow/stream_executor/gpu/asm_compiler.cc:63] Running ptxas --version returned 32512\n"),
     ("libcuda-not-on-loader-path", "NVIDIA-SMI 450.80.02    Driver Version: 450.80.02    CUDA Version: 11.0\nlibcuda reported version is: Not found: was unable to find libcuda.so DSO loaded into this program\n"),
+    ("cuda-version-mismatch", "Cuda compilation tools, release 8.0, V8.0.61\nOSError: libcudart.so.7.5: cannot open shared object file: No such file or directory\n"),
+    ("cuda-version-mismatch", "I have CUDA 11 here.\nImportError: libcublas.so.10.0: cannot open shared object file: No such file or directory\n"),
+    ("cuda-version-mismatch", "- CUDA/cuDNN version: 10/7\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n"),
+    ("cuda-library-missing", "I have CUDA 10 here.\nImportError: libcublas.so.10.0: cannot open shared object file: No such file or directory\n"),
+    ("cuda-library-missing", "Couldn't open CUDA library cublas64_80.dll\n"),
+    ("cudnn-missing", "Couldn't open CUDA library cudnn64_6.dll\n"),
+    ("cuda-library-missing", "OSError: library nvvm not found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

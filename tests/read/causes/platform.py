@@ -79,6 +79,8 @@ CASES: Final = (
     ("container-no-gpu-access", "$ docker run --rm acme/tf:2.9 python train.py\nW dso_loader.cc:64] Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file\nI cuda_diagnostics.cc:156] kernel driver does not appear to be running on this host (3a1f0c9d77be): /proc/driver/nvidia/version does not exist\n"),
     ("scheduler-gpu-not-allocated", "login node: torch.cuda.is_available() False\nsbatch --partition=a100 train.sh\n"),
     ("wsl-driver-stack-broken", "uname -r: 5.15.146.1-microsoft-standard-WSL2\nnvidia-container-cli: initialization error: driver error: failed to process request: unknown.\n"),
+    ("amd-gpu-unsupported", "GPU: AMD 6700xt\nAssertionError: Torch not compiled with CUDA enabled\n"),
+    ("wsl-driver-stack-broken", "Docker Desktop with WSL 2\nnvidia-container-cli: initialization error: driver rpc error: failed to process request: unknown\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

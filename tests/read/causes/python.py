@@ -73,6 +73,7 @@ CASES: Final = (
     ("package-not-installable", "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If you have updated the package versions, please update the hashes.\n"),
     ("package-not-installable", "error: Failed to download `torch==2.5.1`\n  cause: Hash mismatch for `torch==2.5.1`\n"),
     ("package-not-installable", "Collecting tensorflow-gpu==2.12.0\n  Downloading tensorflow-gpu-2.12.0.tar.gz (2.6 kB)\n  error: subprocess-exited-with-error\n"),
+    ("numpy2-abi-mismatch", "RuntimeError: Could not infer dtype of numpy.int64\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

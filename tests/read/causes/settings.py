@@ -71,6 +71,7 @@ CASES: Final = (
     ("mig-no-instances", "|   0  NVIDIA A30                     On |   00000000:17:00.0 Off |                   On |\n| N/A   31C    P0    29W / 165W |       0MiB /  24576MiB |     N/A      Default |\n|                                         |                        |              Enabled |\nRuntimeError: No CUDA GPUs are available\n"),
     ("cuda-visible-devices-set-too-late", "os.environ['CUDA_VISIBLE_DEVICES'] = args.gpu\nall processes run only on gpu:0\n"),
     ("gpu-memory-preallocation", "tensorflow-gpu==2.0.1, GTX 1660 Ti, CUDA 10.0\nInternalError: Blas GEMM launch failed : a.shape=(32, 10), b.shape=(10, 64)\n"),
+    ("cuda-visible-devices-masked", 'With os.environ["CUDA_VISIBLE_DEVICES"]=\'3\' in demo.py it ends with RuntimeError: No CUDA GPUs are available (3 runs)\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
