@@ -39,7 +39,7 @@ def test_where_a_line_may_have_been_wrapped_a_part_of_it_is_touched(line: str) -
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_every_line_that_a_pattern_matches_has_one_of_its_cues(pattern: str, data: st.DataObject) -> None:
     line = data.draw(st.from_regex(re.compile(pattern, re.ASCII))).split("\n")[0]
