@@ -83,7 +83,8 @@ def _group(group: _Group, roster: Roster, everyone: Collection[str]) -> FindingG
         gpus=sum(len(names) for _, names in named) if group.of_gpus else 0,
         exceptions=nodes(name for name in everyone if name not in having) if 2 * len(having) > len(everyone) else Nodes(),
         wordings=tuple(sorted(told, key=lambda one: -one.nodes.count)),
-        fix=next((one.command or one.title for one in lead.fixes), ""),
+        fix=lead.fixes[0].title if lead.fixes else "",
+        command=lead.fixes[0].command if lead.fixes else "",
         url=lead.url,
     )
 

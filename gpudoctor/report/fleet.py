@@ -83,7 +83,8 @@ class FindingGroup(msgspec.Struct, frozen=True, kw_only=True):
     wordings: Annotated[
         tuple[Wording, ...], _text("Its messages, the most frequent first. Addresses and indexes of GPUs are left out.")
     ] = ()
-    fix: Annotated[str, _text("The first step, as the most frequent one says it.")] = ""
+    fix: Annotated[str, _text("The first step, in words, as most nodes have it.")] = ""
+    command: Annotated[str, _text("That step as a command; empty if it is none.")] = ""
     url: Annotated[str, _text("The rule's page.")] = ""
 
 

@@ -92,8 +92,8 @@ def _finding(page: Page, group: FindingGroup) -> None:
         page.paragraph(one.message, f"{one.nodes.count}: " if len(group.wordings) > 1 else "", indent=4, hang=2)
     if len(group.wordings) > most:
         page.paragraph(f"and {counted(len(group.wordings) - most, 'other message')} (-v shows them)", indent=4)
-    if group.fix:
-        page.paragraph(group.fix.splitlines()[0], "Fix: ", lead_style="bold", indent=4, hang=2)
+    if fix := group.command or group.fix:
+        page.paragraph(fix.splitlines()[0], "Fix: ", lead_style="bold", indent=4, hang=2)
 
 
 def _slow(page: Page, fleet: Fleet) -> None:

@@ -56,7 +56,8 @@ def fleet(count: int, *, hostile: Sequence[str] = HOSTILE) -> Fleet:
             root=True,
             nodes=nodes(some),
             wordings=wordings,
-            fix="sudo reboot",
+            fix="Reboot",
+            command="sudo reboot",
             url=url,
         )
 
