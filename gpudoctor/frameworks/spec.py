@@ -208,6 +208,8 @@ class FrameworkSpec(NamedTuple):
     """Whether the smoke training has an engine for it."""
     spans_nodes: bool = False
     """Whether the all-reduce between nodes runs with it."""
+    traced_within: str = ""
+    """How far a traced training step was from a real one on the CPU in FP32, by scripts/bench/fit; empty: not measured."""
     xla: bool = False
     """Whether it compiles with XLA."""
     xla_folders: tuple[str, ...] = ()

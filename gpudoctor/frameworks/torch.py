@@ -83,6 +83,7 @@ TORCH = FrameworkSpec(
     jetson_page="https://docs.nvidia.com/deeplearning/frameworks/install-pytorch-jetson-platform/index.html",
     xrayed=True,
     trains=True,
+    traced_within="parameters and FLOPs are exact; activations within 0.01% of a real step, 1.3% with checkpointing if the same blocks are recomputed",
     spans_nodes=True,
     triton=True,
 )

