@@ -131,16 +131,16 @@ def connected(address: str, runtime_env: Mapping[str, Any]) -> Iterator[Cluster]
         ray.cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     os.environ.setdefault("RAY_ENABLE_UV_RUN_RUNTIME_ENV", "0")  # `uv run gpudoctor` must not ship its own environment
     where = address or os.environ.get("RAY_ADDRESS") or _LOCAL
-    try:
-        _require_listener(where)
-        ray.init(where, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
-    except (OSError, exceptions.RayError, ValueError, RuntimeError) as error:
-        raise UsageError(_unreachable(where, error)) from None
-    try:
-        with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):  # Ray prints there which nodes it loses
+    with Path(os.devnull).open("w") as nowhere, redirect_stdout(nowhere):  # Ray prints there which nodes it loses, until it is shut down
+        try:
+            _require_listener(where)
+            ray.init(where, log_to_driver=False, logging_level=logging.ERROR, configure_logging=False)
+        except (OSError, exceptions.RayError, ValueError, RuntimeError) as error:
+            raise UsageError(_unreachable(where, error)) from None
+        try:
             yield Cluster(runtime_env)
-    finally:
-        ray.shutdown()
+        finally:
+            ray.shutdown()
 
 
 def _require_listener(where: str) -> None:

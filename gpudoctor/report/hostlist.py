@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Iterable, Sequence
 
 from gpudoctor.report.fleet import Nodes
 from gpudoctor.report.fleet_nodes import is_plain
 
 _NUMBER = re.compile(r"0*(\d+)")
-_LAST_NUMBER = re.compile(r"(.*?)(\d+)(\D*)")
+_BESIDE_DIGITS = f"{string.ascii_letters}._-"
+"""The other characters of a plain name."""
 
 
 def nodes(names: Iterable[str]) -> Nodes:
@@ -29,14 +31,22 @@ def folded(names: Iterable[str]) -> str:
     single: list[str] = []
     quoted: list[str] = []
     for name in names:
-        found = _LAST_NUMBER.fullmatch(name) if is_plain(name) else None
-        if found is not None:
-            groups.setdefault((found[1], found[3]), []).append(found[2])
-        elif is_plain(name):
-            single.append(name)
-        else:
+        if not is_plain(name):
             quoted.append(f'"{name}"')
+            continue
+        head, number, tail = _at_the_last_number(name)
+        if number:
+            groups.setdefault((head, tail), []).append(number)
+        else:
+            single.append(name)
     return ",".join((*single, *(f"{head}{_bracketed(numbers)}{tail}" for (head, tail), numbers in groups.items()), *quoted))
+
+
+def _at_the_last_number(name: str) -> tuple[str, str, str]:
+    """Return what is before the last number of a plain name, the number ("" if there is none), and what follows."""
+    until = name.rstrip(_BESIDE_DIGITS)
+    head = until.rstrip(string.digits)
+    return head, until[len(head) :], name[len(until) :]
 
 
 def _bracketed(numbers: Sequence[str]) -> str:

@@ -150,6 +150,7 @@ def start(cluster: Raylets, *options: str) -> subprocess.Popen[str]:
 def check(cluster: Raylets, *options: str) -> tuple[int, dict[str, Any], str]:
     process = start(cluster, *options)
     output, errors = process.communicate(timeout=PATIENCE)
+    assert output, errors
     return process.returncode, json.loads(output), errors
 
 
