@@ -57,8 +57,12 @@ class Raylets:
                 os.kill(pid, signal.SIGSTOP)
 
     def kill(self, name: str) -> None:
-        """End a node without a word."""
+        """End a node without a word. Frozen processes of it go on, since only then do they end with it."""
+        children = self.children(name)
         os.kill(self.pids[name], signal.SIGKILL)
+        for pid in children:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
 
 
 def may_start() -> None:
