@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor import exit_codes
-from gpudoctor.exit_codes import EXIT_CODES, in_short
+from gpudoctor.exit_meanings import EXIT_CODES, in_short
 from gpudoctor.findings import Verdict
 
 

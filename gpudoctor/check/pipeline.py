@@ -14,8 +14,7 @@ import msgspec
 
 import gpudoctor.probe.identity
 import gpudoctor.redact.shell
-import gpudoctor.report.build
-import gpudoctor.report.document  # noqa: F401 -- as above
+import gpudoctor.report.build  # noqa: F401 -- as above
 from gpudoctor.check.interrupts import Interrupted, Interrupts
 from gpudoctor.check.model import CheckOptions
 from gpudoctor.check.wait import look_again

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, NoReturn
 
 from gpudoctor.cli import failure, output
@@ -105,8 +106,10 @@ def program_with(named: str = "") -> typer.Typer:
 
 
 def _load_msgspec() -> None:
-    """Import msgspec without typing_extensions, which it prefers to typing if installed: importing that takes 3 ms."""
-    if "typing_extensions" not in sys.modules:
-        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # as Python marks a module that cannot be imported
-        import_module("msgspec")
-        del sys.modules["typing_extensions"]
+    """Import msgspec without two modules: typing_extensions, which it prefers to typing (3 ms), and platform, which uuid asks for the system (1.5 ms)."""
+    stand_ins = {"typing_extensions": None, "platform": SimpleNamespace(system=lambda: os.uname().sysname)}
+    needed = {name: module for name, module in stand_ins.items() if name not in sys.modules}
+    sys.modules.update(needed)  # type: ignore[arg-type]  # None is how Python marks a module that cannot be imported
+    import_module("msgspec")
+    for name in needed:
+        del sys.modules[name]

@@ -24,7 +24,7 @@ def rules(incomplete: str) -> Iterator[Offer]:
 
 def explained(incomplete: str) -> Iterator[Offer]:
     """Offer what has a page: rules, exit codes and guides."""
-    from gpudoctor.exit_codes import EXIT_CODES  # noqa: PLC0415
+    from gpudoctor.exit_meanings import EXIT_CODES  # noqa: PLC0415
     from gpudoctor.manual.guides import GUIDES  # noqa: PLC0415
 
     yield from rules(incomplete)

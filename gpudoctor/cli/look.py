@@ -8,7 +8,6 @@ import sys
 from gpudoctor.cli import width
 from gpudoctor.probe.identity import owner
 from gpudoctor.redact import Redactor
-from gpudoctor.report import document
 from gpudoctor.report.page import Look
 
 
@@ -39,4 +38,6 @@ def redactor(root: str, *, stays: bool) -> Redactor:
 
 def error(kind: str, sentence: str, exit_code: int) -> bytes:
     """Return the error as a JSON document."""
+    from gpudoctor.report import document  # noqa: PLC0415 -- 1 ms, for JSON alone
+
     return document.error(kind, redactor("/", stays=False).text(sentence), exit_code)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -23,7 +23,7 @@ OF_DIAGNOSE = frozenset(
 """The options of each command."""
 
 
-class Plain(NamedTuple):
+class Plain(msgspec.Struct, frozen=True):
     """What a command line gives."""
 
     options: GivenOptions
@@ -38,7 +38,7 @@ def of_check(words: Sequence[str]) -> Plain | None:
     if given is None or given.files:
         return None
     python = given.options.python or os.environ.get("GPUDOCTOR_PYTHON") or None
-    return given._replace(options=msgspec.structs.replace(given.options, python=python))
+    return msgspec.structs.replace(given, options=msgspec.structs.replace(given.options, python=python))
 
 
 def of_diagnose(words: Sequence[str]) -> Plain | None:

@@ -9,7 +9,7 @@ import typer
 from gpudoctor import __version__
 from gpudoctor.cli import output
 from gpudoctor.cli.width import READABLE, asked
-from gpudoctor.exit_codes import in_short
+from gpudoctor.exit_meanings import in_short
 
 if TYPE_CHECKING:
     from typer.core import TyperGroup

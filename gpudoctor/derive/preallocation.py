@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from gpudoctor.frameworks import spec_of
 from gpudoctor.frameworks.spec import FrameworkSpec
@@ -17,7 +19,7 @@ _LEAST = 0.7
 https://docs.jax.dev/en/latest/gpu_memory_allocation.html"""
 
 
-class Preallocated(NamedTuple):
+class Preallocated(msgspec.Struct, frozen=True):
     """A framework that takes memory in advance, and how much of a GPU's is in use."""
 
     spec: FrameworkSpec

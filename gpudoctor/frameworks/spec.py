@@ -1,9 +1,7 @@
 """What gpudoctor knows about one framework, as data: probes, matrix, plans and rules read it instead of checking names.
 
-Standard-library tuples: the X-ray reads them in a process without site-packages.
+Standard-library tuples: the X-ray reads them in a process without site-packages. Annotations are not postponed: of text, NamedTuple compiles each.
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

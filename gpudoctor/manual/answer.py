@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.diagnose.rule import Rule
-from gpudoctor.exit_codes import ExitCode
+from gpudoctor.exit_meanings import ExitCode
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpudoctor.exit_codes import EXIT_CODES
+from gpudoctor.exit_meanings import EXIT_CODES
 from gpudoctor.manual.answer import Answer
 
 _ONE = re.compile(r"(?:exit|return|status)(?:ed with)?[\s-]*(?:code|status)?\s*[:=]?\s*(\d{1,3})")

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from gpudoctor.diagnose.rule import Rule
-from gpudoctor.exit_codes import ExitCode
+from gpudoctor.exit_meanings import ExitCode
 from gpudoctor.manual.answer import Answer
 from gpudoctor.manual.families import title_of
 from gpudoctor.report.page import Look, Page

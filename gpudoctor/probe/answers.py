@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -31,7 +31,7 @@ MOST_DEVICES = 1024
 """More than any machine has: a higher count is garbage."""
 
 
-class _Form(NamedTuple):
+class _Form(msgspec.Struct, frozen=True):
     """How a script's events make a section, with its devices numbered by `number`."""
 
     who: str

@@ -5,12 +5,12 @@ detect-secrets 1.5.0 knows the same prefixes; why it is no dependency stands in 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.redact.pseudonyms import REMOVED, Kind
 
 
-class Shape(NamedTuple):
+class Shape(msgspec.Struct, frozen=True):
     """What a secret looks like. Every text that `pattern` matches has at least `shortest` characters and contains one of `hints`; `kept` replaces a match."""
 
     hints: tuple[str, ...]

@@ -3,8 +3,6 @@
 Some are for support tickets only. Memory is in bytes, temperature in degrees Celsius, clocks in MHz, times in nanoseconds.
 """
 
-from __future__ import annotations
-
 from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
 
 

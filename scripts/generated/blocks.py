@@ -11,7 +11,7 @@ from typer.main import get_command
 
 from gpudoctor.cli import program_with
 from gpudoctor.diagnose import RULES
-from gpudoctor.exit_codes import EXIT_CODES
+from gpudoctor.exit_meanings import EXIT_CODES
 from gpudoctor.findings.actions import ACTIONS, DOMAINS
 from scripts.generated.rule_pages import RULES_FOLDER
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from gpudoctor.diagnose.rules import FAMILIES, RULES
-from gpudoctor.exit_codes import EXIT_CODES
+from gpudoctor.exit_meanings import EXIT_CODES
 from scripts.generated.rule_pages import RULES_FOLDER
 
 REPOSITORY: Final = "https://github.com/gpudoctor/gpudoctor/blob/main/"

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.exit_codes import EXIT_CODES
+from gpudoctor.exit_meanings import EXIT_CODES
 from gpudoctor.manual.families import NAMES
 from gpudoctor.rule_pages import read
 from tests.cli.command import document, environment, in_terminal, run, sentence

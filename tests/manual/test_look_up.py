@@ -11,7 +11,7 @@ from gpudoctor.derive import xids
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
-from gpudoctor.exit_codes import EXIT_CODES
+from gpudoctor.exit_meanings import EXIT_CODES
 from gpudoctor.manual import look_up
 from gpudoctor.matrix.tables import SXIDS, XIDS
 from gpudoctor.matrix_files import open_matrix

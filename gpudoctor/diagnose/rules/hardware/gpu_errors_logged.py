@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import NAMED
@@ -27,7 +28,7 @@ _ACTIONS = {
 _MOST = 3
 
 
-class _Error(NamedTuple):
+class _Error(msgspec.Struct, frozen=True):
     """All events of one code."""
 
     name: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.unknown import known
@@ -19,7 +20,7 @@ HALF, QUARTER = 0.5, 0.25
 _UNDER_LOAD = "NVML, during the training run"
 
 
-class LinkFault(NamedTuple):
+class LinkFault(msgspec.Struct, frozen=True):
     """A fault of a link; `text` completes "its PCIe link ..."."""
 
     text: str

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import StageKind, StageState
 
 
-class FailedImport(NamedTuple):
+class FailedImport(msgspec.Struct, frozen=True):
     """An import that failed."""
 
     error: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.unknown import not_applicable
@@ -12,7 +13,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
-class _Setting(NamedTuple):
+class _Setting(msgspec.Struct, frozen=True):
     """A variable that slows CUDA programs down at one of these values."""
 
     name: str

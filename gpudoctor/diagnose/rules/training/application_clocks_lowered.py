@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.unknown import offered
@@ -18,7 +19,7 @@ LOWERED = 0.9
 """Share of the default clock. A tenth less is more than rounding to the steps of a clock."""
 
 
-class _Clock(NamedTuple):
+class _Clock(msgspec.Struct, frozen=True):
     """An application clock in MHz."""
 
     what: str

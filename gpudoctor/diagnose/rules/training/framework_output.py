@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import msgspec
 
 from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.diagnose.advice.system import read_page
@@ -21,7 +21,7 @@ _LIKELIEST = 2
 """Causes of a log line to name: a message with five helps nobody."""
 
 
-class Output(NamedTuple):
+class Output(msgspec.Struct, frozen=True):
     """What the output says about a failure."""
 
     hint: str

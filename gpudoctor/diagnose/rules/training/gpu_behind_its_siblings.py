@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import inf
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.stages import work
@@ -24,7 +25,7 @@ ENOUGH = 3
 """Samples of a stage that are enough for a comparison."""
 
 
-class _Difference(NamedTuple):
+class _Difference(msgspec.Struct, frozen=True):
     """A value of this GPU far from its siblings' mean, and the stage in which it was."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.unknown import CouldNotTell
@@ -21,7 +22,7 @@ LARGE_MATRIX, LARGE_ARRAY = 4096, 256 << 20
 """Rows, bytes: smaller sizes do not keep a large GPU busy."""
 
 
-class _Figure(NamedTuple):
+class _Figure(msgspec.Struct, frozen=True):
     """One measured rate, in the unit of its published peak."""
 
     measured: Measured

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import HW_THERMAL, SW_THERMAL
@@ -12,7 +13,7 @@ from gpudoctor.findings import Evidence, Severity
 from gpudoctor.snapshot import Heat, Missing
 
 
-class HeatFault(NamedTuple):
+class HeatFault(msgspec.Struct, frozen=True):
     """A fault; `text` completes "the GPU ..."."""
 
     text: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.slowdowns import SLOWER
@@ -13,14 +14,14 @@ from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Missing, NvmlGpu, Span, StageKind, StageLoad
 
 
-class Measured(NamedTuple):
+class Measured(msgspec.Struct, frozen=True):
     """A stage of a framework's smoke training in which a rate was measured."""
 
     framework: str
     stage: StageKind
 
 
-class Samples(NamedTuple):
+class Samples(msgspec.Struct, frozen=True):
     """What NVML says about a rate."""
 
     explanation: str
@@ -30,14 +31,14 @@ class Samples(NamedTuple):
 
 def samples(gpu: GpuView, measured: Iterable[Measured], others: tuple[GpuView, ...] = ()) -> Samples:
     """Return what NVML sampled in these stages, compared with `others` of the same model; without samples, its values before training."""
-    sampled = {place: stage for place in measured if (stage := gpu.sampled(*place))}
+    sampled = {place: stage for place in measured if (stage := gpu.sampled(place.framework, place.stage))}
     explanations = (_explanation(gpu, stage, _best_clock(place, others)) for place, stage in sampled.items())
     evidence = tuple(row for stage in sampled.values() for row in _during(gpu, stage))
     return Samples(next(filter(None, explanations), ""), evidence or _before(gpu))
 
 
 def _best_clock(place: Measured, others: tuple[GpuView, ...]) -> int:
-    stages = (gpu.sampled(*place) for gpu in others)
+    stages = (gpu.sampled(place.framework, place.stage) for gpu in others)
     return max((stage.clock_sm.median for stage in stages if stage and isinstance(stage.clock_sm, Span)), default=0)
 
 

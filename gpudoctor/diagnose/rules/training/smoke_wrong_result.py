@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+
+import msgspec
 
 from gpudoctor.derive import Flaw, FrameworkView, on_device
 from gpudoctor.derive.training import rounded, within
@@ -14,7 +15,7 @@ from gpudoctor.findings.actions import Domain
 from gpudoctor.snapshot import Real, Smoke
 
 
-class _Result(NamedTuple):
+class _Result(msgspec.Struct, frozen=True):
     """A result compared with a reference: its relative error, and the tolerance for rounding."""
 
     what: str
