@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from collections import defaultdict
 
 import pytest
 
@@ -15,6 +16,24 @@ pytest_plugins = ("tests.seams.fixtures", "tests.seams.skips")
 
 TRACED = 6
 """Coverage follows the programs that every so many-th test starts: following all of them took three times as long and covered nothing more."""
+
+
+MEASURED = 24
+"""Coverage follows this many variants of each parametrized test: the others run the same code on other values."""
+FIRST = ("tests/on_ray/", "tests/smoke/", "tests/scripts/")
+"""What takes minutes or mostly waits: a run that began with anything else would end with waiting for it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    variants: defaultdict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        variants[item.nodeid.partition("[")[0]].append(item)
+    for same in variants.values():
+        step = -(-len(same) // MEASURED)
+        for number, item in enumerate(same):
+            if number % step:
+                item.add_marker("no_cover")
 
 
 @pytest.fixture(autouse=True)

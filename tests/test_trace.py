@@ -122,7 +122,7 @@ def test_a_builder_that_hangs_is_ended_with_what_it_started(counted: Callable[..
     began = time.monotonic()
     with pytest.raises(UsageError, match=r"^builders:hangs was not finished after 1 s in building the model.*\.$"):
         counted(BAD, "hangs", sys._base_executable, deadline=1.0)  # type: ignore[attr-defined]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     with pytest.raises(ProcessLookupError):
         os.killpg(int((tmp_path / "pid").read_text()), 0)
 

@@ -26,8 +26,8 @@ def choose(rules: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
     A rule is named by its code, its name, or the start of its code ("GD2" is a family). Raises UsageError if a name fits no rule, if
     no rule is left, and if something is required and a rule that checks it is left out.
     """
-    wanted = _rules_named(rules, policy.only) if policy.only else set(rules)
-    chosen = tuple(rule for rule in rules if rule in wanted - _rules_named(rules, policy.skip))
+    wanted = (_rules_named(rules, policy.only) if policy.only else set(rules)) - _rules_named(rules, policy.skip)
+    chosen = tuple(rule for rule in rules if rule in wanted)
     if not chosen:
         raise UsageError("--only and --skip leave no rule to run; `gpudoctor rules` lists them.")
     if policy.require:

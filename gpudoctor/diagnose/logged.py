@@ -100,7 +100,7 @@ def _signs(machine: MachineView, log: TextLog) -> list[Recognised]:
 
 def _is_open(rule: Rule, runs: Sequence[Run]) -> bool:
     """Return whether no fact rules the cause out. A text states versions; it rarely states what services run and what is switched off."""
-    kinds = {run.outcome.kind for run in runs if run.rule.name == rule.name}
+    kinds = {run.outcome.kind for run in runs if run.rule is rule}
     judged_by_versions = rule.about is not SubjectKind.MACHINE or rule.family == "driver"
     return not kinds or not judged_by_versions or bool(kinds & _SILENT)
 

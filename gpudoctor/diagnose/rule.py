@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
@@ -50,7 +51,12 @@ class Explains(msgspec.Struct, frozen=True):
     join: Join = Join.MACHINE
 
 
-class Rule(msgspec.Struct, frozen=True, kw_only=True):
+@functools.cache
+def _subject(body: Callable[[Any], Iterator[Problem]]) -> SubjectKind:
+    return _SUBJECTS[next(iter(body.__annotations__.values()))]
+
+
+class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A rule; its page is the Markdown file beside its module."""
 
     code: str
@@ -86,7 +92,7 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def about(self) -> SubjectKind:
         """What its findings are about: the subject of the view it takes."""
-        return _SUBJECTS[next(iter(self.body.__annotations__.values()))]
+        return _subject(self.body)
 
     @property
     def title(self) -> str:

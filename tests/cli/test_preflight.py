@@ -104,7 +104,7 @@ class TestWait:
         root = Tree(pci=cards(1, None)).build(tmp_path / "root")
         began = time.monotonic()
         ended = run(*look(root, "--wait", "600", "--timeout", "4", "--format", "json"), env=libraries(tmp_path, *NOT_LOADED))
-        assert time.monotonic() - began < 15
+        assert time.monotonic() - began < 60
         report = document("report", ended.stdout)
         assert report["findings"][0]["name"] == "no-driver"
         assert report["snapshot"]["nvml"]["init"]["code"] == 9, "the last look was cut short"
@@ -123,7 +123,7 @@ class TestWait:
         began = time.monotonic()
         ended = run(*look(root, "--wait", "300", "--format", "json"), env=libraries(tmp_path, *NOT_LOADED))
         assert ended.returncode == 1
-        assert time.monotonic() - began < 60
+        assert time.monotonic() - began < 120
         assert json.loads(ended.stdout)["snapshot"]["remarks"] == []
 
 

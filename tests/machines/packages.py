@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import venv
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -127,7 +126,7 @@ def jax_plugin(version: str) -> Package:
 
 def environment(place: Path, packages: tuple[Package, ...]) -> Path:
     """A new virtual environment with `packages` only; returns its folder."""
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", str(place)], check=True)
+    venv.create(place, symlinks=True)
     site = next(place.glob("lib/python*/site-packages"))
     for package in packages:
         package.install(site)

@@ -72,7 +72,7 @@ def test_a_task_whose_gpudoctor_hangs_ends_it(monkeypatch: pytest.MonkeyPatch, t
     began = time.monotonic()
     with pytest.raises(subprocess.TimeoutExpired):
         task.run(fake(script), "module", (), 1)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     assert list(tmp_path.iterdir()) == []
 
 

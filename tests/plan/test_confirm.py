@@ -111,7 +111,7 @@ def test_a_uv_that_hangs_is_ended(uv: Path) -> None:
     play(uv, "sleep 60")
     began = time.monotonic()
     found = confirmed("L4", "580.65.06", TORCH, seconds=1)
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
     assert "not finished after" in found.plan.resolver_note
 
 

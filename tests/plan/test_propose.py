@@ -17,7 +17,7 @@ from tests.plan.planned import CASES, TENSORFLOW, TORCH, combination, every_buil
 def test_the_plan_is_the_newest_that_compat_accepts(gpu: str, driver: str, asked: str, expected: str) -> None:
     began = time.process_time()
     plan = planned(gpu, driver, asked)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 5
     assert pins(plan) == expected.split()
     assert plan.exit_code == (0 if expected else 1)
     if plan.environment is not None:

@@ -127,7 +127,7 @@ def test_a_hang_keeps_earlier_answers_and_names_the_call(fake_nvml: Shims, act: 
     uninterruptible = act == "stuck"
     began = time.monotonic()
     nvml = nvml_of(fake_nvml(gpus=8, calls={"nvmlDeviceGetName.5": act}), SHORT)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert isinstance(nvml.hang, Hang)
     assert (nvml.hang.call, nvml.hang.uninterruptible) == ("nvmlDeviceGetName 5", uninterruptible)
     assert nvml.hang.seconds >= 0.6

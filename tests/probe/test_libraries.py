@@ -343,7 +343,7 @@ def test_a_whole_environment_is_examined_quickly(tmp_path: Path) -> None:
     home = tensorflow(tmp_path)
     began = time.monotonic()
     xray(tmp_path, framework("tensorflow", home))
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 20
 
 
 def run(*words: str, environ: Mapping[str, str] | None = None) -> tuple[int, str, str]:

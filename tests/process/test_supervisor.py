@@ -52,7 +52,7 @@ def test_a_silent_child_is_killed_and_its_last_mark_known() -> None:
     outcome = run("answer(b'@nvmlInit\\n'); time.sleep(60)", stall=0.3)
     assert outcome.end is End.STALLED
     assert outcome.quiet >= 0.3
-    assert outcome.seconds < 5
+    assert outcome.seconds < 30
     assert "nvmlInit" in outcome.trouble
 
 
@@ -100,7 +100,7 @@ def test_an_endless_answer_is_cut_short_and_its_beginning_kept(line: str) -> Non
     assert outcome.end is End.FLOODED
     assert outcome.lines[0] == b"first"
     assert "answered with over" in outcome.trouble
-    assert outcome.seconds < 30
+    assert outcome.seconds < 50
 
 
 def test_undecodable_output_is_escaped() -> None:
@@ -123,7 +123,7 @@ def test_a_name_with_a_null_byte_is_an_outcome() -> None:
 
 def test_a_childs_own_children_do_not_outlive_it() -> None:
     outcome = run("import subprocess; print(subprocess.Popen(['sleep', '60']).pid, flush=True)")
-    assert outcome.seconds < 5, "a grandchild that holds the pipes must not be waited for"
+    assert outcome.seconds < 30, "a grandchild that holds the pipes must not be waited for"
     assert gone_soon(int(outcome.stdout))
 
 
@@ -136,7 +136,7 @@ def test_a_fast_stage_has_a_shorter_limit() -> None:
         supervisor.expect("another", 0.3)
         outcome = supervisor.wait(["child"])["child"]
     assert outcome.end is End.STALLED
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30
 
 
 def test_shared_memory_of_a_killed_child_tree_is_removed() -> None:
@@ -228,14 +228,14 @@ def test_a_child_that_cannot_be_killed_is_abandoned(monkeypatch: pytest.MonkeyPa
     child.process.wait()
 
 
-def test_several_children_run_side_by_side() -> None:
+def test_several_children_run_side_by_side(tmp_path: Path) -> None:
+    """Each ends only when all four have started."""
+    meet = 'touch "$0/$1"; until [ -e "$0/0" ] && [ -e "$0/1" ] && [ -e "$0/2" ] && [ -e "$0/3" ]; do sleep 0.05; done'
     with Supervisor() as supervisor:
         for number in range(4):
-            supervisor.start(Spec(name=str(number), argv=("sleep", "0.5")))
-        began = time.monotonic()
+            supervisor.start(Spec(name=str(number), argv=("sh", "-c", meet, str(tmp_path), str(number)), deadline=60))
         outcomes = supervisor.wait(map(str, range(4)))
     assert {outcome.end for outcome in outcomes.values()} == {End.EXITED}
-    assert time.monotonic() - began < 1.5
 
 
 def test_children_are_waited_for_without_pidfd(monkeypatch: pytest.MonkeyPatch) -> None:

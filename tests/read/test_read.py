@@ -100,7 +100,7 @@ def test_a_long_log_is_read_in_seconds_and_keeps_what_is_at_its_end(matrix: Matr
     error = "RuntimeError: CUDA error: uncorrectable ECC error encountered\n"
     began = time.process_time()
     assert causes((steps + error)[-LARGEST:], matrix)[:1] == ["ecc-hardware-error"]
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 20
 
 
 @given(st.binary(max_size=2000))

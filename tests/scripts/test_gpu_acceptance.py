@@ -205,7 +205,7 @@ class TestParts:
         acceptance = Acceptance("python", tmp_path, limit=16)
         began = time.monotonic()
         acceptance.part("slow", 1.5, lambda one: one.run("sleep", "60"))
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 30
         assert "TimeoutExpired" in states(acceptance)["slow: completes"][1]
         acceptance.part("long", 30, lambda one: one.judge("never", holds=True))
         assert states(acceptance)["long"][0] == "skipped"

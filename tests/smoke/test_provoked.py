@@ -58,7 +58,7 @@ def test_an_import_past_the_deadline(each: Start, framework: str) -> None:
     words = f"not finished after 3 s in importing {NAMES[framework]}, and gave no sign of life for the last"
     assert words in seen.report["because"]
     assert [words in one["reason"] for one in seen.report["could_not_tell"] if one["name"] == "smoke-hung"] == [True]
-    assert seen.seconds < 10
+    assert seen.seconds < 60
 
 
 def test_an_import_that_hangs(start: Start) -> None:
@@ -77,7 +77,7 @@ def test_a_flood_takes_little_memory_and_time(start: Start) -> None:
     assert seen.ended == [("import", "crashed")]
     assert "answered with over 131,072 lines or 16 MiB in importing TensorFlow" in seen.message
     assert seen.peak < 100 << 20
-    assert seen.seconds < 30
+    assert seen.seconds < 120
 
 
 def test_an_incomplete_line(start: Start) -> None:
@@ -127,7 +127,7 @@ def test_a_grandchild_in_another_session_that_holds_the_pipes(start: Start) -> N
     leaving = "os.fork() or (os.setsid(), time.sleep(600)); time.sleep(0.5); os._exit(3)"
     seen = start(at_import("tensorflow", leaving))
     assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
-    assert seen.seconds < 30
+    assert seen.seconds < 120
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
@@ -145,4 +145,4 @@ def test_a_child_that_ignores_the_signals_ends_with_the_command(start: Start, nu
     assert (seen.code, seen.ended, seen.findings) == (code, [("import", "stopped")], [])
     assert seen.report["snapshot"]["remarks"] == [f"stopped by {number.name}"]
     assert "tensorflow: import was stopped" in seen.report["because"]  # on a busy machine before the child could say in what
-    assert seen.seconds < 15
+    assert seen.seconds < 60
