@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import typer
 
-from gpudoctor.cli import failure, fleet_options, options
-from gpudoctor.cli.content import content
-from gpudoctor.cli.field_patterns import patterns
-from gpudoctor.cli.fleet_output import Delivery, deliver
+from gpudoctor.cli import fleet_options, options
+from gpudoctor.cli.fleet_run import Gathered, Run, carry_out
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.memory import opened
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.errors import UsageError
-from gpudoctor.fleet import Asked, Merge
-from gpudoctor.fleet.require import parse
-from gpudoctor.matrix_files import open_matrix
-from gpudoctor.read.own import own_report
+from gpudoctor.fleet import Merge
 from gpudoctor.report.fleet import Unread
 from gpudoctor.report_files import arrivals
-from gpudoctor.snapshot import Snapshot
 
 fleet = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Diagnose many machines together, from their reports.")
 app.add_typer(fleet, name="fleet", short_help="Diagnose many machines together.")
@@ -48,45 +40,14 @@ def merge(  # noqa: PLR0917 -- Typer calls it by name
 
     Example: gpudoctor fleet merge reports/ late.tar.gz --require 'nodes>=32' --hostfile hosts
     """
-    delivery = Delivery(
-        format=format,
-        output=output,
-        verbose=verbose,
-        no_color=no_color,
-        hostfile=hostfile,
-        nodelist=nodelist,
-        labels=labels,
-        html=html,
-        prometheus=prometheus,
-    )
+    run = Run.of(locals())
 
-    def carry_out() -> int:
-        delivery.check()
-        with opened(history) as memory:
-            merged = Merge(asked(require, golden, ignore, ignore_file, fail_on), open_matrix(compat), witness=memory.add)
-            for one in arrivals(reports):
-                if one.data is None:
-                    merged.unread(Unread(source=one.source, kind=one.kind, reason=one.reason, node=one.stem))
-                else:
-                    merged.add(one.data, source=one.source, stem=one.stem)
-            found = memory.told(merged.finish())
-        return deliver(found, delivery)
+    def gather(merged: Merge) -> Gathered:
+        for one in arrivals(reports):
+            if one.data is None:
+                merged.unread(Unread(source=one.source, kind=one.kind, reason=one.reason, node=one.stem))
+            else:
+                merged.add(one.data, source=one.source, stem=one.stem)
+        return Gathered()
 
-    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON and output is None)
-
-
-def asked(require: list[str] | None, golden: str | None, ignore: list[str] | None, ignore_file: str | None, fail_on: str | None) -> Asked:
-    """Return what the options ask of a fleet. Raises UsageError."""
-    return Asked(
-        strict=fail_on == "warning",
-        require=tuple(map(parse, require or ())),
-        ignore=(*(ignore or ()), *patterns(ignore_file)),
-        golden=None if golden is None else (golden, _reference(golden)),
-    )
-
-
-def _reference(file: str) -> Snapshot:
-    found = own_report(content(file)[0])
-    if found is None:
-        raise UsageError(f"--golden {file}: it holds no gpudoctor report; write one with `gpudoctor check --format json -o FILE`.")
-    return found[0]
+    return carry_out(run, lambda: gather)

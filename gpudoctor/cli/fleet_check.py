@@ -9,18 +9,16 @@ from typing import Any
 from urllib.parse import quote
 
 from gpudoctor.check.interrupts import Interrupted
-from gpudoctor.cli import failure, fleet_options, options, output, system
-from gpudoctor.cli.fleet import asked, fleet
-from gpudoctor.cli.fleet_output import Delivery, deliver
+from gpudoctor.cli import fleet_options, options, system
+from gpudoctor.cli.fleet import fleet
+from gpudoctor.cli.fleet_run import Gather, Gathered, Run, carry_out
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.live import display
-from gpudoctor.cli.memory import opened
+from gpudoctor.cli.output import write
 from gpudoctor.cli.program import EPILOG
 from gpudoctor.cli.settings import seconds
 from gpudoctor.errors import UsageError
 from gpudoctor.fleet import Merge
-from gpudoctor.fleet.links import with_links
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.regular_files import beginning
 
 _TIMEOUT = 600.0
@@ -49,7 +47,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     ignore_file: options.IgnoreFile = None,
     fail_on: options.FailOn = None,
     format: fleet_options.Format = TextOrJson.TEXT,  # noqa: A002 -- named as the option
-    output_: fleet_options.Output = None,
+    output: fleet_options.Output = None,
     hostfile: fleet_options.Hostfile = None,
     nodelist: fleet_options.Nodelist = None,
     labels: fleet_options.Labels = None,
@@ -68,25 +66,14 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
 
     Example: gpudoctor fleet check --ray --level look
     """
-    delivery = Delivery(
-        format=format,
-        output=output_,
-        verbose=verbose,
-        no_color=no_color,
-        hostfile=hostfile,
-        nodelist=nodelist,
-        labels=labels,
-        html=html,
-        prometheus=prometheus,
-    )
+    run = Run.of(locals())
 
-    def carry_out() -> int:
+    def prepare() -> Gather:
         if not ray:
             raise UsageError(
                 "Name the engine that reaches the nodes: --ray. With another engine, merge its reports: gpudoctor fleet merge DIR."
             )
         system.require_linux("fleet check")
-        delivery.check()
         levels = ("--level", level) if level else ()
         switches = (name for name, on in (("--node", node), ("--allow-cpu", allow_cpu), ("--force", force)) if on)
         frameworks = (word for name in framework or () for word in ("--framework", name))
@@ -100,20 +87,18 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
             runtime_env=_runtime_env(runtime_env),
             timeout=_TIMEOUT if timeout is None else seconds("--timeout", timeout),
         )
-        links, stopped = None, 0
-        with opened(history) as memory:
-            merged = Merge(asked(require, golden, ignore, ignore_file, fail_on), open_matrix(compat), witness=memory.add)
+
+        def gather(merged: Merge) -> Gathered:
             take = _taking(merged, reports)
             try:
                 with display(quiet=quiet, report_is_text=format is TextOrJson.TEXT) as progress:
-                    links = engine.check(plan, take, progress)
+                    return Gathered(engine.check(plan, take, progress))
             except Interrupted as stop:
-                stopped = 128 + stop.number
-            found = memory.told(merged.finish())
-        code = deliver(with_links(found, links) if links else found, delivery)
-        return stopped or code
+                return Gathered(stopped=128 + stop.number)
 
-    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON and output_ is None)
+        return gather
+
+    return carry_out(run, prepare)
 
 
 def _engine() -> Any:
@@ -156,6 +141,6 @@ def _taking(merged: Merge, folder: str | None) -> Callable[[str, bytes, str], No
             return
         merged.add(report, source="", node=name)
         if folder is not None:
-            output.write(report, os.path.join(folder, f"{quote(name, safe='')[:_LONGEST]}.json"))
+            write(report, os.path.join(folder, f"{quote(name, safe='')[:_LONGEST]}.json"))
 
     return take

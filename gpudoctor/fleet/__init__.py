@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import chain, repeat
 
 import msgspec
 
 from gpudoctor.changes import matcher
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Verdict
+from gpudoctor.fleet.census import Census
 from gpudoctor.fleet.compared import Group
 from gpudoctor.fleet.drift import drifts
 from gpudoctor.fleet.figures import figures
 from gpudoctor.fleet.findings import Findings
 from gpudoctor.fleet.outliers import Samples
+from gpudoctor.fleet.places import flags
 from gpudoctor.fleet.require import Condition, checked
-from gpudoctor.fleet.roster import NO_REPORT, Roster, Row, is_cause
+from gpudoctor.fleet.roster import NO_REPORT, Models, Roster, Row, is_cause
 from gpudoctor.fleet.sent import NoReportError, Sent, sent
 from gpudoctor.fleet.slow import compared
-from gpudoctor.fleet.verdict import WORST, decide, is_usable
+from gpudoctor.fleet.verdict import decide, usable_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.report.build import TOOL
-from gpudoctor.report.fleet import Count, Drift, Fleet, Hardware, Node, ToolVersion, Unread
-from gpudoctor.report.hostlist import natural, nodes
+from gpudoctor.report.fleet import Drift, Fleet, Hardware, Node, Outlier, Unread
+from gpudoctor.report.streamed import Streamed
 from gpudoctor.snapshot import Snapshot
 
 __all__ = ["Asked", "Merge"]
@@ -32,7 +35,6 @@ _GROUPS = 200
 """Hardware groups that are compared within themselves; reports made to differ must not fill the memory."""
 _LOST = frozenset({"broken", "too-large"})
 """Kinds of inputs that may have been reports."""
-Models = tuple[str, ...]
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,55 +86,56 @@ class Merge:
 
     def unread(self, one: Unread) -> None:
         """Add an input without a report in it. A node that sent nothing else has no report."""
-        self._roster.unread.append(one)
+        self._roster.unread(one)
         if one.node and one.kind != "not-a-report":
             self._roster.silent(one.node, one.source, one.reason)
 
     def finish(self) -> Fleet:
         """Return what all reports say. Raises UsageError if there are none."""
-        rows = sorted((row for _, row in self._roster.current()), key=lambda row: natural(row.name))
-        if not rows and not self._roster.unread:
+        roster, asked = self._roster, self._asked
+        if not len(roster) and not roster.not_used:
             raise UsageError("No report was found; name the files that `gpudoctor check --format json -o FILE` wrote, or their folder.")
-        hardware = _hardware(rows)
+        roster.settle()
+        census = Census(roster)
+        hardware = census.hardware()
         drifting = self._drifts({models: group.name for models, group in hardware.items()})
-        measured, slow = compared(self._samples.results(), self._roster, self._findings)
-        suspect = _suspect(drifting) | {one.node for one in slow}
-        usable = [row for row in rows if is_usable(row, strict=self._asked.strict, suspect=suspect)]
-        requirements = checked(self._asked.require, usable)
-        enough = any(one.met and condition.counts_nodes for one, condition in zip(requirements, self._asked.require, strict=True))
-        lost = sum(not one.node and one.kind in _LOST for one in self._roster.unread)
-        decision = decide(rows, suspect, requirements, lost, strict=self._asked.strict, enough=enough)
-        taken = frozenset(row.name for row in usable)
+        measured, slow = compared(self._samples.results(), roster, self._findings)
+        suspect = roster.named(_suspect(drifting) | {one.node for one in slow})
+        usable = usable_of(census.verdicts, strict=asked.strict, suspect=suspect)
+        requirements = checked(asked.require, roster, usable)
+        enough = any(one.met and condition.counts_nodes for one, condition in zip(requirements, asked.require, strict=True))
+        lost = sum(not one.node and one.kind in _LOST for one in roster.not_used)
+        decision = decide(census.verdicts, suspect, requirements, lost, strict=asked.strict, enough=enough)
         return Fleet(
             tool=TOOL,
-            created=max((row.created for row in rows), default=""),
+            created=census.created,
             verdict=decision.verdict,
             because=decision.because,
             exit_code=decision.exit_code,
-            golden=self._asked.golden[0] if self._asked.golden else "",
-            reports=sum(row.verdict != NO_REPORT for row in rows),
-            verdicts=tuple(Count(word, nodes(of)) for word in WORST if (of := [row.name for row in rows if row.verdict == word])),
+            golden=asked.golden[0] if asked.golden else "",
+            reports=census.reporting.bit_count(),
+            verdicts=census.counts(),
             hardware=tuple(hardware.values()),
             requirements=requirements,
-            findings=self._findings.groups(self._roster),
+            findings=self._findings.groups(roster, census.reporting),
             drifts=drifting,
             figures=measured,
             outliers=slow,
-            tools=_tools(rows),
-            unread=tuple(self._roster.unread),
-            usable=nodes(taken),
-            unusable=nodes(row.name for row in rows if row.name not in taken),
-            nodes=_nodes(rows, hardware, taken, drifting, Counter(one.node for one in slow)),
+            tools=census.tools(),
+            unread=roster.not_used,
+            usable=roster.nodes(usable),
+            unusable=roster.nodes(roster.everyone & ~usable),
+            nodes=_nodes(roster, hardware, usable, drifting, slow),
         )
 
-    def _take(self, row: int, report: Sent) -> None:
-        models = self._roster.rows[row].models
-        self._findings.add(row, report.findings)
-        self._samples.add(row, figures(report.snapshot, ", ".join(models)))
+    def _take(self, row: Row, report: Sent) -> None:
+        models = row.models
+        self._findings.add(row.number, report.findings)
+        self._samples.add(row.number, figures(report.snapshot, ", ".join(models)))
         if models not in self._groups and len(self._groups) < _GROUPS:
             self._groups[models] = Group(self._asked.golden[1] if self._asked.golden else None)
         if models in self._groups:
-            self._groups[models].add(row, report.snapshot, in_order=report.verdict == Verdict.READY.value)
+            self._groups[models].add(row.number, report.snapshot, in_order=report.verdict == Verdict.READY.value)
 
     def _drifts(self, names: Mapping[Models, str]) -> tuple[Drift, ...]:
         ignored, golden = matcher(self._asked.ignore), self._asked.golden is not None
@@ -150,55 +153,30 @@ def _suspect(drifting: Collection[Drift]) -> frozenset[str]:
     return frozenset(name for one in counted for deviation in one.deviations for name in deviation.nodes.names)
 
 
-def _tools(rows: list[Row]) -> tuple[ToolVersion, ...]:
-    names: dict[str, list[str]] = {}
-    for row in rows:
-        if row.verdict != NO_REPORT:
-            names.setdefault(row.tool, []).append(row.name)
-    return tuple(sorted((ToolVersion(version, nodes(of)) for version, of in names.items()), key=lambda one: -one.nodes.count))
-
-
 def _nodes(
-    rows: list[Row], hardware: Mapping[Models, Hardware], usable: Collection[str], drifting: Collection[Drift], outliers: Mapping[str, int]
-) -> tuple[Node, ...]:
-    places: dict[str, list[int]] = {}
+    roster: Roster, hardware: Mapping[Models, Hardware], usable: int, drifting: Sequence[Drift], outliers: Sequence[Outlier]
+) -> Streamed[Node]:
+    """Return every node with what is known of it."""
+    differing: dict[str, list[int]] = {}
     for place, drift in enumerate(drifting):
         for name in {name for deviation in drift.deviations for name in deviation.nodes.names}:
-            places.setdefault(name, []).append(place)
-    return tuple(
-        Node(
-            name=row.name,
-            verdict=row.verdict,
-            exit_code=row.exit_code,
-            usable=row.name in usable,
-            hardware=hardware[row.models].name if row.verdict != NO_REPORT else "",
-            created=row.created,
-            source=row.source,
-            reason=row.reason,
-            findings=row.findings,
-            drifts=tuple(places.get(row.name, ())),
-            outliers=outliers.get(row.name, 0),
-        )
-        for row in rows
-    )
+            differing.setdefault(name, []).append(place)
+    slow = Counter(one.node for one in outliers)
 
+    def read() -> Iterator[Node]:
+        for row, is_usable in zip(roster, chain(flags(usable), repeat(0)), strict=False):
+            yield Node(
+                name=row.name,
+                verdict=row.verdict,
+                exit_code=row.exit_code,
+                usable=bool(is_usable),
+                hardware=hardware[row.models].name if row.verdict != NO_REPORT else "",
+                created=row.created,
+                source=row.source,
+                reason=row.reason,
+                findings=row.findings,
+                drifts=tuple(differing.get(row.name, ())),
+                outliers=slow[row.name],
+            )
 
-def _hardware(rows: list[Row]) -> dict[Models, Hardware]:
-    """Return the hardware groups by the models of their GPUs, the largest first."""
-    groups: dict[Models, list[Row]] = {}
-    for row in rows:
-        if row.verdict != NO_REPORT:
-            groups.setdefault(row.models, []).append(row)
-    ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-    return {
-        models: Hardware(_named(of), nodes(row.name for row in of), sum(one.count for row in of for one in row.gpus))
-        for models, of in ordered
-    }
-
-
-def _named(rows: list[Row]) -> str:
-    """Return the GPUs that most of the nodes have."""
-    (gpus, _), *_ = Counter(row.gpus for row in rows).most_common()
-    if gpus:
-        return ", ".join(f"{one.count} × {one.model or 'GPU of unknown model'}" for one in gpus)  # noqa: RUF001 -- typography
-    return "no GPU" if rows[0].summary.gpus == () else "GPUs not known"
+    return Streamed(len(roster), read)

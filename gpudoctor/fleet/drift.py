@@ -7,8 +7,9 @@ never compared (`snapshot/volatile.py`), nor is what a node could not read.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
+from operator import or_
 from typing import Any, Final
 
 import msgspec
@@ -20,11 +21,11 @@ from gpudoctor.changes.watch import Record, runs
 from gpudoctor.changes.words import GPU_LISTS
 from gpudoctor.findings import Policy
 from gpudoctor.fleet.compared import Fact, Group
+from gpudoctor.fleet.places import among
 from gpudoctor.fleet.roster import Roster
 from gpudoctor.fleet.steady import alike
 from gpudoctor.matrix import Matrix
 from gpudoctor.report.fleet import Deviation, Drift
-from gpudoctor.report.hostlist import nodes
 from gpudoctor.snapshot import Snapshot
 
 _SPLIT: Final = 4
@@ -36,12 +37,11 @@ _VALUES: Final = 50
 _FOLDED: Final = 80
 """Differences of the same nodes that are put on as few lines as possible; of more, those that rules read."""
 
-Rows = frozenset[int]
-
 
 class _Having(msgspec.Struct):
     value: Any
-    rows: Rows
+    places: int
+    """The nodes that have it."""
 
 
 class _Kept(msgspec.Struct):
@@ -62,7 +62,7 @@ class _Told(msgspec.Struct):
     kept: _Kept
     path: str
     deviations: dict[str, tuple[str, list[int]]] = {}
-    """By the value in words: the whole line, and a row for each node or GPU that has it."""
+    """By the value in words: the whole line, and the nodes that have it, a set for each of their GPUs."""
     also: dict[str, None] = {}
 
 
@@ -71,8 +71,8 @@ def drifts(group: Group, hardware: str, roster: Roster, matrix: Matrix, ignored:
     group.settle()
     if group.base is None:
         return []
-    rows = frozenset(row for row in group.rows if roster.rows[row].counts)
-    kept = [one for path, fact in group.facts.items() if not ignored(path) and (one := _kept(fact, rows, golden=golden))]
+    everyone = among(roster.places(group.rows))
+    kept = [one for path, fact in group.facts.items() if not ignored(path) and (one := _kept(fact, roster, everyone, golden=golden))]
     record = Record()
     if kept:
         runs(group.base, matrix, Policy(level=None), record)
@@ -83,51 +83,51 @@ def drifts(group: Group, hardware: str, roster: Roster, matrix: Matrix, ignored:
     return sorted(made, key=lambda one: (not one.read_by_rules, one.split, one.agreeing - one.of, one.path))
 
 
-def _kept(fact: Fact, rows: Rows, *, golden: bool) -> _Kept | None:
+def _kept(fact: Fact, roster: Roster, everyone: int, *, golden: bool) -> _Kept | None:
     """Return what drifts; None for a fact that is each node's own, or that is the same on all nodes that know it."""
     if fact.own:
         return None
-    values = _having(fact, rows)
-    if not values:
-        return None
-    expected = values[0] if golden else max(values, key=lambda one: len(one.rows))
-    deviating = [one for one in values if one is not expected and one.rows]
-    agreeing, of = len(expected.rows), sum(len(one.rows) for one in values)
+    values = _having(fact, roster, everyone)
+    expected = values[0] if golden else max(values, key=lambda one: one.places.bit_count())
+    deviating = [one for one in values if one is not expected and one.places]
+    agreeing, of = expected.places.bit_count(), sum(one.places.bit_count() for one in values)
     is_split = not golden and 2 * agreeing <= of
     is_own = 2 * len(values) > of and (is_split or (golden and len(deviating) > 1))
-    if not deviating or is_own or (is_split and _SPLIT * agreeing < of) or _KNOWN * of < len(rows):
+    if not deviating or is_own or (is_split and _SPLIT * agreeing < of) or _KNOWN * of < everyone.bit_count():
         return None
     return _Kept(fact, expected.value, agreeing, of, is_split, deviating)
 
 
-def _having(fact: Fact, rows: Rows) -> list[_Having]:
+def _having(fact: Fact, roster: Roster, everyone: int) -> list[_Having]:
     """Return the values of a fact and the nodes with each, the first one is that of the base; near sizes are one value."""
-    others = [(one.value, alive) for one in fact.values.values() if (alive := rows.intersection(one.rows))]
-    rest = rows.difference(fact.unread, *(of for _, of in others))
-    found = [_Having(fact.first.before, rest)]
-    for value, of in others:
-        known = next((one for one in found[:_VALUES] if alike(one.value, value)), None)
-        if known is None:
-            found.append(_Having(value, of))
-        else:
-            known.rows |= of
+    found = [_Having(fact.first.before, everyone & ~among(roster.places(fact.unread)))]
+    for one in fact.values.values():
+        places = among(roster.places(one.rows))
+        found[0].places &= ~places
+        known = next((other for other in found[:_VALUES] if alike(other.value, one.value)), None)
+        if known is not None:
+            known.places |= places
+        elif places:
+            found.append(_Having(one.value, places))
     return found
 
 
-def _by_nodes(kept: Iterable[_Kept], record: Record) -> dict[Rows, list[tuple[_Kept, Difference]]]:
+def _by_nodes(kept: Iterable[_Kept], record: Record) -> dict[int, list[tuple[_Kept, Difference]]]:
     """Return what differs by the nodes on which it does: the same nodes have one cause."""
-    groups: dict[Rows, list[tuple[_Kept, Difference]]] = {}
+    groups: dict[int, list[tuple[_Kept, Difference]]] = {}
     for one in kept:
         first = one.fact.first
         for other in one.others:
-            groups.setdefault(other.rows, []).append((one, Difference(first.steps, one.expected, other.value, first.owner, first.volatile)))
+            groups.setdefault(other.places, []).append(
+                (one, Difference(first.steps, one.expected, other.value, first.owner, first.volatile))
+            )
     for found in groups.values():
         found.sort(key=lambda pair: pair[1].owner not in record.read)
         del found[_FOLDED:]
     return groups
 
 
-def _tell(told: dict[tuple[str, str, str], _Told], rows: Rows, found: list[tuple[_Kept, Difference]], base: Snapshot) -> None:
+def _tell(told: dict[tuple[str, str, str], _Told], places: int, found: list[tuple[_Kept, Difference]], base: Snapshot) -> None:
     whose = {id(difference): kept for kept, difference in found}
     for line in lines((difference for _, difference in found), gpu_names(base)):
         path = _path(line.leader)
@@ -137,7 +137,7 @@ def _tell(told: dict[tuple[str, str, str], _Told], rows: Rows, found: list[tuple
             line.subject = ""
         entry = told.setdefault((path, line.what, line.before), _Told(line, whose[id(line.leader)], path))
         value = line.after or ("not there" if line.leader.after is None else "")
-        entry.deviations.setdefault(value, (_worded(line), []))[1].extend(rows)
+        entry.deviations.setdefault(value, (_worded(line), []))[1].append(places)
         entry.also.update(dict.fromkeys(map(_path, line.also)))
 
 
@@ -172,6 +172,6 @@ def _drift(told: _Told, hardware: str, roster: Roster, record: Record) -> Drift:
 
 
 def _deviations(told: _Told, roster: Roster) -> Iterator[Deviation]:
-    for value, (line, rows) in told.deviations.items():
-        names = Counter(roster.names(rows))
-        yield Deviation(value=value, line=line, nodes=nodes(names), gpus=names.total() if "*" in told.path else 0)
+    for value, (line, sets) in told.deviations.items():
+        gpus = sum(one.bit_count() for one in sets) if "*" in told.path else 0
+        yield Deviation(value=value, line=line, nodes=roster.nodes(reduce(or_, sets)), gpus=gpus)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from itertools import chain
 
 import msgspec
 
 from gpudoctor.findings import Impact, Severity, SubjectKind
-from gpudoctor.fleet.roster import NO_REPORT, Roster
+from gpudoctor.fleet.places import among
+from gpudoctor.fleet.roster import Roster
 from gpudoctor.report.fleet import FindingGroup, NodeFinding, Nodes, Wording
-from gpudoctor.report.hostlist import nodes
 from gpudoctor.report.model import Finding
 
 _GPU = re.compile(r"\bGPUs? \d+(?:[–,] ?\d+)*(?: \([0-9a-f:.]+\))?|\b[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-9a-f]\b")  # noqa: RUF001 -- typography
@@ -61,17 +62,16 @@ class Findings:
         found = next(iter((*of_gpu, *slowing)), None)
         return None if found is None else (found.id, self._titles[found.id.partition(":")[0]])
 
-    def groups(self, roster: Roster) -> tuple[FindingGroup, ...]:
-        """Return a group for each code."""
-        everyone = frozenset(row.name for _, row in roster.current() if row.verdict != NO_REPORT)
+    def groups(self, roster: Roster, everyone: int) -> tuple[FindingGroup, ...]:
+        """Return a group for each code; `everyone` are the nodes that sent a report."""
         made = [made for one in self._groups.values() if (made := _group(one, roster, everyone)).nodes.count]
         return tuple(sorted(made, key=lambda one: (not one.root, -_rank(one.severity), -one.nodes.count, one.code)))
 
 
-def _group(group: _Group, roster: Roster, everyone: Collection[str]) -> FindingGroup:
-    named = [(message, roster.names(rows)) for message, rows in group.wordings.values()]
-    told = [Wording(message, nodes(frozenset(names))) for message, names in named if names]
-    having = frozenset(name for _, names in named for name in names)
+def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
+    places = [(message, array("I", roster.places(rows))) for message, rows in group.wordings.values()]
+    told = [Wording(message, roster.nodes(among(of))) for message, of in places if of]
+    having = among(chain.from_iterable(of for _, of in places))
     lead = group.first
     return FindingGroup(
         code=lead.code,
@@ -79,9 +79,9 @@ def _group(group: _Group, roster: Roster, everyone: Collection[str]) -> FindingG
         severity=max(group.severities, key=_rank),
         title=lead.title,
         root=group.root,
-        nodes=nodes(having),
-        gpus=sum(len(names) for _, names in named) if group.of_gpus else 0,
-        exceptions=nodes(name for name in everyone if name not in having) if 2 * len(having) > len(everyone) else Nodes(),
+        nodes=roster.nodes(having),
+        gpus=sum(len(of) for _, of in places) if group.of_gpus else 0,
+        exceptions=roster.nodes(everyone & ~having) if 2 * having.bit_count() > everyone.bit_count() else Nodes(),
         wordings=tuple(sorted(told, key=lambda one: -one.nodes.count)),
         fix=lead.fixes[0].title if lead.fixes else "",
         command=lead.fixes[0].command if lead.fixes else "",

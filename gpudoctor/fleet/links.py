@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 
 import msgspec
@@ -22,7 +22,7 @@ _EVERY_PAIR = 8
 _ROUNDS = 3
 """Rounds of pairs among more nodes: a bad node fails with several partners, a bad link with one."""
 _STRIKES = 2
-"""Pairs in which a node must fail before it is blamed instead of its links."""
+"""Pairs in which a node must fail to be blamed instead of its links."""
 SLOW = 0.5
 """A pair below this part of the median is slow."""
 _COMPARABLE = 4
@@ -74,14 +74,30 @@ def _without_suspects(nodes: Sequence[str], faults: Sequence[LinkFault]) -> Grou
 
 
 def _pairs(nodes: Sequence[str], run: Run) -> list[Trial]:
-    """Return the trials of some rounds of pairs; a node that has failed with enough partners sits out."""
+    """Return the trials of some rounds of pairs; a node that has failed with several partners, and worked with none, sits out."""
     trials: list[Trial] = []
     for pairs in rounds(nodes):
-        out = _blamed(trials)
+        good = _numbers(trial for trial in trials if not trial.trouble)
+        out = {node for node in _blamed(trials) if not good[node]}
         playing = [pair for pair in pairs if not out.intersection(pair)]
         trials += run(playing) if playing else []
+    while doubtful := _doubtful(trials):
+        trials += run(doubtful)
     slow = set(_below(trials))
     return [_better(trial, run) if trial in slow else trial for trial in trials]
+
+
+def _doubtful(trials: Sequence[Trial]) -> list[Group]:
+    """Return a pair for each node that has neither worked nor is to blame: with a partner that works, to tell a bad node from a bad link."""
+    good, blamed = _numbers(trial for trial in trials if not trial.trouble), _blamed(trials)
+    tried, partners = {frozenset(trial.nodes) for trial in trials}, list(good)
+    pairs: list[Group] = []
+    for node in _numbers(trials):
+        partner = next((one for one in partners if {node, one} not in tried), None)
+        if partner is not None and not good[node] and node not in blamed:
+            partners.remove(partner)
+            pairs.append((node, partner))
+    return pairs
 
 
 def _better(trial: Trial, run: Run) -> Trial:
@@ -112,20 +128,33 @@ def rounds(nodes: Sequence[str]) -> Iterator[list[Group]]:
         circle = [*circle[1:], circle[0]]
 
 
-def _blamed(trials: Sequence[Trial]) -> set[str]:
-    """Return the nodes that failed in several pairs."""
-    strikes = Counter(chain.from_iterable(trial.nodes for trial in trials if trial.trouble))
-    return {node for node, count in strikes.items() if count >= _STRIKES}
+def _blamed(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    """Return the nodes that failed in several pairs, with these; each failure counts against one node, first against those that never work.
+
+    Without one node with two broken links all others work, so it is blamed and neither of its partners.
+    """
+    good = _numbers(trial for trial in trials if not trial.trouble)
+    left = [trial for trial in trials if trial.trouble]
+    blamed: dict[str, list[Trial]] = {}
+    while strikes := {node: count for node, count in _numbers(left).items() if count >= _STRIKES}:
+        worst = max(strikes, key=lambda node: (not good[node], strikes[node]))
+        blamed[worst] = [trial for trial in left if worst in trial.nodes]
+        left = [trial for trial in left if worst not in trial.nodes]
+    return blamed
+
+
+def _numbers(trials: Iterable[Trial]) -> Counter[str]:
+    """Return in how many trials each node took part."""
+    return Counter(chain.from_iterable(trial.nodes for trial in trials))
 
 
 def _broken(pairs: Sequence[Trial]) -> Iterator[LinkFault]:
-    blamed = _blamed(pairs)
-    failed = [trial for trial in pairs if trial.trouble]
-    for node in sorted(blamed):
-        first, *others = [trial for trial in failed if node in trial.nodes]
-        yield LinkFault(kind="broken", nodes=(node,), message=f"all-reduce fails with {1 + len(others)} other nodes: {first.trouble}")
-    for trial in failed:
-        if not blamed.intersection(trial.nodes):
+    blamed, tried = _blamed(pairs), _numbers(pairs)
+    for node, failed in sorted(blamed.items()):
+        message = f"all-reduce fails with {len(failed)} of {tried[node]} other nodes: {failed[0].trouble}"
+        yield LinkFault(kind="broken", nodes=(node,), message=message)
+    for trial in pairs:
+        if trial.trouble and not any(trial in failed for failed in blamed.values()):
             yield LinkFault(kind="broken", nodes=trial.nodes, message=trial.trouble)
 
 
@@ -135,7 +164,7 @@ def _slow(pairs: Sequence[Trial]) -> Iterator[LinkFault]:
     if not slow:
         return
     median = _median(measured)
-    tried, behind = (Counter(chain.from_iterable(trial.nodes for trial in some)) for some in (measured, slow))
+    tried, behind = _numbers(measured), _numbers(slow)
     nodes = {node for node, count in behind.items() if count == tried[node] and count >= _STRIKES}
     for node in sorted(nodes):
         best = max(trial.rate for trial in slow if node in trial.nodes)

@@ -5,9 +5,9 @@ Numbers are counted in bins of a fiftieth of a percent, so the memory does not g
 
 from __future__ import annotations
 
-import heapq
 import math
 import sys
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from statistics import NormalDist
@@ -60,16 +60,29 @@ class Sample:
         self.key = key
         self._bins: Counter[float] = Counter()
         self._sign = 1 if key.kind.low_is_worse else -1
-        self._worst: list[tuple[float, int, str]] = []
+        self._values, self._rows = array("d"), array("I")
+        self._addresses: list[str] = []
+        self._limit = math.inf
+        """Beyond this no number is among the worst."""
 
     def add(self, value: float, row: int, address: str) -> None:
-        """Count a number, and keep it by name if it is among the worst."""
+        """Count a number, and keep it if it is among the worst."""
         self._bins[round(math.log(value) * _BINS)] += 1
-        entry = (-self._sign * value, row, address)
-        if len(self._worst) < _WORST:
-            heapq.heappush(self._worst, entry)
-        elif entry > self._worst[0]:
-            heapq.heapreplace(self._worst, entry)
+        if value * self._sign >= self._limit:
+            return
+        self._values.append(value)
+        self._rows.append(row)
+        self._addresses.append(address)
+        if len(self._values) == 2 * _WORST:
+            self._drop()
+
+    def _drop(self) -> None:
+        """Keep the worst half."""
+        ordered = sorted(range(len(self._values)), key=lambda place: self._values[place] * self._sign)
+        self._limit = self._values[ordered[_WORST]] * self._sign
+        kept = ordered[:_WORST]
+        self._values, self._rows = array("d", (self._values[place] for place in kept)), array("I", (self._rows[place] for place in kept))
+        self._addresses = [self._addresses[place] for place in kept]
 
     def result(self) -> Result:
         """Return the median, the limit, and what is beyond it, the worst first."""
@@ -84,8 +97,8 @@ class Sample:
             return Result(self.key, count, median, spread * median, None, ())
         far = max(spread * _width(count), math.log1p(self.key.kind.floor))
         limit = median * math.exp(-self._sign * far)
-        worse = [Worse(row, address, abs(value)) for value, row, address in self._worst if -value < limit * self._sign]
-        worse.sort(key=lambda one: one.value * self._sign)
+        kept = zip(self._rows, self._addresses, self._values, strict=True)
+        worse = sorted((Worse(*one) for one in kept if one[-1] * self._sign < limit * self._sign), key=lambda one: one.value * self._sign)
         return Result(self.key, count, median, spread * median, limit, tuple(worse))
 
 

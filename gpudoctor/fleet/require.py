@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 import re
-from collections import Counter
+from array import array
+from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,11 +14,11 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.naming import counted, joined
 from gpudoctor.findings.summary import Summary
-from gpudoctor.fleet.roster import Row
+from gpudoctor.fleet.places import among, each
+from gpudoctor.fleet.roster import Roster
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.nearest import suggestion
 from gpudoctor.report.fleet import Requirement
-from gpudoctor.report.hostlist import nodes
 
 _COMPARED: Final = {">=": operator.ge, "<=": operator.le, "==": operator.eq, "!=": operator.ne, ">": operator.gt, "<": operator.lt}
 _NUMBER: Final = re.compile(rf"(nodes|gpus)\s*({'|'.join(_COMPARED)})\s*(\d{{1,9}})")
@@ -58,34 +59,35 @@ def parse(text: str) -> Condition:
     raise UsageError(f"--require {written!r}: write it as in 'nodes>=32', 'gpus>=256' or 'same:driver', in quotes.")
 
 
-def checked(conditions: Sequence[Condition], usable: Sequence[Row]) -> tuple[Requirement, ...]:
+def checked(conditions: Sequence[Condition], roster: Roster, usable: int) -> tuple[Requirement, ...]:
     """Return whether the usable nodes meet each condition."""
-    return tuple(_same(one, usable) if not one.comparison else _number(one, usable) for one in conditions)
+    return tuple(_same(one, roster, usable) if not one.comparison else _number(one, roster, usable) for one in conditions)
 
 
-def _number(condition: Condition, usable: Sequence[Row]) -> Requirement:
+def _number(condition: Condition, roster: Roster, usable: int) -> Requirement:
     if condition.subject == "nodes":
-        seen, said = len(usable), f"{counted(len(usable), 'node')} {'is' if len(usable) == 1 else 'are'} usable"
+        seen = usable.bit_count()
+        said = f"{counted(seen, 'node')} {'is' if seen == 1 else 'are'} usable"
     else:
-        seen = sum(one.count for row in usable for one in row.gpus)
+        seen = sum(one.count for row in roster.rows(usable) for one in row.gpus)
         said = f"the usable nodes have {counted(seen, 'GPU')}"
     return Requirement(condition.text, _COMPARED[condition.comparison](seen, condition.number), said)
 
 
-def _same(condition: Condition, usable: Sequence[Row]) -> Requirement:
-    values = [(row.name, _value(row.summary, condition.subject)) for row in usable]
-    unknown = [name for name, value in values if value is None]
-    counts = Counter(value for _, value in values if value is not None)
-    if len(counts) > 1:
-        (most, _), *_ = counts.most_common()
-        others = {other: nodes(name for name, value in values if value == other).folded for other in counts if other != most}
-        said = (
-            joined(f"{other} on {folded}" for other, folded in others.items()) if len(others) <= _NAMED else f"{len(others)} other values"
-        )
+def _same(condition: Condition, roster: Roster, usable: int) -> Requirement:
+    having: dict[str | None, array[int]] = defaultdict(lambda: array("I"))
+    for place, row in zip(each(usable), roster.rows(usable), strict=True):
+        having[_value(row.summary, condition.subject)].append(place)
+    unknown = having.pop(None, array("I"))
+    if len(having) > 1:
+        most = max(having, key=lambda value: len(having[value]))
+        others = [f"{value} on {roster.nodes(among(of)).folded}" for value, of in having.items() if value != most]
+        said = joined(others) if len(others) <= _NAMED else f"{len(others)} other values"
         return Requirement(condition.text, met=False, reason=f"{most} on most, {said}")
-    if unknown or not counts:
-        return Requirement(condition.text, met=None, reason=f"not known on {nodes(unknown).folded}" if unknown else "no node is usable")
-    return Requirement(condition.text, met=True, reason=f"{next(iter(counts))} on {counted(len(values), 'node')}")
+    if unknown or not having:
+        reason = f"not known on {roster.nodes(among(unknown)).folded}" if unknown else "no node is usable"
+        return Requirement(condition.text, met=None, reason=reason)
+    return Requirement(condition.text, met=True, reason=f"{next(iter(having))} on {counted(usable.bit_count(), 'node')}")
 
 
 def _value(summary: Summary, subject: str) -> str | None:

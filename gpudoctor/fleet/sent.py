@@ -9,10 +9,9 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.summary import Summary
 from gpudoctor.report.model import Finding, Tool
+from gpudoctor.report_files.bounded import LARGEST
 from gpudoctor.snapshot import Host, Snapshot, decode
 
-LARGEST: Final = 8 << 20
-"""Bytes of one report. One of eight GPUs has 110 KiB."""
 _LONGEST: Final = 253
 """Characters of a host name in DNS."""
 

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from gpudoctor.fleet.findings import Findings
 from gpudoctor.fleet.outliers import Result, Worse
-from gpudoctor.fleet.roster import Roster
+from gpudoctor.fleet.roster import Roster, Row
 from gpudoctor.report.fleet import Figure, Outlier
 
 
 def compared(results: Iterable[Result], roster: Roster, findings: Findings) -> tuple[tuple[Figure, ...], tuple[Outlier, ...]]:
     """Return all figures in alphabetical order, and the outliers, those furthest from the median first."""
     ordered = sorted(results, key=lambda one: (one.key.model, one.key.name))
-    alive = [tuple(worse for worse in one.worse if roster.rows[worse.row].counts) for one in ordered]
-    figures = tuple(_figure(one, len(worse)) for one, worse in zip(ordered, alive, strict=True))
     outliers = [
-        _outlier(worse, place, one.median, roster, findings)
-        for place, (one, those) in enumerate(zip(ordered, alive, strict=True))
-        for worse in those
+        _outlier(worse, figure, one.median, roster.row(place), findings)
+        for figure, one in enumerate(ordered)
+        for worse in one.worse
+        for place in roster.places((worse.row,))
     ]
+    numbers = Counter(one.figure for one in outliers)
+    figures = tuple(_figure(one, numbers[figure]) for figure, one in enumerate(ordered))
     return figures, tuple(sorted(outliers, key=lambda one: -abs(one.difference)))
 
 
@@ -36,8 +38,7 @@ def _figure(one: Result, outliers: int) -> Figure:
     )
 
 
-def _outlier(worse: Worse, figure: int, median: float, roster: Roster, findings: Findings) -> Outlier:
-    row = roster.rows[worse.row]
+def _outlier(worse: Worse, figure: int, median: float, row: Row, findings: Findings) -> Outlier:
     cause, message = findings.explaining(row.findings, worse.address) or ("", "")
     difference = worse.value / median - 1
     return Outlier(node=row.name, gpu=worse.address, figure=figure, value=worse.value, difference=difference, cause=cause, message=message)

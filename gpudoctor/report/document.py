@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -12,6 +13,7 @@ from gpudoctor.derive.gpu_support import GpuSupport
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Code, DomainWord, Name, Report, RungWord, SeverityWord, Tool
+from gpudoctor.report.streamed import Streamed
 from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, readable
 from gpudoctor.snapshot.xray import Environment, File, Files
 
@@ -24,6 +26,8 @@ _INVISIBLE = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206
 """Controls, and characters that change the direction of a text or cannot be seen; a terminal that shows the JSON would obey them."""
 
 _PIECE: Final = 1 << 20
+_ITEMS: Final = 500
+"""Items of a long list that are encoded together."""
 
 FORM = _text("The form of this document.")
 
@@ -152,33 +156,44 @@ def encode(document: msgspec.Struct | dict[str, Any], indent: int = 2) -> bytes:
 
 def encoded(document: msgspec.Struct) -> Iterator[bytes]:
     """Yield what `encode` returns, in pieces of about a mebibyte: the text of 100,000 nodes takes more memory than they do."""
-    held = bytearray(b"{")
-    separator = b"\n  "
-    for name in document.__struct_fields__:
-        held += separator + _text_of(name, 0) + b": "
-        separator = b",\n  "
-        for piece in _value(getattr(document, name)):
-            held += piece
-            if len(held) > _PIECE:
-                yield bytes(held)
-                held.clear()
-    yield bytes(held + b"\n}\n")
+    held = bytearray()
+    for piece in _streamed(document, b"\n"):
+        held += piece
+        if len(held) > _PIECE:
+            yield bytes(held)
+            held.clear()
+    yield bytes(held + b"\n")
 
 
-def _value(value: Any) -> Iterator[bytes]:
-    """Yield the text of a document's field; a list item by item."""
-    if not isinstance(value, tuple) or not value:
-        yield _text_of(value, 2).replace(b"\n", b"\n  ")
-        return
-    separator = b"[\n    "
-    for item in value:
-        yield separator + _text_of(item, 2).replace(b"\n", b"\n    ")
-        separator = b",\n    "
-    yield b"\n  ]"
+def _streamed(value: Any, margin: bytes) -> Iterator[bytes]:
+    """Yield the text of a value; `margin` is the line break and the spaces before what is in it."""
+    inner = margin + b"  "
+    if isinstance(value, Streamed):
+        separator, items = b"[", iter(value)
+        while some := list(islice(items, _ITEMS)):
+            yield separator + _text_of(some, 2)[1:-2].replace(b"\n", margin)
+            separator = b","
+        yield margin + b"]" if value else b"[]"
+    elif isinstance(value, tuple) and value and isinstance(value[0], msgspec.Struct):
+        separator = b"["
+        for item in value:
+            yield separator + inner
+            yield from _streamed(item, inner)
+            separator = b","
+        yield margin + b"]"
+    elif isinstance(value, msgspec.Struct):
+        separator = b"{"
+        for name in value.__struct_fields__:
+            yield separator + inner + _text_of(name, 0) + b": "
+            yield from _streamed(getattr(value, name), inner)
+            separator = b","
+        yield margin + b"}"
+    else:
+        yield _text_of(value, 2).replace(b"\n", margin)
 
 
 def _text_of(value: Any, indent: int) -> bytes:
-    text = msgspec.json.format(msgspec.json.encode(value), indent=indent)
+    text = msgspec.json.format(msgspec.json.encode(value, enc_hook=tuple), indent=indent)  # a Streamed
     if text.isascii() and b"\x7f" not in text:
         return text
     return _INVISIBLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text.decode()).encode()

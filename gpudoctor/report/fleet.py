@@ -5,6 +5,7 @@ Fields are only ever added. Words (verdicts, kinds) are open: a reader must acce
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 import msgspec
@@ -26,7 +27,7 @@ class Nodes(msgspec.Struct, frozen=True):
 
     count: Annotated[int, _text("How many there are.")] = 0
     folded: Annotated[str, _text("All of them as a hostlist, which Slurm, pdsh and ClusterShell read.", "gpu[001-040,043]")] = ""
-    names: Annotated[tuple[str, ...], _text("The same, one by one, in natural order.")] = ()
+    names: Annotated[Sequence[str], _text("The same, one by one, in natural order.")] = ()
 
 
 class NodeFinding(msgspec.Struct, frozen=True):
@@ -230,10 +231,10 @@ class Fleet(msgspec.Struct, frozen=True, kw_only=True):
     figures: Annotated[tuple[Figure, ...], _text("Every measured figure.")] = ()
     outliers: Annotated[tuple[Outlier, ...], _text("Figures that are worse than those of their siblings, the worst first.")] = ()
     tools: Annotated[tuple[ToolVersion, ...], _text("The versions of gpudoctor that wrote the reports, the most frequent first.")] = ()
-    unread: Annotated[tuple[Unread, ...], _text("What could not be read or was not used.")] = ()
+    unread: Annotated[Sequence[Unread], _text("What could not be read or was not used.")] = ()
     usable: Annotated[Nodes, _text("The nodes to train on.")] = Nodes()
     unusable: Annotated[Nodes, _text("The nodes to leave out.")] = Nodes()
-    nodes: Annotated[tuple[Node, ...], _text("Every node, in natural order.")] = ()
+    nodes: Annotated[Sequence[Node], _text("Every node, in natural order.")] = ()
     links: Annotated[Links | None, _text("All-reduce between nodes; null if it was not run.")] = None
     history: Annotated[
         tuple[Sighting, ...], _text("Since when each finding is there, then those that are gone; empty without --history.")

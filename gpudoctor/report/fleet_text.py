@@ -12,6 +12,7 @@ from gpudoctor.report.amounts import amount
 from gpudoctor.report.fleet import Drift, FindingGroup, Fleet, Nodes, Outlier, Sighting
 from gpudoctor.report.hostlist import folded, nodes
 from gpudoctor.report.page import Look, Page
+from gpudoctor.report.streamed import Streamed
 from gpudoctor.report.words import SEVERITIES, VERDICTS, upper_first
 
 _LINES = 3
@@ -207,7 +208,7 @@ def _since(one: Sighting) -> str:
 def _unread(page: Page, fleet: Fleet) -> None:
     if fleet.unread:
         page.heading("Not used")
-    _rows(page, [f"{one.source}: {one.reason}" for one in fleet.unread], indent=2)
+    _rows(page, Streamed(len(fleet.unread), lambda: (f"{one.source}: {one.reason}" for one in fleet.unread)), indent=2)
 
 
 def _usable(page: Page, fleet: Fleet) -> None:

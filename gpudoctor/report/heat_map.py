@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -50,12 +50,13 @@ class Tick(NamedTuple):
 def rows(fleet: Fleet) -> list[Row]:
     """Return the verdicts, then a row for each finding, difference, slow figure and bad link."""
     verdicts = {node.name: node.verdict if node.verdict in RANKS else "unknown" for node in fleet.nodes}
+    names = list(verdicts)
     silent = {name: kind for name, kind in verdicts.items() if kind == NO_REPORT}
     bad = sum(kind != "ready" for kind in verdicts.values())
-    drawn = [Row("verdict", "", bad, _drawn(fleet, verdicts))]
-    for label, code, kind, names in _checks(fleet):
-        marked = dict.fromkeys(names, kind)
-        drawn.append(Row(label, code, len(marked), _drawn(fleet, {**silent, **marked})))
+    drawn = [Row("verdict", "", bad, _drawn(names, verdicts))]
+    for label, code, kind, some in _checks(fleet):
+        marked = dict.fromkeys(some, kind)
+        drawn.append(Row(label, code, len(marked), _drawn(names, {**silent, **marked})))
     return drawn
 
 
@@ -80,28 +81,28 @@ def _checks(fleet: Fleet) -> Iterator[tuple[str, str, str, Iterable[str]]]:
         yield "all-reduce between nodes", "", "error", [name for fault in fleet.links.faults for name in fault.nodes]
 
 
-def _drawn(fleet: Fleet, kinds: Mapping[str, str]) -> tuple[Piece, ...]:
+def _drawn(names: Sequence[str], kinds: Mapping[str, str]) -> tuple[Piece, ...]:
     """Return the pieces of a row, the worst last: what is drawn later hides its neighbours where it is wider than a node."""
-    return tuple(sorted(_pieces(fleet, kinds), key=lambda piece: RANKS.index(piece.kind)))
+    return tuple(sorted(_pieces(names, kinds), key=lambda piece: RANKS.index(piece.kind)))
 
 
-def _pieces(fleet: Fleet, kinds: Mapping[str, str]) -> Iterator[Piece]:
+def _pieces(names: Sequence[str], kinds: Mapping[str, str]) -> Iterator[Piece]:
     """Yield what differs from a good result; the ground of the row is good."""
-    count = len(fleet.nodes)
+    count = len(names)
     columns = min(count, WIDTH)
     bounds = [number * count // columns for number in range(columns + 1)] if columns else []
-    worst = [max((kinds.get(node.name, "ready") for node in fleet.nodes[one:end]), key=RANKS.index) for one, end in pairwise(bounds)]
+    worst = [max((kinds.get(name, "ready") for name in names[one:end]), key=RANKS.index) for one, end in pairwise(bounds)]
     place = 0
     for kind, same in groupby(worst):
         first, place = place, place + len(list(same))
         if kind != "ready":
             x, end = first / columns * WIDTH, place / columns * WIDTH
             width = max(end - x, _NARROWEST)
-            names = [node.name for node in fleet.nodes[bounds[first] : bounds[place]]]
-            yield Piece(round(min(x, WIDTH - width), 1), round(width, 1), kind, _title(names, kinds, kind))
+            title = _title(names[bounds[first] : bounds[place]], kinds, kind)
+            yield Piece(round(min(x, WIDTH - width), 1), round(width, 1), kind, title)
 
 
-def _title(names: list[str], kinds: Mapping[str, str], kind: str) -> str:
+def _title(names: Sequence[str], kinds: Mapping[str, str], kind: str) -> str:
     """Return which nodes a piece stands for, and how many of them have its result."""
     words = kind.replace("-", " ")
     if len(names) == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from gpudoctor.report.fleet import Nodes
 from gpudoctor.report.fleet_nodes import is_plain
@@ -26,8 +26,8 @@ def natural(name: str) -> str:
 
 
 def folded(names: Iterable[str]) -> str:
-    """Return names as a hostlist. A name that no hostlist can hold stands in quotes at its end."""
-    groups: dict[tuple[str, str], list[str]] = {}
+    """Return names in natural order as a hostlist. A name that no hostlist can hold stands in quotes at its end."""
+    groups: dict[tuple[str, str], _Ranges] = {}
     single: list[str] = []
     quoted: list[str] = []
     for name in names:
@@ -36,10 +36,35 @@ def folded(names: Iterable[str]) -> str:
             continue
         head, number, tail = _at_the_last_number(name)
         if number:
-            groups.setdefault((head, tail), []).append(number)
+            groups.setdefault((head, tail), _Ranges()).add(number)
         else:
             single.append(name)
-    return ",".join((*single, *(f"{head}{_bracketed(numbers)}{tail}" for (head, tail), numbers in groups.items()), *quoted))
+    return ",".join((*single, *(f"{head}{ranges}{tail}" for (head, tail), ranges in groups.items()), *quoted))
+
+
+class _Ranges:
+    """Numbers that came in order, as ranges in brackets: Slurm reads one pair of them in a name."""
+
+    def __init__(self) -> None:
+        self._ends: list[tuple[str, str]] = []
+        self._awaited: dict[str, int] = {}
+        """The place of a range by the number that would lengthen it: 9 and 09 may both be there."""
+
+    def add(self, number: str) -> None:
+        """Add a number."""
+        place = self._awaited.pop(number, None)
+        if place is None:
+            place = len(self._ends)
+            self._ends.append((number, number))
+        else:
+            self._ends[place] = (self._ends[place][0], number)
+        following = str(int(number) + 1).zfill(len(number))
+        if len(following) == len(number) or not self._ends[place][0].startswith("0"):
+            self._awaited[following] = place
+
+    def __str__(self) -> str:
+        said = ",".join(first if first == last else f"{first}-{last}" for first, last in self._ends)
+        return f"[{said}]" if {"-", ","} & set(said) else said
 
 
 def _at_the_last_number(name: str) -> tuple[str, str, str]:
@@ -47,14 +72,3 @@ def _at_the_last_number(name: str) -> tuple[str, str, str]:
     until = name.rstrip(_BESIDE_DIGITS)
     head = until.rstrip(string.digits)
     return head, until[len(head) :], name[len(until) :]
-
-
-def _bracketed(numbers: Sequence[str]) -> str:
-    """Return numbers as ranges in brackets: Slurm reads one pair of them in a name."""
-    from ClusterShell.RangeSet import RangeSet  # noqa: PLC0415 -- 17 ms, and only a fleet has many names
-
-    if len(numbers) == 1:
-        return numbers[0]
-    ranges = RangeSet()
-    ranges.update(numbers)
-    return f"[{ranges}]"

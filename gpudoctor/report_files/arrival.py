@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.report_files.names import names_report, stem_of
+from gpudoctor.snapshot import readable
 
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,13 +24,13 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
 def arrived(data: bytes, source: str, file: str) -> Arrival:
     """Return a document; without data if neither the name of its file nor its text says that it is a report."""
     if names_report(file) or b'"gpudoctor.' in data:
-        return Arrival(source=source, data=data, stem=stem_of(file))
-    return Arrival(source=source, kind="not-a-report", reason="it is no gpudoctor report")
+        return Arrival(source=readable(source), data=data, stem=readable(stem_of(file)))
+    return Arrival(source=readable(source), kind="not-a-report", reason="it is no gpudoctor report")
 
 
 def missed(source: str, file: str, reason: str, kind: str = "broken") -> Arrival:
     """Return why something cannot be read; it is the report of a node if its file is called as one."""
-    return Arrival(source=source, kind=kind, reason=reason, stem=stem_of(file) if names_report(file) else "")
+    return Arrival(source=readable(source), kind=kind, reason=reason, stem=readable(stem_of(file)) if names_report(file) else "")
 
 
 def unfollowed(source: str, file: str) -> Arrival:

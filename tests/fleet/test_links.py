@@ -77,6 +77,20 @@ def test_a_broken_node_is_blamed_instead_of_its_links(data: st.DataObject, count
     assert blamed(locate(names(count), Network(dead=[node]).run)) == {("broken", frozenset([node]))}
 
 
+@given(st.data(), st.integers(6, 40))
+@settings(max_examples=60, deadline=None)
+def test_two_broken_nodes_are_blamed_and_none_of_their_partners(data: st.DataObject, count: int) -> None:
+    dead = data.draw(st.permutations(names(count)))[:2]
+    assert blamed(locate(names(count), Network(dead=dead).run)) == {("broken", frozenset([node])) for node in dead}
+
+
+def test_a_node_with_two_broken_links_is_blamed_and_said_to_work_with_the_others() -> None:
+    found = locate(names(8), Network(broken=[("n2", "n3"), ("n2", "n5")]).run)
+    assert blamed(found) == {("broken", frozenset(["n2"]))}
+    assert found.faults[0].message == "all-reduce fails with 2 of 7 other nodes: hangs"
+    assert found.whole
+
+
 @given(st.data(), st.integers(5, 70))
 @settings(max_examples=30, deadline=None)
 def test_a_slow_node_is_blamed_instead_of_its_links(data: st.DataObject, count: int) -> None:

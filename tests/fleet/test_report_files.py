@@ -172,3 +172,10 @@ def test_garbage_never_raises(tmp_path: Path, garbage: bytes, head: bytes) -> No
     file = tmp_path / "garbage"
     file.write_bytes(head + garbage)
     assert read(file)
+
+
+def test_a_file_whose_name_is_not_utf8_is_told_with_escapes(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"gpu\xff.json")).write_bytes(PRETTY)
+    (one,) = arrivals([str(tmp_path)])
+    assert one.stem == "gpu\\xff"
+    assert one.source.encode().endswith(b"gpu\\xff.json")

@@ -1,0 +1,82 @@
+"""Carries out a command of `gpudoctor fleet`: merges the reports that it gathers, and writes what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from gpudoctor.cli import failure
+from gpudoctor.cli.content import content
+from gpudoctor.cli.field_patterns import patterns
+from gpudoctor.cli.fleet_output import Delivery, deliver
+from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.memory import opened
+from gpudoctor.errors import UsageError
+from gpudoctor.fleet import Asked, Merge
+from gpudoctor.fleet.links import with_links
+from gpudoctor.fleet.require import parse
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.read.own import own_report
+from gpudoctor.report.fleet import Links
+from gpudoctor.snapshot import Snapshot
+
+
+class Gathered(NamedTuple):
+    """What came beside the reports."""
+
+    links: Links | None = None
+    stopped: int = 0
+    """The exit code if a signal ended it, else 0."""
+
+
+class Run(Delivery, frozen=True, kw_only=True):
+    """The options that all commands have."""
+
+    require: list[str] | None
+    golden: str | None
+    ignore: list[str] | None
+    ignore_file: str | None
+    fail_on: str | None
+    history: str | None
+    compat: str | None
+
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> Run:
+        """Return the options among the arguments of a command."""
+        return cls(**{name: arguments[name] for name in cls.__struct_fields__})
+
+    def asked(self) -> Asked:
+        """Return what they ask of the fleet. Raises UsageError."""
+        return Asked(
+            strict=self.fail_on == "warning",
+            require=tuple(map(parse, self.require or ())),
+            ignore=(*(self.ignore or ()), *patterns(self.ignore_file)),
+            golden=None if self.golden is None else (self.golden, _reference(self.golden)),
+        )
+
+
+Gather = Callable[[Merge], Gathered]
+"""Adds the reports."""
+
+
+def carry_out(run: Run, prepare: Callable[[], Gather]) -> int:
+    """Return the exit code. What is wrong with the options is told before anything is written."""
+
+    def body() -> int:
+        run.check()
+        gather = prepare()
+        with opened(run.history) as memory:
+            merged = Merge(run.asked(), open_matrix(run.compat), witness=memory.add)
+            links, stopped = gather(merged)
+            found = memory.told(merged.finish())
+        code = deliver(with_links(found, links) if links else found, run)
+        return stopped or code
+
+    return failure.guarded(body, as_json=run.format is TextOrJson.JSON and run.output is None)
+
+
+def _reference(file: str) -> Snapshot:
+    found = own_report(content(file)[0])
+    if found is None:
+        raise UsageError(f"--golden {file}: it holds no gpudoctor report; write one with `gpudoctor check --format json -o FILE`.")
+    return found[0]

@@ -1,0 +1,71 @@
+"""Counts the nodes of a fleet by verdict, hardware and version of gpudoctor."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter, defaultdict
+from functools import partial
+
+from gpudoctor.findings.summary import GpuModel
+from gpudoctor.fleet.places import among
+from gpudoctor.fleet.roster import NO_REPORT, Models, Roster
+from gpudoctor.fleet.verdict import WORST
+from gpudoctor.report.fleet import Count, Hardware, ToolVersion
+
+_Gpus = tuple[GpuModel, ...] | None
+
+
+class Census:
+    """What the rows of a settled roster have in common."""
+
+    def __init__(self, roster: Roster) -> None:
+        self.created = ""
+        """The time of the newest report."""
+        by_verdict: dict[str, array[int]] = defaultdict(partial(array, "I"))
+        by_tool: dict[str, array[int]] = defaultdict(partial(array, "I"))
+        by_models: dict[Models, array[int]] = defaultdict(partial(array, "I"))
+        gpus: dict[Models, Counter[_Gpus]] = defaultdict(Counter)
+        for place, row in enumerate(roster):
+            self.created = max(self.created, row.created)
+            by_verdict[row.verdict].append(place)
+            if row.verdict != NO_REPORT:
+                by_tool[row.tool].append(place)
+                by_models[row.models].append(place)
+                gpus[row.models][row.summary.gpus] += 1
+        self._roster, self._gpus = roster, gpus
+        self.verdicts = {word: among(by_verdict[word]) for word in WORST}
+        self._tools = {version: among(places) for version, places in by_tool.items()}
+        self._models = {models: among(places) for models, places in by_models.items()}
+
+    @property
+    def reporting(self) -> int:
+        """The nodes with a report."""
+        return self._roster.everyone & ~self.verdicts[NO_REPORT]
+
+    def counts(self) -> tuple[Count, ...]:
+        """Return the nodes by verdict, the worst first."""
+        return tuple(Count(word, self._roster.nodes(some)) for word, some in self.verdicts.items() if some)
+
+    def tools(self) -> tuple[ToolVersion, ...]:
+        """Return the nodes by version of gpudoctor, the most frequent first."""
+        told = [ToolVersion(version, self._roster.nodes(some)) for version, some in self._tools.items()]
+        return tuple(sorted(told, key=lambda one: -one.nodes.count))
+
+    def hardware(self) -> dict[Models, Hardware]:
+        """Return the hardware groups by the models of their GPUs, the largest first."""
+        ordered = sorted(self._models.items(), key=lambda item: (-item[1].bit_count(), item[0]))
+        return {
+            models: Hardware(_named(self._gpus[models]), self._roster.nodes(some), _sum(self._gpus[models])) for models, some in ordered
+        }
+
+
+def _named(counts: Counter[_Gpus]) -> str:
+    """Return the GPUs that most of the nodes have."""
+    (gpus, _), *_ = counts.most_common(1)
+    if gpus:
+        return ", ".join(f"{one.count} × {one.model or 'GPU of unknown model'}" for one in gpus)  # noqa: RUF001 -- typography
+    return "GPUs not known" if gpus is None else "no GPU"
+
+
+def _sum(counts: Counter[_Gpus]) -> int:
+    return sum(one.count * number for gpus, number in counts.items() for one in gpus or ())
