@@ -8,6 +8,7 @@ import csv
 import functools
 import io
 import os
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from typing import Any
 
@@ -81,7 +82,7 @@ def _parse(path: str, content: bytes, table: Table[Row], distribution: str, plat
         _head(table, _cells(content[: content.index(b"\n")]))
         place, end = _part_with(content, beginning)
         for line in content[place:end].split(b"\n")[:-1]:
-            if line.startswith(beginning) and (not platform or line.split(b",", column + 1)[column] in platforms):
+            if not platform or line.split(b",", column + 1)[column] in platforms:
                 key = _take(table, _cells(line), rows, key)
             place += len(line) + 1
     except (ValueError, csv.Error) as problem:
@@ -90,13 +91,17 @@ def _parse(path: str, content: bytes, table: Table[Row], distribution: str, plat
 
 
 def _part_with(content: bytes, beginning: bytes) -> tuple[int, int]:
-    """Return where the part below the header begins and ends that holds every line with this beginning.
+    """Return where the lines with this beginning start and end, below the header; they are in order.
 
-    Searched for, not split: a check looks up thirty distributions, and their lines are a hundredth of a file.
+    A check looks up thirty distributions, most of them not in a file of 400 kB: searching it takes a hundred times as long, in all 4 ms.
     """
-    first = content.find(b"\n" + beginning)
-    last = content.rfind(b"\n" + beginning, 0, -1)
-    return (first + 1, content.find(b"\n", last + 1) + 1) if last >= 0 else (len(content), len(content))
+
+    def line_begins(place: int) -> bytes:
+        start = content.rfind(b"\n", 0, place) + 1
+        return content[start : start + len(beginning)]
+
+    rows = range(content.index(b"\n") + 1, len(content))
+    return rows.start + bisect_left(rows, beginning, key=line_begins), rows.start + bisect_right(rows, beginning, key=line_begins)
 
 
 def _head(table: Table[Row], cells: list[str]) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.diagnose import RULES
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Evidence, Finding, Fix
 from gpudoctor.snapshot import decode, encode
 from tests.machines import golden

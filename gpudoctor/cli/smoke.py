@@ -8,8 +8,8 @@ from gpudoctor.cli import failure, options, system
 from gpudoctor.cli.examine import carry_out
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions, Settings, settle
-from gpudoctor.diagnose import RULES
 from gpudoctor.diagnose.choose import of_training
+from gpudoctor.diagnose.rules import RULES
 
 
 @app.command(short_help="Train only, and show the numbers.", epilog=EPILOG)

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import Run, run_each, spare
 from gpudoctor.diagnose.reported import reported
 from gpudoctor.diagnose.rule import Rule
-from gpudoctor.diagnose.rules import RULES
+from gpudoctor.diagnose.rules import WITHOUT_GPUS
 from gpudoctor.diagnose.steps import Steps
 from gpudoctor.diagnose.unjudged import not_judged
 from gpudoctor.diagnose.verdict import exit_code, unproven, verdict
@@ -20,16 +20,18 @@ from gpudoctor.findings.summary import Summary
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Snapshot, TextLog
 
-__all__ = ["RULES", "Rule", "choose", "diagnose"]
+__all__ = ["Rule", "choose", "diagnose"]
 
 
-def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Rule, ...] = RULES) -> Diagnosis:
-    """Return what is wrong, why, what follows from it, and what was verified.
+def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Rule, ...] | None = None) -> Diagnosis:
+    """Return what is wrong, why, what follows from it, and what was verified, by these rules, or by every rule.
 
     Raises UsageError where the policy chooses rules that do not exist, or none.
     """
     machine = MachineView(snapshot, matrix, policy)
-    chosen, steps = choose(rules, policy), Steps()
+    steps = Steps()
+    rules = steps(needed, WITHOUT_GPUS, machine, policy) if rules is None else rules
+    chosen = choose(rules, policy)
     each = run_each(chosen, machine)
     runs = steps(spare, each, each, machine)
     if isinstance(snapshot.text_log, TextLog):
@@ -59,6 +61,15 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
         not_judged=unjudged,
         summary=seen,
     )
+
+
+def needed(machine: MachineView, policy: Policy) -> tuple[Rule, ...]:
+    """Return every rule; those about GPUs only if there is a GPU, a text, or a rule that the user names."""
+    if not (machine.gpus or isinstance(machine.observed.text_log, TextLog) or policy.only or policy.skip or policy.require):
+        return WITHOUT_GPUS
+    from gpudoctor.diagnose.rules import RULES  # noqa: PLC0415 -- 5 ms, see WITHOUT_GPUS
+
+    return RULES
 
 
 def ladder_rows(machine: MachineView) -> tuple[LadderRow, ...]:

@@ -35,5 +35,5 @@ def _page(rule: Rule) -> RulePage:
         domain=rule.lies_in.value,
         title=rule.title,
         doc=read(rule).partition("\n\n")[2],
-        url=url(rule),
+        url=url(rule.name),
     )

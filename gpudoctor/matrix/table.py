@@ -21,7 +21,7 @@ _BEFORE_THE_RELEASE = -(10**9)
 class Kind(msgspec.Struct, frozen=True):
     """A kind of cell: `parse` raises ValueError with the problem as a clause; `dump(parse(cell)) == cell` for every cell it accepts.
 
-    The slowest and most frequent ones cache their results: a table repeats the same few versions and sources.
+    The slowest and most frequent ones cache their results: a table repeats the same few versions, platforms and sources.
     """
 
     parse: Callable[[str], Any]
@@ -60,12 +60,14 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
         return [kind.dump(getattr(row, column)) for column, kind in self.columns.items()]
 
 
+@cache
 def _text(cell: str) -> str:
     if cell != cell.strip():
         raise ValueError("begins or ends with a space")
     return cell
 
 
+@cache
 def _required(cell: str) -> str:
     if not cell:
         raise ValueError("is empty")
@@ -109,6 +111,7 @@ def _names(cell: str) -> tuple[str, ...]:
     return () if cell == "none" else _words(_required(cell))
 
 
+@cache
 def _number(cell: str) -> int:
     if not (cell.isascii() and cell.isdigit() and len(cell) < 20) or str(int(cell)) != cell:
         raise ValueError(f"is {cell[:40]!r}, not a whole number")
@@ -166,6 +169,7 @@ def _architectures(cell: str) -> tuple[str, ...]:
 
 
 def _one_of(*allowed: str) -> Kind:
+    @cache
     def parse(cell: str) -> str:
         if cell not in allowed:
             raise ValueError(f"is {cell!r}, not one of {', '.join(allowed)}")
@@ -176,7 +180,7 @@ def _one_of(*allowed: str) -> Kind:
 
 def optional(kind: Kind) -> Kind:
     """A cell that may be blank, which means unknown: None."""
-    return Kind(lambda cell: kind.parse(cell) if cell else None, lambda value: "" if value is None else kind.dump(value))
+    return Kind(cache(lambda cell: kind.parse(cell) if cell else None), lambda value: "" if value is None else kind.dump(value))
 
 
 TEXT = Kind(_text, str)

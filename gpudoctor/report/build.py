@@ -7,8 +7,7 @@ import zlib
 import msgspec
 
 from gpudoctor import __version__, findings
-from gpudoctor.diagnose.rule import Rule
-from gpudoctor.diagnose.rules import RULES_BY_CODE
+from gpudoctor.diagnose.rules import FAMILY_OF
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.report import model, words
 from gpudoctor.snapshot import Host, Missing, Python, Snapshot, TextLog
@@ -17,9 +16,9 @@ TOOL = model.Tool("gpudoctor", __version__)
 _PAGES = "https://github.com/gpudoctor/gpudoctor/blob/main/gpudoctor/diagnose/rules"
 
 
-def url(rule: Rule) -> str:
-    """Return where the page of `rule` is."""
-    return f"{_PAGES}/{rule.family}/{rule.body.__name__}.md"
+def url(rule: str) -> str:
+    """Return where the page of the rule of this name is."""
+    return f"{_PAGES}/{FAMILY_OF[rule]}/{rule.replace('-', '_')}.md"
 
 
 def build(examination: Examination, command: str = "check", argv: tuple[str, ...] = ()) -> model.Report:
@@ -137,7 +136,7 @@ def _finding(finding: findings.Finding) -> model.Finding:
         action=finding.action.value,
         domain=finding.domain.value,
         impact=finding.impact.value,
-        url=url(RULES_BY_CODE[finding.code]),
+        url=url(finding.name),
     )
 
 

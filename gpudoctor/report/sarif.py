@@ -73,7 +73,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "shortDescription": {"text": rule.title},
         "fullDescription": {"text": _why(page) or rule.title},
         "help": {"text": page, "markdown": page},
-        "helpUri": url(rule),
+        "helpUri": url(rule.name),
         "defaultConfiguration": {"level": rule.severity.value},
         "properties": {
             "tags": list(dict.fromkeys((rule.family.replace("_", "-"), rule.lies_in.value))),

@@ -10,7 +10,7 @@ from typing import Any
 from typer.main import get_command
 
 from gpudoctor.cli import program_with
-from gpudoctor.diagnose import RULES
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.exit_meanings import EXIT_CODES
 from gpudoctor.findings.actions import ACTIONS, DOMAINS
 from scripts.generated.rule_pages import RULES_FOLDER

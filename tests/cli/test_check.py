@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.diagnose.rules.of_gpus import OF_GPUS
 from tests.cli.command import GPUDOCTOR, LOOK, ROOT, document, environment, run, sentence
 
 ANSWERS = {0: {"ready", "degraded"}, 1: {"broken"}, 3: {"unknown"}}
@@ -158,28 +159,47 @@ def test_a_report_that_cannot_be_written_leaves_its_verdict() -> None:
     assert "No space left" in trouble
 
 
-def test_what_the_hot_path_does_not_import() -> None:
-    """Start-up is measured by scripts/bench/startup; this names the usual suspects. The children's imports are not in this list."""
+LOADED = """
+import os, sys
+leave = os._exit
+os._exit = lambda code: (os.write(2, " ".join(sys.modules).encode()), leave(code))
+from gpudoctor.__main__ import main
+main()
+"""
+WRITERS = frozenset(f"gpudoctor.report.{name}" for name in ("terminal", "document", "oneline", "junit", "markdown", "github", "sarif"))
+PARTS = frozenset(
+    (
+        "check", "children", "cli", "codes", "derive", "diagnose", "elf", "errors", "examination", "exit_codes", "findings", "frameworks",
+        "matrix", "matrix_files", "nearest", "preflight", "probe", "process", "progress", "redact", "regular_files", "report", "signatures",
+        "snapshot", "versions", "__main__",
+    )
+)  # fmt: skip
+"""The modules and packages of gpudoctor that a check without training loads."""
+SLOW = frozenset(
+    (
+        "argparse", "asyncio", "concurrent", "dataclasses", "dis", "hashlib", "importlib.metadata", "inspect", "json", "logging", "multiprocessing",
+        "pathlib", "pickle", "platform", "random", "shutil", "socket", "string", "tempfile", "tomllib", "traceback", "urllib", "zipfile",
+    )
+)  # fmt: skip
+"""Modules of the standard library that take a millisecond or more to load."""
+OTHERS = frozenset(("typer", "click", "rich", "packaging", "jinja2", "yaml", "ClusterShell", "tomli", "typing_extensions", "pynvml"))
+"""What other commands and the children need."""
+
+
+@pytest.mark.parametrize(("form", "writer"), [("text", "terminal"), ("json", "document"), ("oneline", "oneline")])
+def test_a_check_loads_no_more_than_it_needs(form: str, writer: str) -> None:
+    """Start-up is measured by scripts/bench/startup; this keeps out what would make it slow. The children have modules of their own."""
     ended = subprocess.run(
-        (sys.executable, "-X", "importtime", *GPUDOCTOR[1:], *LOOK, "--format", "json"),
+        (sys.executable, "-I", "-c", LOADED, *LOOK, "--quiet", "--format", form),
         cwd=ROOT, env=environment(COVERAGE_PROCESS_CONFIG=None), capture_output=True, timeout=120, check=False,
     )  # fmt: skip
-    imported = {line.rpartition("|")[2].strip() for line in ended.stderr.decode().splitlines() if line.startswith("import time:")}
-    unwanted = {
-        "rich",
-        "tomllib",
-        "tomli",
-        "jsonschema",
-        "packaging.requirements",
-        "dataclasses",
-        "importlib.metadata",
-        "pynvml",
-        "hashlib",
-        "elftools",
-        *(f"gpudoctor.report.{writer}" for writer in ("terminal", "oneline", "junit", "markdown", "github", "sarif")),
-    }
-    assert "gpudoctor.report.build" in imported
-    assert not imported & unwanted
+    loaded = set(ended.stderr.decode().split())
+    ours = {name for name in loaded if name.startswith("gpudoctor.")}
+    assert loaded & WRITERS == {f"gpudoctor.report.{writer}"}
+    assert {name.split(".")[1] for name in ours} == PARTS
+    assert not {name for name in ours if name.startswith("gpudoctor.signatures.")} - {"gpudoctor.signatures.signature"}
+    assert not loaded & (SLOW | OTHERS)
+    assert b"No NVIDIA GPU" not in ended.stdout or not {name.rpartition(".")[2] for name in ours} & OF_GPUS
 
 
 def test_the_command_line_itself_imports_next_to_nothing() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.diagnose import RULES
+from gpudoctor.diagnose.rules import RULES
 from tests.cli.command import GPUDOCTOR, ROOT, document, environment, in_terminal, run, sentence
 
 SMOKE = ("smoke", "--allow-cpu", "--python", sys.executable)

@@ -6,11 +6,10 @@ import msgspec
 import pytest
 
 from gpudoctor.derive import Site
-from gpudoctor.diagnose import RULES
 from gpudoctor.diagnose.action import action_of
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.rule import FAMILY_DOMAINS
-from gpudoctor.diagnose.rules import FAMILIES
+from gpudoctor.diagnose.rules import FAMILIES, RULES
 from gpudoctor.findings import Confidence, Finding, Fix, FixKind
 from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.report.schema import schema

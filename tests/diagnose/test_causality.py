@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from graphlib import TopologicalSorter
 
-from gpudoctor.diagnose import RULES, diagnose
+from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.rule import Join
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import OutcomeKind, Policy, Severity, Subject, SubjectKind, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, Libcuda, Missing, Nvml, Pci, Status

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.diagnose import RULES, diagnose
+from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.choose import of_training
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy, Severity
 from gpudoctor.matrix import Matrix
@@ -32,6 +33,10 @@ def test_the_reason_of_a_skip_is_kept(matrix: Matrix) -> None:
     assert skipped["no-driver"] == "in a bag"
     only = diagnose(bare(), matrix, Policy(level=Level.LOOK, only=("GD1",), skip=("GD101", "GD201"))).skipped
     assert [(rule.code, rule.name, rule.reason) for rule in only] == [("GD101", "no-gpu", "")]
+
+
+def test_without_gpus_the_rules_about_gpus_change_nothing(matrix: Matrix) -> None:
+    assert diagnose(bare(), matrix, Policy()) == diagnose(bare(), matrix, Policy(), RULES)
 
 
 def test_the_rules_of_a_training() -> None:

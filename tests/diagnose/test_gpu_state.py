@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.diagnose import RULES, diagnose
+from gpudoctor.diagnose import diagnose
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Diagnosis, Finding, OutcomeKind, Policy, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (

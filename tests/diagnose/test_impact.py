@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpudoctor.diagnose import RULES
 from gpudoctor.diagnose.impact import AT_RISK, PARTLY, SLOWER
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Impact, Severity
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES

@@ -3,7 +3,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gpudoctor.diagnose import RULES, diagnose
+from gpudoctor.diagnose import diagnose
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, OutcomeKind, Policy, Rung, Severity, Verdict
 from gpudoctor.matrix import Matrix

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from gpudoctor import rule_pages
-from gpudoctor.diagnose import RULES
 from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.report.drawing import markdown
 
 COLOUR = re.compile(r"\x1b\[[\d;]*m")

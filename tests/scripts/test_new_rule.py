@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.diagnose import RULES
+from gpudoctor.diagnose.rules import RULES
 from tests.scripts.programs import ROOT
 
 RULE, TEST = "gpudoctor/diagnose/rules/hardware/", "tests/diagnose/rules/hardware/test_"
@@ -98,5 +98,5 @@ def test_a_rule_is_registered_in_the_order_of_codes(copy: Path) -> None:
     codes = {rule.code for rule in RULES}
     free = next(code for number in range(201, 299) if (code := f"GD{number}") not in codes)
     assert new_rule(copy, code=free, subject="machine").returncode == 0
-    listed = run(copy, "-c", "from gpudoctor.diagnose import RULES; print(*(rule.code for rule in RULES))").stdout.split()
+    listed = run(copy, "-c", "from gpudoctor.diagnose.rules import RULES; print(*(rule.code for rule in RULES))").stdout.split()
     assert listed == sorted({*codes, free})

@@ -17,7 +17,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from gpudoctor.diagnose import RULES
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.exit_meanings import EXIT_CODES
 from tests.browser import chromium
 from tests.scripts.programs import SCRIPTS

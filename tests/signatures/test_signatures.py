@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.diagnose import RULES
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.signatures import harmless, hinted, recognise
 from gpudoctor.signatures.hints import HARMLESS, HINTS, Hint
 from gpudoctor.signatures.table import SIGNATURES

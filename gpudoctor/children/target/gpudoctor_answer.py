@@ -36,14 +36,14 @@ def escaped(code):
 
 
 def as_json(value):
+    if type(value) is str:  # most values
+        return quoted(value)
     if isinstance(value, dict):
         return "{" + ",".join([quoted(key) + ":" + as_json(item) for key, item in value.items()]) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ",".join([as_json(item) for item in value]) + "]"
-    if value is None:
-        return "null"
-    if value is True or value is False:
-        return "true" if value else "false"
+    if value is None or value is True or value is False:
+        return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, int):
         return "%d" % value
     return quoted(value)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules.of_gpus import OF_GPUS
 
 FAMILIES: dict[str, tuple[str, ...]] = {
     "hardware": (
@@ -199,8 +201,26 @@ FAMILIES: dict[str, tuple[str, ...]] = {
 }
 """The modules of each family, by code."""
 
-RULES: tuple[Rule, ...] = tuple(
-    getattr(import_module(f"{__name__}.{family}.{name}"), name) for family, names in FAMILIES.items() for name in names
-)
+FAMILY_OF: dict[str, str] = {name.replace("_", "-"): family for family, names in FAMILIES.items() for name in names}
+"""By the name of a rule."""
 
-RULES_BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}
+
+def _load(family: str, name: str) -> Rule:
+    rule: Rule = getattr(import_module(f"{__name__}.{family}.{name}"), name)
+    return rule
+
+
+WITHOUT_GPUS: tuple[Rule, ...] = tuple(_load(family, name) for family, names in FAMILIES.items() for name in names if name not in OF_GPUS)
+"""The rules about a machine, an environment or a framework: all that a check of a machine without GPUs needs; the others take it 5 ms to load."""
+
+if TYPE_CHECKING:
+    RULES: tuple[Rule, ...]
+    """Every rule."""
+
+
+def __getattr__(name: str) -> tuple[Rule, ...]:
+    """Load every rule when RULES is first asked for."""
+    if name != "RULES":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    every = globals()["RULES"] = tuple(_load(family, name) for family, names in FAMILIES.items() for name in names)
+    return every
