@@ -59,8 +59,10 @@ def check(file: str | None, *, append: bool = False) -> None:
         if not os.access(file, os.W_OK):
             raise OutputError(f"{file} cannot be written to; name another file.")
         return
+    from gpudoctor.cli import new_file  # noqa: PLC0415 -- only for reports that go to a file
+
     try:
-        _try_to_create(file, folder)
+        new_file.try_to_create(file)
     except OSError as error:
         raise OutputError(f"No file can be created in the folder {folder} ({error.strerror}); name a file in another folder.") from None
 
@@ -85,7 +87,9 @@ def write(data: bytes | Iterable[bytes], file: str | None = None, *, append: boo
         elif _special(file):
             _write_existing(file, data)
         else:
-            _replace(file, data)
+            from gpudoctor.cli import new_file  # noqa: PLC0415 -- only for reports that go to a file
+
+            new_file.replace(file, lambda descriptor: _write_all(descriptor, data))
     except BrokenPipeError:
         return
     except OSError as error:
@@ -124,36 +128,3 @@ def _write_existing(file: str, data: bytes | Iterable[bytes], how: int = 0) -> N
         _write_all(descriptor, data)
     finally:
         os.close(descriptor)
-
-
-def _replace(file: str, data: bytes | Iterable[bytes]) -> None:
-    """Write a new file in the same folder and rename it to `file`: readers see the old report or the new one; links are not followed."""
-    descriptor, beside = _create_beside(file)
-    try:
-        try:
-            _write_all(descriptor, data)
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(beside, file)
-    except BaseException:
-        os.unlink(beside)
-        raise
-
-
-def _create_beside(file: str) -> tuple[int, str]:
-    """Return a new file in the folder of `file`, open for writing, and its name."""
-    beside = os.path.join(os.path.dirname(file), f".gpudoctor-{os.urandom(8).hex()}")
-    descriptor = os.open(beside, _SAFELY | os.O_CREAT | os.O_EXCL, 0o600)
-    os.fchmod(descriptor, 0o600)  # whatever the umask
-    return descriptor, beside
-
-
-def _try_to_create(file: str, folder: str) -> None:
-    """Raise OSError if no file can be created in the folder; a nameless one cannot be left behind by a signal."""
-    try:
-        os.close(os.open(folder, os.O_WRONLY | os.O_CLOEXEC | os.O_TMPFILE, 0o600))
-    except (AttributeError, OSError):  # other systems and some network file systems have none
-        descriptor, beside = _create_beside(file)
-        os.close(descriptor)
-        os.unlink(beside)

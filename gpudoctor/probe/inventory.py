@@ -101,9 +101,8 @@ class Inventory:
 
     def _start(self, name: str, interpreter: tuple[str, ...], path: str, *arguments: str, without: str = "") -> None:
         environ = {key: value for key, value in self.environ.items() if key != without}
-        patience = self._patience
-        stall, deadline = (patience.libraries,) * 2 if name == "libraries" else (patience.hardware_stall, patience.hardware)
-        spec = script(name, path, interpreter, environ, *arguments, stall=stall, deadline=deadline)
+        limits = {"stall": self._patience.hardware_stall, "deadline": self._patience.hardware}
+        spec = script(name, path, interpreter, environ, *arguments, **limits)
         self.supervisor.start(spec, lambda _line: self.spoke.add(name))
 
     def finish(self) -> Snapshot:
@@ -117,7 +116,10 @@ class Inventory:
 
     def start_xray(self, arguments: tuple[str, ...]) -> None:
         """Start the child that looks for libraries without loading any."""
-        self._start("libraries", own(), "own/libraries_probe.py", *arguments)
+        from gpudoctor.probe.libraries import xray  # noqa: PLC0415 -- only for a framework that uses CUDA
+
+        limit = self._patience.libraries
+        self.supervisor.start(xray(arguments, self.environ, limit, limit))
 
     def wait(self, name: str, until: float = float("inf")) -> Outcome:
         """How a child ended; one that was never started counts as stopped."""

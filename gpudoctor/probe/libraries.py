@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
-from gpudoctor.children.channel import Heard
+from gpudoctor.children.channel import Heard, own, script
 from gpudoctor.children.events import LIBRARIES, Preloaded
 from gpudoctor.frameworks import spec_of
 from gpudoctor.probe.inside import Inside, home
-from gpudoctor.process import Outcome
+from gpudoctor.process import Outcome, Spec
 from gpudoctor.snapshot import Cause, Extension, Fact, Framework, FrameworkLibraries, Libraries, Missing
 from gpudoctor.snapshot.libraries import WHOLE
 
+INJECTING = ("LD_PRELOAD", "LD_AUDIT")
+"""Variables by which the loader runs code in every program. Python's are ignored by each script of ours already."""
 NOTHING_INSIDE = Inside()
 NOTHING = Missing(Cause.ABSENT, "no framework built with CUDA is installed")
 
@@ -40,6 +42,14 @@ def arguments(
     for file in seen.mapped:
         words += ["--mapped", file]
     return tuple(words)
+
+
+def xray(words: tuple[str, ...], environ: Mapping[str, str], stall: float, deadline: float) -> Spec:
+    """The child that looks for libraries. It loads none of the driver's, so what the examined environment preloads does not run in it."""
+    preload = environ.get("LD_PRELOAD", "")
+    told = ("--variable", "LD_PRELOAD", preload) if preload and "--own-variables" not in words else ()
+    ours = {name: value for name, value in environ.items() if name not in INJECTING}
+    return script("libraries", "own/libraries_probe.py", own(), ours, *words, *told, stall=stall, deadline=deadline)
 
 
 def libraries(outcome: Outcome, asked: Iterable[Framework]) -> Libraries | Missing:

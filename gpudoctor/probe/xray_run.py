@@ -8,13 +8,13 @@ import time
 
 import msgspec
 
-from gpudoctor.children.channel import Heard, own, run, script
+from gpudoctor.children.channel import Heard, run
 from gpudoctor.children.events import FILES, ReadFile, UnreadFile, said
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.inside import Inside, inside
 from gpudoctor.probe.interpreter import asking, heard
 from gpudoctor.probe.inventory import own_path
-from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
+from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects, xray
 from gpudoctor.probe.packages import packages
 from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.target import Target, target
@@ -73,4 +73,4 @@ def _interpreter(supervisor: Supervisor, options: XrayOptions) -> tuple[Python |
 
 
 def _probe(supervisor: Supervisor, words: tuple[str, ...]) -> Outcome:
-    return run(supervisor, script("libraries", "own/libraries_probe.py", own(), os.environ, *words, stall=20.0, deadline=60.0))
+    return run(supervisor, xray(words, os.environ, stall=20.0, deadline=60.0))

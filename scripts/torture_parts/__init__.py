@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from scripts.torture_parts import binaries, clock, driver_calls, limits, patient, signals, site, soak, stages, trees
+from scripts.torture_parts import (
+    binaries,
+    clock,
+    driver_calls,
+    limits,
+    nvml_states,
+    patient,
+    signals,
+    site,
+    soak,
+    stages,
+    state_pairs,
+    trees,
+    vanishing,
+)
 from scripts.torture_parts.cell import Case, Workplace
 
 PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
     "driver-calls": driver_calls.cells,
+    "vanishing": vanishing.cells,
+    "nvml-states": nvml_states.cells,
+    "state-pairs": state_pairs.cells,
     "signals": signals.cells,
     "clock": clock.cells,
     "patient": patient.cells,

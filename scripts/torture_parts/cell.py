@@ -83,6 +83,12 @@ class Workplace:
         return Result(trouble, done.returncode, report["verdict"], causes, seconds, report)
 
 
+def device_nodes() -> set[str]:
+    """Return the device files of this machine but terminals, which others open."""
+    entries = (Path(folder) / name for folder, _, names in os.walk("/dev") if folder != "/dev/pts" for name in names)
+    return {str(path) for path in entries if path.is_char_device() or path.is_block_device()}
+
+
 def left_process(mark: str) -> str:
     """Return which process still has the mark in its environment; empty if none has."""
     for place in Path("/proc").glob("[0-9]*/environ"):

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from scripts.torture_parts.cell import CHECK, Result, Workplace, left_process
 from scripts.torture_parts.facts import Facts, facts, steady
@@ -21,6 +21,14 @@ LICENCE: Final[Mapping[str, int | str]] = {
     "licence_seconds": 9_000_000,
 }
 VERSION: Final = re.compile(r"_v\d$")
+
+
+class Call(NamedTuple):
+    """One call of a driver function: about which GPU, -1 for none or unknown, and by which process."""
+
+    function: str
+    gpu: int
+    process: int
 
 
 @dataclass(frozen=True)
@@ -48,10 +56,10 @@ class Machine:
         cards = Nvml(gpus=self.cards)
         return Tree(pci=[PciCard.of(card) for card in cards.cards], kernel_driver=cards.driver).build(self.folder / "tree")
 
-    def environ(self, cell: Path, function: str = "", fault: str = "") -> dict[str, str]:
-        """Return the environment in which `function` has `fault`; temporary files of the check stay in the cell."""
+    def environ(self, cell: Path, function: str = "", fault: str = "", library: str = "") -> dict[str, str]:
+        """Return the environment in which `function` has `fault`, or all of a library; temporary files of the check stay in the cell."""
         calls = {function: fault} if function else {}
-        of_nvml = function.startswith("nvml")
+        of_nvml = (library or function).startswith("nvml")
         nvml = Nvml(gpus=self.cards, processes=self.processes, calls=calls if of_nvml else {}, without=self.without)
         cuda = Cuda(gpus=nvml.gpus, calls=self.always if of_nvml else {**self.always, **calls})
         for name in ("temporary", "home"):
@@ -59,10 +67,10 @@ class Machine:
         base = self.workplace.environ | {"TMPDIR": str(cell / "temporary"), "HOME": str(cell / "home")}
         return seen_by_child(self.tree, environ_with(nvml, cuda, directory=cell, base=base))
 
-    def check(self, function: str = "", fault: str = "", cell: str = "") -> Result:
+    def check(self, function: str = "", fault: str = "", cell: str = "", library: str = "") -> Result:
         """Check the machine with a fault; what is left of the check afterwards is a trouble too."""
         folder = self.folder / (cell or f"{function} {fault}".replace(" ", "-"))
-        result = self.workplace.check(self.environ(folder, function, fault), (*CHECK, *self.arguments))
+        result = self.workplace.check(self.environ(folder, function, fault, library), (*CHECK, *self.arguments))
         left = left_process(f"{folder}/") or next((f"{path} is left" for path in (folder / "temporary").iterdir()), "")
         shutil.rmtree(folder)
         return result.but(left)
@@ -78,12 +86,18 @@ class Machine:
         return steady(facts(first.report), facts(second.report))
 
     @cached_property
-    def called(self) -> list[str]:
-        """Return the driver functions that a check calls, in the order of their first calls."""
+    def calls(self) -> list[Call]:
+        """Return the calls of driver functions in a check, in their order."""
         calls = self.folder / "calls"
         environ = self.environ(self.folder / "recorded") | {"FAKE_CALLS": str(calls)}
         subprocess.run((*CHECK, *self.arguments), env=environ, stdout=subprocess.DEVNULL, check=True)
-        return list(dict.fromkeys(VERSION.sub("", line) for line in calls.read_text().splitlines()))
+        words = (line.split() for line in calls.read_text().splitlines())
+        return [Call(VERSION.sub("", function), int(gpu), int(process)) for function, gpu, process in words]
+
+    @cached_property
+    def called(self) -> list[str]:
+        """Return the driver functions that a check calls, in the order of their first calls."""
+        return list(dict.fromkeys(call.function for call in self.calls))
 
 
 def machines(workplace: Workplace) -> Iterator[Machine]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.cli import output
+from gpudoctor.cli import new_file, output
 from gpudoctor.errors import OutputError
 
 
@@ -50,7 +50,7 @@ def test_a_link_that_appears_after_the_check_is_not_followed(tmp_path: Path) -> 
 def test_nothing_is_left_behind_where_the_last_step_fails(tmp_path: Path) -> None:
     (tmp_path / "report").mkdir()
     with pytest.raises(IsADirectoryError):
-        output._replace(str(tmp_path / "report"), b"new")
+        new_file.replace(str(tmp_path / "report"), lambda _: None)
     assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 

@@ -100,6 +100,19 @@ def test_each_answer_of_nvml_init(fake_nvml: Shims, code: int) -> None:
     assert f"nvmlInit answered {code} " in nvml.gpus.reason
 
 
+def test_a_gpu_that_answered_and_then_refuses_the_same_call_is_reported(fake_nvml: Shims) -> None:
+    steady, gone = gpus_of(nvml_of(fake_nvml(gpus=2, calls={"nvmlDeviceGetFieldValues.1": "after 3 return 2"})))
+    assert not isinstance(steady.refusals, Missing)
+    assert isinstance(gone.refusals, Missing)
+    assert "answered at first, and then nvmlDeviceGetFieldValues answered 2" in gone.refusals.reason
+
+
+def test_errors_by_place_are_missing_where_none_can_be_read(fake_nvml: Shims) -> None:
+    (gpu,) = gpus_of(nvml_of(fake_nvml(gpus=1, calls={"*.0": "after 20 return 15"})))
+    assert isinstance(gpu.ecc_places, Missing)
+    assert gpu.ecc_places.cause is Cause.LOST
+
+
 def test_no_gpu_is_a_valid_answer(fake_nvml: Shims) -> None:
     assert nvml_of(fake_nvml(gpus=0)).gpus == ()
 

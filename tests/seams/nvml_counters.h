@@ -161,7 +161,7 @@ nvmlReturn_t nvmlDeviceGetGridLicensableFeatures_v4(nvmlDevice_t device, nvmlGri
     out->licensableFeaturesCount = 1;
     nvmlGridLicensableFeature_t *feature = &out->gridLicensableFeatures[0];
     feature->featureCode = NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE;
-    feature->featureEnabled = 1;
+    feature->featureEnabled = (unsigned)number_of(device->prefix, "licence_enabled", 1);
     feature->featureState = (unsigned)GET("licence_state");
     const char *left = text_of(device->prefix, "licence_seconds"); /* until its end, from now */
     if (left) {

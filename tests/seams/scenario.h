@@ -107,13 +107,13 @@ static void wait_stuck(void)
     }
 }
 
-/* appends the function to the file that FAKE_CALLS names */
-static void record(const char *function)
+/* appends the function, the GPU or -1, and the process to the file that FAKE_CALLS names */
+static void record(const char *function, int gpu)
 {
     const char *path = getenv("FAKE_CALLS");
     int file = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
     if (file >= 0) {
-        dprintf(file, "%s\n", function);
+        dprintf(file, "%s %d %d\n", function, gpu, (int)getpid());
         close(file);
     }
 }
@@ -123,7 +123,7 @@ static int act(const char *function, int gpu)
     char name[96];
     struct line *line;
     char words[160], *rest, *word;
-    record(function);
+    record(function, gpu);
     if (!rule_count) return HEALTHY;
     snprintf(name, sizeof name, "%s", function);
     char *suffix = strrchr(name, '_');

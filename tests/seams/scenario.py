@@ -215,12 +215,15 @@ class Nvml(_Library):
     driver: str = "550.163.01"
     processes: Mapping[int, str] = field(default_factory=dict)
     facts: MachineView = field(default_factory=dict)
+    instead: Mapping[str, str] = field(default_factory=dict)
+    """Whole lines of the scenario, before all others of their names."""
 
     SOURCE: ClassVar[str] = "nvml.c"
     SONAME: ClassVar[str] = "libnvidia-ml.so.1"
     VARIABLE: ClassVar[str] = "FAKE_NVML"
 
     def lines(self) -> Iterator[str]:
+        yield from (f"{name}={text}" for name, text in self.instead.items())
         yield f"driver_version={self.driver}"
         yield f"nvml_version={self.cuda.partition('.')[0] or 12}.{self.driver}"
         yield from (f"process.{pid}={name}" for pid, name in self.processes.items())

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.cli.command import GPUDOCTOR, environment
+from tests.cli.command import GPUDOCTOR, ROOT, environment
+from tests.machines import packages
 from tests.probe.places import plant
+from tests.seams.build import compiled
 
 INSTALLED = str(Path(sys.executable).parent / "gpudoctor")
 MODULES = ("msgspec", "typer", "rich", "packaging", "pynvml", "json", "select", "ctypes", "typing_extensions", "tomllib", "usercustomize")
@@ -88,3 +92,54 @@ def test_python_variables_reach_the_examined_python_only(tmp_path: Path) -> None
     programs = log.read_text().splitlines()
     assert programs
     assert all("children/target/python_probe.py" in program for program in programs)
+
+
+WRITES_DOWN = """
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+unsigned la_version(unsigned version) { return version; }
+
+__attribute__((constructor)) static void write_down(void)
+{
+    static char words[1 << 16];
+    int program = open("/proc/self/cmdline", O_RDONLY), log = open(getenv("LOADED_LOG"), O_WRONLY | O_APPEND | O_CREAT, 0600);
+    ssize_t length = read(program, words, sizeof words - 1);
+    for (ssize_t i = 0; i < length; i++)
+        if (!words[i]) words[i] = ' ';
+    words[length] = '\\n';
+    if (write(log, words, (size_t)length + 1) < 0) abort();
+    close(program);
+    close(log);
+}
+"""
+"""A library that writes down which program loads it."""
+LOADS_THE_DRIVER = {"own/nvml_probe.py", "own/nvml_load.py"}
+"""Scripts of ours that load NVIDIA's libraries as the examined environment would, with what it preloads."""
+
+
+def programs_of_ours() -> set[str]:
+    """Return the scripts that gpudoctor's own interpreter runs."""
+    folder = ROOT / "gpudoctor/children/own"
+    return {f"own/{file.name}" for file in folder.glob("*.py") if "\nmain()\n" in file.read_text()}
+
+
+@pytest.mark.parametrize("variable", ["LD_PRELOAD", "LD_AUDIT"])
+def test_preloaded_libraries_reach_only_scripts_that_load_the_driver_or_run_in_the_examined_python(variable: str, tmp_path: Path) -> None:
+    log, library = tmp_path / "log", str(compiled(WRITES_DOWN, "written.so", []))
+    python = packages.environment(tmp_path / "environment", (packages.torch("2.6.0", "12.4"),))
+    injected = environment(**{variable: library, "LOADED_LOG": str(log)})
+    command = (INSTALLED, "check", "--no-smoke", "--format", "json", "--python", str(python))
+    done = subprocess.run(command, env=injected, capture_output=True, timeout=60, check=False)
+    seen = json.loads(done.stdout)["snapshot"]["libraries"]
+    assert [one["framework"] for one in seen["frameworks"]] == ["torch"], "the script that looks for libraries ran"
+    told = [str(Path(one).expanduser()) for one in seen.get("preloaded", ())]
+    assert told == ([library] if variable == "LD_PRELOAD" else []), "it is told what the examined environment preloads"
+    scripts = set(re.findall(r"/children/(\S+\.py)", log.read_text()))
+    assert scripts & programs_of_ours() == {"own/nvml_probe.py"}
+    assert {script.partition("/")[0] for script in scripts - LOADS_THE_DRIVER} == {"target"}
+
+
+def test_each_script_of_ours_is_known_to_load_the_driver_or_not() -> None:
+    assert programs_of_ours() - LOADS_THE_DRIVER == {"own/libraries_probe.py"}

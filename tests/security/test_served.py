@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 
 from tests.cli.command import GPUDOCTOR, environment
 from tests.probe.places import plant
-from tests.security.traced import CALLS, Trace
+from tests.security.traced import Trace, trace_in, tracing
 
 TEXT = 'File "{place}/unnamed.py", line 3\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n'
 
@@ -28,11 +28,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def served(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    strace = shutil.which("strace")
-    if strace is None:
+    if shutil.which("strace") is None:
         pytest.skip("needs strace (Debian: strace)")
     file = tmp_path_factory.mktemp("traces") / "served.trace"
-    options = ("--follow-forks", "--seccomp-bpf", "--quiet=all", "--string-limit=4096", "-o", str(file), "-e", f"trace={CALLS}")
+    strace, *options = tracing(file)
     server = StdioServerParameters(
         command=strace,
         args=[*options, *GPUDOCTOR, "mcp"],
@@ -54,7 +53,7 @@ def served(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Trace:
                 assert not (await client.call_tool(tool, arguments)).is_error, tool
 
     asyncio.run(session())
-    return Trace([line.partition(" ")[2].lstrip() for line in file.read_text(errors="replace").splitlines()])
+    return trace_in(file)
 
 
 def test_serving_an_agent_opens_no_network(served: Trace) -> None:

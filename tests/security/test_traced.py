@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from gpudoctor.report import document
 from tests.cli.command import LOOK, environment
 from tests.probe.places import plant
+from tests.report import machines
 from tests.security.traced import Trace, trace
 
 PRIVATE = (
@@ -51,8 +53,19 @@ def reading(place: Path) -> Trace:
     return traced(place, "diagnose", "pasted.txt")
 
 
+OTHERS = (
+    ("compat", "torch==2.4.0", "--gpu", "RTX 4090"),
+    ("xray", "--python", sys.executable),
+    ("plan", "torch", "--gpu", "L4", "--driver", "550.54.15", "--offline"),
+    ("ticket", "report.json"),
+    ("fleet", "merge", "report.json"),
+)
+
+
 def test_no_network(place: Path, look: Trace, reading: Trace) -> None:
-    others = (traced(place, "compat", "torch==2.4.0", "--gpu", "RTX 4090"), traced(place, "xray", "--python", sys.executable))
+    (place / "report.json").write_bytes(document.report(machines.report("healthy-one")))
+    others = [traced(place, *arguments) for arguments in OTHERS]
+    assert [one.started()[0] for one in others] == [sys.executable] * len(OTHERS)
     assert [line for one in (look, reading, *others) for line in one.networks()] == []
 
 

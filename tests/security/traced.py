@@ -14,6 +14,7 @@ from tests.cli.command import GPUDOCTOR
 
 CALLS = "network,execve,execveat,%file,fchmod,ftruncate"
 WRITING = re.compile(r"\bO_(?:CREAT|WRONLY|RDWR|TRUNC|APPEND)\b")
+ADDRESS = re.compile(r'(?:inet_addr\(|inet_pton\(AF_INET6, )"([^"]*)"')
 CHANGING = (
     *(
         "mkdir",
@@ -58,18 +59,31 @@ class Trace:
         return opened + self.calls(*CHANGING)
 
     def networks(self) -> list[str]:
-        """Return the calls that make or use a socket beyond this machine."""
+        """Return the calls that make or use a socket of a network."""
         return [line for line in self.lines if re.search(r"\b(?:AF|PF)_INET6?\b", line)]
+
+    def beyond(self) -> list[str]:
+        """Return the calls with an address beyond this machine. TensorFlow binds a socket to ::1 to find out whether there is IPv6."""
+        return [line for line in self.networks() if any(not one.startswith(("127.", "::1")) for one in ADDRESS.findall(line))]
+
+
+def tracing(file: Path, calls: str = CALLS) -> tuple[str, ...]:
+    """Return the words before a command that have strace write its system calls to a file."""
+    return ("strace", "--follow-forks", "--seccomp-bpf", "--quiet=all", "--string-limit=4096", "-o", str(file), "-e", f"trace={calls}")
+
+
+def trace_in(file: Path) -> Trace:
+    """Return the system calls that strace wrote to a file."""
+    return Trace([line.partition(" ")[2].lstrip() for line in file.read_text(errors="replace").splitlines()])
 
 
 def trace(*arguments: str, place: Path, environ: dict[str, str]) -> Trace:
     """Run the command in a folder and return what it and its children asked of the kernel. Skips without strace."""
-    program = shutil.which("strace")
-    if program is None:
+    if shutil.which("strace") is None:
         pytest.skip("needs strace (Debian: strace)")
     file = place.parent / f"{place.name}.trace"
-    command = (program, "--follow-forks", "--seccomp-bpf", "--quiet=all", "--string-limit=4096", "-o", str(file), "-e", f"trace={CALLS}")
-    done = subprocess.run((*command, *GPUDOCTOR, *arguments), cwd=place, env=environ, capture_output=True, timeout=100, check=False)
+    command = (*tracing(file), *GPUDOCTOR, *arguments)
+    done = subprocess.run(command, cwd=place, env=environ, capture_output=True, timeout=100, check=False)
     if b"ptrace" in done.stderr and not file.stat().st_size:
         pytest.skip(f"needs strace to work here: {os.fsdecode(done.stderr[:200])}")
-    return Trace([line.partition(" ")[2].lstrip() for line in file.read_text(errors="replace").splitlines()])
+    return trace_in(file)

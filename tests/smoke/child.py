@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ import gpudoctor
 from gpudoctor.children.channel import decoded
 from gpudoctor.children.training import TRAINING
 from tests.seams.once import once
+from tests.security.traced import trace_in, tracing
 
 CHILD = Path(gpudoctor.__file__).parent / "children" / "train"
 SCRIPT = CHILD / "smoke.py"
@@ -31,6 +33,8 @@ class Run(NamedTuple):
     marks: list[str]
     output: bytes
     errors: str
+    network: tuple[str, ...] | None = None
+    """Its system calls with addresses beyond this machine; None if they were not recorded."""
 
     def all(self, event: str, **facts: object) -> list[dict[str, Any]]:
         return [each for each in self.events if each["event"] == event and facts.items() <= each.items()]
@@ -80,13 +84,15 @@ def run(
     closed: bool = False,
     framework: str = "tensorflow",
     interpreter: Path | None = None,
+    under: tuple[str, ...] = (),
 ) -> Run:
-    """Run the child from the folder / with `patch` executed before it; `closed` starts it without standard input, output and error."""
+    """Run the child from the folder / with `patch` executed before it, `under` another program; `closed` starts it without standard input, output and error."""
     (folder / "sitecustomize.py").write_text(patch, encoding="utf-8")
     shell = ("/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh") if closed else ()
     reader, writer = os.pipe()
     command = [
         *shell,
+        *under,
         str(interpreter or sys.executable),
         *python,
         str(SCRIPT),
@@ -122,7 +128,10 @@ def healthy_run(factory: pytest.TempPathFactory, framework: str = "tensorflow", 
 
     def make() -> tuple[Run, list[str]]:
         folder, home = factory.mktemp("healthy"), factory.mktemp("home")
-        made = run(folder, "--devices", "cpu", framework=framework, interpreter=interpreter, settings={"HOME": str(home)})
-        return made, [str(path) for path in home.rglob("*")]
+        calls = folder / "calls"
+        under = tracing(calls, "network") if shutil.which("strace") else ()
+        made = run(folder, "--devices", "cpu", framework=framework, interpreter=interpreter, settings={"HOME": str(home)}, under=under)
+        network = tuple(trace_in(calls).beyond()) if under else None
+        return made._replace(network=network), [str(path) for path in home.rglob("*")]
 
     return once(factory, f"healthy-{framework}", make)

@@ -77,5 +77,11 @@ def test_a_missing_gpu_fails_at_devices(start: Start) -> None:
     assert run.status == 1
 
 
+def test_training_opens_no_network_connection(healthy: Run) -> None:
+    if healthy.network is None:
+        pytest.skip("needs strace (Debian: strace)")
+    assert healthy.network == ()
+
+
 def test_nothing_is_written_to_the_home_folder(healthy_and_home: tuple[Run, list[str]]) -> None:
     assert healthy_and_home[1] == []

@@ -154,6 +154,12 @@ def test_settings_that_would_change_the_training_are_set_aside(smoke: Smoke, tmp
     assert list(home.rglob("*")) == []
 
 
+def test_training_opens_no_network_connection(healthy: Run) -> None:
+    if healthy.network is None:
+        pytest.skip("needs strace (Debian: strace)")
+    assert healthy.network == ()
+
+
 def test_no_bytecode_is_written_beside_the_child(healthy: Run) -> None:
     assert healthy.status == 0
     assert not (CHILD / "__pycache__").exists()

@@ -3,53 +3,19 @@
 from __future__ import annotations
 
 import random
-from functools import cache
 
 import pytest
 
 from gpudoctor.changes.watch import Record, runs
-from gpudoctor.diagnose import diagnose
-from gpudoctor.findings import Diagnosis, Level, OutcomeKind, Policy, Severity
+from gpudoctor.findings import Severity
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.snapshot import Cause, Missing, Snapshot
+from gpudoctor.snapshot import Cause, Missing
+from tests.states.judged import LOOK, diagnosed, in_state, machine, missed, names, pairs
 from tests.states.table import STATES, USUAL, State
-from tests.states.walk import GPU, healthy, leaves, with_state
+from tests.states.walk import GPU, leaves, with_state
 
 PLACES = {"alone": (1, (0,)), "one of eight": (8, (3,)), "all of eight": (8, tuple(range(8)))}
-LOOK = Policy(level=Level.LOOK)
 PAIRS = 80
-HIDES = {
-    "gpu-fell-off-bus": "a GPU that is off the bus tells nothing else",
-    "nvml-fails": "NVML lists no GPU",
-    "power-cable-missing": "NVML does not start",
-    "driver-library-mismatch": "NVML does not start",
-    "gpu-requires-reset": "NVML does not start",
-    "driver-hung": "NVML hangs",
-}
-"""Findings beside which another state need not show, and why."""
-
-
-@cache
-def machine(gpus: int) -> Snapshot:
-    return healthy(gpus)
-
-
-def diagnosed(snapshot: Snapshot) -> Diagnosis:
-    found = diagnose(snapshot, open_matrix(None), LOOK)
-    crashed = [outcome for outcome in found.outcomes if outcome.kind is OutcomeKind.CRASHED]
-    assert crashed == []
-    return found
-
-
-def in_state(gpus: int, places: tuple[int, ...], *states: State) -> Snapshot:
-    snapshot = machine(gpus)
-    for state in states:
-        snapshot = with_state(snapshot, {**state.beside, state.path: state.value}, places)
-    return snapshot
-
-
-def names(snapshot: Snapshot) -> set[str]:
-    return {finding.name for finding in diagnosed(snapshot).findings}
 
 
 def is_usual(path: str) -> bool:
@@ -82,15 +48,7 @@ def test_a_state_is_found(state: State, place: str) -> None:
 
 def test_two_states_at_once_are_both_found() -> None:
     chance = random.Random(14)
-    shown = [state for state in STATES if state.finds and state.alone]
-    for _ in range(PAIRS):
-        pair = chance.sample(shown, 2)
-        written = [path for state in pair for path in (state.path, *state.beside)]
-        if len(set(written)) < len(written) or any(one != other and other.startswith(one) for one in written for other in written):
-            continue
-        found = names(in_state(8, (3,), *pair))
-        missed = {state.finds for state in pair} - found
-        assert not missed or found & HIDES.keys(), (*map(str, pair), found)
+    assert [trouble for one, other in chance.sample(pairs(), PAIRS) if (trouble := missed(one, other))] == []
 
 
 @pytest.mark.parametrize("cause", [Cause.FAILED, Cause.LOST])

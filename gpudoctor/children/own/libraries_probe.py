@@ -1,7 +1,7 @@
 """The X-ray of the target's libraries. Runs under gpudoctor's interpreter with -I -S, for its package gpudoctor.elf, and loads no library.
 
 Arguments: --executable PATH, --root DIR, --path ENTRY..., --framework NAME HOME CUDA CUDNN, --file PATH,
---own-variables (variables in the list below come from --variable NAME VALUE, or are unset), --mapped PATH (open once Python has started).
+--variable NAME VALUE (instead of its own), --own-variables (of those in the list below it takes none of its own), --mapped PATH (open once Python has started).
 """
 
 import os
@@ -34,7 +34,7 @@ def main():
     environ = dict(os.environ)
     if "--own-variables" in sys.argv:
         environ = {name: value for name, value in environ.items() if name not in OWN}
-        environ.update(given("--variable", 2))
+    environ.update(given("--variable", 2))
     asked = examine.Asked(given("--executable")[0], given("--path"), environ, (given("--root") or ["/"])[0])
     asked.mapped = given("--mapped")
     asked.frameworks = [Wish(*values) for values in given("--framework", 4)]

@@ -25,6 +25,7 @@ class Counters:
 
     def __init__(self, pynvml, handle, ask, explain):
         self.pynvml, self.handle, self.ask, self.explain = pynvml, handle, ask, explain
+        self.refusal = None  # why the last call gave no field at all
 
     def all(self, read):
         """Every counter of FIELDS, from the values read."""
@@ -46,7 +47,8 @@ class Counters:
         """Each field's value, or why it has none, by its number or by number and scope."""
         places = [field if isinstance(field, tuple) else (field, 0) for field in wanted]  # as pairs: the binding tries those first
         values = self.ask((("nvmlDeviceGetFieldValues", places),), lambda value: (value,))
-        if isinstance(values, dict):
+        self.refusal = values if isinstance(values, dict) else None
+        if self.refusal:
             return dict.fromkeys(wanted, values)
         return {code: self.value(one) for code, one in zip(wanted, values[0])}
 

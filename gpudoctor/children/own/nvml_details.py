@@ -114,12 +114,15 @@ class Details:
         return whole("held-back", {name: read[field] for name, field in HELD_FIELDS.items()})
 
     def ecc_places(self, read):
-        """The parts that count errors; on-chip memory as a whole has no field and needs calls."""
+        """The parts that count errors, or why none could be read; on-chip memory as a whole has no field and needs calls."""
         found = {place: [read[field] for field in fields if field] for place, fields in ECC_FIELDS.items()}
         kinds = [(kind, counter) for counter in (VOLATILE, AGGREGATE) for kind in (CORRECTED, UNCORRECTED)]
         found["sram"] = [self.sram(kind, counter) for kind, counter in kinds]
         names = {place: [name for name, field in zip(COUNTS, ECC_FIELDS.get(place, COUNTS)) if field] for place in found}
         offered = [place for place, values in found.items() if not all(unsupported(value) for value in values)]
+        told = [value for place in offered for value in found[place]]
+        if told and all(isinstance(value, dict) for value in told):
+            return next(value for value in told if not unsupported(value))
         return [dict(zip(names[place], found[place]), type="ecc-place", place=place) for place in offered]
 
     def sram(self, kind, counter):

@@ -1,0 +1,89 @@
+"""Files that appear whole, at once and with mode 0600. Until then they have no name where the file system allows it, so a kill leaves nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+
+_BESIDE = re.compile(r"\.gpudoctor-[0-9a-f]{16}")
+_ABANDONED = 3600.0
+"""Seconds without a write after which an unfinished file belongs to a run that was killed."""
+_SAFELY = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""Flags for opening a file; Windows has only the last one."""
+
+
+def replace(file: str, write: Callable[[int], None]) -> None:
+    """Have `write` fill a new file and rename it to `file`: readers see the old one or the new one; links are not followed."""
+    folder, beside = _place(file)
+    descriptor, named = _created(folder, beside)
+    try:
+        try:
+            write(descriptor)
+            os.fsync(descriptor)
+            if not named:
+                _name(descriptor, beside)
+        finally:
+            os.close(descriptor)
+        os.replace(beside, file)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(beside)
+        raise
+    _remove_abandoned(folder, os.lstat(file).st_mtime)
+
+
+def try_to_create(file: str) -> None:
+    """Raise OSError if no file can be created in the folder of `file`."""
+    folder, beside = _place(file)
+    descriptor, named = _created(folder, beside)
+    os.close(descriptor)
+    if named:
+        os.unlink(beside)
+
+
+def _place(file: str) -> tuple[str, str]:
+    """Return the folder of a file, and a name in it for a file to write first."""
+    folder = os.path.dirname(file)
+    return folder or ".", os.path.join(folder, f".gpudoctor-{os.urandom(8).hex()}")
+
+
+def _created(folder: str, beside: str) -> tuple[int, bool]:
+    """Return a new file of the folder, open for reading and writing, and whether it has a name yet."""
+    try:
+        descriptor, named = os.open(folder, os.O_RDWR | _SAFELY | os.O_TMPFILE, 0o600), False
+    except (AttributeError, OSError):  # other systems and some network file systems have no nameless files
+        descriptor, named = _new(beside), True
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, 0o600)  # whatever the umask
+    return descriptor, named
+
+
+def _new(beside: str) -> int:
+    return os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | _SAFELY, 0o600)
+
+
+def _name(descriptor: int, beside: str) -> None:
+    """Give a nameless file a name, or its content to a new file where that is impossible, as without /proc."""
+    try:
+        os.link(f"/proc/self/fd/{descriptor}", beside, src_dir_fd=descriptor)  # with a folder, Python follows the link to the file
+    except OSError:
+        copy, done = _new(beside), 0
+        try:
+            while sent := os.sendfile(copy, descriptor, done, 1 << 30):
+                done += sent
+            os.fsync(copy)
+        finally:
+            os.close(copy)
+
+
+def _remove_abandoned(folder: str, now: float) -> None:
+    """Remove the unfinished files that earlier runs left; `now` is by the clock of the file system."""
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if _BESIDE.fullmatch(entry.name):
+                found = entry.stat(follow_symlinks=False)
+                if stat.S_ISREG(found.st_mode) and found.st_mtime < now - _ABANDONED:
+                    os.unlink(entry.path)
