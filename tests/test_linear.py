@@ -59,6 +59,7 @@ TABLES: dict[str, Callable[[], list[str]]] = {
         text for field in _module("read/readers/field_keys.py").FIELDS for text in (field.name, field.answer)
     ],
     "read/readers/version_lists.py": lambda: [one.pattern for _, one in _module("read/readers/version_lists.py")._KINDS],
+    "read/readers/conda_plan.py": lambda: [form.pattern for _, form in _module("read/readers/conda_plan.py")._FORMS],
     "manual/signs.py": lambda: [f"(?i){one.pattern}" for one in SIGNATURES],
     "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],

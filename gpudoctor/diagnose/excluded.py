@@ -44,8 +44,8 @@ _OF_LINUX_DRIVER = frozenset(
     ]
 )
 """Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
-_OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path"})
-"""What only the loader of Linux, which WSL and Jetson have too, can fail to find."""
+_OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old"})
+"""Causes in the loader and libraries of Linux, which WSL and Jetson have too."""
 _OF_WSL = frozenset(["wsl1", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl-multi-gpu-limit"])
 _OF_WINDOWS = frozenset({"no-driver"})
 """What can be wrong on Windows too."""
@@ -119,8 +119,14 @@ def _has_runtime(machine: MachineView) -> bool:
     return isinstance(tools, ContainerTools) and tools.runtime is True
 
 
+_UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not found)|dlopen libcuda\.so(?![.\d])|find -lcuda\b")
+
+
 def _is_libcuda_cached(machine: MachineView) -> bool:
-    cache = machine.observed.loader_cache
+    """Return whether the loader's cache has libcuda.so.1, and no program asks for it by another name."""
+    cache, log = machine.observed.loader_cache, machine.observed.text_log
+    if isinstance(log, TextLog) and any(_UNVERSIONED.search(line.value) for line in log.lines):
+        return False
     return isinstance(cache, LoaderCache) and any(path.endswith("/libcuda.so.1") for path in cache.driver_files)
 
 

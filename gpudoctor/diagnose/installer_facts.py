@@ -17,6 +17,9 @@ _OFFERED = expression(
 _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a supported wheel")
 
 
+_NONE = expression(r"the requirement (?:tensorflow|torch|jaxlib?)\b[^\n]{0,80}\(from versions: (?:none)?\)")
+
+
 def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield what shows that the release exists and has no wheel for this Python."""
     for name, wanted, offered in _OFFERED.findall(text):
@@ -25,6 +28,8 @@ def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
         if _exists(machine, name, wanted, offered) is not False and _all_on_one_side(wanted, offered):
             yield Evidence(f"releases of {name} for this Python", _span(offered), "the installer")
     python = machine.observed.python
+    if isinstance(python, Python) and isinstance(python.version, str) and _NONE.search(text):
+        yield Evidence("Python", python.version, python.why)
     for major, minor in _WHEEL.findall(text):
         if isinstance(python, Python) and isinstance(python.version, str) and not f"{python.version}.".startswith(f"{major}.{minor}."):
             yield Evidence("Python", python.version, python.why)

@@ -37,6 +37,7 @@ _FAIL_TO_IMPORT = frozenset(
         "python-32bit",
         "protobuf-mismatch",
         "numpy2-abi-mismatch",
+        "keras3-mismatch",
         "mkl-version-incompatible",
         "glibc-too-old",
     }
@@ -67,7 +68,7 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         why = {
             name: said
             for name, said in spoken_for.items()
-            if name in causes and (said.value not in sign.line or name in beside or said.what == VARIABLE)
+            if name in causes and (said.value not in sign.line or name in beside or _is_read(said))
         }
         why |= on_platform
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
@@ -81,6 +82,11 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0]), number=notes))
     earlier = [_noted(run) if found & _FAIL_TO_IMPORT and run.rule.name in _AFTER_IMPORT else run for run in runs]
     return [*earlier, *more]
+
+
+def _is_read(said: Evidence) -> bool:
+    """Return whether a reader stated what speaks for a cause: that may stand in the line of the error, as a path does."""
+    return said.what == VARIABLE or (said.what != "log" and said.where not in {"the text", "the log"})
 
 
 def _noted(run: Run) -> Run:

@@ -23,7 +23,11 @@ CLOSER: dict[str, dict[str, str]] = {
     },
     "WSL 1": {"no-driver": "wsl1", "cpu-only-build": "wsl1"},
     "macOS": {"cpu-only-build": "no-cuda-wheel-for-platform"},
-    "Jetson": {"cpu-only-build": "jetson-needs-vendor-wheel", "gpu-too-old-for-build": "jetson-needs-vendor-wheel"},
+    "Jetson": {
+        "package-not-installable": "jetson-needs-vendor-wheel",
+        "cpu-only-build": "jetson-needs-vendor-wheel",
+        "gpu-too-old-for-build": "jetson-needs-vendor-wheel",
+    },
     "AMD GPU": {"cpu-only-build": "amd-gpu-unsupported", "no-driver": "amd-gpu-unsupported", "cuda-init-fails": "amd-gpu-unsupported"},
 }
 """By platform, what a cause is called there."""

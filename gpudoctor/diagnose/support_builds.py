@@ -8,6 +8,7 @@ from gpudoctor import versions
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
+from gpudoctor.derive.plugins import mismatched_plugins, version_numbers
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
@@ -93,6 +94,18 @@ def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
             yield Evidence("no CUDA plugin beside", library.label, library.where)
 
 
+def _uncompared_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a CUDA plugin that is newer than a library which loads any."""
+    stack = machine.stack_or_missing
+    if isinstance(stack, Missing):
+        return
+    for plugin in (one.spec.plugin for one in machine.frameworks if one.spec.plugin):
+        library = stack.distributions.get(plugin.library)
+        for one in mismatched_plugins(stack, plugin):
+            if library and version_numbers(one.version) > version_numbers(library.version):
+                yield Evidence(f"newer than {library.label}", one.label, one.where)
+
+
 def _named_as_without_cuda(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a framework whose name alone, without a build, is that of a package without CUDA."""
     for one in machine.frameworks:
@@ -137,6 +150,7 @@ def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "cpu-only-build": _without_cuda,
+    "jax-plugin-version-mismatch": _uncompared_plugin,
     "no-cuda-wheel-for-platform": _cuda_on_macos,
     "windows-native-no-gpu": _without_cuda_on_windows,
     "metal-plugin-missing": _without_metal,

@@ -8,7 +8,7 @@ from gpudoctor.signatures.signature import Signature
 
 # TensorFlow's, PyTorch's and JAX's answers as people print them
 SEES_NO_GPU = Signature(
-    r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}\[\]|Is GPU Available: (?:False|\[\])"
+    r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
     r"|^\W{0,6}\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
     r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:returns?\W{1,3})?[Ff]alse\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
@@ -49,10 +49,19 @@ BUILDS = (
         ("torch is installed without nvidia packages",),
         vague=True,
     ),
+    Signature(
+        r"(?i)\b(?:install\w{0,3}|gets?|got|gives?|picks?|chooses?|replac\w{1,3}|downgrad\w{1,3})\b[^\n]{0,60}\bcpu(?:[- ]only)?[- ](?:version|build|variant|package)\b[^\n]{0,120}\b(?:instead|rather than|not|should|even though|although|despite)\b"
+        r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)",
+        ("cpu-only-build",),
+        "an installer chose the build without CUDA",
+        ("conda installs the CPU version of PyTorch instead of the CUDA one",),
+        vague=True,
+        despite_versions=True,  # the release has builds with CUDA too
+    ),
     # what other packages say without CUDA: Paddle, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
     Signature(
         r"you have installed CPU version PaddlePaddle|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build"
-        r"|Device API cuda is not enabled\. Please install the cuda version|package was not compiled with CUDA support|not compiled with GPU offload support"
+        r"|Device API cuda is not enabled\. Please install the cuda version|package was not compiled with CUDA support"
         r"|module 'faiss' has no attribute 'StandardGpuResources'|provider 'CUDAExecutionProvider' is not in available provider names"
         r"|PyTorch was compiled without CUDA support|Torch was not compiled with CUDA|CUDA execution provider is not enabled in this build",
         ("cpu-only-build",),
@@ -61,9 +70,20 @@ BUILDS = (
             "Specified provider 'CUDAExecutionProvider' is not in available provider names.Available providers: 'CPUExecutionProvider'",
             "This CTranslate2 package was not compiled with CUDA support",
             "XGBoost version not compiled with GPU support",
-            "not compiled with GPU offload support, --gpu-layers option will be ignored",
             "Device API cuda is not enabled. Please install the cuda version of dgl.",
         ),
+    ),
+    # common/arg.cpp and src/llama-model.cpp of llama.cpp: it says so too if CUDA failed to start
+    Signature(
+        r"not compiled with GPU offload support|no usable GPU found, --|llama\.cpp was compiled without (?:GPU|CUDA) support|offloaded 0/\d{1,4} layers to GPU",
+        ("cpu-only-build", "no-driver", "container-no-gpu-access"),
+        "llama.cpp found no GPU, or was compiled without CUDA",
+        (
+            "not compiled with GPU offload support, --gpu-layers option will be ignored",
+            "warning: no usable GPU found, --gpu-layers option will be ignored",
+        ),
+        vague=True,
+        last=True,
     ),
     # xformers/_cpp_lib.py, glibc's loader
     Signature(

@@ -32,6 +32,33 @@ CONTAINERS = (
             'could not select device driver "cdi" with capabilities: []',
         ),
     ),
+    # the entry point of NVIDIA's images: nvidia_entrypoint.sh, entrypoint.d/50-gpu-driver-check.sh
+    Signature(
+        r"GPU, which is not yet supported in this version of the container",
+        ("gpu-too-new-for-build",),
+        "the image is older than this GPU",
+        ("WARNING: Detected NVIDIA GB10 GPU, which is not yet supported in this version of the container",),
+        despite_versions=True,  # the image, not the framework's release, lacks the kernels
+    ),
+    Signature(
+        r"No supported GPU\(s\) detected to run this container",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "the image supports none of the GPUs",
+        ("ERROR: No supported GPU(s) detected to run this container",),
+        vague=True,
+    ),
+    Signature(
+        r"This container was built for NVIDIA Driver Release [\d.]{3,12} or later|detected and compatibility mode is UNAVAILABLE",
+        ("driver-too-old",),
+        "the driver is older than the image needs",
+        ("ERROR: This container was built for NVIDIA Driver Release 525.85 or later, but",),
+    ),
+    Signature(
+        r"This container was built for CPUs supporting at least the AVX",
+        ("cpu-lacks-avx",),
+        "the image needs a CPU with AVX",
+        ("ERROR: This container was built for CPUs supporting at least the AVX instruction set, but",),
+    ),
     # https://github.com/NVIDIA/nvidia-docker/issues/1034; moby's and containerd's words for a runtime that is not configured
     Signature(
         r"could not select device driver \S{2,12} with capabilities: \[\["

@@ -51,7 +51,7 @@ HINTS = (
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
     # what NVIDIA's images print when they start without a GPU
     Hint(
-        r"The NVIDIA Driver was not detected|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|^RUN |\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
+        r"The NVIDIA Driver was not detected|/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|^RUN |\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),
@@ -119,7 +119,7 @@ HINTS = (
         "DataLoader(dataset, pin_memory=True)",
     ),
     Hint(
-        r"(?i)\b(?:works?|fine|true|ok)\b[^\n]{0,30}\b(?:as root|(?:with|under|using) sudo)\b|\b(?:as root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok)\b",
+        r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok)\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b",
         "device-permission-denied",
         "nvidia-smi works with sudo",
     ),

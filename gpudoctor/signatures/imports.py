@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.signatures.signature import Signature
 
 _FRAMEWORKS = "torch|tensorflow|jax|jaxlib|keras"
@@ -65,12 +67,12 @@ IMPORTS = (
     ),
     # tensorflow/python/util/lazy_loader.py of 2.21, transformers 4, keras 3.0 to 3.12 (keras/src/models, saving, layers), tensorflow_hub
     Signature(
-        r"Keras cannot be imported\. Check that it is installed|cannot import name '\w{1,60}' from 'keras\.(?:engine|utils|layers|optimizers|preprocessing|backend|applications|wrappers)|No module named '(?:tf_keras|keras\.src\.engine|keras\.engine|keras\.api\._v2|keras\.layers\.core)"
+        r"Keras cannot be imported\. Check that it is installed|cannot import name '\w{1,60}' from 'keras\.\w{1,40}|No module named '(?:tf_keras|keras\.\w{1,40})"
         r"|is Keras 3, but this is not yet supported in Transformers|not supported in [`']?Keras 3|Keras 3 only supports V3|module 'keras\._tf_keras\.keras|installed tf\.keras is Keras 3"
         r"|'(?:Sequential|Functional)' object has no attribute '(?:input_names|output_names|_get_distribution_strategy)'"
         r"|module 'keras\.(?:api|src|_tf_keras|utils|backend|initializers|engine)[\w.]{0,60}' has no attribute|version of Keras is Keras 3|module 'tensorflow\.keras' has no attribute '__internal__'"
         r"|Only instances of `?keras\.Layer`? can be added[^\n]{0,200}tensorflow_hub|A KerasTensor (?:cannot be used as input to a TensorFlow function|is symbolic)"
-        r"|add_weight\(\) got multiple values for argument 'shape'|KerasTensor'?>? is not allowed|Could not interpret optimizer identifier: <keras\.src|has no attribute 'register_load_context_function'"
+        r"|Received: <tf_keras\.|Expected [^\n]{0,120}keras[^\n]{0,160}\btf_keras\.src|you do not have the tf_keras package installed|add_weight\(\) got multiple values for argument 'shape'|KerasTensor'?>? is not allowed|Could not interpret optimizer identifier: <keras\.src|has no attribute 'register_load_context_function'"
         r"|Unrecognized keyword arguments(?: passed to \w{1,60})?: [\[{]'(?:batch_shape|batch_input_shape)'",
         ("keras3-mismatch",),
         "the installed Keras is not the one that the code or TensorFlow needs",
@@ -136,6 +138,14 @@ IMPORTS = (
         ("ModuleNotFoundError: No module named 'torch'",),
     ),
 )
+# tensorflow/python/pywrap_tensorflow.py
+_NATIVE = Signature(
+    r"Failed to load the native TensorFlow runtime",
+    ("framework-import-fails",),
+    "the installed framework cannot be imported",
+    ("Failed to load the native TensorFlow runtime.",),
+    vague=True,
+)
 UNNAMED = (
     # 0xC000001D, STATUS_ILLEGAL_INSTRUCTION: https://learn.microsoft.com/openspecs/windows_protocols/ms-erref/596a1078-e883-4972-9bbc-49e60bebca55
     Signature(
@@ -152,14 +162,16 @@ UNNAMED = (
         vague=True,
         despite_versions=True,
     ),
+    # before 1.14 it links CUDA's libraries, so another release of them fails the import
+    msgspec.structs.replace(_NATIVE, causes=("cuda-version-mismatch",), needs_support=True),
+    _NATIVE,
     # tensorflow/python/pywrap_tensorflow.py; glibc's dl-tls; torch/__init__.py
     Signature(
-        r"Failed to load the native TensorFlow runtime|cannot allocate memory in static TLS block|cannot load any more object with static TLS|No module named '_?pywrap_tensorflow(?:_internal)?'|No module named 'torch\._C'"
+        r"cannot allocate memory in static TLS block|cannot load any more object with static TLS|No module named '_?pywrap_tensorflow(?:_internal)?'|No module named 'torch\._C'"
         r"|Failed to load PyTorch C extensions|^ImportError: [^\n]{0,200}libtorch\w{0,20}\.so|cannot import name '\w{1,60}' from '(?:torch|tensorflow|jax|jaxlib)[\w.]{0,60}'",
         ("framework-import-fails",),
         "the installed framework cannot be imported",
         (
-            "Failed to load the native TensorFlow runtime.",
             "libgomp.so.1: cannot allocate memory in static TLS block",
             "Failed to load PyTorch C extensions:",
         ),

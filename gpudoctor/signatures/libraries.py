@@ -39,6 +39,15 @@ LIBRARIES = (
         "LD_LIBRARY_PATH leads to another cuDNN than the one in PyTorch's wheel",
         ("Looks like your LD_LIBRARY_PATH contains incompatible version of cudnn",),
     ),
+    # TensorRT, which goes on with another cuDNN than its own
+    Signature(
+        r"TensorRT was linked against cuDNN [\d.]{3,12} but loaded cuDNN",
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
+        "the loaded cuDNN is not the one that TensorRT was built with",
+        ("[W] [TRT] TensorRT was linked against cuDNN 8.2.1 but loaded cuDNN 8.0.5",),
+        vague=True,
+        last=True,
+    ),
     # glibc's loader on the parts of two cuDNN releases: https://github.com/pytorch/pytorch/issues/119989
     Signature(
         r"libcudnn\S{0,200}: undefined symbol: _ZN5cudnn|undefined symbol: \S{1,300}, version libcudnn\w{0,40}\.so",
@@ -81,7 +90,7 @@ LIBRARIES = (
     ),
     # tensorflow's dso_loader.cc and self_check.py, ONNX Runtime
     _no_cudnn(
-        r"Could not load dynamic library 'cudnn64_|Could not find 'cudnn64_|which depends on \\?\"cudnn64_\d{1,2}\.dll",
+        r"Could not (?:load dynamic|dlopen) library 'cudnn64_|Could not find 'cudnn64_|which depends on \\?\"cudnn64_\d{1,2}\.dll",
         "Could not load dynamic library 'cudnn64_8.dll'",
     ),
     # what cuDNN prints before it aborts, on Windows too, and its status in cudnn_graph.h
@@ -94,7 +103,7 @@ LIBRARIES = (
     # one library of a CUDA release beside another of an older one: https://github.com/pytorch/pytorch/issues/111469 and /issues/88869
     Signature(
         r"undefined symbol: (?:__)?(?:nvJitLink|cublas|cusparse|cusolver|cufft|curand|cuda)[A-Z]\w{1,80}"
-        r"|symbol (?:cublas|cusparse|cusolver|cufft|curand|cuda|cudnn)\w{1,80},? version lib\S{1,60} not defined in file",
+        r"|symbol \w{1,80},? version lib(?:cu|nv)\S{1,60} not defined in file|undefined symbol: \w{1,80}, version lib(?:cublas|cusparse|cusolver|cufft|curand|cudart)",
         ("ld-library-path-shadowing", "nvidia-wheel-version-conflict", "cuda-mixed-versions"),
         "libraries of two CUDA releases are loaded together",
         (
@@ -120,7 +129,7 @@ LIBRARIES = (
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
     _not_found(
-        r"Could not load dynamic library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)|cudaGetErrorString symbol not found|Couldn't open CUDA library (?:lib(?!cudnn|cuda\.)\w{1,40}\.so|cu(?!dnn)\w{1,20}64_)",
+        r"Could not (?:load dynamic|dlopen) library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)|cudaGetErrorString symbol not found|Couldn't open CUDA library (?:lib(?!cudnn|cuda\.)\w{1,40}\.so|cu(?!dnn)\w{1,20}64_)",
         "Cannot dlopen some GPU libraries",
         "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
     ),
@@ -140,6 +149,12 @@ LIBRARIES = (
         ("cuda-library-missing", "ld-library-path-shadowing"),
         "JAX cannot load a CUDA library",
         ("Unable to load cuSPARSE. Is it installed?",),
+    ),
+    Signature(
+        r"operation cu(?:blas|fft|pti|solver|sparse|Sparse)Get\w{3,20}\([^\n]{0,80}\) failed:",
+        ("ld-library-path-shadowing", "cuda-version-mismatch", "cuda-library-missing"),
+        "a CUDA library of another release than JAX's was loaded",
+        ("jaxlib/cuda/versions_helpers.cc:72: operation cublasGetVersion( nullptr, &version) failed: cuBlas internal error",),
     ),
     # onnxruntime/core/session/provider_bridge_ort.cc and onnxruntime_pybind_state.cc
     Signature(
@@ -191,6 +206,14 @@ LIBRARIES = (
         ("triton-ptxas-too-old",),
         "Triton's ptxas is too old for this GPU",
         ("triton/backends/nvidia/bin/ptxas fatal: Value 'sm_121' is not defined for option 'gpu-name'",),
+    ),
+    # the driver's own compiler, which names its input so: https://github.com/numba/numba/issues/7006
+    Signature(
+        r"ptxas application ptx input[^\n]{0,80}Unsupported \.version",
+        ("driver-too-old",),
+        "the driver is too old for this PTX version",
+        ("ptxas application ptx input, line 9; fatal   : Unsupported .version 8.4; current version is '8.0'",),
+        despite_versions=True,  # the driver may run that CUDA release's machine code and not compile its PTX
     ),
     Signature(
         r"Value 'sm_\d+\w?' is not defined for option 'gpu-name'|Unsupported \.version \d\.\d; current version is|PTX \.version \d\.\d does not support \.target sm_",

@@ -65,6 +65,13 @@ MEMORY = (
             "ValueError: Free memory on device cuda:0 (3.12/23.64 GiB) on startup is less than desired GPU memory utilization (0.9, 21.28 GiB).",
         ),
     ),
+    # TensorFlow's and XLA's cuda_driver.cc, which need little memory for a context
+    Signature(
+        r"cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY|CUDA runtime implicit initialization on GPU:\d{1,2} failed\. Status: out of memory",
+        ("gpu-memory-held-by-other-process", "gpu-memory-insufficient", "wsl-multi-gpu-limit", "wsl-pinned-memory-limit"),
+        "the GPU has no memory left for a CUDA context",
+        ("failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 8589934592",),
+    ),
     # torch/c10 of 0.4 to 2.15, TensorFlow 1.4 to 2.21, XLA, cuBLAS, cuDNN, CuPy, llama.cpp, Ollama, vLLM, SGLang, accelerate
     Signature(
         r"CUDA out of memory\. Tried to allocate|Tried to allocate [\d.]{1,12} ?[KMG]iB \(GPU \d|CUDA_ERROR_OUT_OF_MEMORY|[?.] Error 2: out of memory|cuda runtime error \(2\)|CUDA error 2 at [^\n]{1,200}: out of memory|CUDA error: out of memory|cudaMalloc failed: out of memory"
@@ -147,6 +154,14 @@ STARVED = (
             "DNN library initialization failed",
             "failed to create cublas handle",
         ),
+        vague=True,
+    ),
+    # tensorflow/core/util/cuda_solvers.cc and gpu_solvers.h: https://github.com/tensorflow/tensorflow/issues/22105
+    Signature(
+        r"Failed to create cuSolverDN instance",
+        _BY_DESIGN,
+        "cuSOLVER failed to initialise, usually because no GPU memory is left",
+        ("Failed to create cuSolverDN instance.",),
         vague=True,
     ),
     # https://github.com/jax-ml/jax/issues/21950

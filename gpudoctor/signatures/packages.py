@@ -6,14 +6,14 @@ from gpudoctor.signatures.signature import Signature
 
 PACKAGES = (
     Signature(
-        r"version [`']GLIBC_2\.\d{1,3}' not found",
+        r"version [`']?GLIBC_2\.\d{1,3}'? not found",
         ("glibc-too-old",),
         "the system's glibc is older than the wheel needs",
         ("version `GLIBC_2.28' not found",),
     ),
     # glibc's loader on libstdc++: conda's own is newer than most systems'
     Signature(
-        r"version [`'](?:GLIBCXX_3\.4|CXXABI_1\.3)[.\d]{0,6}' not found",
+        r"version [`']?(?:GLIBCXX_3\.4|CXXABI_1\.3)[.\d]{0,6}'? not found",
         ("glibc-too-old", "ld-library-path-shadowing", "mixed-conda-pip"),
         "the libstdc++ that is loaded is older than the package needs",
         ("/usr/lib64/libstdc++.so.6: version `GLIBCXX_3.4.29' not found",),

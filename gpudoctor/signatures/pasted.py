@@ -7,7 +7,7 @@ from gpudoctor.signatures.signature import Signature
 PASTED = (
     # the kernel's and the shell's words for SIGILL
     Signature(
-        r"Illegal instruction(?: \(core dumped\)|: 4|$)|illegal (?:hardware )?instruction \(core dumped\)|illegal hardware instruction|trap invalid opcode",
+        r"(?i)\billegal (?:hardware )?instruction\b(?! (?:was|is) encountered| address)|\bSIGILL\b|trap invalid opcode",
         ("cpu-lacks-avx",),
         "the CPU lacks an instruction that the build uses",
         (

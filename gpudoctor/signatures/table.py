@@ -108,7 +108,7 @@ _FRAMEWORKS = (
     Signature(
         r"cuInit: UNKNOWN ERROR \(303\)"
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*: cannot open shared object file"
-        r"|Could not load dynamic library 'libcuda\.so"
+        r"|Could not (?:load dynamic|dlopen) library 'libcuda\.so"
         r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"",
         ("libcuda-not-on-loader-path", "container-no-gpu-access", "no-driver", "wsl-libcuda-not-on-path"),
         "libcuda.so.1 was not found",
@@ -201,7 +201,7 @@ _VAGUE = (
         999,
         "UNKNOWN",
         ("CUDA unknown error",),
-        ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails"),
+        ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails", "device-permission-denied"),
         "CUDA reports an unknown error, usually from a kernel driver in a bad state",
         also=rf"{_OF_CUDA}: unknown error\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
         tells="lsmod | grep nvidia_uvm; sudo dmesg | grep -E 'PM: suspend|NVRM' | tail -5",
@@ -257,7 +257,7 @@ _VAGUE = (
     ),
     # warnings of tensorflow/core/common_runtime/gpu/gpu_device.cc, which another failure may follow
     Signature(
-        r"Ignoring (?:visible )?gpu device [^\n]{1,300}with Cuda compute capability",
+        r"Ignoring (?:visible )?gpu device [^\n]{1,300}with Cuda compute capability|The minimum required Cuda capability is \d",
         ("gpu-too-old-for-build",),
         "TensorFlow has no kernels for this GPU",
         ("Ignoring visible gpu device (device: 0, name: GeForce GTX 780M) with Cuda compute capability 3.0",),

@@ -26,9 +26,12 @@ TEXTS = (
     ("docker run --rm -e NVIDIA_VISIBLE_DEVICES=none -e CUDA_LAUNCH_BLOCKING=1 img\n", {"NVIDIA_VISIBLE_DEVICES": "none", "CUDA_LAUNCH_BLOCKING": "1"}),
     ("    environment:\n      - NVIDIA_VISIBLE_DEVICES=void\n      NVIDIA_DRIVER_CAPABILITIES: compute\n", {"NVIDIA_VISIBLE_DEVICES": "void", "NVIDIA_DRIVER_CAPABILITIES": "compute"}),
     ('env:\n- name: CUDA_VISIBLE_DEVICES\n  value: "4"\n', {"CUDA_VISIBLE_DEVICES": "4"}),
+    ("My .bashrc still has `export CUDA_VISIBLE_DEVICES=5`.\n", {"CUDA_VISIBLE_DEVICES": "5"}),
     ("$ echo $LD_LIBRARY_PATH\n/opt/conda/lib:/usr/local/cuda/lib64\n", {"LD_LIBRARY_PATH": "/opt/conda/lib:/usr/local/cuda/lib64"}),
 )  # fmt: skip
 SILENT = (
+    "It works after export CUDA_VISIBLE_DEVICES=0 in the shell.\n",
+    "You could add export LD_LIBRARY_PATH=/usr/lib/wsl/lib to .bashrc.\n",
     "It helps to set CUDA_VISIBLE_DEVICES=0 before.\n",
     "CUDA_VISIBLE_DEVICES is not set\n",
     "CUDA_HOME: None\n",

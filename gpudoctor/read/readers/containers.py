@@ -86,6 +86,9 @@ def _end_of_containers(lines: Sequence[Line], place: int) -> int:
 READER = Reader(
     _NAME,
     forms=(
+        # the entry point of NVIDIA's images
+        Form("driver", r"version (?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?) was detected and compatibility mode"),
+        Form("gpu:0", r"WARNING: Detected (?:NVIDIA )?(?P<value>[A-Z][\w .-]{2,50}) GPU, which is not yet supported"),
         # cgroup v1 and v2 of Docker, Podman and Kubernetes in /proc/1/cgroup
         Form("container", r"^\d{1,3}:[\w,=]{0,60}:/(?:system\.slice/)?(?P<value>docker|libpod)[-/]"),
         Form("container", r"^\d{1,3}:[\w,=]{0,60}:/(?P<value>kubepods)[-./]"),

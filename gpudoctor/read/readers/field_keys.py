@@ -8,7 +8,7 @@ from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE, MISTAKEN
 
 SYSTEMS = (
-    r"(?:64[- ]?bit )?(?:microsoft |gnu/)?(?:windows|win ?(?:7|8|10|11)\b|wsl|linux|x?k?ubuntu|debian|mac|os ?x\b|darwin|centos|rhel|red ?hat|fedora|arch\b"
+    r"(?:64[- ]?bit )?(?:microsoft |gnu/|apple |m[1-5] (?:pro |max |ultra )?){0,2}(?:windows|win ?(?:7|8|10|11)\b|wsl|linux|x?k?ubuntu|debian|mac|os ?x\b|darwin|centos|rhel|red ?hat|fedora|arch\b"
     r"|manjaro|open ?suse|suse|sles|rocky|alma|alpine|amazon linux|oracle linux|nixos|gentoo|pop!?_?os|linux ?mint|mint\b|kali|endeavouros|cachyos|jetpack|jetson|l4t)"
 )
 _CARD = r"geforce|rtx|gtx|tesla|quadro|titan|jetson|orin|xavier|nvidia|\b(?:a100|a800|a10g?|a16|a30|a40|a2|b100|b200|b300|gb\d{2,3}|h100|h200|h800|h20|gh200|l4|l20|l40s?|t4|v100|p100|p40|p4|k80|m60)\b"

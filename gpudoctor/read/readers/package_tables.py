@@ -23,9 +23,6 @@ _BUILD = expression(
     r"^(?P<build>(?:[A-Za-z][\w.]*_)?\d{1,6}|main|<pip>|<develop>|pypi)(?:\s+\[[\w, ]{2,40}\])?(?:\s+(?P<channel>\S{1,120}))?$"
 )
 _PIXI = expression(r"^(?:(?P<build>\S{1,80})\s+)?[\d.]+\s[KMG]i?B\s+(?P<channel>conda|pypi)\b")
-_TO_INSTALL = expression(
-    r"^\s{0,8}(?:\+ )?(?P<name>[\w.-]{2,60})\s{1,40}(?P<channel>[\w.-]{2,40}(?:/[\w.-]{2,40}){0,3})::(?P=name)-(?P<version>\d[\w.+]{0,60})-(?P<build>\w[\w.]{0,80})"
-)
 _PLACE = expression(r"^(?:/|[A-Za-z]:\\|~)\S*(?:\s+pip)?$")
 _KNOWN = frozenset(("numpy", "pip", "setuptools", "protobuf", "scipy", "triton", "transformers", "cudatoolkit", "pytorch", "pytorch-cuda"))
 _WHOLE = 20
@@ -118,18 +115,4 @@ def is_known(name: str) -> bool:
     return bool(stack_of(normal)) or normal in ADDONS or normal in _KNOWN or normal.startswith(("nvidia-", "cupy"))
 
 
-def _to_install(lines: Sequence[Line]) -> Iterator[Statement]:
-    """Yield what conda says it will install: "pytorch  pytorch/linux-64::pytorch-1.4.0-py3.7_cpu_0"."""
-    for line in lines:
-        found = _TO_INSTALL.match(line.text) if "::" in line.text else None
-        if found:
-            value = f"{found['version']} {found['build']} {found['channel'].partition('/')[0]}"
-            yield Statement(f"conda:{found['name']}", value, "conda install", line.number, Rank.LISTING)
-
-
-def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    yield from _facts(lines)
-    yield from _to_install(lines)
-
-
-READER = Reader("package list", blocks=_blocks)
+READER = Reader("package list", blocks=_facts)

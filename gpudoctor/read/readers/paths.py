@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.read.readers.reader import Form, Reader
 from gpudoctor.read.statements import Rank
 
-_WHEEL = r"(?:Downloading|Using cached|Processing|Installing) .{0,300}-"
+_WHEEL = r"(?:Downloading|Using cached|Processing|Installing|install) .{0,300}-"
 
 READER = Reader(
     "path",

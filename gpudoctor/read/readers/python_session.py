@@ -25,6 +25,11 @@ class _Question(NamedTuple):
 
 _QUESTIONS = (
     _Question(r"\b(?P<module>torch|tensorflow|tf|jax|jaxlib|numpy|np|torchvision|torchaudio|keras)\.__version__", "version", RELEASE),
+    _Question(
+        r"\b(?P<module>torch|tensorflow|tf|jax)\.__(?:file|path)__",
+        "location",
+        r"\[?'?(?P<value>(?:/|[A-Za-z]:\\)[^'\"\n]{3,300}?)[/\\]{1,2}(?:torch|tensorflow|jax)(?:[/\\]{1,2}__init__\.pyc?)?(?='|\"|\)|\s|$)",
+    ),
     _Question(r"\btorch\.version\.cuda\b", "torch cuda", r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,4})?|None)\b"),
     _Question(r"\btorch\.cuda\.is_available\(\)", "torch devices", _BOOLEAN),
     _Question(
@@ -40,11 +45,22 @@ _QUESTIONS = (
     _Question(
         r"\btf\.config\.(?:experimental\.)?list_physical_devices\(['\"]GPU['\"]\)",
         "tensorflow devices",
-        r"(?P<value>\[\]|\[PhysicalDevice)",
+        r"(?:[\w ]{0,20}\ban )?(?P<value>\[\]|\[PhysicalDevice|empty list)",
     ),
     _Question(r"\bjax\.devices\(\)", "jax devices", r"\[(?P<value>(?:Cuda|Cpu|Gpu)Device|cuda|gpu|cpu)"),
 )
-_CUES = ("__version__", "torch.cuda.", "torch.version.", "torch.backends.", "tf.test.", "tf.config.", "tensorflow.test.", "jax.devices(")
+_CUES = (
+    "__version__",
+    ".__file__",
+    ".__path__",
+    "torch.cuda.",
+    "torch.version.",
+    "torch.backends.",
+    "tf.test.",
+    "tf.config.",
+    "tensorflow.test.",
+    "jax.devices(",
+)
 """One of them is in each question; tested before the expressions."""
 _MODULES = {**MISTAKEN, "np": "numpy"}
 
@@ -95,7 +111,7 @@ def _taken(pending: list[tuple[str, str]], line: Line) -> Iterator[Statement]:
         if what and match["value"]:
             statements.append(Statement(what, match["value"].strip(), _NAME, line.number, Rank.TOOL))
         rest, count = rest[match.end() :], count + 1
-    if count and (not rest.strip("\t )'\",]") or "PhysicalDevice" in rest or "Device(" in rest):
+    if count and (not rest.strip("\t )'\",].") or "PhysicalDevice" in rest or "Device(" in rest):
         del pending[:count]
         yield from statements
 

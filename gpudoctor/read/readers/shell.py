@@ -22,6 +22,11 @@ _OPTION = expression(rf"(?:^|\s)(?:-e|--env)[ =]{{1,2}}[\"']?{_NAME}={_VALUE}")
 _PYTHON = expression(rf"environ(?:\[[\"']|\.setdefault\([\"']){_NAME}[\"'](?:\]\s{{0,3}}=|,)\s{{0,3}}{_VALUE}")
 _OF_POD = expression(rf"^\s{{0,40}}-? ?name: [\"']?{_NAME}[\"']?\s{{0,3}}$")
 _ECHO = expression(rf"\becho {{1,3}}\"?\$\{{?{_NAME}\}}?\"?\s{{0,3}}$")
+_IN_SENTENCE = expression(rf"[\w,:(`] {{1,3}}[\"'`(]{{0,2}}(?:export|setx?|set -x) {_NAME}=(?:{_VALUE})")
+_IS_ADVICE = expression(
+    r"(?i)\b(?:fix\w*|solv\w*|help\w*|works?|worked|working|try|tried|need|needs|needed|should|must|can|could|would|please|instead|remov\w+|delet\w+|unset\w*|if|or|to)\b"
+)
+"""Words of sentences that tell what to set, or what no longer is set."""
 _UNSET = {"None", "not", "<unset>", "(unset)", "unset"}
 """What programs print for a variable that is not set."""
 
@@ -31,6 +36,8 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
         for name, value in _settings(line.text):
             if name in WHOLE and value not in _UNSET:
                 yield Statement(f"variable:{name}", value.strip(), "shell", line.number, Rank.TOOL)
+        for name, value in _said(line.text) if "=" in line.text else ():
+            yield Statement(f"variable:{name}", value.strip("`.,)"), "shell", line.number, Rank.PROSE)
         after = lines[place + 1].text.strip() if place + 1 < len(lines) else ""
         below = _below(line.text, after)
         if below and below[0] in WHOLE:
@@ -49,6 +56,13 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
         others = [_MAPPING.fullmatch(text.strip(" -")) if ": " in text else _APART.search(text) if "_" in text else None]
         others += _PYTHON.finditer(text) if "environ" in text else ()
     yield from ((one["name"], _value(one)) for one in others if one)
+
+
+def _said(text: str) -> Iterator[tuple[str, str]]:
+    """Yield what a sentence says is exported: "my .bashrc has export CUDA_VISIBLE_DEVICES=1"."""
+    for found in _IN_SENTENCE.finditer(text):
+        if found["name"] in WHOLE and not _IS_ADVICE.search(text[: found.start()]) and not _IS_ADVICE.search(text[found.end() :]):
+            yield found["name"], _value(found)
 
 
 def _below(text: str, after: str) -> tuple[str, str] | None:

@@ -29,6 +29,8 @@ _IN_CONDA = expression(
     r"(?P<name>[a-z][\w-]{1,40}) (?P<value>\d{1,3}(?:\.\w{1,8}){1,3} (?:\w+_)?(?:cuda|cpu|gpu|mkl|py\d|h[0-9a-f]{7})[\w.]{0,60}(?: [\w-]{3,20})?)"
 )
 """A package with its build, as conda lists it."""
+_HAS = expression(r"^(?i:(?:I |we )?(?:have |am |are )?(?:install(?:ed)?|have|use|using|running|with|on)) (?=\S)")
+"""How a sentence begins that lists what somebody has."""
 _BUILT_WITH = expression(r"(?i)\b((?:py)?torch \d{1,2}\.\d{1,2}(?:\.\d{1,2})?) (?:with|built for|for) cuda (\d{1,2})\.(\d)\b")
 _KINDS = tuple(
     (what, expression(pattern))
@@ -60,7 +62,8 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 
 def _of_line(line: Line) -> dict[str, Statement]:
     """Return the facts of a line if it lists nothing else, or at least two and nothing that compares; of one thing the first."""
-    text = _BUILT_WITH.sub(r"\1+cu\2\3", line.text.strip(" \t>*-#.`"))
+    text = _HAS.sub("", line.text.strip(" \t>*-#.`"))
+    text = _BUILT_WITH.sub(r"\1+cu\2\3", text)
     parts = [part for part in _BETWEEN.split(text) if part]
     parts = [_ASIDE.sub("", part).strip() or part for part in parts]
     facts = [list(_facts(part, line, place)) for place, part in enumerate(parts)]

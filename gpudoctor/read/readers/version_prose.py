@@ -16,7 +16,7 @@ _PACKAGE = expression(
 )
 _DRIVER = expression(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
 _SYSTEM = expression(
-    r"(?i)\b(?:on|under|in|using|running) (?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|ubuntu \d{2}\.\d{2})\b"
+    r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|ubuntu \d{2}\.\d{2})\b"
 )
 _COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=|^\s*(?:File |from |import )")
 

@@ -110,6 +110,15 @@ CASES: Final = (
     ("cpu-only-build", "pytorch                   1.5.1               py3.8_cpu_0  [cpuonly]  pytorch\n>>> torch.cuda.is_available()\nFalse\n"),
     ("cpu-only-build", "  pytorch            pytorch/linux-64::pytorch-1.13.1-py3.10_cpu_0\n>>> torch.cuda.is_available()\nFalse\n"),
     ("gpu-below-framework-minimum", "docker run --gpus all vllm/vllm-openai:v0.8.4\nPyTorch version: 2.6.0+cu124\nGPU 0: Tesla P40\nCUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-too-new-for-build", "=============\n== PyTorch ==\n=============\nWARNING: Detected NVIDIA GeForce RTX 5070 Ti GPU, which is not yet supported in this version of the container\nERROR: No supported GPU(s) detected to run this container\n"),
+    ("windows-native-no-gpu", 'My OS is Windows 10 and my tensorflow version is 2.14.0, the card is an RTX 3060.\n[name: "/device:CPU:0"\ndevice_type: "CPU"\n]\n'),
+    ("cpu-only-build", "RTX 4070, mamba installs the CPU build of PyTorch even though I have a GPU\n"),
+    ("cpu-only-build", "  + pytorch            2.4.0  cpu_generic_py312h1a7a5b1_0  conda-forge  38MB\n>>> torch.cuda.is_available()\nFalse\n"),
+    ("metal-plugin-missing", "- OS Platform and Distribution: M2 Pro macOS 14.1\n- TensorFlow version: 2.14.0\nNum GPUs Available: 0\n"),
+    ("metal-plugin-missing", "pip install https://example.com/tensorflow-2.13.0-cp310-cp310-macosx_12_0_arm64.whl\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
+    ("gpu-too-old-for-build", "Ignoring gpu device (device: 0, name: GRID K340)\n with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5.\n"),
+    ("cpu-only-build", "warning: no usable GPU found, --gpu-layers option will be ignored\nwarning: one possible reason is that llama.cpp was compiled without GPU support\n"),
+    ("cpu-only-build", "llm_load_tensors: offloaded 0/41 layers to GPU\nsystem_info: n_threads = 8 | AVX2 = 1 | BLAS = 0 |\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -89,6 +89,10 @@ CASES: Final = (
     ("driver-library-mismatch", "Mismatch in versions between nvidia-smi and NVML.\n"),
     ("container-cgroup-device-lost", "two hours later nvidia-smi says failed to initialize nvml unknown error\n"),
     ("gsp-firmware-failure", "nvidia 0000:41:00.0: Direct firmware load for nvidia/535.129.03/gsp_tu10x.bin failed with error -2\n"),
+    ("driver-too-old", "numba.cuda.cudadrv.driver.LinkerError: [222] Call to cuLinkAddData results in CUDA_ERROR_UNSUPPORTED_PTX_VERSION\nptxas application ptx input, line 9; fatal   : Unsupported .version 8.5; current version is '8.2'\n"),
+    ("driver-too-old", "ERROR: This container was built for NVIDIA Driver Release 535.86 or later, but\n       version 470.182.03 was detected and compatibility mode is UNAVAILABLE.\n"),
+    ("device-permission-denied", "JAX finds no GPU unless I run it as root\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
+    ("uvm-broken-after-suspend", "ggml_cuda_init: failed to initialize CUDA: unknown error\nwarning: not compiled with GPU offload support, --gpu-layers option will be ignored\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

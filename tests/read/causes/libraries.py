@@ -87,6 +87,15 @@ CASES: Final = (
     ("cuda-library-missing", "Couldn't open CUDA library cublas64_80.dll\n"),
     ("cudnn-missing", "Couldn't open CUDA library cudnn64_6.dll\n"),
     ("cuda-library-missing", "OSError: library nvvm not found\n"),
+    ("ld-library-path-shadowing", "OSError: /opt/conda/lib/libcublas.so.12: symbol cublasLtMatmulTile_v2 version libcublasLt.so.12 not defined in file libcublasLt.so.12 with link time reference\n"),
+    ("ld-library-path-shadowing", "ImportError: /env/lib/libcufft.so.11: undefined symbol: __internal_fatbin_walk, version libcudart.so.12\n"),
+    ("ld-library-path-shadowing", "RuntimeError: jaxlib/cuda/versions_helpers.cc:61: operation cusolverGetProperty(MAJOR_VERSION, &major) failed: cuSolver internal error\n"),
+    ("gpu-memory-preallocation", "F tensorflow/core/util/cuda_solvers.cc:179] Check failed: cusolverDnCreate(&handle) == CUSOLVER_STATUS_SUCCESS Failed to create cuSolverDN instance.\n"),
+    ("cuda-version-mismatch", "TensorFlow 2.9.1\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file; LD_LIBRARY_PATH: /usr/local/cuda-12.2/lib64:/usr/lib\n"),
+    ("cuda-version-mismatch", "I have installed cuda 12.3, driver 545.23.08\nFailed to load library libonnxruntime_providers_cuda.so with error: libcublasLt.so.11: cannot open shared object file\n"),
+    ("cudnn-version-mismatch", "[W] [TRT] TensorRT was linked against cuDNN 8.4.1 but loaded cuDNN 8.2.4\n"),
+    ("cuda-version-mismatch", "I have Cuda 10.2 installed\nCould not dlopen library 'libcufft.so.10.0'; dlerror: libcufft.so.10.0: cannot open shared object file\n"),
+    ("pip-nvidia-libs-not-on-path", "Ubuntu 22.04, Python 3.11\npip install tensorflow[and-cuda]==2.16.1\ntf.config.list_physical_devices('GPU') returns an empty list\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

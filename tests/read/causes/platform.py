@@ -81,6 +81,10 @@ CASES: Final = (
     ("wsl-driver-stack-broken", "uname -r: 5.15.146.1-microsoft-standard-WSL2\nnvidia-container-cli: initialization error: driver error: failed to process request: unknown.\n"),
     ("amd-gpu-unsupported", "GPU: AMD 6700xt\nAssertionError: Torch not compiled with CUDA enabled\n"),
     ("wsl-driver-stack-broken", "Docker Desktop with WSL 2\nnvidia-container-cli: initialization error: driver rpc error: failed to process request: unknown\n"),
+    ("wsl-libcuda-not-on-path", "$ ldconfig -p | grep libcuda\n\tlibcuda.so.1 (libc6,x86-64) => /usr/lib/wsl/lib/libcuda.so.1\nRuntimeError: Failed to dlopen libcuda.so\n"),
+    ("container-no-gpu-access", "Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file: No such file or directory; LD_LIBRARY_PATH: /.singularity.d/libs\n"),
+    ("container-no-gpu-access", "$ apptainer exec tf_2.15.sif python -c 'import tensorflow'\nfailed call to cuInit: UNKNOWN ERROR (303)\n"),
+    ("jetson-needs-vendor-wheel", "Jetson AGX Orin, JetPack 6.1\nERROR: Could not find a version that satisfies the requirement onnxruntime-gpu (from versions: none)\nERROR: No matching distribution found for onnxruntime-gpu\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -74,6 +74,15 @@ CASES: Final = (
     ("package-not-installable", "error: Failed to download `torch==2.5.1`\n  cause: Hash mismatch for `torch==2.5.1`\n"),
     ("package-not-installable", "Collecting tensorflow-gpu==2.12.0\n  Downloading tensorflow-gpu-2.12.0.tar.gz (2.6 kB)\n  error: subprocess-exited-with-error\n"),
     ("numpy2-abi-mismatch", "RuntimeError: Could not infer dtype of numpy.int64\n"),
+    ("cpu-lacks-avx", "ERROR: This container was built for CPUs supporting at least the AVX instruction set, but\n       the CPU detected was Intel(R) Atom(TM) CPU C2750, which does not report\n"),
+    ("keras3-mismatch", "tensorflow==2.13.1\nModuleNotFoundError: No module named 'keras.src.saving.legacy'\n"),
+    ("keras3-mismatch", "ImportError: cannot import name 'register_keras_serializable' from 'keras.saving' (/env/lib/python3.9/site-packages/keras/saving/__init__.py)\n"),
+    ("keras3-mismatch", "WARNING:tensorflow:Your environment has TF_USE_LEGACY_KERAS set to True, but you do not have the tf_keras package installed.\n"),
+    ("two-copies-of-framework", "pytorch                   2.3.1           py3.10_cuda12.1_cudnn8.9.2_0    pytorch\n>>> torch.__version__, torch.__file__\n('2.1.2+cpu', '/home/al/.local/lib/python3.10/site-packages/torch/__init__.py')\n"),
+    ("cpu-lacks-avx", 'fish: Job 1, \'python -c "import tensorflow"\' terminated by signal SIGILL (Illegal instruction)\nmodel name : Intel(R) Core(TM)2 Quad CPU Q9550\n'),
+    ("cpu-lacks-avx", 'tensorflow 1.14: the import stops with "illegal instruction"\nflags : fpu vme de pse sse sse2 ssse3 cx16 sse4_1 lahf_lm\n'),
+    ("glibc-too-old", "ImportError: /lib64/libm.so.6: version GLIBC_2.27 not found (required by _pywrap_tensorflow_internal.so)\n"),
+    ("python-version-unsupported", "Windows 10, Python 3.14.0\nERROR: Could not find a version that satisfies the requirement tensorflow (from versions: none)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -85,5 +94,7 @@ NEAR_MISSES: Final = (
     ("framework-import-fails", "import torch\nprint(torch.__version__)\n2.5.1\ntorch==2.5.1\n"),
     (_PYTHON, "ERROR: Could not find a version that satisfies the requirement torch==2.4.7 (from versions: 2.3.0, 2.4.1, 2.5.0)\n"),
     ("package-requirement-conflict", "Requirement already satisfied: torch==2.5.1 in /env/lib/python3.12/site-packages (2.5.1)\ntorch==2.5.1\n"),
+    ("cpu-lacks-avx", "RuntimeError: CUDA error: an illegal instruction was encountered\ntorch==2.5.1\n"),
+    ("glibc-too-old", "Windows 11, Python 3.9.7\nERROR: No matching distribution found for tensorflow==2.1.0\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

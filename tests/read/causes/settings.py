@@ -72,6 +72,8 @@ CASES: Final = (
     ("cuda-visible-devices-set-too-late", "os.environ['CUDA_VISIBLE_DEVICES'] = args.gpu\nall processes run only on gpu:0\n"),
     ("gpu-memory-preallocation", "tensorflow-gpu==2.0.1, GTX 1660 Ti, CUDA 10.0\nInternalError: Blas GEMM launch failed : a.shape=(32, 10), b.shape=(10, 64)\n"),
     ("cuda-visible-devices-masked", 'With os.environ["CUDA_VISIBLE_DEVICES"]=\'3\' in demo.py it ends with RuntimeError: No CUDA GPUs are available (3 runs)\n'),
+    ("cuda-visible-devices-masked", "torch 2.4.1+cu121, one RTX 4090\nMy .bashrc has export CUDA_VISIBLE_DEVICES=1\nRuntimeError: No CUDA GPUs are available\n"),
+    ("gpu-memory-held-by-other-process", "failed initializing StreamExecutor for CUDA device ordinal 1: Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 16945512448\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -14,10 +14,14 @@ from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.python.shadowing_files import rename
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import framework_of
-from gpudoctor.snapshot import TEXT, Distribution
+from gpudoctor.snapshot import TEXT, Distribution, Missing
+
+_OF_USER = expression(r"/\.local/lib/python|\\AppData\\Roaming\\Python\\")
+"""The folders of `pip install --user`."""
 
 
 @rule(
@@ -27,6 +31,7 @@ from gpudoctor.snapshot import TEXT, Distribution
     since="0.1",
     explains=(
         Explains(TRAINING_FAILS, "Files of two releases are mixed, or the wrong one is imported.", Join.FRAMEWORK),
+        Explains(("cpu-only-build",), "Python imports another copy than the one that was installed for CUDA.", Join.FRAMEWORK),
         Explains(
             ("package-requirement-conflict", "nvidia-wheel-version-conflict", "torch-torchvision-mismatch", "torch-torchaudio-mismatch"),
             "The other packages match only one of the copies.",
@@ -43,6 +48,7 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
         yield _leftover_metadata(framework, leftovers)
     copies = _copies(framework, packages.distributions)
     if len(copies) < 2:
+        yield from _beside_conda(framework, packages.conda)
         return
     apart = len({copy.where for copy in copies}) > 1 and framework.machine.observed.origin != TEXT
     location = framework.observed.location
@@ -56,6 +62,29 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
         evidence=tuple(map(as_evidence, copies)),
         fixes=_remove_first(framework, copies) if apart else _reinstall_one(framework, copies),
     )
+
+
+def _beside_conda(framework: FrameworkView, conda: tuple[str, ...] | Missing) -> Iterator[Problem]:
+    """Yield the finding for a copy among the user's packages, which Python imports instead of conda's."""
+    location, names = framework.observed.location, {framework.name, *framework.spec.conda_names}
+    if isinstance(conda, Missing) or not isinstance(location, str) or not _OF_USER.search(location):
+        return
+    stem = next((stem for stem in conda if stem.rsplit("-", 2)[0] in names), "")
+    if stem:
+        yield Problem(
+            message=f"Python imports {framework.label} from {location} instead of conda's {stem.rpartition('-')[0].replace('-', ' ')}.",
+            severity=Severity.ERROR,
+            evidence=(Evidence("imported", location, f"{framework.name}.__file__"), Evidence("conda", stem, "conda list")),
+            fixes=(
+                Fix("Ignore packages installed with pip install --user", "export PYTHONNOUSERSITE=1"),
+                Fix(
+                    "Remove the copy that Python imports",
+                    remove_packages(framework.environment.observed.python, framework.name),
+                    kind=FixKind.INSTEAD,
+                    action=Action.REINSTALL_PACKAGE,
+                ),
+            ),
+        )
 
 
 def _copies(framework: FrameworkView, distributions: tuple[Distribution, ...]) -> list[Distribution]:

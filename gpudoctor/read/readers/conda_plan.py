@@ -1,0 +1,39 @@
+"""Reads what conda and mamba say they will install, change and download, in the layouts of conda 4 to 25 and mamba 0.1 to 2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.expressions import expression
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = r"(?P<name>[A-Za-z][\w.-]{1,60}?)"
+_PACKAGE = r"(?P<version>\d[\w.+]{0,60})-(?P<build>\w[\w.]{0,80})"
+_BUILT = r"(?P<version>\d[\w.+]{0,60})-(?P<build>(?=[\w.]{0,60}(?:py\d|_\d))\w[\w.]{0,80})"
+"""As a build that cannot be the end of a version."""
+_PLACE = r"(?P<channel>[\w.-]{2,40}(?:/[\w.-]{2,40}){0,3})"
+_SIZE = r"(?:Cached|[\d.]{1,8} ?[kKMG]?i?B)"
+# a cue that each of them has, and the form of the line
+_FORMS = tuple(
+    (cue, expression(pattern))
+    for cue, pattern in (
+        (" --> ", rf"^\s{{0,8}}{_NAME}:? .{{1,200}} --> (?:{_PLACE}::(?P=name)-)?{_PACKAGE}"),
+        ("::", rf"^\s{{0,8}}(?:\+ )?{_NAME}\s{{1,40}}{_PLACE}::(?P=name)-{_PACKAGE}"),
+        (": ", rf"^\s{{2,8}}{_NAME}:\s{{1,40}}{_BUILT}(?:\s{{1,4}}{_PLACE})?(?:\s{{1,4}}\[[\w, ]{{2,40}}\])?\s*$"),
+        ("|", rf"^\s{{0,8}}{_NAME}-(?P<version>\d[\w.+]{{0,40}})\s{{1,40}}\|\s{{1,30}}(?P<build>\w[\w.]{{0,80}})\s{{1,30}}{_SIZE}(?:\s{{1,10}}{_PLACE})?"),
+        ("+ ", rf"^\s{{0,8}}\+ {_NAME}\s{{1,40}}(?P<version>\d[\w.+]{{0,60}})\s{{1,40}}(?P<build>\w[\w.]{{0,80}})\s{{1,40}}{_PLACE}\s{{1,20}}{_SIZE}"),
+    )
+)  # fmt: skip
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    for line in lines:
+        found = next((match for cue, form in _FORMS if cue in line.text and (match := form.match(line.text))), None)
+        if found:
+            channel = (found["channel"] or "").partition("/")[0]
+            value = f"{found['version']} {found['build']} {channel}".strip()
+            yield Statement(f"conda:{found['name']}", value, READER.name, line.number, Rank.LISTING)
+
+
+READER = Reader("conda install", blocks=_blocks)
