@@ -19,6 +19,7 @@ JAX = FrameworkSpec(
     modules=("jax", "jaxlib"),
     version_files={"jax": ("jax/version.py", _VERSION), "jaxlib": ("jaxlib/version.py", _VERSION)},
     plugin=CudaPlugin(beginning="jax-cuda", plugin="-plugin", client="-pjrt", extra="cuda", majors=("13", "12"), library="jaxlib"),
+    metal_plugin="jax-metal",
     conda=("jax", "jaxlib=*=*cuda*"),
     conda_names={"jax": "jax", "jaxlib": "jaxlib"},
     hidden_by=(HidingVariable("JAX_PLATFORMS", devices=_GPU), HidingVariable("JAX_PLATFORM_NAME", devices=_GPU)),

@@ -199,7 +199,7 @@ NAMES = Kind(_names, lambda words: " ".join(words) or "none")
 ARCHITECTURES = Kind(_architectures, lambda words: " ".join(words) or "none")
 PLATFORM = _one_of("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64", "any")
 ACCELERATOR = _one_of("cuda", "cpu", "directml", "metal", "none", "opencl", "sdist", "stub")
-FAULT = _one_of("broken", "ptx-refused")
+FAULT = _one_of("broken", "ptx-refused", "unpublished")
 BOUND = _one_of(
     "adapts-ptx",
     "carries-assembler",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import IO, Any, NamedTuple
 
 from packaging.requirements import Requirement
@@ -14,7 +14,8 @@ from gpudoctor import versions
 from gpudoctor.matrix.tables import OTHERS
 from gpudoctor.versions import Version
 from scripts.refresh.common import SourceArchive, Wheel, refresh
-from scripts.refresh.fatbin import order, read_code
+from scripts.refresh.compilers import compiler_of
+from scripts.refresh.fatbin import order, read_code, read_ptx_versions
 from scripts.refresh.metadata import requires
 from scripts.refresh.tensorflow import Watched
 
@@ -71,7 +72,7 @@ PACKAGES = {
     "faiss-gpu": Package((1, 7), _FAISS),
     "faiss-gpu-cu11": Package((1, 7), _FAISS),
     "faiss-gpu-cu12": Package((1, 7), _FAISS),
-    **{f"cudf-cu{major}": Package((25,), r"libcudf/lib64/libcudf\.so", "libcudf-", only="linux_x86_64") for major in (12, 13)},
+    **{f"cudf-cu{major}": Package((24,), r"libcudf/lib64/libcudf\.so", "libcudf-", only="linux_x86_64") for major in (12, 13)},
     **{f"cuml-cu{major}": Package((24,), r"libcuml/lib64/libcuml(?:\+\+)?\.so", "libcuml-") for major in (12, 13)},
     "numba-cuda": Package((0, 0)),
     "llama-cpp-python": Package((0, 2, 60)),
@@ -102,20 +103,17 @@ def read(wheel: Wheel) -> dict[str, Any]:
         return {**row, "accelerator": "opencl" if package.opencl and _opens_opencl(wheel, package.opencl) else "none"}
     if package.only and platform != package.only:
         return {**row, "accelerator": "cuda", "built_with_cuda": _cuda_in(name), "sass": None, "ptx": None}
-    found = _kernels(_holder(wheel, package, required), package.kernels)
-    code = without_default({word for library in found.values() for word in library.code})
-    if not code:
+    holder = _holder(wheel, package, required)
+    found = kernels(holder, package.kernels)
+    code = architectures(found.values())
+    if not any(code.values()):
         return {**row, "accelerator": "cpu"}
-    cuda = {major for library in found.values() for major in library.cuda} or set(
-        re.findall(r"^nvidia-[\w-]+-cu(\d\d)\b", "\n".join(required), re.MULTILINE)
-    )
     return {
         **row,
         "accelerator": "cuda",
-        "built_with_cuda": _stated(wheel) or _cuda_in(name) or (versions.parse(cuda.pop()) if len(cuda) == 1 else None),
+        "built_with_cuda": _stated(wheel) or _cuda_in(name) or _named_cuda(found.values(), required) or compiled_with(holder, found),
         "cudnn": _cudnn(wheel, found) if package.opens_cudnn else None,
-        "sass": tuple(sorted((word for word in code if word.startswith("sm_")), key=order)),
-        "ptx": tuple(sorted((word for word in code if word.startswith("compute_")), key=order)),
+        **code,
         "builds": tuple(sorted((f"cu{build[1]}" for build in map(_BUILD.fullmatch, found) if build), key=lambda tag: int(tag[2:]))),
     }
 
@@ -127,12 +125,28 @@ def _holder(wheel: Wheel, package: Package, required: Iterable[str]) -> Wheel:
     return wheel.required(next(Requirement(text) for text in required if text.startswith(package.requires_kernels)))
 
 
-def _kernels(wheel: Wheel, pattern: str) -> dict[str, Library]:
+def kernels(wheel: Wheel, pattern: str) -> dict[str, Library]:
     """Return the libraries whose path matches the pattern, by path, each read once from end to end."""
     names: list[str] = wheel.learn(
         f"members like {pattern}", lambda: [name for name in wheel.zip.namelist() if re.fullmatch(pattern, name)]
     )
     return {name: Library(*wheel.learn_of(f"/{name}", "code and CUDA", read_library)) for name in names}
+
+
+def compiled_with(wheel: Wheel, libraries: Mapping[str, Library]) -> Version | None:
+    """Return the CUDA version that compiled a wheel's libraries, by their PTX; None if they have none or were built for several."""
+    if len({tuple(library.cuda) for library in libraries.values()}) > 1:
+        return None
+    return compiler_of(one for name in libraries for one in wheel.learn_of(f"/{name}", "PTX versions", read_ptx_versions))
+
+
+def architectures(libraries: Iterable[Library]) -> dict[str, tuple[str, ...]]:
+    """Return the columns for the GPU code of these libraries together."""
+    code = sorted(without_default({word for library in libraries for word in library.code}), key=order)
+    return {
+        "sass": tuple(word for word in code if word.startswith("sm_")),
+        "ptx": tuple(word for word in code if word.startswith("compute_")),
+    }
 
 
 def _opens_opencl(wheel: Wheel, pattern: str) -> bool:
@@ -182,6 +196,14 @@ def _stated(wheel: Wheel) -> Version | None:
         told = re.search(r'VLLM_MAIN_CUDA_VERSION: str = "([\d.]+)"', wheel.text("/vllm/envs.py") or "")
         return versions.parse(told[1]) if told else None
     return None
+
+
+def _named_cuda(libraries: Iterable[Library], required: Iterable[str]) -> Version | None:
+    """Return the CUDA version that the libraries name, or the NVIDIA packages that the wheel requires; None if they name several."""
+    named = {major for library in libraries for major in library.cuda} or set(
+        re.findall(r"^nvidia-[\w-]+-cu(\d\d)\b", "\n".join(required), re.MULTILINE)
+    )
+    return versions.parse(named.pop()) if len(named) == 1 else None
 
 
 def _cuda_in(distribution: str) -> Version | None:

@@ -1,8 +1,8 @@
 """Reads the GPU architectures in a library from the fatbin headers in a stream of it.
 
 A container is a header of 16 bytes (magic, version 1, header size, size of the rest) and its entries, each a header and a payload.
-An entry's header has its kind (1 is PTX, 2 is machine code), both sizes, the architecture as a number, and flags that distinguish sm_90a
-and sm_100f from sm_90 and sm_100. Seen in the output of CUDA 13.0's fatbinary; no public document describes it.
+An entry's header has its kind (1 is PTX, 2 is machine code), both sizes, the version of the PTX language, the architecture as a number, and
+flags that distinguish sm_90a and sm_100f from sm_90 and sm_100. Seen in the output of CUDA 13.0's fatbinary; no public document describes it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from typing import NamedTuple, Protocol
 
 _BEGIN = b"\x50\xed\x55\xba\x01\x00\x10\x00"
 _LENGTH = struct.Struct("<Q")
-_ENTRY = struct.Struct("<HHIQ12xI8xQ")
-_KINDS = {1: "compute", 2: "sm"}
+_ENTRY = struct.Struct("<HHIQ8xHHI8xQ")
+_PTX = 1
+_KINDS = {_PTX: "compute", 2: "sm"}
 _SUFFIXES = {0x100000: "a", 0x200000: "f"}
 _CHUNK = 1 << 20
 
@@ -27,6 +28,13 @@ class Readable(Protocol):
         ...
 
 
+class Entry(NamedTuple):
+    """One entry of a container: an architecture ("sm_90a", "compute_90") and, of PTX, the version of its language ("7.8")."""
+
+    architecture: str
+    ptx_isa: str
+
+
 class Code(NamedTuple):
     """Architectures with machine code ("sm_80", "sm_90a") and with PTX ("compute_90"), lowest first; () is none."""
 
@@ -36,9 +44,14 @@ class Code(NamedTuple):
 
 def read_code(library: Readable) -> Code:
     """Return the architectures in a library's containers. Raises ValueError if one is truncated or has an unknown format."""
-    found = set(_architectures(_Stream(library)))
+    found = {entry.architecture for entry in _entries(_Stream(library))}
     sass, ptx = ({name for name in found if name.startswith(kind)} for kind in ("sm_", "compute_"))
     return Code(tuple(sorted(sass, key=order)), tuple(sorted(ptx, key=order)))
+
+
+def read_ptx_versions(library: Readable) -> list[str]:
+    """Return the versions of the PTX language in a library's containers. Raises ValueError as `read_code` does."""
+    return sorted({entry.ptx_isa for entry in _entries(_Stream(library)) if entry.ptx_isa})
 
 
 def order(architecture: str) -> tuple[int, str]:
@@ -48,18 +61,19 @@ def order(architecture: str) -> tuple[int, str]:
     return int(number), digits[len(number) :]
 
 
-def _architectures(stream: _Stream) -> Iterator[str]:
+def _entries(stream: _Stream) -> Iterator[Entry]:
     while stream.find(_BEGIN):
         stream.skip(len(_BEGIN))
         (left,) = _LENGTH.unpack(stream.take(_LENGTH.size))
         while left:
-            kind, _, header, payload, architecture, flags = _ENTRY.unpack(stream.take(_ENTRY.size))
+            kind, _, header, payload, minor, major, number, flags = _ENTRY.unpack(stream.take(_ENTRY.size))
             if header < _ENTRY.size or header + payload > left:
                 raise ValueError("an entry of a fatbin is larger than its container")
             stream.skip(header - _ENTRY.size + payload)
             left -= header + payload
             if kind in _KINDS:
-                yield f"{_KINDS[kind]}_{architecture}{''.join(letter for bit, letter in _SUFFIXES.items() if flags & bit)}"
+                suffix = "".join(letter for bit, letter in _SUFFIXES.items() if flags & bit)
+                yield Entry(f"{_KINDS[kind]}_{number}{suffix}", f"{major}.{minor}" if kind == _PTX else "")
 
 
 class _Stream:

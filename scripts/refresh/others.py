@@ -11,6 +11,7 @@ from gpudoctor import versions
 from gpudoctor.matrix.tables import OTHERS
 from gpudoctor.versions import Version
 from scripts.refresh import tensorflow as refresh_tensorflow
+from scripts.refresh.add_ons import architectures, compiled_with, kernels
 from scripts.refresh.common import Wheel, numpy_abi, refresh
 from scripts.refresh.metadata import requires
 from scripts.refresh.tensorflow import Libraries, parse_version, read_library
@@ -31,10 +32,15 @@ PROJECTS = (
     "paddlepaddle-gpu",
     *_MXNET,
 )
-_OLDEST = {"cupy": (12, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 4)}
+_OLDEST = {"cupy": (11, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 4)}
 _PROVIDERS = ("/libonnxruntime_providers_cuda.so", "/onnxruntime_providers_cuda.dll")
 """The library of onnxruntime with the GPU code."""
 _MODULE = "onnxruntime/capi/onnxruntime_pybind11_state."
+_KERNELS = {
+    "mxnet": r"mxnet/libmxnet\.so",
+    "paddlepaddle": r"paddle/(?:fluid/core_avx|(?:fluid|base)/libpaddle)\.(?:so|pyd)|paddle/libs/libphi(?:_gpu)?\.(?:so|dll)",
+}
+"""The libraries with the GPU code, by the beginning of the distribution's name."""
 _OF_GPUS = {"directml": "directml", "metal": "metal"}
 """Distributions without CUDA, by a part of their name."""
 
@@ -87,13 +93,23 @@ def read(wheel: Wheel) -> dict[str, Any]:
         return {"accelerator": "none", "requires": required, "source": (f"{name}-wheels",)}
     for word, accelerator in _OF_GPUS.items():
         if word in name:
-            return {"accelerator": accelerator, "requires": required}
+            return {"accelerator": accelerator, **({"requires": required} if required else {})}  # of Metal, the table in its description
     source = f"{name.partition('-cu')[0]}-wheels"
-    row = {"accelerator": "cuda", "built_with_cuda": cuda_in(name), "requires": required, "source": (source,)}
+    row: dict[str, Any] = {"accelerator": "cuda", "built_with_cuda": cuda_in(name), "requires": required, "source": (source,)}
     cupy = wheel.text("/cupy/.data/_wheel.json")
     module = wheel.text("/onnxruntime/capi/build_and_package_info.py") or wheel.text("/paddle/version/__init__.py")
     row |= {**_provider(wheel), "numpy_abi": wheel.learn("NumPy", lambda: _numpy(wheel))} if name.startswith("onnxruntime") else {}
-    return row | (parse_cupy(cupy) if cupy else {}) | (parse_constants(module) if module else {})
+    row |= (parse_cupy(cupy) if cupy else {}) | (parse_constants(module) if module else {})
+    return row | _code(wheel, row["built_with_cuda"])
+
+
+def _code(wheel: Wheel, cuda: Version | None) -> dict[str, Any]:
+    """Return the GPU code of a framework's libraries and, if nothing else states it, their CUDA; nothing for other packages."""
+    pattern = next((known for word, known in _KERNELS.items() if wheel.release.distribution.startswith(word)), "")
+    if not pattern:
+        return {}
+    found = kernels(wheel, pattern)
+    return {**architectures(found.values()), "built_with_cuda": cuda or compiled_with(wheel, found)}
 
 
 def _provider(wheel: Wheel) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scripts.refresh.fatbin import Code, order, read_code
+from scripts.refresh.fatbin import Code, order, read_code, read_ptx_versions
 
 # The headers that fatbinary of CUDA 13.0 writes for an empty kernel; payloads are left out and put back as zeros.
 CONTAINER = "50ed55ba01001000"
@@ -40,6 +40,11 @@ def test_all_containers_of_a_library_are_read() -> None:
     first = container(entry(SASS_75), entry(SASS_90A))
     second = container(entry(SASS_100F), entry(PTX_100F))
     assert read_code(library(first, second)) == Code(("sm_75", "sm_90a", "sm_100f"), ("compute_100f",))
+
+
+def test_the_version_of_ptx_tells_the_compiler() -> None:
+    assert read_ptx_versions(library(container(entry(SASS_75), entry(PTX_100F)))) == ["9.0"]
+    assert read_ptx_versions(library(container(entry(SASS_75)))) == []
 
 
 def test_a_container_may_span_pieces_of_the_stream() -> None:

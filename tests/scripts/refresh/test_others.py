@@ -16,7 +16,7 @@ from scripts.refresh.index import IndexFile
 from tests.matrix.samples import version
 
 from .served import OneWheel
-from .test_fatbin import SASS_90A, container, entry
+from .test_fatbin import PTX_100F, SASS_90A, container, entry
 
 CUPY = {
     "cuda": "12.x",
@@ -56,6 +56,16 @@ def test_cupy_states_its_cuda_and_cudnn(tmp_path: Path) -> None:
 def test_cupy_for_jetson_and_without_cudnn() -> None:
     told = refresh_others.parse_cupy(json.dumps({"cuda": "10.2-jetson"}))
     assert (str(told["built_with_cuda"]), told["cudnn"]) == ("10.2", None)
+
+
+def test_mxnet_by_the_code_of_its_library(tmp_path: Path) -> None:
+    told = read(tmp_path, "mxnet-cu112", {"mxnet/libmxnet.so": container(entry(SASS_90A))})
+    assert (told["built_with_cuda"], told["sass"], told["ptx"]) == ("11.2", "('sm_90a',)", "()")
+
+
+def test_paddle_without_a_stated_cuda_by_its_compiler(tmp_path: Path) -> None:
+    told = read(tmp_path, "paddlepaddle-gpu", {"paddle/fluid/core_avx.so": container(entry(SASS_90A), entry(PTX_100F))})
+    assert (told["built_with_cuda"], told["ptx"]) == ("13.0", "('compute_100f',)")
 
 
 def test_onnxruntime_by_its_providers_needs(tmp_path: Path) -> None:
@@ -111,7 +121,7 @@ def test_distributions_without_cuda(tmp_path: Path, distribution: str, accelerat
         ("cupy-cuda112", "10.6.0", True),
         ("cupy-cuda112", "10.5.0", False),
         ("cupy-cuda12x", "12.0.0", True),
-        ("cupy-cuda11x", "11.6.0", False),
+        ("cupy-cuda11x", "10.6.0", False),
         ("mxnet-cu112", "1.8.0", False),
         ("paddlepaddle-gpu", "2.0.0", True),
         ("tensorflow-metal", "0.1.0", True),

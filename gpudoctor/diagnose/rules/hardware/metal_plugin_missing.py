@@ -23,13 +23,13 @@ from gpudoctor.snapshot import Platform
     domain=Domain.ENVIRONMENT,
     since="0.1",
     predicts=False,
-    explains=(Explains(TRAINING_FAILS, "Without tensorflow-metal, TensorFlow lists no GPU on macOS.", Join.FRAMEWORK),),
+    explains=(Explains(TRAINING_FAILS, "Without Apple's plugin the framework lists no GPU on macOS.", Join.FRAMEWORK),),
 )
 def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
-    """tensorflow-metal is not installed, so TensorFlow cannot use the GPU."""
+    """Apple's GPU plugin is not installed, so the framework cannot use the GPU."""
     plugin = framework.spec.metal_plugin
     if not plugin:
-        not_applicable("only TensorFlow needs a GPU plugin on macOS")
+        not_applicable(f"{framework.spec.title} needs no GPU plugin on macOS")
     if known(framework.machine.host.platform) != Platform.MACOS:
         not_applicable("not macOS")
     environment = framework.environment
@@ -37,9 +37,10 @@ def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
         return
     release = newest(framework.machine, plugin)
     command = install_package(environment.observed.python, f"{plugin}=={release}" if release else plugin)
+    unknown = "" if release else f", if Apple has a release for {framework.label}"
     yield Problem(
         severity=Severity.NOTE if framework.machine.policy.allow_cpu else None,
         message=f"{framework.label} cannot use the GPU: Apple's plugin {plugin} is not installed.",
         evidence=(Evidence(plugin, "not installed", "the environment's packages"),),
-        fixes=(Fix(f"Install {plugin}", command, (DOWNLOAD,), action=Action.INSTALL_PACKAGE),),
+        fixes=(Fix(f"Install {plugin}{unknown}", command, (DOWNLOAD,), action=Action.INSTALL_PACKAGE),),
     )

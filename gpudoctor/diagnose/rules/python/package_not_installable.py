@@ -9,14 +9,25 @@ from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework, install_newest
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.resolve import final_release
+from gpudoctor.matrix.tables import FAULTS
 from gpudoctor.snapshot import Distribution
 
+UNPUBLISHED = "unpublished"
 
-@rule("GD608", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1")
+
+@rule(
+    "GD608",
+    severity=Severity.ERROR,
+    breaks=Rung.FRAMEWORK,
+    since="0.1",
+    explains=(Explains(("metal-plugin-missing",), "A plugin does not help a release without wheels for this Mac."),),
+)
 def package_not_installable(environment: EnvironmentView) -> Iterator[Problem]:
     """Requested release cannot be installed."""
     stack = environment.stack
@@ -28,6 +39,29 @@ def package_not_installable(environment: EnvironmentView) -> Iterator[Problem]:
             yield _stub(package, row, environment)
         elif row is None and stack.matrix.releases(package.name):
             yield from _unpublished(package, environment)
+    yield from _unmet(environment)
+
+
+def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
+    """Report requirements for exactly a release that the package index does not have."""
+    matrix = environment.machine.matrix
+    for demand in environment.stack.demands:
+        wanted = demand.requirement
+        for fault in matrix.rows(FAULTS, wanted.name):
+            if fault.fault == UNPUBLISHED and wanted.specifier == f"=={fault.first}":
+                package = demand.by
+                other = f"!={package.version}"
+                framework = framework_of(package.name)
+                yield Problem(
+                    message=f"{demand.text}, which the package index does not have.",
+                    evidence=(
+                        Evidence("requirement", wanted.text, demand.where),
+                        Evidence(wanted.name, fault.note, cited(fault.source, f"{wanted.name} {fault.first}")),
+                    ),
+                    fixes=install_framework(environment.machine, framework, accepts=other, prefer=package.version)
+                    if framework
+                    else install_newest(environment.machine, package.name, accepts=other),
+                )
 
 
 def _stub(package: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Problem:
