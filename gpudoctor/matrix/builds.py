@@ -50,11 +50,11 @@ def builds(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build
     """
     key = ("builds", spec.name, platform)
     if key not in matrix.derived:
-        matrix.derived[key] = _Kept(_listed(matrix, spec, platform))
+        matrix.derived[key] = Kept(_listed(matrix, spec, platform))
     return iter(matrix.derived[key])
 
 
-class _Kept:
+class Kept:
     """The items of an iterator, each computed once, when somebody first asks for it."""
 
     def __init__(self, source: Iterator[Build]) -> None:

@@ -67,7 +67,7 @@ class Matrix:
         self._read_table = read_table
         self._rows: dict[tuple[str, str, str], tuple[Any, ...]] = {}
         self._gpus: dict[str, GpuProduct] = {}
-        self.derived: dict[tuple[str, ...], Any] = {}
+        self.derived: dict[tuple[object, ...], Any] = {}
         """What other modules compute from the tables alone, kept as long as the tables."""
 
     def rows(self, table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:

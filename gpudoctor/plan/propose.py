@@ -88,7 +88,7 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         requirements=question.requirements,
         machine=tuple(Assumption(one.what, one.value, one.where) for one in machine.supposed),
         environment=here,
-        with_driver=_with_driver(found, wishes, machine, matrix, windows=windows),
+        with_driver=_with_driver(found, search, wishes, machine, matrix, windows=windows),
     )
     if found is None:
         plan = _without_answer(plan, contradiction(search, wishes), wishes, windows=windows)
@@ -175,11 +175,12 @@ def _capabilities_known(machine: Machine) -> bool:
     return isinstance(gpus, tuple) and not any(isinstance(gpu.compute_capability, Missing) for gpu in gpus)
 
 
-def _with_driver(found: Chosen | None, wishes: Wishes, machine: Machine, matrix: Matrix, *, windows: bool) -> MachineChange | None:
+def _with_driver(found: Chosen | None, asked: Search, wishes: Wishes, machine: Machine, matrix: Matrix, *, windows: bool) -> MachineChange | None:
     """Return what another driver allows, if that is newer than what works now."""
-    if isinstance(machine.kernel_driver, Missing):
+    if isinstance(machine.kernel_driver, Missing) or (found is not None and asked.nothing_newer(found)):
         return None
-    search = Search(wishes, _with(machine, ""), matrix, time.monotonic() + PATIENCE)
+    newer = wishes if found is None else _no_older(wishes, found)
+    search = Search(newer, _with(machine, ""), matrix, time.monotonic() + PATIENCE)
     best = search.best
     if best is None or not best.judgement.works or (found is not None and found.releases == best.releases):
         return None
@@ -188,6 +189,12 @@ def _with_driver(found: Chosen | None, wishes: Wishes, machine: Machine, matrix:
         if Judge(_with(machine, driver.version), matrix)(texts, best.python).works:
             return MachineChange(driver.text, environment(best, search, wishes, windows=windows), older=driver.older)
     return None
+
+
+def _no_older(wishes: Wishes, found: Chosen) -> Wishes:
+    """Return the wishes without older releases of the package that is searched for first."""
+    first = found.candidates[0]
+    return msgspec.structs.replace(wishes, bounds=_merged((f"{first.name}>={first.release}",), wishes.bounds))
 
 
 def _with(machine: Machine, version: str) -> Machine:

@@ -196,6 +196,10 @@ class Search:
         """Return the releases of a package that satisfy what was asked, newest first."""
         return list(dict.fromkeys(one.release for one in self.candidates(name)))
 
+    def nothing_newer(self, found: Chosen) -> bool:
+        """Return whether a set has the newest release of every package."""
+        return all(one.release == self.releases(one.name)[0] for one in found.candidates)
+
     def blocked_by_python(self, one: Candidate, python: str) -> bool:
         """Return whether all newer releases of a package lack wheels for a Python version."""
         newer = list(takewhile(lambda other: other.release != one.release, self.candidates(one.name)))

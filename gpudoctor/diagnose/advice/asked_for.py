@@ -23,8 +23,7 @@ def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.
     asked = _asked_for(machine, framework)
     if asked is None:
         return ()
-    here = constraints(machine)
-    found = next((row for row in here.releases(asked.name) if _works(row, here)), None)
+    found = _newest(asked.name, constraints(machine))
     if found is None:
         title = f"Use another GPU: no release of {asked.name} in the tables is known to work on this machine."
         return (Fix(title, kind=kind, action=Action.REPLACE_HARDWARE),)
@@ -32,6 +31,15 @@ def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.
     pin = f"{asked.name}{extras}=={found.release}"
     title = f"Install {asked.name} {found.release}, the newest release that is known to work here"
     return (Fix(title, install_package(machine.observed.python, pin), (DOWNLOAD,), kind=kind),)
+
+
+def _newest(name: str, here: Constraints) -> FrameworkRelease | None:
+    """Return the newest release of a package that works here; found once for each machine, since a plan asks for many releases."""
+    derived, key = here.machine.matrix.derived, ("newest that works", name, here.python, *here.hardware)
+    if key not in derived:
+        derived[key] = next((row for row in here.releases(name) if _works(row, here)), None)
+    found: FrameworkRelease | None = derived[key]
+    return found
 
 
 def _asked_for(machine: MachineView, framework: str) -> Distribution | None:

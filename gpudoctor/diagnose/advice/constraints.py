@@ -10,7 +10,9 @@ from gpudoctor.derive import Driver, EffectiveCode, MachineView
 from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.wheel_platform import LINUX
+from gpudoctor.frameworks import FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.matrix.builds import Build, Kept, builds
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version, parse
 
@@ -37,6 +39,20 @@ class Constraints(msgspec.Struct, frozen=True):
         """Return the installable releases of a distribution, newest first."""
         rows = self.machine.matrix.releases(distribution, self.platform)
         return (row for row in reversed(rows) if self.installable(row))
+
+    def builds(self, spec: FrameworkSpec) -> Iterator[Build]:
+        """Yield a framework's CUDA builds that run with this driver on every GPU, newest release first, whatever Python they are for."""
+        key = ("builds that run", spec.name, *self.hardware)
+        if key not in self.machine.matrix.derived:
+            found = builds(self.machine.matrix, spec, self.platform)
+            here = (build for build in found if self.driver_runs(build.cuda) and self.runs_on_gpus(build.code))
+            self.machine.matrix.derived[key] = Kept(here)
+        return iter(self.machine.matrix.derived[key])
+
+    @property
+    def hardware(self) -> tuple[object, ...]:
+        """What decides whether a build runs."""
+        return self.platform, self.capabilities, self.driver, self.machine.site.on_wsl
 
     def driver_runs(self, cuda: Version | None) -> bool:
         """Return whether the driver, if there is one, supports this CUDA version."""

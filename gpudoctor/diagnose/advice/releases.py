@@ -11,7 +11,7 @@ from gpudoctor.derive.cuda import STUB
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.matrix.builds import Build, builds
+from gpudoctor.matrix.builds import Build
 from gpudoctor.versions import Version
 
 
@@ -52,12 +52,11 @@ def pick(
 
 def _candidates(here: Constraints, spec: FrameworkSpec) -> Iterator[Pick]:
     """Return the releases that work here, best first; nothing for a framework that is only recognised."""
-    for build in builds(here.machine.matrix, spec, here.platform):
+    for build in here.builds(spec):
         unknown = build.code.sass is None and build.tag and here.capabilities
         if not here.installable(build.release) or unknown or build.release.unreachable:
             continue
-        if here.driver_runs(build.cuda) and here.runs_on_gpus(build.code):
-            yield _of_index(here, spec, build) if spec.wheel_index else _of_extra(spec, build)
+        yield _of_index(here, spec, build) if spec.wheel_index else _of_extra(spec, build)
 
 
 def _of_index(here: Constraints, spec: FrameworkSpec, build: Build) -> Pick:

@@ -26,7 +26,7 @@ from gpudoctor.snapshot import Platform
     explains=(Explains(TRAINING_FAILS, "Without Apple's plugin the framework lists no GPU on macOS.", Join.FRAMEWORK),),
 )
 def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
-    """Apple's GPU plugin is not installed, so the framework cannot use the GPU."""
+    """Apple's GPU plugin for the framework is not installed."""
     plugin = framework.spec.metal_plugin
     if not plugin:
         not_applicable(f"{framework.spec.title} needs no GPU plugin on macOS")
