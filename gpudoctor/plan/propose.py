@@ -175,7 +175,9 @@ def _capabilities_known(machine: Machine) -> bool:
     return isinstance(gpus, tuple) and not any(isinstance(gpu.compute_capability, Missing) for gpu in gpus)
 
 
-def _with_driver(found: Chosen | None, asked: Search, wishes: Wishes, machine: Machine, matrix: Matrix, *, windows: bool) -> MachineChange | None:
+def _with_driver(
+    found: Chosen | None, asked: Search, wishes: Wishes, machine: Machine, matrix: Matrix, *, windows: bool
+) -> MachineChange | None:
     """Return what another driver allows, if that is newer than what works now."""
     if isinstance(machine.kernel_driver, Missing) or (found is not None and asked.nothing_newer(found)):
         return None

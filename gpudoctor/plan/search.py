@@ -19,6 +19,7 @@ from gpudoctor.plan.candidates import Candidate, candidates
 from gpudoctor.plan.judge import Judge, Judgement
 from gpudoctor.plan.machine import Machine
 from gpudoctor.plan.remedies import Constraint, numpy_bound, remedies
+from gpudoctor.plan.stated import pinned
 from gpudoctor.plan.suppose import marker_environment
 from gpudoctor.snapshot import Nvml
 
@@ -249,7 +250,21 @@ class Search:
         return self._alone[one]
 
     def _bare(self, one: Candidate) -> Judgement:
-        return self._judge((judged_as(one),), next(iter(self.pythons((one,))), ""), alone=True)
+        """Return the answer for an add-on by itself, or for a library with kernels that it pins if that does not work here."""
+        python = next(iter(self.pythons((one,))), "")
+        answers = (self._judge((text,), python, alone=True) for text in (judged_as(one), *self._pinned_kernels(one)))
+        own = next(answers)
+        return own if own.verdict is Verdict.BROKEN else next((other for other in answers if other.verdict is Verdict.BROKEN), own)
+
+    def _pinned_kernels(self, one: Candidate) -> Iterator[str]:
+        environment = marker_environment(self._wishes.python, self._machine.platform)
+        for wanted in filter(None, map(requirement, one.requires)):
+            release = pinned(wanted.specifier)
+            if release is None or framework_of(wanted.name) or holds(wanted.marker, environment, one.extras) is not True:
+                continue
+            row = self._matrix.resolve(wanted.name, release, self._machine.platform).row
+            if row is not None and row.accelerator == "cuda":
+                yield f"{wanted.name}=={release}"
 
     def pythons(self, chosen: Iterable[Candidate]) -> list[str]:
         """Return the Python versions with wheels of all these releases: the preferred one first, then the newest."""
