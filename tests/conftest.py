@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import zlib
 from collections import defaultdict
+from collections.abc import Generator
 
 import pytest
 
@@ -19,7 +21,7 @@ TRACED = 6
 
 
 MEASURED = 24
-"""Coverage follows this many variants of each parametrized test: the others run the same code on other values."""
+"""Coverage follows this many variants of each parametrized test, and none of a test marked `untraced`: the others run the same code again."""
 FIRST = ("tests/on_ray/", "tests/smoke/", "tests/scripts/")
 """What takes minutes or mostly waits: a run that began with anything else would end with waiting for it."""
 
@@ -33,7 +35,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         step = -(-len(same) // MEASURED)
         for number, item in enumerate(same):
             if number % step:
-                item.add_marker("no_cover")
+                item.add_marker("untraced")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Take coverage's trace function away; pytest-cov's `no_cover` would stop and start all of coverage, as long as a short test takes."""
+    trace = sys.gettrace()
+    if trace is None or not item.get_closest_marker("untraced"):
+        return (yield)
+    sys.settrace(None)
+    try:
+        return (yield)
+    finally:
+        sys.settrace(trace)
 
 
 @pytest.fixture(autouse=True)

@@ -42,6 +42,7 @@ def validate(tools: Path, *files: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=250, check=False)
 
 
+@pytest.mark.untraced
 def test_every_sample_and_recorded_machine_is_valid(tools: Path, tmp_path: Path) -> None:
     reports = {name: build(sample) for name, sample in samples.ALL.items()}
     reports |= {name: machines.report(name) for name in machines.NAMES}

@@ -46,6 +46,7 @@ def read_back(text: str) -> Diagnosis:
     return diagnose(seen[0], MATRIX, seen[1])
 
 
+@pytest.mark.untraced
 def test_the_diagnosis_of_every_fourth_recorded_machine_survives_a_ticket() -> None:
     for name in MACHINES[::4]:
         machine = of_machine(name)
@@ -89,6 +90,7 @@ def planted_in(value: Any, text: str, draw: Any) -> Any:
     return f"{value} {text}" if isinstance(value, str) and " " in value and draw() else value
 
 
+@pytest.mark.untraced
 @given(name=st.sampled_from(MACHINES), kind=st.sampled_from(sorted(PLANTED)), random=st.randoms(use_true_random=False))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_planted_in_a_machine_is_gone_and_the_diagnosis_is_the_same(name: str, kind: str, random: Any) -> None:

@@ -22,7 +22,7 @@ from gpudoctor.snapshot import Container, Fact, Host, Nvml, Platform, Python, Sn
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
 
-pytestmark = pytest.mark.no_cover  # the same code a thousand times: tests of each part cover it
+pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
 LOOKING = ("See", "Look", "Read", "Check", "List", "Find", "Watch", "Examine", "Save", "Compare", "Ask the kernel")
 """How sentences begin that gather information; where no command can do it, a cure is a sentence that begins otherwise."""

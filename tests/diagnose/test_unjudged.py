@@ -13,7 +13,7 @@ from tests.builders import machine, smoke, tensorflow, torch
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, policy, recorded
 
-pytestmark = pytest.mark.no_cover  # the same code a thousand times: tests of each part cover it
+pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
 GOOD = {Verdict.READY, Verdict.DEGRADED}
 everywhere = pytest.mark.parametrize("name", NAMES)

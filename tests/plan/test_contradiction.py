@@ -92,6 +92,7 @@ ADDED = ("flash-attn", "vllm==0.19.1", "bitsandbytes", "torchvision==0.20.1", "n
 MACHINES = [("GTX 1080", "535.104.05"), ("GB10", "580.95.05"), ("none", "")]
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(("gpu", "driver"), MACHINES)
 def test_what_is_named_is_broken_no_larger_than_needed_and_the_nearest_works(gpu: str, driver: str) -> None:
     for asked in combinations(ADDED, 2):

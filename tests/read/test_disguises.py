@@ -17,7 +17,7 @@ from tests.read.corpus import CASES, HEALTHY, TEXTS, Case
 from tests.read.disguises import DISGUISES, PAIRS, PREFIXED
 from tests.read.reading import CREATED, causes
 
-pytestmark = pytest.mark.no_cover  # the same code a thousand times: tests of each part cover it
+pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
 REFLOWING = {"wrapped at 72", "wrapped at 80", "cut at 80", "in a table"}
 """Disguises that break the columns of a table and the lines of a list, which cannot be repaired: sentences survive them."""

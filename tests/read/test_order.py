@@ -11,7 +11,7 @@ from tests.read import texts
 from tests.read.corpus import CASES
 from tests.read.reading import causes
 
-pytestmark = pytest.mark.no_cover  # the same code a thousand times: tests of each part cover it
+pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
 PARTED = [(name, cause, text.split("\n\n")) for name, cause, text in CASES if "\n\n" in text.strip()]
 

@@ -107,7 +107,7 @@ def _value(kind: Any, text: str, *, gaps: bool) -> Any:
             return _value((missing if gaps and missing else texts or rest)[0], text, gaps=gaps)
         case inspect.StructType(cls=cls, fields=fields):
             values = {field.name: _value(field.type, text, gaps=gaps) for field in fields}
-            return cls(**(values | {"code": NO_GPU.code} if cls is Finding else values))  # only a rule's code has a page
+            return cls(**(values | {"code": NO_GPU.code, "name": NO_GPU.name} if cls is Finding else values))  # only a rule has a page
         case inspect.EnumType(cls=cls):
             return _word(cls, text)
         case inspect.VarTupleType(item_type=item):

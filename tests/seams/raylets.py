@@ -28,6 +28,8 @@ NAMES = ("alpha", "beta", "gamma", "delta")
 STORE = 80 << 20
 """Bytes of a node's object store; all of them share the machine's memory."""
 FRAMEWORKS = ("tensorflow", "keras", "torch", "jax")
+NO_SPARE_WORKERS = {"RAY_enable_worker_prestart": "0", "RAY_prestart_worker_first_driver": "0"}
+"""Each node would start a worker for each command, and none takes it: gpudoctor's tasks have an environment of their own."""
 ENDS = 60.0
 """Seconds that the cluster has to end by itself."""
 
@@ -79,7 +81,7 @@ def raylets(*, bare: bool = False) -> Iterator[Raylets]:
     folder = tempfile.mkdtemp(prefix="gd-ray-", dir="/tmp")  # the path of a socket has at most 107 bytes
     command = [sys.executable, "-m", "tests.seams.raylets", folder, *(["--bare"] if bare else [])]
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "COV"))}
-    environment |= {"RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "1"}
+    environment |= {"RAY_USAGE_STATS_ENABLED": "0", "OMP_NUM_THREADS": "1"} | NO_SPARE_WORKERS
     with (Path(folder) / "log").open("wb") as log:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment, start_new_session=True

@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +50,17 @@ def recorded(place: Path, *trained: str, python: Path = Path(sys.executable)) ->
     return str(executable)
 
 
-def summed(place: Path, patch: str = "", trained: tuple[str, ...] = ("GPU:0", "GPU:1"), **variables: str) -> Smoke:
-    """A training with TensorFlow on two GPUs at level full, with `patch` in its all-reduce."""
-    executable = recorded(place, *trained)
-    (place / "sitecustomize.py").write_text(only_in_sums(patch))
-    plan = Plan(framework="tensorflow", executable=executable, devices=(0, 1), addresses=NAMES, left_alone=(), measure=True)
-    return carried_out(plan, {**os.environ, "PYTHONPATH": str(place), **variables})
+@pytest.fixture
+def summed(tmp_path: Path, framework_python: Callable[[str], Path]) -> Callable[..., Smoke]:
+    """A training with JAX, which is imported soonest, on two GPUs at level full, with `patch` in its all-reduce."""
+
+    def train_and_sum(patch: str = "", trained: tuple[str, ...] = ("GPU:0", "GPU:1"), **variables: str) -> Smoke:
+        executable = recorded(tmp_path, *trained, python=framework_python("jax"))
+        (tmp_path / "sitecustomize.py").write_text(only_in_sums(patch))
+        plan = Plan(framework="jax", executable=executable, devices=(0, 1), addresses=NAMES, left_alone=(), measure=True)
+        return carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path), **variables})
+
+    return train_and_sum
 
 
 def carried_out(plan: Plan, environment: dict[str, str]) -> Smoke:
@@ -73,44 +79,51 @@ def outcomes(smoke: Smoke) -> list[tuple[bool, Result]]:
     return [(one.p2p, result(one)) for one in runs(smoke)]
 
 
-def test_a_right_sum_needs_no_control(tmp_path: Path) -> None:
-    (one,) = runs(summed(tmp_path))
+@pytest.mark.index
+def test_a_right_sum_needs_no_control(summed: Callable[..., Smoke]) -> None:
+    (one,) = runs(summed())
     assert (one.devices, one.p2p, result(one)) == (("GPU:0", "GPU:1"), True, Result.RIGHT)
     assert [(each.size, each.repetitions, each.error) for each in one.sums] == [(4 << 10, 3, 0.0), (4 << 20, 3, 0.0)]
     assert all(isinstance(each.bus_bytes_per_second, float) and each.bus_bytes_per_second > 0 for each in one.sums)
     assert one.output == NOT_ASKED
 
 
-def test_a_wrong_sum_that_is_right_without_p2p(tmp_path: Path) -> None:
-    smoke = summed(tmp_path, right_without_p2p("tensorflow", "wrong"))
+@pytest.mark.index
+def test_a_wrong_sum_that_is_right_without_p2p(summed: Callable[..., Smoke]) -> None:
+    smoke = summed(right_without_p2p("jax", "wrong"))
     assert outcomes(smoke) == [(True, Result.WRONG), (False, Result.RIGHT)]
     assert detail(runs(smoke)[0]) == "4 KiB on CPU:1: off by 0.015625; 4 MiB on CPU:1: off by 0.015625"
 
 
-def test_a_hang_that_disappears_without_p2p(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.index
+def test_a_hang_that_disappears_without_p2p(summed: Callable[..., Smoke], monkeypatch: pytest.MonkeyPatch) -> None:
     """The import does not count, which takes longer than an all-reduce may."""
     monkeypatch.setattr(run, "SUM_STALL", 5.0)
-    smoke = summed(tmp_path, "import time; time.sleep(6)\n" + right_without_p2p("tensorflow", "hangs"))
+    smoke = summed("import time; time.sleep(6)\n" + right_without_p2p("jax", "hangs"))
     assert outcomes(smoke) == [(True, Result.HUNG), (False, Result.RIGHT)]
     assert "an all-reduce of 4096 bytes over CPU:0, CPU:1" in detail(runs(smoke)[0])
 
 
-def test_a_failure_with_and_without_p2p(tmp_path: Path) -> None:
-    assert outcomes(summed(tmp_path, wrong("tensorflow"))) == [(True, Result.WRONG), (False, Result.WRONG)]
+@pytest.mark.index
+def test_a_failure_with_and_without_p2p(summed: Callable[..., Smoke]) -> None:
+    assert outcomes(summed(wrong("jax"))) == [(True, Result.WRONG), (False, Result.WRONG)]
 
 
-def test_there_is_no_control_if_p2p_is_already_off(tmp_path: Path) -> None:
-    smoke = summed(tmp_path, wrong("tensorflow"), NCCL_P2P_DISABLE="1")
+@pytest.mark.index
+def test_there_is_no_control_if_p2p_is_already_off(summed: Callable[..., Smoke]) -> None:
+    smoke = summed(wrong("jax"), NCCL_P2P_DISABLE="1")
     assert outcomes(smoke) == [(False, Result.WRONG)]
 
 
-def test_a_failure_before_the_all_reduce_needs_no_control(tmp_path: Path) -> None:
-    (one,) = runs(summed(tmp_path, "raise SystemExit(3)"))
+@pytest.mark.index
+def test_a_failure_before_the_all_reduce_needs_no_control(summed: Callable[..., Smoke]) -> None:
+    (one,) = runs(summed("raise SystemExit(3)"))
     assert result(one) is Result.UNKNOWN
 
 
-def test_gpus_that_did_not_train_are_left_out(tmp_path: Path) -> None:
-    smoke = summed(tmp_path, trained=("GPU:1",))
+@pytest.mark.index
+def test_gpus_that_did_not_train_are_left_out(summed: Callable[..., Smoke]) -> None:
+    smoke = summed(trained=("GPU:1",))
     assert smoke.all_reduces == Missing(Cause.FAILED, "training finished on 1 of 2 GPUs")
 
 

@@ -66,6 +66,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
     return plain[type(kind)]
 
 
+@pytest.mark.untraced
 @settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)  # a snapshot has hundreds of fields
 @given(values(inspect.type_info(Snapshot)).map(lambda one: msgspec.structs.replace(one, version=snapshots.VERSION)))
 def test_every_snapshot_survives_json(snapshot: Snapshot) -> None:
