@@ -44,7 +44,7 @@ def installs(found: Diagnosis) -> Iterator[tuple[Fix, tuple[str, ...], str]]:
             after_a_driver = after_a_driver or "driver" in fix.title.lower()
 
 
-@pytest.mark.parametrize("name", store.NAMES[::4])  # all of them take 20 s of CPU
+@pytest.mark.parametrize("name", store.NAMES)
 def test_of_a_recorded_machine(name: str) -> None:
     snapshot = store.recorded(name)
     for fix, pins, python in installs(diagnosis(name)):
