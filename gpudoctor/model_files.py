@@ -15,7 +15,7 @@ from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.hub import of_config
 from gpudoctor.fit.keras_file import of_keras
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.sized import of_weights
+from gpudoctor.fit.weights_file import data_bytes, of_weights
 
 _LARGEST = 100 << 20
 """Bytes of a description; the safetensors library refuses larger headers too."""
@@ -48,7 +48,11 @@ def _safetensors(path: str, name: str, sample: Sample) -> Model:
     header = regular_files.beginning(path, _PREFIX + length)[_PREFIX:]
     if len(header) < length:
         raise ValueError(length)
-    weights = of_weights(name, _object(header))
+    described = _object(header)
+    weights, wanted = of_weights(name, described), data_bytes(name, described)
+    there = os.path.getsize(path) - _PREFIX - length
+    if 0 < there < wanted:  # a header alone is enough to count
+        raise UsageError(f"{name} is cut off: it has {there:,} of {wanted:,} bytes of weights; download it again.")
     beside = os.path.join(os.path.dirname(path), "config.json")
     if not os.path.isfile(beside):
         return weights

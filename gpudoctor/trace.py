@@ -40,7 +40,7 @@ def traced(executable: str, builder: str, step: Step, *, folder: str | None = No
 
     The module is searched for in `folder`, by default the current one, and in the environment of `executable`.
     """
-    return _model(builder, step, *counts(executable, builder, step, folder=folder or os.getcwd(), deadline=deadline))
+    return model_of(builder, step, *counts(executable, builder, step, folder=folder or os.getcwd(), deadline=deadline))
 
 
 def counts(executable: str, builder: str, step: Step, *, folder: str, deadline: float) -> tuple[Counted, Counted]:
@@ -70,12 +70,14 @@ def _options(step: Step) -> tuple[str, ...]:
     return ("--precision", step.precision, "--memory", str(memory), *seq, *image)
 
 
-def _model(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
+def model_of(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
+    """Return what the counts for a batch and for twice as many say."""
+
     def line(value: Callable[[Counted], int]) -> Affine:
         through = Affine.through(once.batch, value(once), value(twice))
         return Affine(max(0, through.per_sample), max(0, through.fixed))
 
-    kept, fewer = line(lambda one: one.kept), line(lambda one: one.kept_again)
+    kept, fewer = line(lambda one: _held(one, one.kept)), line(lambda one: _held(one, one.kept_again))
     transient = line(lambda one: _beyond(one.peak, one.kept))
     most = line(lambda one: _beyond(one.peak_again, one.kept_again))
     held = Activations(
@@ -106,6 +108,11 @@ def _model(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
         full=None if half else held,
         half=held if half else None,
     )
+
+
+def _held(one: Counted, kept: int) -> int:
+    """Return what is held for backward. A compiler fuses and recomputes, so it may need less in all than autodiff saves."""
+    return min(kept, one.peak) if one.compiled and one.peak is not None else kept
 
 
 def _beyond(peak: int | None, kept: int) -> int:

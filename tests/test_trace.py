@@ -63,13 +63,26 @@ def blocks():
     return model, torch.zeros(3, 10)
 """
 JAX = """
+import jax
 import jax.numpy as jnp
+from jax import lax
 
 def loss(params, batch):
     return jnp.square(jnp.tanh(batch @ params["first"]) @ params["last"]).mean()
 
 def build():
     return loss, {"first": jnp.zeros((10, 20)), "last": jnp.zeros((20, 5))}, jnp.zeros((4, 10))
+
+def looped(params, images):
+    hidden = lax.conv_general_dilated(images, params["kernel"], (2, 2), ((2, 2), (2, 2)))
+    hidden = jax.checkpoint(lambda weights, given: jnp.tanh(given @ weights))(params["first"], hidden.reshape(len(images), -1))
+    hidden, _ = lax.scan(lambda carried, weights: (jnp.sin(carried @ weights), None), hidden, params["layers"])
+    unused = hidden @ params["first"].T
+    return jnp.square(hidden).mean()
+
+def loops():
+    shapes = {"kernel": (4, 3, 3, 3), "first": (4 * 5 * 5, 10), "layers": (6, 10, 10)}
+    return looped, {name: jnp.zeros(shape) for name, shape in shapes.items()}, jnp.zeros((4, 3, 8, 8))
 
 def misfit():
     return loss, {"first": jnp.zeros((10, 20)), "last": jnp.zeros((20, 5))}, jnp.zeros((4, 11))
@@ -165,7 +178,16 @@ def test_a_loss_function_of_jax_is_traced(counted: Callable[..., Model], framewo
     assert (model.parameters, model.sample, model.sample_bytes) == (300, "float32 10", 40)
     assert model.full is not None
     assert model.full.kept.at(2) >= 4 * 2 * 20
-    assert 2 * 300 <= (model.forward_flops or 0) < 2.3 * 300
+    assert (model.forward_flops, model.step_flops) == (2 * 300, 2 * 300 + 2 * 100 + 2 * 300)
+
+
+@pytest.mark.index
+def test_flops_in_jax_are_those_of_matmul_and_convolution(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
+    """A gradient of a strided convolution costs as much as the convolution, a loop its steps, and a checkpoint its forward pass again."""
+    model = counted(JAX, "loops", framework_python("jax"), batch=2)
+    convolution, dense, loop = 2 * 5 * 5 * 4 * 27, 2 * 100 * 10, 6 * 2 * 10 * 10
+    assert model.forward_flops == convolution + dense + loop
+    assert model.step_flops == 2 * convolution + 4 * dense + 3 * loop
 
 
 @pytest.mark.index

@@ -1,18 +1,14 @@
-"""Models known by sizes alone: how many parameters, or the shapes of their weights."""
+"""Models of which only the number of parameters is stated."""
 
 from __future__ import annotations
 
 import math
-import re
-from collections import Counter
-from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample, counted
-from gpudoctor.fit.model import Model, Projection
+from gpudoctor.fit.model import Model
 from gpudoctor.fit.networks import Transformer
 from gpudoctor.fit.presets import MOST_LAYERS, USUAL_TOKENS
 
@@ -68,37 +64,3 @@ def _number(text: str, field: str) -> int:
     if not 1 <= value <= _MOST:
         raise UsageError(f"{field}={text} is not a size; write it as in params=7e9,layers=32.")
     return round(value)
-
-
-def of_weights(name: str, header: Mapping[str, Any]) -> Model:
-    """Return what the header of a .safetensors file says: parameters, and nothing about activations. Raises UsageError if it is none."""
-    matrices: Counter[tuple[int, int, bool]] = Counter()
-    parameters = buffers = 0
-    for tensor, entry in header.items():
-        if tensor == "__metadata__":
-            continue
-        shape = entry.get("shape") if isinstance(entry, dict) else None
-        if not isinstance(shape, list) or not all(isinstance(side, int) and 0 <= side <= _MOST for side in shape):
-            raise UsageError(f"{name} is not a .safetensors file: a tensor in its header has no shape.")
-        size = math.prod(shape)
-        if str(entry.get("dtype", "")).startswith(("I", "U", "BOOL")) or tensor.endswith(("running_mean", "running_var")):
-            buffers += 4 * size
-            continue
-        parameters += size
-        if len(shape) == 2:
-            matrices[shape[1], shape[0], bool(re.search(r"\.\d+\.", tensor))] += 1
-    if not 1 <= parameters <= _MOST:
-        raise UsageError(f"{name} states {parameters:,} weights; no model has that many.")
-    return Model(
-        name=name,
-        sample="",
-        way="formula",
-        parameters=parameters,
-        trainable=parameters,
-        buffers=buffers,
-        projections=tuple(Projection(rows, columns, count, adapted) for (rows, columns, adapted), count in matrices.items()),
-        full=None,
-        half=None,
-        source="its header",
-        assumptions=("The file has the shapes of weights, not of activations; put its config.json beside it.",),
-    )

@@ -147,10 +147,9 @@ class Roster:
         return True
 
     def _told_twice(self, older: Row, newer: Row) -> None:
-        said = f"a report of {newer.created} is used instead" if newer.created != older.created else "it is there twice"
-        self.unread(
-            Unread(source=older.source, kind="duplicate", reason=f"{older.name}: {said} ({newer.source or 'no file'})", node=older.name)
-        )
+        which = "another report of the same time" if newer.created == older.created else f"the newer report of {newer.created}"
+        reason = f"{older.name}: {which} is used ({newer.source or 'no file'})"
+        self.unread(Unread(source=older.source, kind="duplicate", reason=reason, node=older.name))
 
 
 def is_cause(finding: Finding) -> bool:

@@ -72,17 +72,26 @@ def sent(data: bytes) -> Sent:
     except msgspec.ValidationError as error:
         raise NoReportError("broken", f"it is no gpudoctor report: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise NoReportError("broken", f"it is no complete JSON: {error}" if data.strip() else "it is empty") from None
+        raise NoReportError("broken", _unreadable(str(error)) if data.strip() else "it is empty") from None
     except (UsageError, ValueError) as error:
         raise NoReportError("broken", str(error).rstrip(".")) from None
     except RecursionError:
         raise NoReportError("broken", "it is nested too deeply") from None
 
 
+def _unreadable(error: str) -> str:
+    """Return why a text is no JSON."""
+    return "it is cut off" if "truncated" in error else f"it is not JSON: {error.removeprefix('JSON is malformed: ')}"
+
+
 def _read(data: bytes) -> Sent:
+    if data.lstrip().startswith(b"["):
+        raise NoReportError("broken", "it is a JSON list; write one report a line, as `jq -c '.[]'` does")
     made = _documents.decode(data)
     if made.schema == "gpudoctor.error/1":
         raise NoReportError("no-report", f"the check failed: {_troubles.decode(made.error).message.rstrip('.')}")
+    if made.schema != "gpudoctor.report/1" and made.schema.startswith("gpudoctor.report/"):
+        raise NoReportError("broken", f"it is a {made.schema[:80]} document; merge it with a newer gpudoctor")
     if made.schema != "gpudoctor.report/1":
         raise NoReportError("not-a-report", f"it is a {made.schema[:80]} document, not gpudoctor.report/1")
     if not made.verdict or not made.snapshot:

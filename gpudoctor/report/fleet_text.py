@@ -50,7 +50,8 @@ def render(fleet: Fleet, look: Look) -> str:
 
 
 def _verdicts(page: Page, fleet: Fleet) -> None:
-    page.heading("Nodes")
+    if fleet.verdicts:
+        page.heading("Nodes")
     for one in fleet.verdicts:
         mark = VERDICTS.get(one.verdict)
         word = "no report" if mark is None else one.verdict
@@ -58,11 +59,20 @@ def _verdicts(page: Page, fleet: Fleet) -> None:
             page.paragraph("", f"{word:<10}{one.nodes.count:>6}", lead_style="bold green", indent=2)
         else:
             _hostlist(page, one.nodes, f"{word:<10}{one.nodes.count:>6}  ", mark.style if mark else "bold yellow")
+        if mark is None:
+            _rows(page, _reasons(fleet), indent=20)
+    if nameless := sum(node.name == node.source for node in fleet.nodes):
+        told = f"{counted(nameless, 'report')} without a node's name: run the check with --identify, or write a file for each node."
+        page.paragraph(told, style="yellow", indent=2, hang=2)
+
+
+def _reasons(fleet: Fleet) -> list[str]:
+    """Return why nodes sent no report; of a broken file "Not used" says it."""
     reasons: dict[str, list[str]] = {}
     for node in fleet.nodes:
         if node.reason and not node.source:
             reasons.setdefault(node.reason, []).append(node.name)
-    _rows(page, [f"{folded(names)}: {reason}" for reason, names in reasons.items()], indent=20)
+    return [f"{folded(names)}: {reason}" for reason, names in reasons.items()]
 
 
 def _requirements(page: Page, fleet: Fleet) -> None:
@@ -212,6 +222,8 @@ def _unread(page: Page, fleet: Fleet) -> None:
 
 
 def _usable(page: Page, fleet: Fleet) -> None:
+    if not fleet.verdicts:
+        return
     page.heading("Usable")
     _hostlist(page, fleet.usable, f"{fleet.usable.count} of {counted(len(fleet.nodes), 'node')}  ")
 

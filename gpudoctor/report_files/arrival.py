@@ -7,6 +7,9 @@ import msgspec
 from gpudoctor.report_files.names import names_report, stem_of
 from gpudoctor.snapshot import readable
 
+_PACKED = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
+"""Formats that are told and not unpacked, by their first bytes."""
+
 
 class Arrival(msgspec.Struct, frozen=True, kw_only=True):
     """What may be a report. Without data, `kind` and `reason` say why."""
@@ -22,7 +25,10 @@ class Arrival(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def arrived(data: bytes, source: str, file: str) -> Arrival:
-    """Return a document; without data if neither the name of its file nor its text says that it is a report."""
+    """Return a document; without data if neither the name of its file nor its text says that it is a report, or if it cannot be unpacked here."""
+    packed = next((name for magic, name in _PACKED.items() if data.startswith(magic)), "")
+    if packed:
+        return missed(source, file, f"it is packed with {packed}; use gzip or zstd")
     if names_report(file) or b'"gpudoctor.' in data:
         return Arrival(source=readable(source), data=data, stem=readable(stem_of(file)))
     return Arrival(source=readable(source), kind="not-a-report", reason="it is no gpudoctor report")
@@ -36,4 +42,4 @@ def missed(source: str, file: str, reason: str, kind: str = "broken") -> Arrival
 def unfollowed(source: str, file: str) -> Arrival:
     """Return that a link, pipe or device is not opened."""
     kind = "broken" if names_report(file) else "not-a-report"
-    return missed(source, file, "it is a link or no regular file, which is not followed", kind)
+    return missed(source, file, "it is a link, a pipe or a device, which is not opened", kind)

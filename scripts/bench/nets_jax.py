@@ -113,22 +113,34 @@ def build():
 
 
 def truth(case):
-    """The most that a compiled gradient allocates for each batch, beside its arguments."""
+    """For each batch the bytes that a forward pass leaves for backward, and the most that a compiled gradient allocates beside its arguments."""
     loss, parameters, example = parts(case)
     memory = ctypes.CDLL(None)
     memory.allocations_held.restype = memory.allocations_most.restype = ctypes.c_long
+
+    def saved(weights, batch):
+        return jax.tree_util.tree_leaves(jax.vjp(lambda one: loss(one, batch), weights)[1])
+
     gradient = jax.jit(jax.value_and_grad(loss))
     size = sum(one.nbytes for one in jax.tree_util.tree_leaves(parameters))
     steps = []
     for batch in case["batches"]:
         inputs = jnp.zeros((batch, *example.shape[1:]), example.dtype)
-        compiled = gradient.lower(parameters, inputs).compile()
-        jax.block_until_ready(compiled(parameters, inputs))
+        jax.block_until_ready((saved(parameters, inputs), gradient(parameters, inputs)))
+        del inputs
+        gc.collect()
+        before = memory.allocations_held()
+        inputs = jnp.zeros((batch, *example.shape[1:]), example.dtype)
+        residuals = jax.block_until_ready(saved(parameters, inputs))
+        gc.collect()
+        kept = memory.allocations_held() - before
+        del residuals
         gc.collect()
         before = memory.allocations_held()
         memory.allocations_most()
-        jax.block_until_ready(compiled(parameters, inputs))
-        steps.append({"batch": batch, "kept": memory.allocations_most() - before, "gradients": size})
+        jax.block_until_ready(gradient(parameters, inputs))
+        steps.append({"batch": batch, "kept": kept, "peak": memory.allocations_most() - before - size})
+        del inputs
     return {"parameters": sum(one.size for one in jax.tree_util.tree_leaves(parameters)), "steps": steps}
 
 

@@ -99,7 +99,7 @@ def test_fp8_is_said_to_be_counted_as_bf16() -> None:
 
 
 def test_weights_without_a_configuration_are_unknown(tmp_path: Path) -> None:
-    header = json.dumps({"layers.0.weight": {"dtype": "F32", "shape": [4096, 4096], "data_offsets": [0, 0]}}).encode()
+    header = json.dumps({"layers.0.weight": {"dtype": "F32", "shape": [4096, 4096], "data_offsets": [0, 4 << 24]}}).encode()
     file = tmp_path / "model.safetensors"
     file.write_bytes(len(header).to_bytes(8, "little") + header)
     assert run("fit", str(file), "--gpu", "4090").returncode == 3

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 import zipfile
 from contextlib import suppress
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,8 @@ from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.hub import of_config
 from gpudoctor.fit.keras_file import of_keras
-from gpudoctor.fit.sized import of_parameters, of_weights
+from gpudoctor.fit.sized import of_parameters
+from gpudoctor.fit.weights_file import of_weights
 from gpudoctor.model_files import read_model
 
 LLAMA = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000}
@@ -50,9 +54,48 @@ def test_a_garbled_configuration_is_counted_or_one_sentence(fields: dict[str, An
 
 
 def safetensors(file: Path, tensors: dict[str, list[int]]) -> Path:
-    header = json.dumps({name: {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]} for name, shape in tensors.items()}).encode()
-    file.write_bytes(len(header).to_bytes(8, "little") + header)
+    ends = list(accumulate((4 * math.prod(shape) for shape in tensors.values()), initial=0))
+    described = {
+        name: {"dtype": "F32", "shape": shape, "data_offsets": place}
+        for (name, shape), place in zip(tensors.items(), pairwise(ends), strict=True)
+    }
+    return written(file, described)
+
+
+def written(file: Path, header: dict[str, Any], data: bytes = b"") -> Path:
+    text = json.dumps(header).encode()
+    file.write_bytes(len(text).to_bytes(8, "little") + text + data)
     return file
+
+
+TENSOR = {"dtype": "BF16", "shape": [4, 3], "data_offsets": [0, 24]}
+
+
+@pytest.mark.parametrize(
+    ("other", "data", "said"),
+    [
+        (
+            {"dtype": "BF16", "shape": [4], "data_offsets": [24, 32]},
+            b"x" * 20,
+            "is cut off: it has 20 of 32 bytes of weights; download it again.",
+        ),
+        ({"dtype": "BF16", "shape": [4], "data_offsets": [20, 28]}, b"x" * 32, "is damaged: the data of 'w' and 'v' overlap."),
+        ({"dtype": "F32", "shape": [4], "data_offsets": [24, 32]}, b"x" * 32, "is damaged: 'v' has 8 bytes; its shape and type need 16."),
+        ({"dtype": "F32", "shape": [4], "data_offsets": [24]}, b"x" * 32, "is damaged: its header does not say where the data of 'v' is."),
+        ({"dtype": "F32", "shape": [4]}, b"x" * 32, "is damaged: its header does not say where the data of 'v' is."),
+    ],
+)
+def test_data_that_is_not_where_the_header_says_is_one_sentence(tmp_path: Path, other: dict[str, Any], data: bytes, said: str) -> None:
+    file = written(tmp_path / "model.safetensors", {"w": TENSOR, "v": other}, data)
+    with pytest.raises(UsageError, match=re.escape(f"model.safetensors {said}")):
+        read_model(str(file), Sample())
+
+
+@pytest.mark.parametrize("data", [b"", b"x" * 27])
+def test_a_header_is_counted_with_and_without_its_data(tmp_path: Path, data: bytes) -> None:
+    packed = {"dtype": "F4", "shape": [5], "data_offsets": [24, 27]}
+    file = written(tmp_path / "model.safetensors", {"__metadata__": {"format": "pt"}, "w": TENSOR, "v": packed}, data)
+    assert read_model(str(file), Sample()).parameters == 12 + 5
 
 
 def test_the_header_of_a_safetensors_file_has_parameters_and_no_activations(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_it_says_who_is_broken_slow_different_and_usable(fleet: Fleet) -> None:
         "GD203 error",
         "below the median in",
         "driver 550.163.01 → 550.54.15",
-        "gpu900.json: it is no complete JSON",
+        "gpu900.json: it is cut off",
         "of 401 nodes",
     ):
         assert words in shown

@@ -95,6 +95,20 @@ def test_a_broken_report_is_told_and_its_node_has_none(name: str) -> None:
     assert (fleet.verdict, fleet.exit_code) == ("unknown", 3)
 
 
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        (report()[:200], "it is cut off"),
+        (b"<html>502 Bad Gateway</html>", "it is not JSON: invalid character (byte 0)"),
+        (b"[" + report() + b"]", "it is a JSON list; write one report a line, as `jq -c '.[]'` does"),
+        (report(schema="gpudoctor.report/2"), "it is a gpudoctor.report/2 document; merge it with a newer gpudoctor"),
+    ],
+)
+def test_a_broken_report_is_told_in_plain_words(sent: bytes, reason: str) -> None:
+    fleet = merged({"bad": sent})
+    assert ([one.reason for one in fleet.unread], [one.verdict for one in fleet.nodes]) == ([reason], ["no-report"])
+
+
 def test_a_document_of_another_kind_is_no_node() -> None:
     fleet = merged({"good": report(), "fleet": report(schema="gpudoctor.fleet/1")})
     assert [one.name for one in fleet.nodes] == ["good"]

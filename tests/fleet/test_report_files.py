@@ -82,7 +82,7 @@ def test_links_and_devices_in_a_tar_are_told_and_not_followed(tmp_path: Path, ki
     (tmp_path / "all.tar").write_bytes(packed({"gpu001.json": b""}, kind, "/etc/passwd"))
     (found,) = read(tmp_path / "all.tar")
     assert found.data is None
-    assert "not followed" in found.reason
+    assert "not opened" in found.reason
 
 
 def test_a_folder_is_read_in_order_without_links_pipes_and_hidden_files(tmp_path: Path) -> None:
@@ -179,3 +179,10 @@ def test_a_file_whose_name_is_not_utf8_is_told_with_escapes(tmp_path: Path) -> N
     (one,) = arrivals([str(tmp_path)])
     assert one.stem == "gpu\\xff"
     assert one.source.encode().endswith(b"gpu\\xff.json")
+
+
+@pytest.mark.parametrize(("magic", "kind"), [(b"BZh91AY", "bzip2"), (b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "zip")])
+def test_an_archive_that_is_not_unpacked_says_which(tmp_path: Path, magic: bytes, kind: str) -> None:
+    (tmp_path / "reports.archive").write_bytes(magic + bytes(100))
+    (one,) = arrivals([str(tmp_path)])
+    assert (one.kind, one.reason) == ("broken", f"it is packed with {kind}; use gzip or zstd")

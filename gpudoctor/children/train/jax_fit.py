@@ -1,8 +1,10 @@
 """Counts a training step of (loss function, params, batch) by shapes alone. Tested with JAX 0.6 and 0.12.
 
-`kept` and `peak` are what XLA allocates for the compiled gradient beside its arguments and the gradients: it fuses and recomputes, so it holds less than
-autodiff saves, which is `kept` where XLA does not tell. FLOPs are XLA's own count, which includes elementwise operations. The compiler is the CPU's.
+FLOPs are those of every dot_general and conv_general_dilated that the gradient needs. `kept` is what autodiff saves for backward. `peak` is what XLA
+allocates for the compiled gradient beside its arguments and the gradients; it fuses and recomputes, so this can be less. The compiler is the CPU's.
 """
+
+import math
 
 
 class Engine:
@@ -43,11 +45,10 @@ class Engine:
     def counts(self, loss, params, batch):
         """The counts for params and batch as shapes."""
         jax = self._jax
-        gradient = jax.jit(jax.value_and_grad(loss)).lower(params, batch)
-        memory = gradient.compile().memory_analysis()
+        gradient = jax.value_and_grad(loss)
+        memory = jax.jit(gradient).lower(params, batch).compile().memory_analysis()
         leaves, inputs = jax.tree_util.tree_leaves(params), jax.tree_util.tree_leaves(batch)
-        count, gradients = sum(one.size for one in leaves), sum(map(size, leaves))
-        peak = max(0, memory.temp_size_in_bytes + memory.output_size_in_bytes - gradients) if memory else None
+        count, gradients, convolutions = sum(one.size for one in leaves), sum(map(size, leaves)), {}
         return {
             "framework": jax.__name__,
             "version": jax.__version__,
@@ -56,10 +57,11 @@ class Engine:
             "trainable": count,
             "buffer_bytes": 0,
             "input_bytes": sum(map(size, inputs)),
-            "kept": self._saved(loss, params, batch) if peak is None else peak,
-            "peak": peak,
-            "forward_flops": flops(jax.jit(loss).lower(params, batch)),
-            "flops": flops(gradient),
+            "kept": self._saved(loss, params, batch),
+            "peak": max(0, memory.temp_size_in_bytes + memory.output_size_in_bytes - gradients) if memory else None,
+            "forward_flops": flops(jax.make_jaxpr(loss)(params, batch).jaxpr, convolutions),
+            "flops": flops(jax.make_jaxpr(gradient)(params, batch).jaxpr, convolutions),
+            "compiled": memory is not None,
         }
 
     def _like(self, one, shape):
@@ -68,13 +70,14 @@ class Engine:
         return self._jax.ShapeDtypeStruct(shape, dtype if dtype and floating else one.dtype)
 
     def _saved(self, loss, params, batch):
-        """Residuals that are params themselves are told by identity."""
+        """Bytes of residuals, each once. Those that are params are told by identity; constants are no tracers."""
         jax = self._jax
 
         def residuals(params, batch):
             _, backward = jax.vjp(lambda weights: loss(weights, batch), params)
             known = {id(one) for one in jax.tree_util.tree_leaves(params)}
-            return list({id(one): one for one in jax.tree_util.tree_leaves(backward) if id(one) not in known}.values())
+            traced = [one for one in jax.tree_util.tree_leaves(backward) if isinstance(one, jax.core.Tracer)]
+            return list({id(one): one for one in traced if id(one) not in known}.values())
 
         return sum(map(size, jax.eval_shape(residuals, params, batch)))
 
@@ -84,7 +87,35 @@ def size(shape):
     return shape.size * shape.dtype.itemsize
 
 
-def flops(lowered):
-    """XLA's count; older releases give a list."""
-    cost = lowered.cost_analysis()
-    return int((cost[0] if isinstance(cost, list) else cost)["flops"])
+def flops(jaxpr, convolutions):
+    """Two for each multiply-add of matmul and convolution that an output depends on; a loop whose end is not known runs once.
+
+    `convolutions` are the forward ones by the sizes of their arrays, in any order: each gradient of one has the same sizes and costs the same,
+    while its own shape would also count the zeros between and around its values.
+    """
+    needed, total = set(map(id, jaxpr.outvars)), 0
+    for equation in reversed(jaxpr.eqns):
+        if not needed.intersection(map(id, equation.outvars)):
+            continue
+        needed.update(map(id, equation.invars))
+        name, parameters = equation.primitive.name, equation.params
+        *shapes, made = [getattr(one.aval, "shape", ()) for one in (*equation.invars, equation.outvars[0])]
+        if name == "dot_general":
+            (summed, _), _ = parameters["dimension_numbers"]
+            total += 2 * math.prod(made) * math.prod(shapes[0][side] for side in summed)
+        elif name == "conv_general_dilated":
+            own = 2 * math.prod(made) * math.prod(shapes[1]) // shapes[1][parameters["dimension_numbers"].rhs_spec[0]]
+            total += convolutions.setdefault(tuple(sorted(map(math.prod, (*shapes, made)))), own)
+        else:
+            parts = [flops(part, convolutions) for part in inner(parameters)]
+            total += (max if name == "cond" else sum)(parts or [0]) * parameters.get("length", 1)
+    return total
+
+
+def inner(parameters):
+    """The jaxprs among an equation's parameters: of functions, loops and branches."""
+    for value in parameters.values():
+        for one in value if isinstance(value, (tuple, list)) else (value,):
+            jaxpr = getattr(one, "jaxpr", one)
+            if hasattr(jaxpr, "eqns"):
+                yield jaxpr

@@ -92,7 +92,7 @@ class Engine:
         )
         engine = self._neighbour(jax.__name__ + "_fit").Engine(self._options, self._refused, self._neighbour)
         counts = engine.counts(lambda params, given: self._loss(model, params, *given), trained, (fixed, batch))
-        return {key: counts[key] for key in ("kept", "peak", "forward_flops", "flops")}
+        return {key: counts[key] for key in ("kept", "peak", "forward_flops", "flops", "compiled")}
 
     def _tensorflow(self, model, inputs):
         import tensorflow as tf

@@ -40,7 +40,7 @@ def test_a_trace_beyond_the_bar_or_with_other_parameters_is_bad(trace: float, pa
     assert formula.full
     measured = {"parameters": formula.parameters + parameters, "steps": [{"batch": 64, "kept": formula.full.kept.at(64)}]}
     result = fit.Result("torch", "transformer 0")
-    fit.compare(result, {8: traced(trace)}, formula, measured)
+    fit.compare(result, traced(trace), formula, measured)
     assert result.bad is bad
     assert f"torch, trace: at most {abs(100 * (trace - 1)):.2f} % off, for transformer 0." in fit.table([result])
 
