@@ -20,8 +20,10 @@ TRACED = 6
 """Coverage follows the programs that every so many-th test starts: following all of them took three times as long and covered nothing more."""
 
 
-MEASURED = 24
+MEASURED = 100
 """Coverage follows this many variants of each parametrized test, and none of a test marked `untraced`: the others run the same code again."""
+WHOLE = ("tests/read/test_causes.py", "tests/states/", "tests/test_machines.py")
+"""Where each variant is a case of its own: coverage follows them all."""
 FIRST = ("tests/on_ray/", "tests/smoke/", "tests/scripts/")
 """What takes minutes or mostly waits: a run that began with anything else would end with waiting for it."""
 
@@ -32,7 +34,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         variants[item.nodeid.partition("[")[0]].append(item)
     for same in variants.values():
-        step = -(-len(same) // MEASURED)
+        step = 1 if same[0].nodeid.startswith(WHOLE) else -(-len(same) // MEASURED)
         for number, item in enumerate(same):
             if number % step:
                 item.add_marker("untraced")

@@ -21,8 +21,9 @@ every_machine = pytest.mark.parametrize("name", NAMES)
 
 @every_machine
 def test_a_recorded_machine_gives_its_diagnosis(name: str) -> None:
-    assert diagnosed(as_json(diagnosis(name))) == load(name)["expect"]
-    said = golden.text(diagnosis(name).findings)
+    found = diagnosis.__wrapped__(name)  # not one that a test made which coverage does not follow
+    assert diagnosed(as_json(found)) == load(name)["expect"]
+    said = golden.text(found.findings)
     assert said == golden.kept()[name], "if the new words are the better ones: scripts/record_machines --again"
 
 
@@ -35,9 +36,9 @@ def test_findings_txt_is_up_to_date() -> None:
     assert Fix.__struct_fields__ == ("title", "command", "needs", "verify", "kind", "action")
 
 
-@every_machine
-def test_a_recorded_snapshot_survives_being_read(name: str) -> None:
-    assert decode(encode(recorded(name))) == recorded(name)
+def test_recorded_snapshots_survive_being_read() -> None:
+    for name in NAMES:
+        assert decode(encode(recorded(name))) == recorded(name), name
 
 
 @pytest.mark.usefixtures("unmeasured")

@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 import msgspec
-import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination
@@ -18,8 +17,6 @@ from gpudoctor.report.build import build
 from gpudoctor.snapshot import NOT_ASKED, Missing, Snapshot, Variables
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, policy, recorded
-
-pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
 MATRIX = open_matrix()
 SECTIONS = [name for name in Snapshot.__struct_fields__ if name not in {"version", "created", "origin", "remarks"}]
