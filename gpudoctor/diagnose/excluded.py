@@ -103,6 +103,15 @@ def _has_fabric_manager(machine: MachineView) -> bool:
     return isinstance(manager, FabricManager) and manager.running is True
 
 
+_NO_SWITCH = expression(r"\bNV_WARN_NOTHING_TO_DO\b")
+
+
+def _needs_no_fabric_manager(machine: MachineView) -> bool:
+    """Return whether the fabric manager runs, or said that the machine has no NVSwitch."""
+    log = machine.observed.text_log
+    return _has_fabric_manager(machine) or (isinstance(log, TextLog) and any(_NO_SWITCH.search(line.value) for line in log.lines))
+
+
 def _has_nodes(machine: MachineView) -> bool:
     nodes = machine.observed.device_nodes
     return isinstance(nodes, DeviceNodes) and {CONTROL, UVM, "/dev/nvidia0"} <= {node.path for node in nodes.nodes}
@@ -148,7 +157,9 @@ _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "secure-boot-unsigned-module": lambda machine: _has_no_secure_boot(machine) or _is_driver_loaded(machine),
     "uvm-not-loaded": _has_module("nvidia_uvm"),
     "device-nodes-missing": _has_nodes,
-    "fabric-manager-missing": _has_fabric_manager,
+    "fabric-manager-missing": _needs_no_fabric_manager,
+    "fabric-manager-version-mismatch": _needs_no_fabric_manager,
+    "fabric-prerequisites-missing": _needs_no_fabric_manager,
     "container-shm-too-small": _has_shared_memory,
     "container-toolkit-missing": _has_runtime,
     "libcuda-not-on-loader-path": _is_libcuda_cached,

@@ -73,7 +73,8 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         why |= on_platform
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
         likely.sort(key=lambda name: name not in why)
-        if sign.signature.needs_support and not (why and possible):
+        needs_support = sign.signature.needs_support
+        if (needs_support and not why) or (not possible and (needs_support or sign.signature.vague)):
             continue
         if not likely or found.intersection(causes) or (sign.signature.vague and found - _EXPLAIN_NO_ERROR):
             continue

@@ -11,6 +11,7 @@ from gpudoctor.derive.preallocation import preallocated
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.installer_facts import no_such_release, other_python
 from gpudoctor.diagnose.support_builds import BUILDS
+from gpudoctor.diagnose.support_driver import DRIVER
 from gpudoctor.diagnose.support_libraries import LIBRARIES
 from gpudoctor.diagnose.support_system import SYSTEM
 from gpudoctor.expressions import expression
@@ -192,6 +193,7 @@ _FACTS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "glibc-too-old": _old_glibc,
     **LIBRARIES,
     **BUILDS,
+    **DRIVER,
     **SYSTEM,
 }
 """Causes, and what yields a fact that speaks for each."""

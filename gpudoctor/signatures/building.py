@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 BUILDING = (
-    # triton/runtime/build.py of 3.9, gcc
+    # triton/runtime/build.py of 3.9; gcc, clang, the TinyCC of Triton for Windows, MSVC
     Signature(
         r"Failed to find C compiler\. Please specify via CC",
         ("c-compiler-missing",),
@@ -13,10 +13,10 @@ BUILDING = (
         ("RuntimeError: Failed to find C compiler. Please specify via CC environment variable",),
     ),
     Signature(
-        r"fatal error: Python\.h: No such file",
+        r"fatal error: (?:Python|pyconfig)\.h: No such file|'Python\.h' (?:file )?not found|Cannot open include file: 'Python\.h'",
         ("python-headers-missing",),
         "the headers of this Python are not installed",
-        ("fatal error: Python.h: No such file or directory",),
+        ("fatal error: Python.h: No such file or directory", "cuda_utils.c:14: error: include file 'Python.h' not found"),
     ),
     # GNU ld, and libcuda_dirs of Triton 2: the driver is there, the link without a version is not. https://github.com/pytorch/pytorch/issues/94585
     Signature(
@@ -83,6 +83,14 @@ BUILDING = (
             "fatal error: cuda_runtime.h: No such file or directory",
             "/usr/bin/ld: cannot find -lcudart",
         ),
+    ),
+    # setup.py of apex and flash-attn, which ask nvcc for its version and do not catch that there is none
+    Signature(
+        r"check_output\(\[cuda_dir \+ ['\"]/bin/nvcc",
+        ("nvcc-toolkit-missing",),
+        "a build script could not run nvcc",
+        ('    raw_output = subprocess.check_output([cuda_dir + "/bin/nvcc", "-V"], universal_newlines=True)',),
+        vague=True,
     ),
     # setuptools and torch/utils/cpp_extension.py on Windows
     Signature(

@@ -294,7 +294,7 @@ BUILDS = (
     ),
     # torchaudio/_extension/utils.py
     Signature(
-        r"PyTorch and TorchAudio were compiled with different CUDA|(?:lib|_)torchaudio\w{0,20}(?:\.abi3)?\.so: undefined symbol"
+        r"PyTorch and TorchAudio were compiled with different CUDA|(?:(?:lib|_)torchaudio\w{0,20}(?:\.abi3)?|\b_torch_sox\.[\w-]{1,60})\.so: undefined symbol"
         r"|\btorchaudio\\{1,4}lib\\{1,4}\w{2,30}\.(?:pyd|dll)",
         ("torch-torchaudio-mismatch",),
         "torchaudio does not match the installed torch",
@@ -308,7 +308,7 @@ BUILDS = (
         ("site-packages/torch/lib/libtorch_python.so: undefined symbol: _ZN2at",),
     ),
     Signature(
-        r"undefined symbol:? _Z\w{0,40}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl)\w|undefined symbol: TFE?_[A-Z]\w"
+        r"(?:undefined |^ {0,8})symbol:? _Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl)\w|undefined symbol: TFE?_[A-Z]\w"
         r"|\bcpython-\d{2,3}\S{0,40}\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops|libtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
         ("extension-abi-mismatch", "two-copies-of-framework"),
         "an extension was compiled for a different version of the framework",
@@ -345,13 +345,14 @@ BUILDS = (
     # vLLM's model_loader, FlashAttention, TensorRT, RAPIDS
     Signature(
         r"is not supported for the current GPU\. Minimum capability: \d|FlashAttention(?:-\d)? only supports (?:Ampere|Hopper) GPUs or newer"
-        r"|Target GPU SM \d{2,3} is not supported by this TensorRT|\(Compute Capability \d\.\d\) or newer architecture is required",
+        r"|Target GPU SM \d{2,3} is not supported by this TensorRT|\bUnsupported SM: 0x\d{3,4}|\(Compute Capability \d\.\d\) or newer architecture is required",
         ("gpu-below-framework-minimum",),
         "this GPU is older than the program supports",
         (
             "The quantization method awq is not supported for the current GPU. Minimum capability: 75. Current capability: 70.",
             "FlashAttention only supports Ampere GPUs or newer.",
             "Target GPU SM 61 is not supported by this TensorRT release.",
+            "Internal Error (Unsupported SM: 0x601)",
         ),
     ),
     # a wheel for Linux on Windows; what the extra and-cuda of TensorFlow 2.15.0 requires

@@ -93,7 +93,7 @@ COLLECTIVES = (
     Signature(
         r"nvidia-fabricmanager(?:\.service)?\b[^\n]{0,80}(?:inactive|failed|could not be found|not-found|dead)|Failed to start NVIDIA [Ff]abric [Mm]anager|Unit nvidia-fabricmanager\S{0,20} (?:could )?not"
         r"|(?i:\bfabric ?manager\b[^\n]{0,40}\b(?:not|isn't) (?:installed|running|started))",
-        ("fabric-manager-missing", "fabric-manager-version-mismatch"),
+        ("fabric-manager-missing", "fabric-manager-version-mismatch", "fabric-prerequisites-missing"),
         "the fabric manager does not run",
         ("Active: inactive (dead) nvidia-fabricmanager.service failed", "Failed to start NVIDIA fabric manager service."),
         vague=True,
@@ -101,7 +101,7 @@ COLLECTIVES = (
     # nvidia-smi -q and nvlink -s of 550
     Signature(
         r"^\s{0,20}State\s{1,40}: In Progress",
-        ("fabric-manager-missing", "fabric-unhealthy"),
+        ("fabric-manager-missing", "fabric-unhealthy", "fabric-prerequisites-missing"),
         "the NVLink fabric is not set up: the fabric manager has not registered the GPU",
         ("        State                             : In Progress",),
         vague=True,

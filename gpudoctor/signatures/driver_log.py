@@ -90,7 +90,7 @@ DRIVER_LOG = (
     ),
     # https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     Signature(
-        r"fabric manager NVIDIA GPU driver interface version \S{1,40} don.t match with driver version",
+        r"fabric manager NVIDIA GPU driver interface version \S{1,40} do(?:es)?n.t match with driver version",
         ("fabric-manager-version-mismatch",),
         "fabric manager and driver have different versions",
         ("fabric manager NVIDIA GPU driver interface version 550.54.15 don't match with driver version 550.163.01.",),

@@ -20,6 +20,20 @@ HINTS = (
         "nvidia-smi conf-compute -srs 1",
     ),
     Hint(r"(?i)\bfabric ?manager\b|\bNVSwitch\b|\bHGX\b", "fabric-manager-missing", "nvidia-fabricmanager.service: inactive (dead)"),
+    # nv-fabricmanager on a machine without NVSwitches, which needs none
+    Hint(r"\bNV_WARN_NOTHING_TO_DO\b", "", "NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]"),
+    # what the fabric manager of NVLink 5 needs: https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
+    Hint(
+        r"(?i)\b(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex|infiniband-diags)\b[^\n]{0,80}\b(?:not|missing|absent|fail\w{0,3}|without|lacks?)\b|\b(?:missing|without|no) (?:\w{1,12} ){0,2}(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex)\b",
+        "fabric-prerequisites-missing",
+        "ib_umad is not loaded",
+    ),
+    # firmware settings without which a large BAR has no address
+    Hint(
+        r"(?i)\b(?:above[ -]4g(?:b)?(?: decoding)?|re-?sizable bar|rebar)\b[^\n]{0,60}\b(?:disabled|deactivated|off|not enabled|inactive)\b|\benabl\w{2,3} (?:above[ -]4g|re-?sizable bar|rebar)",
+        "pci-bar-not-assigned",
+        "Above 4G Decoding was disabled in the BIOS",
+    ),
     # what a resumed machine logs: https://docs.kernel.org/power/basic-pm-debugging.html; training resumes too
     Hint(
         r"(?i)\bPM: (?:suspend|resume|hibernation)|\b(?:suspend|hibernat|wak(?:e|ing) up|sleep mode)|\b(?:after|from) (?:a |the |\w{1,12} ){0,2}(?:sleep|resume\b|standby|waking)|\brmmod nvidia[_-]uvm",
@@ -77,7 +91,7 @@ HINTS = (
         "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
     ),
     Hint(
-        r"LD_LIBRARY_PATH[^\n]{0,300}cudnn|/usr/(?:lib|local)\S{0,80}/libcudnn",
+        r"LD_LIBRARY_PATH[^\n]{0,300}cudnn|^(?:/\S{1,200}:)?/\S{0,100}cudnn\S{0,100}/lib(?:64)?(?::|$)|/usr/(?:lib|local)\S{0,80}/libcudnn",
         "cudnn-shadowed-by-system",
         "LD_LIBRARY_PATH=/opt/cudnn-8.2/lib64",
     ),
@@ -132,7 +146,7 @@ HINTS = (
         "LD_LIBRARY_PATH=/usr/local/cuda-12.0/lib64",
     ),
     Hint(
-        r"\bTORCH_CUDA_ARCH_LIST\b|(?i:(?:flash[-_]attn|flash-attention|xformers|/apex/|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama\w{0,3}|torch_scatter|mmcv)[^\n]{0,160}no kernel image)",
+        r"\bTORCH_CUDA_ARCH_LIST\b|(?i:(?:flash[-_]att|xformers|/apex/|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama\w{0,3}|torch_scatter|mmcv|flashinfer)[^\n]{0,160}no kernel image)|(?i:no kernel image[^\n]{0,160}(?:flash[-_]att|flashinfer|xformers|/apex/|/csrc/))",
         "extension-missing-arch",
         "TORCH_CUDA_ARCH_LIST=7.0",
     ),
@@ -176,6 +190,12 @@ HINTS = (
         r"\binstall\b[^\n]{0,60} (?:tensorflow-cpu|tensorflow-intel|intel-tensorflow|faiss-cpu|cpuonly)\b|download\.pytorch\.org/whl/cpu\b|^\W{0,4}cpuonly\b",
         "cpu-only-build",
         "pip install torch --index-url https://download.pytorch.org/whl/cpu",
+    ),
+    # triton/backends/nvidia/compiler.py
+    Hint(
+        r"Internal Triton PTX codegen error|\bPTXASError\b",
+        "triton-ptxas-too-old",
+        "PTXASError: PTXAS error: Internal Triton PTX codegen error",
     ),
     # where libraries are
     Hint(

@@ -64,7 +64,7 @@ LIBRARIES = (
     ),
     # the third is of jaxlib 0.4, the fourth of jax_plugins/cuda/__init__.py since
     Signature(
-        r"Loaded runtime CuDNN library: [^\n]{1,100} but source was compiled with|cuDNN version incompatibility: PyTorch was compiled"
+        r"Loaded runtime CuDNN library: [^\n]{1,100} but source was compiled with|cuDNN version (?:incompatibility|mismatch): PyTorch was compiled"
         r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found",
         ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
         "the loaded cuDNN is older than this build needs",

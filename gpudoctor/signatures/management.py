@@ -26,10 +26,14 @@ MANAGEMENT = (
     ),
     Signature(
         r"/dev/nvidia(?:ctl|\d{1,2}|-uvm)\b[^\n]{0,60}(?:Permission denied|Operation not permitted|EACCES|EPERM)"
-        r"|Failed to initialize NVML: Insufficient Permissions|NVMLError_NoPermission",
+        r"|(?i:\bnvml(?: error)?: insufficient permissions)|NVMLError_NoPermission",
         ("device-permission-denied", "container-cgroup-device-lost"),
         "this user may not open the GPU's device files",
-        ("Failed to initialize NVML: Insufficient Permissions", "/dev/nvidia0: Permission denied"),
+        (
+            "Failed to initialize NVML: Insufficient Permissions",
+            "/dev/nvidia0: Permission denied",
+            "nvidia-container-cli: initialization error: nvml error: insufficient permissions",
+        ),
     ),
     # https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
     Signature(
@@ -48,6 +52,8 @@ MANAGEMENT = (
             "vfio-bound",
             "secure-boot-unsigned-module",
             "kernel-module-not-built",
+            "driver-too-new-for-gpu",
+            "gpu-too-new-for-driver",
             "scheduler-gpu-not-allocated",
         ),
         "the NVIDIA kernel module is not loaded",
@@ -84,9 +90,9 @@ MANAGEMENT = (
         tells="sudo dmesg -T | grep -E 'NVRM|Xid|blocked for more than'",
     ),
     Signature(
-        r"License Status\s{0,40}: Unlicensed",
+        r"License Status\s{0,40}: Unlicensed|nvidia-gridd\S{0,10}: [^\n]{0,60}(?:Failed to (?:acquire|renew)|Unlicensed|license not found)|vGPU license state: Unlicensed",
         ("vgpu-unlicensed",),
         "the vGPU has no licence",
-        ("License Status : Unlicensed (Unrestricted)",),
+        ("License Status : Unlicensed (Unrestricted)", "nvidia-gridd: Failed to acquire license from 10.4.0.7"),
     ),
 )

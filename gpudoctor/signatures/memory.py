@@ -31,6 +31,14 @@ MEMORY = (
             "Error: failed to extend /dev/shm/nccl-Vq2k1R to 9637892 bytes",
         ),
     ),
+    Signature(
+        r"(?i)\bdata ?loaders?\b[^\n]{0,60}\b(?:hang|hung|stuck|freez|froze|deadlock)",
+        ("container-shm-too-small",),
+        "shared memory (/dev/shm) is too small for the data loader's workers",
+        ("the DataLoader hangs with four workers",),
+        vague=True,
+        needs_support=True,
+    ),
     # before the next ones, whose words TensorFlow uses for the CPU's allocator too; mm/oom_kill.c, Kubernetes, Slurm, Ollama
     Signature(
         r"OOM when allocating tensor[^\n]{0,1000}device:CPU:|DefaultCPUAllocator: (?:can't|not enough|can not) (?:allocate )?memory|(?<!OutOf)(?<!OutOfGpu)\bMemoryError\b|std::bad_alloc"
@@ -92,7 +100,7 @@ MEMORY = (
     ),
     # https://github.com/pytorch/pytorch/issues/5736
     Signature(
-        r"(?i)\b(?:gpu|device|nvidia|cuda) memory\b[^\n]{0,16}\b(?:not|never|n't) (?:been )?(?:released|deallocated|freed)",
+        r"(?i)\b(?:gpu|device|nvidia|cuda)(?: ?\d{1,2})? memory\b[^\n]{0,16}(?:\bnot|\bnever|n't) (?:been )?(?:released|deallocated|freed)",
         ("gpu-memory-held-by-other-process",),
         "memory stays in use after a program ended, usually by a process of it that is left",
         ("GPU memory is not released after the script was interrupted",),

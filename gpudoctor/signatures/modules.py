@@ -47,10 +47,14 @@ MODULES = (
         ),
     ),
     Signature(
-        r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau|Kernel driver in use: nouveau",
+        r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau|Kernel driver in use: nouveau|\bnouveau [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: (?:NVIDIA|bios|fb|DRM|vgaarb)\b",
         ("nouveau-loaded",),
         "nouveau is bound to the GPU",
-        ("ERROR: The Nouveau kernel driver is currently in use by your system.", "NVRM: nouveau, rivafb, nvidiafb or rivatv"),
+        (
+            "ERROR: The Nouveau kernel driver is currently in use by your system.",
+            "NVRM: nouveau, rivafb, nvidiafb or rivatv",
+            "nouveau 0000:65:00.0: NVIDIA TU102 (162000a1)",
+        ),
     ),
     # nvidia-fallback.service of RPM Fusion and negativo17
     Signature(
@@ -78,11 +82,12 @@ MODULES = (
         "nvidia_uvm is not loaded",
         ("modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/6.8.0-45-generic", "Could not load UVM kernel module"),
     ),
-    # kmod, dkms, and the log of NVIDIA's installer
+    # kmod, dkms, Void's and Arch's hooks, akmods, and the log of NVIDIA's installer
     Signature(
         r"odule nvidia(?![-_]uvm)[\w-]{0,20} not found(?: in directory|\.?$)|odule nvidia_(?!uvm)\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
         r"|could not find module by name ?= ?'nvidia|Bad return status for module build on kernel"
-        r"|Consult /var/lib/dkms/nvidia|Missing \S{3,80} kernel headers for module nvidia|kernel headers for kernel \S{3,80} cannot be found"
+        r"|DKMS module:? '?nvidia[^\n]{0,40}(?:failed to build|FAILED)|Build of nvidia\w{0,20}\.ko failed for|ERROR: module not found: 'nvidia(?!_uvm)|nvidia-kmod\b[^\n]{0,60}(?:\[FAILED\]|failed)"
+        r"|dkms (?:install|build|autoinstall)\b[^\n]{0,60}\bnvidia/[^\n]{0,80}\bexited \d|Consult /var/lib/dkms/nvidia|Missing \S{3,80} kernel headers for module nvidia|kernel headers for kernel \S{3,80} cannot be found"
         r"|Failed to run `/usr/sbin/dkms build -m nvidia|[Uu]nable to (?:find the kernel source tree|build the NVIDIA kernel module)"
         r"|could not insert 'nvidia\w{0,20}': (?:Exec format error|Invalid argument|Unknown symbol)"
         r"|\bnvidia: (?:version magic|disagrees about version of symbol|Unknown symbol)",
@@ -94,6 +99,8 @@ MODULES = (
             "Error! Bad return status for module build on kernel: 6.11.0-19-generic (x86_64)",
             "==> ERROR: Missing 6.9.7-arch1-1 kernel headers for module nvidia/550.90.07.",
             "Error! Your kernel headers for kernel 6.1.0-28-amd64 cannot be found.",
+            "Building DKMS module: nvidia-575.64.05... FAILED!",
+            "==> ERROR: module not found: 'nvidia_modeset'",
             "ERROR: Unable to find the kernel source tree for the currently running kernel.",
         ),
     ),

@@ -25,7 +25,7 @@ from gpudoctor.signatures.windows import WINDOWS
 
 _FRAMEWORKS = (
     Signature(
-        r"The NVIDIA driver on your system is too old \(found version \d+\)",
+        r"The NVIDIA driver on your system is too old \(found version \d+\)|(?i:\bnvidia (?:gpu |graphics )?(?:driver|version)\b[^\n]{0,30}\bis too old\b)",
         ("driver-too-old",),
         "the driver is too old for this build's CUDA version",
         ("The NVIDIA driver on your system is too old (found version 11040)",),
@@ -125,6 +125,13 @@ _FRAMEWORKS = (
         "the driver's libcuda lacks a function that this build needs",
         ("/usr/lib64/libcuda.so.460.106.00: undefined symbol: cuCtxCreate_v3",),
     ),
+    # what an extension asks of libcuda: https://docs.nvidia.com/cuda/cuda-driver-api/
+    Signature(
+        r"undefined symbol: cu(?:[A-Z][a-z]+){1,6}\w{0,20}",
+        ("driver-too-old", "libcuda-not-on-loader-path"),
+        "the driver's libcuda lacks a function that this build needs, or is not loaded",
+        ("sgl_kernel/spatial_ops.abi3.so: undefined symbol: cuGreenCtxDestroy",),
+    ),
     Signature(
         r"libcuda\.so\.1: wrong ELF class",
         ("libcuda-wrong-architecture",),
@@ -144,7 +151,7 @@ _VAGUE = (
     Signature(
         r"(?i:\bonly (?:shows?|sees?|lists?|detects?|finds?) \d{1,2} (?:out )?of (?:the |my |our )?\d{1,2} gpus|\b(?:shows?|sees?|lists?|detects?|finds?) only \d{1,2} (?:out )?of (?:the |my |our )?\d{1,2} gpus)"
         r"|gres/gpu count reported lower than configured|RmInitAdapter failed!|rm_init_adapter failed",
-        ("gpu-count-mismatch",),
+        ("gpu-count-mismatch", "pci-bar-not-assigned"),
         "the driver or scheduler sees fewer GPUs than are installed",
         ("gres/gpu count reported lower than configured (7 < 8)", "RmInitAdapter failed! (0x62:0x55:1859)", "rm_init_adapter failed"),
     ),
@@ -203,7 +210,7 @@ _VAGUE = (
         ("CUDA unknown error",),
         ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails", "device-permission-denied"),
         "CUDA reports an unknown error, usually from a kernel driver in a bad state",
-        also=rf"{_OF_CUDA}: unknown error\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
+        also=rf"{_OF_CUDA}: unknown error\b|\(30 vs\. 0\)|\bcuda[A-Z]\w{{3,40}} returned (?:30|999)\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
         tells="lsmod | grep nvidia_uvm; sudo dmesg | grep -E 'PM: suspend|NVRM' | tail -5",
     ),
     status(
@@ -220,7 +227,7 @@ _VAGUE = (
         ("CUDA driver initialization failed, you might not have a CUDA gpu",),
         ("cuda-init-fails", "uvm-hmm-init-failure", "driver-library-mismatch"),
         "CUDA failed to initialise",
-        also=rf"\bcudaErrorInitializationError\b|{_OF_CUDA}: initialization error\b(?!:)",
+        also=rf"\bcudaErrorInitializationError\b|{_OF_CUDA}: initialization error\b(?!:)|\b(?:cuda driver library|nvcuda|cudart) init failure: 3\b",
         tells="sudo dmesg | grep request_free_mem_region; cat /proc/driver/nvidia/version",
     ),
     Signature(
@@ -251,6 +258,7 @@ _VAGUE = (
             "gpu-fell-off-bus",
             "container-no-gpu-access",
             "scheduler-gpu-not-allocated",
+            "pci-bar-not-assigned",
         ),
         "the driver is loaded and lists no GPU",
         ("No devices were found",),
@@ -273,10 +281,14 @@ _VAGUE = (
 # before the status that the same line has: csrc/flash_attn of flash-attn and xFormers, which print the place of the failed launch
 _OF_EXTENSIONS = (
     Signature(
-        r"CUDA error \([^)\n]{0,200}(?:flash|xformers|third_party|csrc|apex)[^)\n]{0,200}\): no kernel image",
+        r"CUDA error \([^)\n]{0,200}(?:flash|xformers|third_party|csrc|apex)[^)\n]{0,200}\): no kernel image"
+        r"|no kernel image is available for execution on (?:the )?device \(209\) /\S{0,160}(?:flash|xformers|csrc)",
         ("extension-missing-arch",),
         "a compiled extension has no kernels for this GPU",
-        ("CUDA error (/src/third_party/flash-attention/hopper/flash_fwd_launch_template.h:175): no kernel image is available",),
+        (
+            "CUDA Error: no kernel image is available for execution on the device (209) /root/.cache/flashinfer/0.2.5/csrc/norm.cu: line 88",
+            "CUDA error (/src/third_party/flash-attention/hopper/flash_fwd_launch_template.h:175): no kernel image is available",
+        ),
     ),
 )
 _EVERY = (

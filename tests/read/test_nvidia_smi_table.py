@@ -38,6 +38,12 @@ def test_a_table_of_2016(matrix: Matrix) -> None:
     assert first.compute_processes == ()
 
 
+def test_processes_of_2014_have_no_type(matrix: Matrix) -> None:
+    (gpu,) = gpus(texts.DRIVER_340, matrix)
+    assert isinstance(gpu.compute_processes, tuple)
+    assert [(one.pid, one.name, one.memory) for one in gpu.compute_processes] == [(9412, "caffe", 4096 * MIB)]
+
+
 def test_mig_mode_and_instances(matrix: Matrix) -> None:
     whole, divided = gpus(texts.DRIVER_470, matrix)
     assert (whole.mig_enabled, divided.mig_enabled) == (False, True)

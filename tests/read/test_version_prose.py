@@ -31,7 +31,7 @@ def stated(text: str) -> dict[str, str]:
         ("flash-attn requires torch 2.5.1 on my machine", {}),
         ("I ran pip install torch==2.5.1", {}),
         ("on my machine: torch>=2.5.1", {}),
-        ("torchvision 0.20.1 is what I have", {}),
+        ("torchvision 0.20.1 is what I have", {"package:torchvision": "0.20.1"}),
         ("my file torch-2.5.1-cp311.whl", {}),
         ("the driver 5 of my car", {}),
     ],

@@ -14,7 +14,7 @@ _GAP = r"[\s|]+"
 _ADDRESS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d"
 _SECTIONS = (
     (expression(r"MIG devices:"), "mig"),
-    (expression(r"\bProcesses:|\bPID\s+Type\s+Process name"), "processes"),
+    (expression(r"\b(?:Compute p|P)rocesses:|\bPID\s+(?:Type\s+)?Process name"), "processes"),
     (expression(r"NVIDIA-SMI\s+\d|\bGPU\s+Name\b"), "gpus"),
 )
 """What begins each part of the table."""
@@ -38,7 +38,7 @@ _MIG_DEVICE = expression(
     rf"^\W*(?P<gpu>\d{{1,3}}){_GAP}(?P<gi>\d{{1,3}}){_GAP}(?P<ci>\d{{1,3}}){_GAP}(?P<place>\d{{1,3}}){_GAP}(?P<used>\d{{1,8}})MiB\s*/\s*(?P<total>\d{{1,8}})MiB"
 )
 _PROCESS = expression(
-    r"^\W*(?P<gpu>\d{1,3})\s+(?:(?:\d{1,3}|N/A)\s+(?:\d{1,3}|N/A)\s+)?(?P<pid>\d{1,10})\s+(?P<type>(?:M\+)?C(?:\+G)?|G|M)\s+(?P<name>\S.{0,120}?)"
+    r"^\W*(?P<gpu>\d{1,3})\s+(?:(?:\d{1,3}|N/A)\s+(?:\d{1,3}|N/A)\s+)?(?P<pid>\d{1,10})\s+(?:(?P<type>(?:M\+)?C(?:\+G)?|G|M)\s+)?(?P<name>\S.{0,120}?)"
     r"(?:\s+(?P<memory>\d{1,8}) ?Mi?B|\s+N/A|\s+ERR!)?[\s|]*$"
 )
 _VERSIONS = expression(
@@ -161,7 +161,7 @@ class _Reading:
         if process is not None:
             self.listing = True
             memory = f"{process['memory']}MiB" if process["memory"] else "N/A"
-            yield f"process:{int(process['gpu'])}/{process['pid']}", f"{process['type']} {memory} {process['name']}"
+            yield f"process:{int(process['gpu'])}/{process['pid']}", f"{process['type'] or 'C'} {memory} {process['name']}"
         elif "No running processes found" in text or _BORDER.match(text):
             yield from ((f"processes:{index}", "complete") for index in self.indexes)
             self.part, self.listing, self.listed = "", False, True

@@ -18,6 +18,7 @@ _MOST, _LONGEST = 2000, 200
 """Lines of a text, and characters of a line, that are looked at: longer ones are logs."""
 _BETWEEN = expression(
     r"^(?:pip|conda|mamba) (?:list|freeze):? |\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)"
+    r"|(?<=\w)\s{1,4}(?=(?i:(?:py)?torch(?:vision|audio)?|tensorflow|jax|cuda(?:toolkit)?|cudnn|python|(?:nvidia )?driver|vllm|ubuntu)(?: ?={1,2} ?|: ?| )v?\d{1,3}\.\d)"
 )
 _ASIDE = expression(r"(?<=\d) \((?!\+?(?:cu\d|cpu|rocm))[^()]{1,60}\)$")
 _CUE = expression(r"\d|Jetson|TITAN")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
-from gpudoctor.frameworks import MISTAKEN, TRAINED
+from gpudoctor.frameworks import MISTAKEN, TRAINED, framework_of
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import SENTENCE, own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
-    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow|pytorch|torch|jaxlib|jax)(?: version)?(?: is)?[ =]{1,2}v?"
+    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: is)?[ =]{1,2}v?"
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+]|\.\w)"
 )
 _DRIVER = expression(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
@@ -24,15 +24,19 @@ _CONDA = expression(
     r"\b(?:conda|mamba) install\b(?=[^\n]{0,200}\bpytorch\b)[^\n]{0,200}?\b(?:cudatoolkit|pytorch-cuda) ?={1,2} ?(?P<value>\d{1,2}\.\d)\b"
 )
 """What chooses the CUDA of PyTorch's build."""
+_PIP = expression(
+    r"^\W{0,6}(?:python3? -m )?pip3? install [^\n]{0,120}?\btorch={2,3}(?P<value>\d{1,2}\.\d{1,2}\.\d{1,2}(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])"
+)
+"""A command on a line of its own, which somebody ran."""
 
-_ABOUT = (*TRAINED, "driver", "windows", "wsl", "macos", "ubuntu")
+_ABOUT = (*TRAINED, "vllm", "flash-attn", "xformers", "driver", "windows", "wsl", "macos", "ubuntu")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
     for line in lines:
-        if " install " in line.text and (found := _CONDA.search(line.text)):
-            mentions.setdefault("conda", []).append(_statement("torch cuda", found["value"], line))
+        for about, one in _commands(line):
+            mentions.setdefault(about, []).append(one)
     for line in own_sentences(lines, _ABOUT):
         for found in _SYSTEM.finditer(line.text):
             mentions.setdefault("os", []).append(_statement("os", found["value"], line))
@@ -41,12 +45,23 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         for found in _PACKAGE.finditer(line.text):
             said = found["name"].lower()
             name = MISTAKEN.get(said, said)
-            mentions.setdefault(name, []).append(_statement(f"version:{name}", found["value"], line))
+            kind = "version" if framework_of(name) else "package"
+            mentions.setdefault(name, []).append(_statement(f"{kind}:{name}", found["value"], line))
         for found in _DRIVER.finditer(line.text):
             mentions.setdefault("driver", []).append(_statement("driver", found["value"], line))
     for several in mentions.values():
         if len({one.value for one in several}) == 1:
             yield several[0]
+
+
+def _commands(line: Line) -> Iterator[tuple[str, Statement]]:
+    """Yield what commands installed."""
+    if " install " not in line.text:
+        return
+    if found := _CONDA.search(line.text):
+        yield "conda", _statement("torch cuda", found["value"], line)
+    if found := _PIP.search(line.text):
+        yield "torch", _statement("version:torch", found["value"], line)
 
 
 def _statement(what: str, value: str, line: Line) -> Statement:

@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.codes import NvmlError
 from gpudoctor.matrix import GpuProduct, Matrix
+from gpudoctor.read.readers.nvidia_smi_monitor import MONITOR
 from gpudoctor.read.readers.nvidia_smi_query import QUERY, UNKNOWN
 from gpudoctor.read.sections.gpu import gpu_of
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
@@ -103,8 +104,10 @@ def _listed(stated: Stated) -> list[tuple[int, Facts]]:
 
 
 def _numbered(by_gpu: dict[str, dict[str, Statement]]) -> dict[str, dict[str, Statement]]:
-    """Return the GPUs that only excerpts about one of them number."""
-    return {gpu: facts for gpu, facts in by_gpu.items() if gpu.isdecimal() and any(one.reader == QUERY for one in facts.values())}
+    """Return the GPUs that only samples or excerpts about one of them number."""
+    return {
+        gpu: facts for gpu, facts in by_gpu.items() if gpu.isdecimal() and any(one.reader in {QUERY, MONITOR} for one in facts.values())
+    }
 
 
 def _rank(facts: Facts) -> Rank:

@@ -11,6 +11,7 @@ from gpudoctor.snapshot import (
     Cpu,
     Details,
     FabricManager,
+    Fact,
     Limits,
     LoaderCache,
     Memory,
@@ -64,13 +65,17 @@ def _limit(text: str, unit: int) -> Limit:
 
 
 def fabric_manager(stated: Stated) -> FabricManager | Missing:
-    """Return the state of the fabric manager's service."""
-    service = stated.get("service:nvidia-fabricmanager")
-    if service is None:
+    """Return the state of the fabric manager's service and the version of its package."""
+    service, package = stated.get("service:nvidia-fabricmanager"), stated.get("fabric manager version")
+    if service is None and package is None:
         return NOT_STATED
-    if service.value == "could not be found":
+    if service and service.value == "could not be found":
         return Missing(Cause.ABSENT, f"{service.where}: the service is not installed")
-    return FabricManager(running=service.value == "active", unit="nvidia-fabricmanager.service")
+    return FabricManager(
+        running=service.value == "active" if service else NOT_STATED,
+        unit="nvidia-fabricmanager.service",
+        version=Fact(package.value, package.where) if package else NOT_STATED,
+    )
 
 
 def container_tools(stated: Stated) -> ContainerTools | Missing:

@@ -10,6 +10,14 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("extension-abi-mismatch", "torch 2.2.1\nflash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so: undefined\n symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs\n"),
+    ("gpu-below-framework-minimum", "[TRT] [E] Internal Error (Unsupported SM: 0x502)\n"),
+    ("python-headers-missing", "__triton_launcher.c:7:10: fatal error: 'Python.h' file not found\n"),
+    ("python-headers-missing", "main.c(3): fatal error C1083: Cannot open include file: 'Python.h': No such file or directory\n"),
+    ("extension-missing-arch", "CUDA Error: no kernel image is available for execution on the device (209) /opt/flashinfer/include/flashinfer/page.cuh: line 71\nTesla V100\n"),
+    ("torch-torchaudio-mismatch", "OSError: /opt/env/lib/python3.9/site-packages/torchaudio/_torch_sox.cpython-39-x86_64-linux-gnu.so: undefined symbol: _ZN3c106detail14torchCheckFailE\n"),
+    ("gpu-too-old-for-build", "CUDA error: no kernel image is available for\nexecution on the device\nGPU: Quadro M4000\n"),
+    ("gpu-too-new-for-build", "Nvidia RTX A6000, torch 1.6.0 cuda 10.1\nRuntimeError: CUDA error: CUBLAS_STATUS_EXECUTION_FAILED when calling `cublasSgemm`\n"),
     ("gpu-too-new-for-build", "GPU: NVIDIA GeForce RTX 5070\n'cuLaunchKernel' failed with 'CUDA_ERROR_INVALID_HANDLE'\n"),
     ("gpu-too-new-for-build", _REFUSED.format(gpu="NVIDIA RTX PRO 6000 Blackwell Server Edition", sm="sm_120", code="sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90") + _KERNEL),
     ("gpu-too-new-for-build", "12:01:44 node7 trainer[811]: " + _REFUSED.format(gpu="NVIDIA L40S", sm="sm_89", code="sm_37 sm_50 sm_60 sm_70")),

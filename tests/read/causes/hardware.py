@@ -5,6 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 CASES: Final = (
+    ("pci-bar-not-assigned", "NVRM: GPU 0000:04:00.0: RmInitAdapter failed! (0x22:0x56:742)\nTesla P40; Above 4G Decoding is disabled in the BIOS\n"),
+    ("pci-bar-not-assigned", "$ nvidia-smi\nNo devices were found\nAfter enabling Above 4G decoding the machine lists it.\n"),
+    ("gpu-fell-off-bus", "NVRM: The NVIDIA GPU 0000:2a:00.0\n               NVRM: (PCI ID: 10de:2204) installed in this system has\n               NVRM: fallen off the bus and is not responding to commands.\n"),
+    ("inforom-corrupt", "WARNING: infoROM is corrupted at gpu 0000:B1:00.0\n"),
+    ("gpu-requires-reset", "$ nvidia-smi\nUnable to determine the device handle for GPU0000:C1:00.0: GPU requires reset\n"),
+    ("row-remap-pending", "    Remapped Rows\n        Correctable Error                 : 0\n        Uncorrectable Error               : 1\n        Pending                           : Yes\n        Remapping Failure Occurred        : No\n"),
+    ("power-cable-missing", "NVRM: GPU 0000:0a:00.0: GPU does not have the necessary power cables connected.\n"),
     ("gpu-fell-off-bus", "kernel: NVRM: Xid (PCI:0000:c1:00): 79, pid=2231, name=python, GPU has fallen off the bus.\n"),
     ("gpu-fell-off-bus", "$ nvidia-smi\nUnable to determine the device handle for GPU0000:81:00.0: GPU is lost.  Reboot the system to recover this GPU\n"),
     ("gpu-fell-off-bus", "81:00.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB] (rev ff)\nNVML: cannot get temperature - GPU is lost\n"),

@@ -8,6 +8,9 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("cudnn-version-mismatch", "RuntimeError: cuDNN version mismatch: PyTorch was compiled against 7102 but linked against 7005\n"),
+    ("cudnn-shadowed-by-system", "RuntimeError: cuDNN version incompatibility: PyTorch was compiled against (8, 7, 0) but linked against (8, 1, 1)\n$ echo $LD_LIBRARY_PATH\n/opt/cudnn/8.1.1/lib64:/opt/cuda/11.2/lib64\n"),
+    ("triton-ptxas-too-old", "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\nptxas fatal   : Value 'sm_110a' is not defined for option 'gpu-name'\n"),
     ("uvm-broken-after-suspend", 'level=WARN msg="unknown error initializing cuda driver library /usr/lib64/libcuda.so.1: cuda driver library init failure: 999."\n'),
     ("libcuda-not-on-loader-path", "Tesla T4\n/usr/bin/ld: cannot find -lcuda\ncollect2: error: ld returned 1 exit status\n"),
     ("libcuda-not-on-loader-path", "torch==2.1.0+cu121\nAssertionError: libcuda.so cannot found!\nPossible files are located at ['/lib64/libcuda.so.1'].\n"),

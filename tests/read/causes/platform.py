@@ -7,6 +7,7 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("container-shm-too-small", "docker run --gpus all -it pytorch/pytorch:2.6.0-cuda12.6-cudnn9-runtime\nThe DataLoader hangs with 8 workers.\nshm              64M   64M     0 100% /dev/shm\n"),
     ("container-toolkit-missing", 'Error response from daemon: could not select device driver "nvidia" with capabilities: [[gpu]]\n'),
     ("container-toolkit-missing", "docker: Error response from daemon: unknown or invalid runtime name: nvidia.\n"),
     ("container-toolkit-missing", 'Failed to create pod sandbox: failed to get sandbox runtime: no runtime for "nvidia" is configured\n'),

@@ -9,6 +9,10 @@ _FAILED: Final = "all-reduce-failed"
 _SLOW: Final = "        {reason:<34}: {state}\n"
 
 CASES: Final = (
+    ("fabric-prerequisites-missing", "Failed to start NVIDIA fabric manager service.\nmodprobe: ib_umad is not loaded\n8 x NVIDIA B200\n"),
+    ("fabric-prerequisites-missing", "Error 802: system not yet initialized\nnvlsm is missing on this node\n"),
+    ("fabric-manager-version-mismatch", "fabric manager NVIDIA GPU driver interface version 575.57.08 doesn't match with driver version 580.65.06.\n"),
+    ("all-reduce-failed", "gpu5:77:91 [1] misc/ibvwrap.cc:187 NCCL WARN Call to ibv_modify_qp failed with error Network is unreachable\n"),
     (_P2P, "Two RTX 4090: DDP hangs at the first step. It works with NCCL_P2P_DISABLE=1.\n"),
     (_P2P, "multi-GPU training gets stuck\n$ lspci -vvv | grep ACSCtl\nACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+\n"),
     (_P2P, "p2pBandwidthLatencyTest never returns on this EPYC board\n"),
@@ -60,6 +64,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("fabric-manager-missing", "PyTorch version: 2.6.0\nNVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]\nFailed to start NVIDIA fabric manager service.\n"),
     (_P2P, "PyTorch version: 2.5.1\nNCCL_P2P_DISABLE=0\nGPU 0: NVIDIA GeForce RTX 3090\n"),
     (_P2P, "torch==2.5.1\nThe notebook hangs when I plot the loss.\n"),
     (_FAILED, "node1:10:10 [0] NCCL INFO Failed to open libibverbs.so[.1]\nnode1:10:10 [0] NCCL INFO NET/Plugin: No plugin found (libnccl-net.so)\ntorch==2.5.1\n"),

@@ -57,13 +57,14 @@ def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
     nvml_refuses = machine.nvml_init_code == NvmlError.LIB_RM_VERSION_MISMATCH
     differ = bool(module and library and module != library)
     cuda_refuses = cuda_library.code(libcuda) == CudaError.SYSTEM_DRIVER_MISMATCH and differ
-    if not (nvml_refuses or cuda_refuses):
+    only_stated = differ and isinstance(nvml, Nvml) and isinstance(nvml.init, Missing) and nvml.init.cause is Cause.NOT_STATED
+    if not (nvml_refuses or cuda_refuses or only_stated):
         yield from _two_installations(machine, module)
         return
     path = nvml.library if isinstance(nvml, Nvml) and isinstance(nvml.library, str) else "the driver's library"
     yield Problem(
         message=f"Kernel module {module or '(version unknown)'} and driver libraries {library or '(version unknown)'} do not match, so "
-        f"{'NVML' if nvml_refuses else 'CUDA'} does not start; the driver was probably updated without a reboot.",
+        f"{'CUDA' if cuda_refuses else 'NVML'} does not start; the driver was probably updated without a reboot.",
         evidence=(
             *nvml_start(machine),
             Evidence("loaded kernel module", module or "not readable", _MODULE_FILE),

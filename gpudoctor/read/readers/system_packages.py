@@ -1,0 +1,42 @@
+"""Reads the versions of the driver's packages in the lists and logs of dpkg, apt, rpm, dnf and pacman."""
+
+from __future__ import annotations
+
+from gpudoctor.read.readers.reader import Form, Reader
+from gpudoctor.read.statements import Rank
+
+_VERSION = r"(?P<value>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"
+_ARCHITECTURE = r"(?::(?:amd64|arm64))?"
+
+READER = Reader(
+    "system packages",
+    forms=(
+        # dpkg -l: libraries of Ubuntu's and of Debian's packages
+        Form(
+            "libraries",
+            rf"^ii {{1,4}}(?:libnvidia-compute-\d{{3}}(?:-server)?|nvidia-utils-\d{{3}}(?:-server)?|libcuda1|libnvidia-ml1|nvidia-smi){_ARCHITECTURE} {{1,60}}{_VERSION}",
+            Rank.LISTING,
+        ),
+        # apt's history.log: the version before and the one after
+        Form(
+            "libraries",
+            rf"\blibnvidia-compute-\d{{3}}(?:-server)?{_ARCHITECTURE} \(\S{{5,60}}, {_VERSION}",
+            Rank.LOG,
+        ),
+        Form("libraries", rf"\bnvidia-driver-\d{{3}}(?:-open|-server){{0,2}}{_ARCHITECTURE} {_VERSION}-\w", Rank.LOG),
+        # rpm -qa, pacman -Q
+        Form(
+            "libraries",
+            rf"^(?:nvidia-driver-(?:cuda-)?libs|xorg-x11-drv-nvidia-cuda-libs|libnvidia-ml|nvidia-compute-G0\d)-(?:\d:)?{_VERSION}-\d",
+            Rank.LISTING,
+        ),
+        Form("libraries", rf"^nvidia-utils {_VERSION}-\d{{1,2}}$", Rank.LISTING),
+        Form("fabric manager version", rf"\bnvidia-fabric-?manager(?:-\d{{3}}|-devel)?(?:-(?:\d:)?| {{1,60}}){_VERSION}", Rank.LISTING),
+        # Arch's, Fedora's and Gentoo's names for the modules
+        Form(
+            "driver",
+            rf"\b(?:nvidia-(?:open-)?dkms|nvidia-open|akmod-nvidia(?:-open)?|kmod-nvidia\S{{0,40}}|nvidia-drivers)[ /=-](?:\d:)?{_VERSION}",
+            Rank.PROSE,
+        ),
+    ),
+)
