@@ -81,8 +81,8 @@ def _nearest(rows: Sequence[FrameworkRelease], release: Version) -> tuple[Resolv
     if below and below[-1].release == release:
         return Resolved.EXACT, below[-1]
     siblings = [row for row in rows if row.release[:2] == release[:2]]
-    if siblings:
-        return Resolved.SAME_MINOR, (below[-1] if below and below[-1] in siblings else siblings[0]) if _agree(siblings) else None
+    if siblings and below and below[-1] in siblings:  # an earlier release than all siblings may be built in another way
+        return Resolved.SAME_MINOR, below[-1] if _agree(siblings) else None
     neighbours = [*below[-1:], *rows[len(below) : len(below) + 1]]
     return Resolved.BRACKETED, neighbours[0] if len(neighbours) == 2 and _agree(neighbours) else None
 

@@ -41,6 +41,10 @@ def stated(
 
 
 def _parsed(text: str) -> Requirement:
+    if re.fullmatch(r"[^/\\@]+\.whl", text):
+        from gpudoctor.requirement_files.collector import of_wheel  # noqa: PLC0415 -- 40 ms that only the name of a wheel needs
+
+        text = str(of_wheel(text) or f"./{text}")
     one = requirement(text)
     if one is None or not _WHOLE.fullmatch(text) or not _understood(one):
         if re.search(r"@|[/\\]|\.whl$", text):

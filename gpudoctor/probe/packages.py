@@ -11,6 +11,7 @@ import msgspec
 from gpudoctor.frameworks import CATALOGUE, Names, framework_of
 from gpudoctor.probe import files
 from gpudoctor.probe.stale_metadata import settled
+from gpudoctor.probe.wheel_variant import variant
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Packages, Python, readable
 from gpudoctor.snapshot.distributions import normalise
 
@@ -151,6 +152,7 @@ def _distribution(folder: str, entry: str, name: str, version: str, number: int,
         tags=_tags(f"{metadata}/WHEEL") if requiring else NOT_ASKED,
         requested=os.path.isfile(f"{metadata}/REQUESTED") if framework_of(name) else NOT_ASKED,
         installer=_installer(f"{metadata}/INSTALLER") if asks_installer else NOT_ASKED,
+        variant=variant(f"{metadata}/variant.json") if requiring else NOT_ASKED,
     )
 
 

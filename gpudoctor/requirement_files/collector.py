@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
@@ -113,6 +115,16 @@ class Collector:
 
 
 _SHOWN = 200
+_LABEL = re.compile(r"[0-9a-z_.]{1,16}")
+
+
+def _of_variant(file: str, named: Requirement | None, marker: str) -> Requirement | None:
+    """The release and variant in the name of a variant wheel (PEP 825), torch-2.9.1-cp312-cp312-linux_x86_64-cu128.whl: torch==2.9.1+cu128."""
+    stem, _, label = file.removesuffix(".whl").rpartition("-")
+    if not _LABEL.fullmatch(label) or not file.endswith(".whl"):
+        return None
+    name, version, rest = (*stem.split("-", 2), "", "")[:3]
+    return of_wheel(f"{name}-{version}+{label}-{rest}.whl", named, marker) if rest and "+" not in version else None
 
 
 def of_wheel(address: str, named: Requirement | None = None, marker: str = "") -> Requirement | None:
@@ -121,7 +133,7 @@ def of_wheel(address: str, named: Requirement | None = None, marker: str = "") -
     try:
         name, version, _, _ = parse_wheel_filename(file)
     except InvalidWheelFilename:
-        return None
+        return _of_variant(file, named, marker)
     extras = f"[{','.join(sorted(named.extras))}]" if named is not None and named.extras else ""
     marker = str(named.marker) if named is not None and named.marker else marker
     try:

@@ -38,6 +38,15 @@ class Python(Observed, frozen=True):
     """Whether the user named it."""
 
 
+class Variant(Observed, frozen=True):
+    """The variant that a wheel was built as: variant.json in its metadata folder (PEP 825)."""
+
+    label: str
+    """As at the end of the wheel's file name: cu128."""
+    properties: tuple[str, ...]
+    """"nvidia :: cuda_version_lower_bound :: 12.8"; one value of each feature must suit the machine."""
+
+
 class Distribution(Observed, frozen=True):
     """An installed distribution that is relevant to a GPU, from the name of its metadata folder."""
 
@@ -62,6 +71,8 @@ class Distribution(Observed, frozen=True):
     """Whether the user named it to the installer (file REQUESTED) or it came as a requirement; read for jax."""
     installer: str | Missing = NOT_ASKED
     """conda, pip, uv: from the file INSTALLER; only read in conda environments."""
+    variant: Variant | Missing = NOT_ASKED
+    """Read for the same distributions as `requires`, if their metadata folder has a variant.json."""
 
     @property
     def label(self) -> str:

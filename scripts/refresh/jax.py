@@ -18,6 +18,8 @@ from scripts.refresh.metadata import requires
 
 PROJECTS = ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt")
 _OLDEST = (0, 4, 30)
+_OLDEST_LIBRARY = (0, 4, 20)
+"""Of jax and jaxlib, which is compiled for NumPy 1 up to 0.4.25."""
 _ON = "linux_x86_64"
 """The platform whose files of hundreds of MB are read."""
 _USES_NUMPY = ("/jaxlib/xla_extension.so", "/jaxlib/libjax_common.so")
@@ -28,9 +30,9 @@ _FLOORS = {
 }
 
 
-def wanted(_: str, release: Version) -> bool:
+def wanted(distribution: str, release: Version) -> bool:
     """Return whether the table holds this release."""
-    return release >= _OLDEST
+    return release >= (_OLDEST_LIBRARY if distribution in {"jax", "jaxlib"} else _OLDEST)
 
 
 def parse_versions(module: bytes, platform: str) -> tuple[Version, Version] | None:

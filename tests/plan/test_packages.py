@@ -219,6 +219,7 @@ def frameworks(matrix: Matrix, *requirements: str) -> tuple[Framework, ...]:
         (("torch 2.5",), "is not a requirement"),
         (("",), "is not a requirement"),
         (("torch @ file:///x.whl",), "is a file or an address"),
+        (("torch.whl",), "is a file or an address"),
         (("./torch-2.5.1-cp311-cp311-linux_x86_64.whl",), "is a file or an address"),
         (("torch==2.5.1", "torch==2.4.1"), "'torch==2.5.1' and 'torch==2.4.1' contradict each other; name torch once."),
         (("torch==2.5.1", "Torch<2.5"), "contradict each other"),

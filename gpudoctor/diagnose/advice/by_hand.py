@@ -107,6 +107,7 @@ BY_HAND = {
     "jetson-needs-vendor-wheel": "head -1 /etc/nv_tegra_release",
     "gpu-below-framework-minimum": "nvidia-smi --query-gpu=name,compute_cap --format=csv,noheader",
     "broken-release": "python -m pip show torch",
+    "wheel-variant-mismatch": "cat .venv/lib/python3.12/site-packages/torch-2.9.1.dist-info/variant.json",
     "framework-missing": "which python",
     "requirement-not-met": "nvidia-smi --query-gpu=driver_version,memory.total,compute_cap --format=csv",
     "required-gpus-missing": "nvidia-smi -L | wc -l",

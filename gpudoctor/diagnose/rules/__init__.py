@@ -129,6 +129,7 @@ FAMILIES: dict[str, tuple[str, ...]] = {
         "jetson_needs_vendor_wheel",
         "gpu_below_framework_minimum",
         "broken_release",
+        "wheel_variant_mismatch",
     ),
     "python": (
         "framework_missing",

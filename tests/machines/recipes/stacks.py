@@ -19,6 +19,12 @@ def requiring(package: Package, *requires: str) -> Package:
     return replace(package, requires=requires)
 
 
+def variant(package: Package, label: str, oldest_cuda: str) -> Package:
+    """A package from a variant wheel, with the metadata that an installer keeps (PEP 825)."""
+    text = '{"variants": {"%s": {"nvidia": {"cuda_version_lower_bound": ["%s"]}}}}' % (label, oldest_cuda)  # noqa: UP031 -- braces
+    return replace(package, files={**package.files, f"{package.name}-{package.version}.dist-info/variant.json": text})
+
+
 TF_2_15 = requiring(tensorflow("2.15.1", "12.2", "8"), "keras<2.16,>=2.15.0", "numpy<2.0.0,>=1.23.5")
 TF_2_17 = requiring(
     tensorflow("2.17.0", "12.3", "8"), "numpy<2.0.0,>=1.26.0; python_version >= '3.12'", "numpy<2.0.0,>=1.23.5; python_version <= '3.11'"
@@ -67,6 +73,13 @@ RECIPES: dict[str, Recipe] = {
         roots=("keras3-mismatch",),
     ),
     "keras-2-under-tensorflow-2.15": having("TensorFlow 2.15 with its own Keras", TF_2_15, Package("keras", "2.15.0")),
+    "torch-variant-for-a-newer-driver": having(
+        "torch 2.6.0 as the wheel variant for CUDA 13, from an image for newer drivers",
+        variant(TORCH, "cu130", "13.0"),
+        *WHEELS,
+        roots=("wheel-variant-mismatch",),
+    ),
+    "torch-variant-for-this-driver": having("torch 2.6.0 as the wheel variant for CUDA 12.4", variant(TORCH, "cu124", "12.4"), *WHEELS),
     "jax-plugin-of-another-release": having(
         "JAX 0.5.3 whose CUDA plugin was left at 0.5.1",
         requiring(JAX_0_5_3, "jaxlib<=0.5.3,>=0.5.3"),

@@ -22,7 +22,7 @@ RECIPES: dict[str, Recipe] = {
         verdict="unknown",
     ),
     "paddle-beside-tensorflow": healthy(
-        about="healthy TensorFlow beside PaddlePaddle, whose GPU kernels no source states",
+        about="healthy TensorFlow beside PaddlePaddle, whose kernels the matrix knows",
         packages=(TF, PADDLE),
         verdict="unknown",
     ),

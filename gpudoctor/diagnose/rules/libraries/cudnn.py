@@ -23,8 +23,9 @@ def cudnn_evidence(framework: FrameworkView) -> tuple[Evidence, ...]:
 def install_cudnn(framework: FrameworkView, wanted: Version) -> tuple[Fix, ...]:
     """Return fixes that install a cuDNN that works with the framework."""
     found, stack = framework.cudnn, framework.environment.stack_or_missing
-    required = (demand.requirement.specifier for demand in found.demands)
-    specifier = next(required, "") or f">={wanted},<{wanted.major + 1}"
+    required = next((demand.requirement.specifier for demand in found.demands), "") or f">={wanted}"
+    next_major = f"<{wanted.major + 1}"  # metadata such as jax 0.4.25's has no upper bound
+    specifier = required if satisfies(f"{wanted.major + 1}", required) is False else f"{required},{next_major}"
     command = install_package(framework.machine.observed.python, f"{found.wheel}{specifier}")
     if found.wheel and found.loaded_where.startswith(found.wheel):
         return (Fix(f"Install {found.wheel}{specifier}", command, (DOWNLOAD,)),)

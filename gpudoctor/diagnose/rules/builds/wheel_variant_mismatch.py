@@ -1,0 +1,50 @@
+"""GD546: wheel-variant-mismatch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import EnvironmentView
+from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
+from gpudoctor.derive.wheel_variants import concerns_gpus, unmet
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.actions import Action
+from gpudoctor.snapshot import Variant
+
+
+@rule("GD546", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1")
+def wheel_variant_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
+    """Wheel variant is built for other GPUs or drivers."""
+    machine = environment.machine
+    variants = [(one, one.variant) for one in environment.stack.distributions.values() if isinstance(one.variant, Variant)]
+    variants = [(one, variant) for one, variant in variants if concerns_gpus(variant)]
+    if not variants:
+        not_applicable("no installed package is a wheel variant for NVIDIA GPUs")
+    gpus = [gpu for gpu in machine.gpus if gpu.usable]
+    if not gpus:
+        not_applicable(NO_GPU)
+    driver = machine.driver
+    served, capabilities = known(driver.cuda_served), [gpu.capability for gpu in gpus]
+    by_driver = f"driver {driver.version} supports CUDA {served.short}"
+    by_gpus = " and ".join(dict.fromkeys(f"{gpu.label} has {gpu.capability.short}" for gpu in gpus))
+    for one, variant in variants:
+        for found in unmet(variant, served, capabilities):
+            yield Problem(
+                severity=Severity.WARNING if found.minor else None,
+                message=f"{one.label} is the wheel variant {variant.label}, built for {found.wanted}; {by_gpus if found.by_gpus else by_driver}.",
+                evidence=(
+                    Evidence(found.feature, variant.label, f"variant.json of {one.name} in {one.where}"),
+                    Evidence("driver", f"{driver.version}, CUDA {served.short}", driver.cuda_where or driver.where),
+                ),
+                fixes=(
+                    Fix(
+                        f"Reinstall {one.name}, so that the installer chooses the variant for this machine",
+                        install_package(environment.observed.python, "--force-reinstall", "--no-deps", f"{one.name}=={one.version}"),
+                        (DOWNLOAD,),
+                        action=Action.REINSTALL_PACKAGE,
+                    ),
+                ),
+            )

@@ -1,0 +1,35 @@
+"""The variant that an installed wheel was built as, from its variant.json (PEP 825)."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+import msgspec
+
+from gpudoctor.probe import files
+from gpudoctor.snapshot import NOT_ASKED, Cause, Missing, Variant, readable
+
+_PROPERTY = re.compile(r"[a-z0-9_]{1,99} :: [a-z0-9_]{1,99} :: [a-z0-9_.]{1,99}")
+_MOST = 1000
+"""Properties that are kept."""
+
+
+class _File(msgspec.Struct):
+    variants: dict[str, dict[str, dict[str, list[str]]]]
+    """By label, namespace and feature: the values. An installed wheel has one label."""
+
+
+def variant(path: str) -> Variant | Missing:
+    """The variant in this file; not asked if there is no such file, as beside an ordinary wheel."""
+    text = files.content(path)
+    if isinstance(text, Missing):
+        return NOT_ASKED if text.cause is Cause.ABSENT else text
+    try:
+        ((label, namespaces),) = msgspec.json.decode(text, type=_File).variants.items()
+    except (msgspec.MsgspecError, ValueError):
+        return Missing(Cause.FAILED, f"{readable(path)} does not describe one variant")
+    found = (
+        f"{space} :: {name} :: {value}" for space, features in namespaces.items() for name, values in features.items() for value in values
+    )
+    return Variant(readable(label), tuple(islice(filter(_PROPERTY.fullmatch, found), _MOST)))
