@@ -29,6 +29,10 @@ CODE: Final = re.compile(r"(?:NVML|CUDA)_ERROR_\w+\s*=\s*(\d+)")
 DELAY: Final = "sleep 300"
 KILLED: Final = "was killed by"
 """Why facts are missing after a handle that is garbage crashed the library."""
+OPENERS: Final = frozenset({"nvmlInit", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex", "cuInit", "cuDeviceGetCount", "cuDeviceGet"})
+"""Functions without which nothing is told."""
+ANY: Final = -2
+"""Instead of a GPU, where a fact is about none or several."""
 UNSTARTED: Final = "(Uninitialized)"
 """What NVML answers to every call if it did not start."""
 
@@ -80,10 +84,18 @@ class Cells:
 
     def _lost_before(self, function: str, lost: set[Place]) -> str:
         """Return which fact is lost although it was told before the first call of the function that ended the child."""
-        called = [name for name in self.machine.called if name.startswith("nvml") == function.startswith("nvml")]
-        earlier = called[: called.index(function)]
-        kept = {place for name in earlier for place in self.told(name)} - self.told(function)
-        return f"lost what was told before: {shown(kept & lost)}" if kept & lost else ""
+        calls = [one for one in self.machine.calls if one.function.startswith("nvml") == function.startswith("nvml")]
+        first = next(number for number, one in enumerate(calls) if one.function == function)
+        open_yet = {(one.function, gpu) for one in calls[first:] for gpu in (one.gpu, ANY)}
+        tellers = {one.function for one in calls} - OPENERS
+        told_by = {place: [(name, _gpu(place)) for name in tellers if place in self.told(name)] for place in lost}
+        kept = [place for place, by in told_by.items() if by and open_yet.isdisjoint(by)]
+        return f"lost what was told before: {shown(kept)}" if kept else ""
+
+
+def _gpu(place: Place) -> int:
+    """Return which GPU of NVML a fact is about."""
+    return int(place[2]) if place[:2] == ("nvml", "gpus") and len(place) > 2 else ANY
 
 
 def cells(workplace: Workplace) -> Iterator[Case]:

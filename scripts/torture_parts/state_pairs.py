@@ -14,6 +14,8 @@ from tests.states.table import State
 def cells(workplace: Workplace) -> Iterator[Case]:
     """Yield each state with the states after it in the table; none in a short torture, as a test samples them."""
     every = [] if workplace.short else pairs()
+    if every:
+        missed(*every[0])  # in one thread: msgspec 0.22 crashes where two threads are the first to decode the same struct
     for state in dict.fromkeys(map(str, (one for one, _ in every))):
         if not workplace.only or state in workplace.only:
             mine = [(one, other) for one, other in every if str(one) == state]

@@ -59,7 +59,7 @@ class Vanishing:
 
 
 def cells(workplace: Workplace) -> Iterator[Case]:
-    """Yield each call of each library and of one GPU as the first that is refused, with each code; a short run has one call a code."""
+    """Yield each call of each library and of one GPU as the first that is refused, with each code; a short run has one cell of each."""
     known = {machine.name: machine for machine in machines(workplace)}
     vanishing = [
         Vanishing(known["two-gpus"], "nvml", f"*.{GPU}"),
@@ -71,7 +71,6 @@ def cells(workplace: Workplace) -> Iterator[Case]:
     for one in vanishing:
         subject = f"{one.machine.name} {one.library} {one.what}"
         if not workplace.only or subject in workplace.only:
-            most = max(map(len, one.calls))
-            for code in CODES[one.library]:
-                for after in [chance.randrange(most)] if workplace.short else range(most):
-                    yield Case(subject, f"{code} from call {after + 1} on", partial(one.run, after, code), f"{subject}: {code}")
+            faults = [(after, code) for code in CODES[one.library] for after in range(max(map(len, one.calls)))]
+            for after, code in [chance.choice(faults)] if workplace.short else faults:
+                yield Case(subject, f"{code} from call {after + 1} on", partial(one.run, after, code), f"{subject}: {code}")

@@ -50,6 +50,10 @@ MODES = (
         frozenset({"pcie-link-degraded", "resizable-bar-off", "mig-change-pending"}),
         "its link and its MIG mode are the host's",
     ),
+    *(
+        Mode("gpus.*.fabric.state", state, frozenset({"fabric-unhealthy"}), "nvml.h: status is valid once the state is completed")
+        for state in ("not-started", "in-progress")
+    ),
 )
 
 

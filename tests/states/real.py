@@ -20,8 +20,8 @@ PAGES: Final[Lines] = {"retired_single": 0, "retired_double": 0, "retired_pages_
 NVLINK_4: Final[Lines] = {"nvlink_version": 6}
 INSTANCE: Final[Lines] = {f"{MIG}uuid": "MIG-5d1a2b3c-0000-5000-8000-000000000001", f"{MIG}name": "MIG 1g.23gb", f"{MIG}memory_total": 9728 * MIB,
                    f"{MIG}gpu_instance": 7, f"{MIG}compute_instance": 0, "mig_most": 7}  # fmt: skip
-FULL: Final[Lines] = {"memory_used": (183_359 - 616 - 1) * MIB}
-"""A B200 with one MiB left."""
+FULL: Final[Lines] = {"memory_total": 179 << 30, "memory_used": (179 << 30) - (616 + 1) * MIB}
+"""A B200 with one MiB left beside the driver's 616."""
 
 
 NAMED: Final = {"reset": "GPU_RESET", "reboot": "NODE_REBOOT", "disabled": "DISABLED_BY_REGKEY"}
@@ -63,7 +63,7 @@ FORMS: Final[Mapping[str, Form]] = {
     "gpus.*.alarms.*.code": call("nvmlDeviceGetName"),
     "gpus.*.address": call("nvmlDeviceGetPciInfo"),
     "gpus.*.name": lambda value: call("nvmlDeviceGetName")(value) if isinstance(value, Missing) else {"name": value},
-    "gpus.*.refusals.times": lambda _: {"call.*": "return 999", "call.nvmlDeviceGetHandleByIndex": "ok"},
+    "gpus.*.refusals.times": lambda _: {"call.*": "return 999", "call.nvmlDeviceGetHandleByIndex": "ok", "call.nvmlDeviceGetPciInfo": "ok"},
     "gpus.*.refusals.code": lambda _: {},
     "gpus.*.recovery_action": word("recovery_action", "GPU_RECOVERY_ACTION"),
     "gpus.*.ecc_enabled": "ecc_current",
@@ -157,7 +157,7 @@ FORMS: Final[Mapping[str, Form]] = {
     "alarms.*.code": call("nvmlDeviceGetCount"),
     "pairs.*.p2p": word("p2p", "P2P_STATUS"),
     "pairs.*.ancestor": word("ancestor", "TOPOLOGY"),
-    "hang.call": lambda _: {"call.nvmlDeviceGetName": "hang"},
+    "hang.call": lambda _: {"call.nvmlDeviceGetName": "stuck"},
     "gpus": lambda _: {},
 }  # fmt: skip
 """How our library gives each field another value."""

@@ -11,6 +11,7 @@ from gpudoctor.findings import Severity
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, Missing
 from tests.states.judged import LOOK, diagnosed, in_state, machine, missed, names, pairs
+from tests.states.real import lines
 from tests.states.table import STATES, USUAL, State
 from tests.states.walk import GPU, leaves, with_state
 
@@ -32,6 +33,11 @@ def test_every_field_has_an_abnormal_state_or_a_reason_why_it_has_none() -> None
     tried = {path for state in STATES for path in (state.path, *state.beside)}
     assert [leaf.path for leaf in leaves() if leaf.path not in tried and not is_usual(leaf.path)] == []
     assert [state for state in STATES if bool(state.finds) is bool(state.why)] == []
+
+
+def test_every_state_can_be_answered_by_our_library() -> None:
+    """scripts/torture does so."""
+    assert [state for state in STATES if not lines(state, 3)] == []
 
 
 @pytest.mark.parametrize("place", PLACES)
