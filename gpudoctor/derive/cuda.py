@@ -147,7 +147,9 @@ def effective_cuda(
     version = _with_build(framework) if name == framework.distribution else version
     row = _row(version, name, python, matrix, host)
     if row is not None and row.accelerator in WITHOUT_CUDA and not isinstance(framework.built_with_cuda, Fact):
-        return Missing(Cause.ABSENT, f"{row.distribution} {row.release} is published without CUDA")
+        if framework.cuda_build is not True:
+            return Missing(Cause.ABSENT, f"{row.distribution} {row.release} is published without CUDA")
+        row = None  # conda's build of the release is another one
     cuda, where, disagreement = _settle(framework.built_with_cuda, row.built_with_cuda if row else None, row)
     if cuda is None:
         return Missing(

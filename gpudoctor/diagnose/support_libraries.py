@@ -28,11 +28,12 @@ _ONE_NUMBER_SINCE = 12
 _TWO_NUMBERS_BEFORE = 9
 """Older CUDA releases, which the tables lack, have both numbers of the release in every soname."""
 _STATED = expression(
-    r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -](?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?)"
+    r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?)"
     r"v?(?P<major>\d{1,2})(?:\.(?P<minor>\d))?(?![\d.]*(?:\w|/[a-z]))"
 )
 """A CUDA release that a sentence or a field names, also without its minor version."""
 _OF_ANOTHER = expression(r"(?i)\b(?:built|compiled|torch|tensorflow|tf|driver|smi|wheel|support\w*|install|need\w*|requir\w*)\b")
+_CLAUSE = expression(r"[,;:(]|\. |\b(?:and|but|while)\b")
 _ON_DISK = expression(r"(/[^\s:;'\"]{1,200}/|(?<![\w/])(?=lib\w{1,40}\.so\.\d{1,2}\.\d{1,3}\.\d))(lib\w{1,40}\.so\.[\d.]{1,8})")
 """A library by its path, or by the whole name of its file, which links and messages of the loader shorten."""
 
@@ -72,7 +73,7 @@ def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the one CUDA release that the text says is installed, if no such release has the missing library."""
-    found = [match for line in text.splitlines() if (match := _STATED.search(line)) and not _OF_ANOTHER.search(line[: match.end()])]
+    found = [match for line in text.splitlines() if (match := _STATED.search(line)) and not _OF_ANOTHER.search(_CLAUSE.split(line[: match.end()])[-1])]
     stated = {(match["major"], match["minor"]) for match in found}
     if len(stated) != 1:
         return
@@ -81,7 +82,7 @@ def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[
     exact = [row for row in rows if minor is None or row.release.minor == int(minor)] or rows
     older = int(major) < _TWO_NUMBERS_BEFORE and _numbers(wanted)[: 1 if minor is None else 2] != [one for one in (major, minor) if one]
     if older or (exact and all(wanted not in (row.sonames or ()) for row in exact)):
-        yield Evidence("CUDA in the text", major if minor is None else f"{major}.{minor}", "the text")
+        yield Evidence("CUDA in the text", major if minor is None else f"{major}.{minor}", "a sentence")
 
 
 def _toolkits(machine: MachineView) -> list[tuple[Version, str]]:
@@ -126,9 +127,18 @@ def _cuda_of(soname: str, machine: MachineView) -> int:
     return next((major for major, row in rows if row and soname in (row.sonames or ())), 0)
 
 
+_IN_FOLDER = expression(
+    rf"(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}|(?:{_NAMES})(?:_\w{{1,40}})?64_\d{{1,3}}(?:_\d)?\.dll)\b(?:(?!\bno|n't|dlerror)[^\n]){{0,50}} (?:in|inside|under|at) (?:(?!\bno)[^\n]){{0,24}}?(/\w|[A-Z]:\\)"
+)
+"""A library that somebody says is in a folder."""
+
+
 def _on_disk(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the path of a missing library, if the text shows one."""
     missing = set(_missing(text))
+    for said in _IN_FOLDER.finditer(text):
+        if missing.intersection(_missing(f"{said[1]}: dlerror")):
+            yield Evidence(said[1], said[0], "a sentence")
     for folder, name in _ON_DISK.findall(text):
         if name in missing:
             yield Evidence(name, f"{folder}{name}", "the text")

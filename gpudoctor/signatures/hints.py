@@ -77,7 +77,7 @@ HINTS = (
     ),
     # which CUDA release is installed: a missing library may belong to another
     Hint(
-        r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -](?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?)v?\d{1,2}",
+        r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?)v?\d{1,2}",
         "",
         "this machine has Ubuntu 18.04 with CUDA 9",
     ),
@@ -199,7 +199,7 @@ HINTS = (
     ),
     # where libraries are
     Hint(
-        r"(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
+        r"(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn)\w{0,40}(?:64_\d{1,3}\.dll|\.so\.\d)[^\n]{0,50} (?:in|inside|under|at) |(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
         "",
         "/opt/cuda/lib64/libcudart.so.12",
     ),

@@ -59,6 +59,13 @@ SETTINGS = (
         "a program reads CUDA_VISIBLE_DEVICES as numbers, and it holds UUIDs",
         ("ValueError: invalid literal for int() with base 10: 'MIG-",),
     ),
+    # what Slurm sets for a job without a GPU: https://slurm.schedmd.com/gres.html
+    Signature(
+        r"invalid literal for int\(\) with base 10: 'NoDevFiles'",
+        ("scheduler-gpu-not-allocated",),
+        "the job was given no GPU",
+        ("ValueError: invalid literal for int() with base 10: 'NoDevFiles'",),
+    ),
     Signature(
         r"CUDA_VISIBLE_DEVICES['\"\]]{0,2}\s?=\s?(?:['\"]?-1['\"]?|''|\"\")\s{0,4}(?:$|;|#| python)",
         ("cuda-visible-devices-masked",),

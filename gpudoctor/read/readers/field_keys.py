@@ -66,7 +66,7 @@ FIELDS = (
         "gpu",
         r"(?:nvidia |my |your )?(?:gpus?|graphics? cards?|video cards?|graphics|accelerators?|device|card|hardware)"
         r"(?:(?: and|,)? (?:model|models|name|type|info|memory|card|used|configuration|vram)){0,4}",
-        rf"(?:\d{{1,2}} ?[x\u00d7*] ?|x\d )?((?:(?:asus|evga|gigabyte|msi|zotac|laptop|nvidia's) )?(?:{_CARD}|\d{{3,4}} (?:rtx|gtx|ti))[^\n,;|(+]{{0,60}})",
+        rf"(?:\d{{1,2}} ?[x\u00d7*] ?|x\d )?((?:(?:asus|evga|gigabyte|msi|zotac|laptop|nvidia's) )?(?:{_CARD}|\d{{3,4}} ?(?:rtx|gtx|ti|super)\b|(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)\b)[^\n,;|(+]{{0,60}})",
     ),
     Field("kernel", r"(?:linux )?kernel(?: version| release)?|uname -r", r"(?:linux |version )?(\d\.\d{1,2}\.\d[\w.+-]{0,60})"),
     Field("architecture", r"(?:cpu |system )?arch(?:itecture)?|uname -[mpi]|machine", r"(x86[_-]64|amd64|aarch64|arm64)\b"),

@@ -36,8 +36,8 @@ _BUILT_WITH = expression(r"(?i)\b((?:py)?torch \d{1,2}\.\d{1,2}(?:\.\d{1,2})?) (
 _KINDS = tuple(
     (what, expression(pattern))
     for what, pattern in (
-        ("toolkit", r"(?i)cuda(?: toolkit| runtime)?(?: version)?:? v?(?P<value>\d{1,2}\.\d)(?:\.\d{1,4})?"),
-        ("cudnn", r"(?i)cudnn(?: version)?:? v?(?P<value>\d\.\d{1,2}(?:\.\d{1,3})?)"),
+        ("toolkit", r"(?i)cuda(?: toolkit| runtime)?(?: version)?:? ?v?(?P<value>\d{1,2}\.\d)(?:\.\d{1,4})?"),
+        ("cudnn", r"(?i)cudnn(?: version)?:? ?v?(?P<value>\d\.\d{1,2}(?:\.\d{1,3})?)"),
         ("driver", r"(?i)(?:nvidia |gpu )?driver(?: version)?:? v?(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)"),
         ("python", r"(?i)(?:c?python|py) ?(?:version )?v?(?P<value>3\.\d{1,2}(?:\.\d{1,2})?)(?: \(?64[- ]bit\)?)?"),
         ("jetpack", r"(?i)jetpack(?: sdk)? v?(?P<value>[4-7]\.\d(?:\.\d)?)"),

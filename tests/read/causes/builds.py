@@ -148,5 +148,6 @@ NEAR_MISSES: Final = (
     ("gpu-too-new-for-build", "torch 1.0.0, CUDA 10.0, GeForce GTX 1080\nRuntimeError: cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:258\nRuntimeError: No CUDA GPUs are available\n"),
     ("cpu-only-build", 'tensorflow 2.9.0\n[name: "/device:CPU:0"\ndevice_type: "CPU"\n, name: "/device:GPU:0"\ndevice_type: "GPU"\n]\n'),
     ("cpu-only-build", 'tensorflow-gpu 1.13.1\n[name: "/device:CPU:0"\ndevice_type: "CPU"\nmemory_limit: 268435456\n]\n'),
+    ("cpu-only-build", "tensorflow                1.12.0          gpu_py36he74679b_0\ntensorflow-base           1.12.0          gpu_py36had579c0_0\ntensorflow-gpu            1.12.0               h0d30ee6_0\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

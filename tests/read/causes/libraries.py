@@ -99,6 +99,11 @@ CASES: Final = (
     ("cudnn-version-mismatch", "[W] [TRT] TensorRT was linked against cuDNN 8.4.1 but loaded cuDNN 8.2.4\n"),
     ("cuda-version-mismatch", "I have Cuda 10.2 installed\nCould not dlopen library 'libcufft.so.10.0'; dlerror: libcufft.so.10.0: cannot open shared object file\n"),
     ("pip-nvidia-libs-not-on-path", "Ubuntu 22.04, Python 3.11\npip install tensorflow[and-cuda]==2.16.1\ntf.config.list_physical_devices('GPU') returns an empty list\n"),
+    ("cuda-version-mismatch", 'I have tensorflow-gpu 1.12 and installed CUDA 10.1 with cuDNN 7.5. The import says "ImportError: libcublas.so.9.0: cannot open shared object file".\n'),
+    ("cuda-version-mismatch", "On our cluster CUDA was upgraded from 11.8 to 12.2 last night.\nCould not load dynamic library 'libcusolver.so.11'; dlerror: libcusolver.so.11: cannot open shared object file\nCould not load dynamic library 'libcublas.so.11'; dlerror: libcublas.so.11: cannot open shared object file\n"),
+    ("cuda-libs-not-on-loader-path", "libcufft.so.10 is present in /opt/cuda-11.1/lib64\nCould not load dynamic library 'libcufft.so.10'; dlerror: libcufft.so.10: cannot open shared object file: No such file or directory\n"),
+    ("cuda-libs-not-on-loader-path", "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\nI can find cudart64_110.dll in C:\\CUDA\\v11.2\\bin\n"),
+    ("cuda-version-mismatch", "win11\ncuda12.1\nCould not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

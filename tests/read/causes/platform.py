@@ -86,6 +86,7 @@ CASES: Final = (
     ("container-no-gpu-access", "Could not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file: No such file or directory; LD_LIBRARY_PATH: /.singularity.d/libs\n"),
     ("container-no-gpu-access", "$ apptainer exec tf_2.15.sif python -c 'import tensorflow'\nfailed call to cuInit: UNKNOWN ERROR (303)\n"),
     ("jetson-needs-vendor-wheel", "Jetson AGX Orin, JetPack 6.1\nERROR: Could not find a version that satisfies the requirement onnxruntime-gpu (from versions: none)\nERROR: No matching distribution found for onnxruntime-gpu\n"),
+    ("scheduler-gpu-not-allocated", "  gpus = [int(i) for i in os.environ['CUDA_VISIBLE_DEVICES'].split(',')]\nValueError: invalid literal for int() with base 10: 'NoDevFiles'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
