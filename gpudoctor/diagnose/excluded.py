@@ -8,6 +8,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import CONTROL, UVM
 from gpudoctor.expressions import expression
+from gpudoctor.signatures import hinted
 from gpudoctor.snapshot import (
     ContainerTools,
     DeviceNodes,
@@ -128,6 +129,12 @@ def _has_runtime(machine: MachineView) -> bool:
     return isinstance(tools, ContainerTools) and tools.runtime is True
 
 
+def _has_linux_driver_in_wsl(machine: MachineView) -> bool:
+    """Return whether the text shows that a driver for Linux was installed, which hides the Windows driver's libraries in WSL."""
+    log = machine.observed.text_log
+    return isinstance(log, TextLog) and "wsl-linux-driver-installed" in hinted("\n".join(line.value for line in log.lines))
+
+
 _UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not found)|dlopen libcuda\.so(?![.\d])|find -lcuda\b")
 
 
@@ -164,6 +171,7 @@ _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "container-toolkit-missing": _has_runtime,
     "libcuda-not-on-loader-path": _is_libcuda_cached,
     "wsl-libcuda-not-on-path": _is_libcuda_cached,
+    "wsl-driver-stack-broken": _has_linux_driver_in_wsl,
     "gpu-memory-preallocation": _has_free_memory,
     "gpu-memory-insufficient": _has_free_memory,
     "gpu-memory-held-by-other-process": _has_free_memory,

@@ -9,7 +9,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix.resolve import final_release
-from gpudoctor.snapshot import Python
+from gpudoctor.snapshot import Platform, Python
 
 _OFFERED = expression(
     r"the requirement ([A-Za-z][\w.-]{0,60})(?:\[[^\]\n]{0,40}\])?={2,3}(\d[\w.+]{0,30})[^\n]{0,120}\(from versions: ([^)\n]{0,4000})\)"
@@ -38,6 +38,8 @@ def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
 def no_such_release(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the releases that exist, if the requested one does not, or only on another index ("+cu118")."""
     for name, wanted, offered in _OFFERED.findall(text):
+        if machine.site.platform == Platform.MACOS and "+cu" in wanted:
+            continue  # no index has a build with CUDA for macOS
         if _exists(machine, name, wanted, offered) is False or _is_of_another_index(wanted, offered):
             yield Evidence(f"releases of {name}", _span(offered), "the installer")
 

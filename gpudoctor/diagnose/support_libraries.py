@@ -73,7 +73,11 @@ def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the one CUDA release that the text says is installed, if no such release has the missing library."""
-    found = [match for line in text.splitlines() if (match := _STATED.search(line)) and not _OF_ANOTHER.search(_CLAUSE.split(line[: match.end()])[-1])]
+    found = [
+        match
+        for line in text.splitlines()
+        if (match := _STATED.search(line)) and not _OF_ANOTHER.search(_CLAUSE.split(line[: match.end()])[-1])
+    ]
     stated = {(match["major"], match["minor"]) for match in found}
     if len(stated) != 1:
         return

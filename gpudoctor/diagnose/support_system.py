@@ -74,7 +74,16 @@ _PINNED = expression(r"\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHost
 
 def _pins_memory_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
     if machine.site.platform == Platform.WSL2 and (found := _PINNED.search(text)):
-        yield Evidence("page-locked memory in WSL 2", found[0], "the log")
+        yield Evidence("page-locked memory in WSL 2", found[0], "a call")
+
+
+_OF_ALLOCATORS = expression(r"(?:malloc|gomp|iomp|stdc\+\+|asan|tsan)")
+
+
+def _preloads_a_library(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield what LD_PRELOAD names, unless it is an allocator or a language's runtime."""
+    if (value := machine.variable("LD_PRELOAD")) and not _OF_ALLOCATORS.search(value):
+        yield Evidence("LD_PRELOAD", value, "the environment")
 
 
 def _is_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -88,6 +97,7 @@ def _is_wsl1(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 
 SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
+    "preloaded-library-intercepts-cuda": _preloads_a_library,
     "uvm-not-loaded": _uvm_is_not_loaded,
     "fabric-manager-missing": _fabric_manager_is_down,
     "container-toolkit-missing": _docker_lacks_the_runtime,

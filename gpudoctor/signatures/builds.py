@@ -73,6 +73,15 @@ BUILDS = (
             "Device API cuda is not enabled. Please install the cuda version of dgl.",
         ),
     ),
+    # onnxruntime.get_available_providers(), as it is printed
+    Signature(
+        r"(?:^|[Aa]vailable providers:? ?|get_(?:available_)?providers\(\)\W{0,12})\s{0,6}\[(?:'AzureExecutionProvider', ?)?'CPUExecutionProvider'\]\s{0,4}$",
+        ("cpu-only-build", "two-copies-of-framework"),
+        "the ONNX Runtime that is imported has no CUDA provider: onnxruntime without CUDA, or beside onnxruntime-gpu",
+        ("Available providers: ['AzureExecutionProvider', 'CPUExecutionProvider']",),
+        vague=True,
+        last=True,
+    ),
     # common/arg.cpp and src/llama-model.cpp of llama.cpp: it says so too if CUDA failed to start
     Signature(
         r"not compiled with GPU offload support|no usable GPU found, --|llama\.cpp was compiled without (?:GPU|CUDA) support|offloaded 0/\d{1,4} layers to GPU",

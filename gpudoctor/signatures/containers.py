@@ -81,7 +81,7 @@ CONTAINERS = (
     Signature(
         r"could not load NVML library|If this is a GPU node, did you (?:set|configure)|Detected non-NVML platform"
         r"|ncompatible (?:platform|strategy) detected|ERROR_LIBRARY_NOT_FOUND",
-        ("container-toolkit-missing", "container-no-gpu-access", "no-driver"),
+        ("container-toolkit-missing", "container-no-gpu-access", "no-driver", "container-ldcache-stale"),
         "the device plugin finds no NVML in its container",
         (
             "Failed to initialize NVML: could not load NVML library",

@@ -199,7 +199,12 @@ HINTS = (
     ),
     # where libraries are
     Hint(
-        r"(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn)\w{0,40}(?:64_\d{1,3}\.dll|\.so\.\d)[^\n]{0,50} (?:in|inside|under|at) |(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
+        r"(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn)\w{0,40}(?:64_\d{1,3}\.dll|\.so\.\d)[^\n]{0,50} (?:in|inside|under|at) ",
+        "",
+        "libcufft.so.10 is in /opt/cuda/lib64",
+    ),
+    Hint(
+        r"(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
         "",
         "/opt/cuda/lib64/libcudart.so.12",
     ),

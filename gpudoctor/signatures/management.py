@@ -48,6 +48,7 @@ MANAGEMENT = (
         r"NVIDIA-SMI has failed because it could ?n\S{0,1}t communicate with the NVIDIA driver|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded",
         (
             "no-driver",
+            "wsl-linux-driver-installed",
             "nouveau-loaded",
             "vfio-bound",
             "secure-boot-unsigned-module",

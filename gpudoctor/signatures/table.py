@@ -110,7 +110,7 @@ _FRAMEWORKS = (
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*: cannot open shared object file"
         r"|Could not (?:load dynamic|dlopen) library 'libcuda\.so"
         r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"",
-        ("libcuda-not-on-loader-path", "container-no-gpu-access", "no-driver", "wsl-libcuda-not-on-path"),
+        ("libcuda-not-on-loader-path", "container-ldcache-stale", "container-no-gpu-access", "no-driver", "wsl-libcuda-not-on-path"),
         "libcuda.so.1 was not found",
         (
             "failed call to cuInit: UNKNOWN ERROR (303)",
@@ -183,6 +183,7 @@ _VAGUE = (
             "container-no-gpu-access",
             "scheduler-gpu-not-allocated",
             "mig-no-instances",
+            "device-nodes-missing",
         ),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
         also=r"no nvidia devices detected\W{1,3}library=",
@@ -225,7 +226,7 @@ _VAGUE = (
         3,
         "NOT_INITIALIZED",
         ("CUDA driver initialization failed, you might not have a CUDA gpu",),
-        ("cuda-init-fails", "uvm-hmm-init-failure", "driver-library-mismatch"),
+        ("cuda-init-fails", "uvm-hmm-init-failure", "driver-library-mismatch", "preloaded-library-intercepts-cuda"),
         "CUDA failed to initialise",
         also=rf"\bcudaErrorInitializationError\b|{_OF_CUDA}: initialization error\b(?!:)|\b(?:cuda driver library|nvcuda|cudart) init failure: 3\b",
         tells="sudo dmesg | grep request_free_mem_region; cat /proc/driver/nvidia/version",

@@ -127,6 +127,15 @@ CASES: Final = (
     ("gpu-too-old-for-build", "Ignoring gpu device (device: 0, name: GRID K340)\n with Cuda compute capability 3.0. The minimum required Cuda capability is 3.5.\n"),
     ("cpu-only-build", "warning: no usable GPU found, --gpu-layers option will be ignored\nwarning: one possible reason is that llama.cpp was compiled without GPU support\n"),
     ("cpu-only-build", "llm_load_tensors: offloaded 0/41 layers to GPU\nsystem_info: n_threads = 8 | AVX2 = 1 | BLAS = 0 |\n"),
+    ("no-cuda-wheel-for-platform", "MacBook Air M2, macOS 14.3\nERROR: Could not find a version that satisfies the requirement torch==2.4.1+cu121 (from versions: 2.3.0, 2.4.0, 2.4.1)\n"),
+    ("slow-ptx-jit", "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 9.0. CUDA kernels will be jit-compiled from PTX\n"),
+    ("rocm-arch-unsupported", "rocBLAS error: Cannot read /venv/lib/rocblas/library/TensileLibrary.dat: No such file or directory for GPU arch : gfx1036\n"),
+    ("broken-release", 'pip install tensorflow[and-cuda]==2.15.0\nERROR: No matching distribution found for tensorrt-libs==8.6.1; extra == "and-cuda"\n'),
+    ("cpu-only-build", "I installed onnxruntime and onnxruntime-gpu 1.19.2\n>>> ort.get_available_providers()\n['AzureExecutionProvider', 'CPUExecutionProvider']\n"),
+    ("mixed-conda-pip", "OMP: Error #15: Initializing libiomp5md.dll, but found libiomp5md.dll already initialized.\n"),
+    ("mixed-conda-pip", "pytorch                   2.2.0           py3.11_cuda11.8_cudnn8.7.0_0    pytorch\ntorch                     2.3.0                    pypi_0    pypi\n"),
+    ("python-headers-missing", "/tmp/tmp0q/main.c:7:10: fatal error: Python.h: No such file or directory\ncompilation terminated.\n"),
+    ("nvidia-wheel-version-conflict", 'torch 2.4.1 requires nvidia-cublas-cu12==12.1.3.1; platform_system == "Linux", but you have nvidia-cublas-cu12 12.6.4.1 which is incompatible.\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -149,5 +158,6 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", 'tensorflow 2.9.0\n[name: "/device:CPU:0"\ndevice_type: "CPU"\n, name: "/device:GPU:0"\ndevice_type: "GPU"\n]\n'),
     ("cpu-only-build", 'tensorflow-gpu 1.13.1\n[name: "/device:CPU:0"\ndevice_type: "CPU"\nmemory_limit: 268435456\n]\n'),
     ("cpu-only-build", "tensorflow                1.12.0          gpu_py36he74679b_0\ntensorflow-base           1.12.0          gpu_py36had579c0_0\ntensorflow-gpu            1.12.0               h0d30ee6_0\n"),
+    ("cpu-only-build", "session = ort.InferenceSession(path, providers=['CPUExecutionProvider'])\ntorch==2.5.1+cu124\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

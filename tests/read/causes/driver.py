@@ -111,6 +111,14 @@ CASES: Final = (
     ("driver-too-old", "ERROR: This container was built for NVIDIA Driver Release 535.86 or later, but\n       version 470.182.03 was detected and compatibility mode is UNAVAILABLE.\n"),
     ("device-permission-denied", "JAX finds no GPU unless I run it as root\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
     ("uvm-broken-after-suspend", "ggml_cuda_init: failed to initialize CUDA: unknown error\nwarning: not compiled with GPU offload support, --gpu-layers option will be ignored\n"),
+    ("libcuda-is-stub", "failed call to cuInit: CUDA_ERROR_STUB_LIBRARY: CUDA driver is a stub library\n"),
+    ("libcuda-is-stub", "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs\nUnexpected error from cudaGetDeviceCount(). Error 34: CUDA driver is a stub library\n"),
+    ("libcuda-wrong-architecture", "jax 0.4.31: /usr/lib32/libcuda.so.1: wrong ELF class: ELFCLASS32\n"),
+    ("libcuda-wrong-architecture", "OSError: /usr/lib/i386-linux-gnu/libcuda.so.1: wrong ELF class: ELFCLASS32\n"),
+    ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/opt/hami/libvgpu.so python train.py\nCUDA error: initialization error\n"),
+    ("device-nodes-missing", "ls: cannot access '/dev/nvidia*': No such file or directory\nnvidia              56823808  0\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE\n"),
+    ("forward-compat-unsupported-hw", "GeForce RTX 2070 Super\nCUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non supported HW\n"),
+    ("cuda-compat-lib-conflict", "image: nvcr.io/nvidia/tensorflow:24.03-tf2-py3\nfailed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver / cuda driver combination\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

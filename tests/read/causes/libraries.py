@@ -104,6 +104,9 @@ CASES: Final = (
     ("cuda-libs-not-on-loader-path", "libcufft.so.10 is present in /opt/cuda-11.1/lib64\nCould not load dynamic library 'libcufft.so.10'; dlerror: libcufft.so.10: cannot open shared object file: No such file or directory\n"),
     ("cuda-libs-not-on-loader-path", "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\nI can find cudart64_110.dll in C:\\CUDA\\v11.2\\bin\n"),
     ("cuda-version-mismatch", "win11\ncuda12.1\nCould not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n"),
+    ("cudnn-drops-gpu", "GPU: Tesla P40\nRuntimeError: cuDNN error: CUDNN_STATUS_ARCH_MISMATCH\n"),
+    ("libdevice-not-found", "tensorflow 2.12.0\nInternalError: libdevice not found at ./libdevice.10.bc [Op:Sqrt]\n"),
+    ("ptxas-too-old", "W asm_compiler.cc:235] Your CUDA software stack is old. The ptxas error was: ptxas fatal   : Value 'sm_90' is not defined for option 'gpu-name'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -87,6 +87,13 @@ CASES: Final = (
     ("container-no-gpu-access", "$ apptainer exec tf_2.15.sif python -c 'import tensorflow'\nfailed call to cuInit: UNKNOWN ERROR (303)\n"),
     ("jetson-needs-vendor-wheel", "Jetson AGX Orin, JetPack 6.1\nERROR: Could not find a version that satisfies the requirement onnxruntime-gpu (from versions: none)\nERROR: No matching distribution found for onnxruntime-gpu\n"),
     ("scheduler-gpu-not-allocated", "  gpus = [int(i) for i in os.environ['CUDA_VISIBLE_DEVICES'].split(',')]\nValueError: invalid literal for int() with base 10: 'NoDevFiles'\n"),
+    ("container-ldcache-stale", "libcuda.so.1: cannot open shared object file: No such file or directory\nThe file is mounted; running ldconfig in the container fixes it.\n"),
+    ("container-ldcache-stale", "Failed to initialize NVML: could not load NVML library\nAfter ldconfig inside the pod it works.\n"),
+    ("wsl-linux-driver-installed", "WSL2, Ubuntu 24.04\nsudo apt install nvidia-driver-550\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"),
+    ("wsl1", "Linux version 4.4.0-22621-Microsoft (Microsoft@Microsoft.com)\ntensorflow 2.9.1\nCould not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file\n"),
+    ("wsl-pinned-memory-limit", "Linux 5.15.146.1-microsoft-standard-WSL2\ncudaHostAlloc failed: cudaErrorMemoryAllocation: out of memory\n"),
+    ("wsl-pinned-memory-limit", "WSL2, RTX 4090\nloader = DataLoader(data, pin_memory=True)\nRuntimeError: CUDA error: out of memory\n"),
+    ("container-cdi-spec-incompatible", "podman version 3.4.2\nError: stat nvidia.com/gpu=all: no such file or directory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
