@@ -51,11 +51,7 @@ def parse(text: str) -> Version | None:
     """The version that `text` begins with ("12.5.1", "550.54.15", "9", "12.4 (build 3)"), or None if it does not begin with a digit."""
     numbers: list[int] = []
     for part in text.strip().split(".")[:4]:
-        digits = ""
-        for character in part:
-            if not ("0" <= character <= "9"):
-                break
-            digits += character
+        digits = part[: len(part) - len(part.lstrip("0123456789"))]
         if not digits or len(digits) > 9:
             break
         numbers.append(int(digits))

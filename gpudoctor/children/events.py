@@ -135,7 +135,7 @@ def part(kind: type[msgspec.Struct], *required: str, without: tuple[str, ...] = 
 
 def said(event: msgspec.Struct) -> dict[str, Any]:
     """The fields of an event."""
-    return {name: value for name in event.__struct_fields__ if (value := getattr(event, name)) is not msgspec.UNSET}
+    return {name: value for name, value in msgspec.structs.asdict(event).items() if value is not msgspec.UNSET}
 
 
 def known(events: tuple[msgspec.Struct, ...]) -> dict[str, Any]:

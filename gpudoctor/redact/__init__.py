@@ -144,8 +144,7 @@ class Redactor:
     def struct(self, struct: T) -> T:
         """The struct with every text in it redacted; the same object if nothing was removed."""
         changed = {}
-        for field in struct.__struct_fields__:
-            value = getattr(struct, field)
+        for field, value in zip(struct.__struct_fields__, msgspec.structs.astuple(struct), strict=True):
             if type(value) in _PLAIN or id(value) in self._ours:
                 continue
             kept = self._identity(_FIELDS[field], value) if field in _FIELDS and type(value) is str else self._walk(value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from gpudoctor import versions
@@ -171,12 +173,15 @@ class KernelView(View):
 
     def last_line(self, pattern: str, address: str = "") -> str:
         """The last line of the kernel log that matches a pattern and names the GPU at `address`, if given; otherwise empty."""
+        return next((line for line in self._lines_with(pattern) if _names(line, address)), "")
+
+    @cached_property
+    def _lines_with(self) -> Callable[[str], list[str]]:
+        """The lines of the kernel log that match a pattern, the last one first; many GPUs ask for the same."""
         log = self.observed.kernel_log
-        if isinstance(log, Missing):
-            return ""
-        wanted = re.compile(pattern, re.IGNORECASE)
-        lines = re.sub(_BROKEN_LINE, " ", "\n".join(log.lines)).split("\n")
-        return next((line for line in reversed(lines) if wanted.search(line) and _names(line, address)), "")
+        broken = "" if isinstance(log, Missing) else "\n".join(log.lines)
+        lines = re.sub(_BROKEN_LINE, " ", broken).split("\n")[::-1]
+        return cache(lambda pattern: [line for line in lines if re.search(pattern, line, re.IGNORECASE)])
 
 
 def _names(line: str, address: str) -> bool:
