@@ -9,9 +9,9 @@ from gpudoctor.derive.summary import summary
 from gpudoctor.diagnose.causality import excuse, fold
 from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import Run, run_each, spare
+from gpudoctor.diagnose.needed import ALWAYS, needed
 from gpudoctor.diagnose.reported import reported
 from gpudoctor.diagnose.rule import Rule
-from gpudoctor.diagnose.rules import WITHOUT_GPUS
 from gpudoctor.diagnose.steps import Steps
 from gpudoctor.diagnose.unjudged import not_judged
 from gpudoctor.diagnose.verdict import exit_code, unproven, verdict
@@ -30,7 +30,7 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     """
     machine = MachineView(snapshot, matrix, policy)
     steps = Steps()
-    rules = steps(needed, WITHOUT_GPUS, machine, policy) if rules is None else rules
+    rules = steps(needed, ALWAYS, machine, policy) if rules is None else rules
     chosen = choose(rules, policy)
     each = run_each(chosen, machine)
     runs = steps(spare, each, each, machine)
@@ -61,15 +61,6 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
         not_judged=unjudged,
         summary=seen,
     )
-
-
-def needed(machine: MachineView, policy: Policy) -> tuple[Rule, ...]:
-    """Return every rule; those about GPUs only if there is a GPU, a text, or a rule that the user names."""
-    if not (machine.gpus or isinstance(machine.observed.text_log, TextLog) or policy.only or policy.skip or policy.require):
-        return WITHOUT_GPUS
-    from gpudoctor.diagnose.rules import RULES  # noqa: PLC0415 -- 5 ms, see WITHOUT_GPUS
-
-    return RULES
 
 
 def ladder_rows(machine: MachineView) -> tuple[LadderRow, ...]:

@@ -169,12 +169,12 @@ main()
 WRITERS = frozenset(f"gpudoctor.report.{name}" for name in ("terminal", "document", "oneline", "junit", "markdown", "github", "sarif"))
 PARTS = frozenset(
     (
-        "check", "children", "cli", "codes", "derive", "diagnose", "elf", "errors", "examination", "exit_codes", "findings", "frameworks",
+        "check", "children", "cli", "codes", "derive", "diagnose", "elf", "errors", "examination", "exit_codes", "expressions", "findings", "frameworks",
         "matrix", "matrix_files", "nearest", "preflight", "probe", "process", "progress", "redact", "regular_files", "report", "signatures",
         "snapshot", "versions", "__main__",
     )
 )  # fmt: skip
-"""The modules and packages of gpudoctor that a check without training loads."""
+"""The modules and packages of gpudoctor that a check without training may load."""
 SLOW = frozenset(
     (
         "argparse", "asyncio", "concurrent", "dataclasses", "dis", "hashlib", "importlib.metadata", "inspect", "json", "logging", "multiprocessing",
@@ -196,7 +196,7 @@ def test_a_check_loads_no_more_than_it_needs(form: str, writer: str) -> None:
     loaded = set(ended.stderr.decode().split())
     ours = {name for name in loaded if name.startswith("gpudoctor.")}
     assert loaded & WRITERS == {f"gpudoctor.report.{writer}"}
-    assert {name.split(".")[1] for name in ours} == PARTS
+    assert {name.split(".")[1] for name in ours} <= PARTS
     assert not {name for name in ours if name.startswith("gpudoctor.signatures.")} - {"gpudoctor.signatures.signature"}
     assert not loaded & (SLOW | OTHERS)
     assert b"No NVIDIA GPU" not in ended.stdout or not {name.rpartition(".")[2] for name in ours} & OF_GPUS

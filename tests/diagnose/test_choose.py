@@ -35,10 +35,6 @@ def test_the_reason_of_a_skip_is_kept(matrix: Matrix) -> None:
     assert [(rule.code, rule.name, rule.reason) for rule in only] == [("GD101", "no-gpu", "")]
 
 
-def test_without_gpus_the_rules_about_gpus_change_nothing(matrix: Matrix) -> None:
-    assert diagnose(bare(), matrix, Policy()) == diagnose(bare(), matrix, Policy(), RULES)
-
-
 def test_the_rules_of_a_training() -> None:
     chosen = of_training(RULES)
     assert {rule.code for rule in RULES if rule.severity is Severity.ERROR} < set(chosen)
