@@ -107,6 +107,7 @@ def model_of(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
         backward=corners([(once.kept, 0), *once.moments]) if once.moments else TOGETHER,
         full=None if half else held,
         half=held if half else None,
+        compiled=once.compiled,
     )
 
 

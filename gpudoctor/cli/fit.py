@@ -24,6 +24,7 @@ from gpudoctor.fit.card import Card
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
+from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
@@ -33,6 +34,8 @@ from gpudoctor.snapshot import Snapshot
 
 _LOOK = Policy(level=Level.LOOK)
 _FILES = (".json", ".safetensors", ".keras")
+_TRACED = 8
+"""The batch with which a model is traced if none is asked for; the larger one is twice that."""
 
 
 @app.command(short_help="Find out whether a model fits, how large a batch, how fast.", epilog=EPILOG)
@@ -96,8 +99,13 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         if price is not None and samples is None:
             raise UsageError("--price is for --samples; state both.")
         matrix = open_matrix(compat)
-        counted = _model(model, Sample(seq, _image(image)), asked, python)
-        answers = [answer(counted, asked, card) for card in _cards(matrix, gpu, report, compat)]
+        sample = Sample(seq, _image(image))
+        counted = _model(model, sample, asked, python)
+        named = _cards(matrix, gpu, report, compat)
+        answers = [answer(counted, asked, card) for card in named]
+        if counted.compiled and (largest := _far(asked, answers)):
+            counted = _model(model, sample, asked, python, largest)
+            answers = [answer(counted, asked, card) for card in named]
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
         made = fit_document.document(
             counted,
@@ -136,8 +144,14 @@ def _image(text: str | None) -> tuple[int, int] | None:
     return int(sides[1]), int(sides[2])
 
 
-def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
-    """Return what is known of the model that the user named."""
+def _far(asked: Asked, answers: list[Answer]) -> int:
+    """Return the largest batch if it is asked for and far from those that were traced; else 0."""
+    largest = max((one.largest or 0 for one in answers), default=0)
+    return largest if asked.batch is None and largest > 2 * _TRACED else 0
+
+
+def _model(named: str, sample: Sample, asked: Asked, python: str | None, batch: int = _TRACED) -> Model:
+    """Return what is known of the model that the user named; one of a function is traced with `batch`, unless a batch is asked for."""
     if named.lower().startswith("params="):
         from gpudoctor.fit.sized import of_parameters  # noqa: PLC0415 -- one way of several
 
@@ -151,18 +165,18 @@ def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Mode
 
         return read_model(named, sample)
     if ":" in named:
-        return _traced(named, sample, asked, python)
+        return _traced(named, sample, asked, python, batch)
     from gpudoctor.fit.presets import model  # noqa: PLC0415 -- as above
 
     return model(named, sample)
 
 
-def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
+def _traced(named: str, sample: Sample, asked: Asked, python: str | None, batch: int) -> Model:
     system.require_linux("fit MODULE:FUNCTION")
     from gpudoctor.probe.target import target  # noqa: PLC0415 -- on Linux alone
     from gpudoctor.trace import Step, traced  # noqa: PLC0415 -- as above
 
-    step = Step(batch=asked.batch or 8, seq=sample.tokens, image=sample.image, precision=asked.precision)
+    step = Step(batch=asked.batch or batch, seq=sample.tokens, image=sample.image, precision=asked.precision)
     return traced(target(python, os.environ, sys.executable, sys.path).executable, named, step, folder=os.getcwd())
 
 
@@ -204,7 +218,9 @@ def _fitting(model: Model, asked: Asked, matrix: Matrix) -> tuple[str, ...]:
 def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]:
     """Return what was assumed, and what was not counted."""
     useless = asked.checkpointing and not model.block_flops
-    blocks = (f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count.",) * useless
+    none = f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count."
+    traced = (spec.traced_checkpointing for spec in CATALOGUE if spec.traced_checkpointing and spec.name in model.traced_by)
+    blocks = (next(traced, none),) * useless
     reserved = max((one.memory.reserve for one in answers if one.memory), default=RESERVE)
     libraries = "CUDA context, libraries and NCCL" if reserved > RESERVE else "CUDA context and libraries"
     assumed = [f"{reserved / 1e9:.1f} GB for {libraries}", f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation"]

@@ -1,4 +1,4 @@
-"""Models of which only the number of parameters is stated."""
+"""Models that are stated by their number of parameters alone."""
 
 from __future__ import annotations
 

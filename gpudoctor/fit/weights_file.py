@@ -1,4 +1,4 @@
-"""Models of which only the header of a .safetensors file is known: https://github.com/huggingface/safetensors#format."""
+"""Models that are known by the header of a .safetensors file alone: https://github.com/huggingface/safetensors#format."""
 
 from __future__ import annotations
 

@@ -208,6 +208,8 @@ class FrameworkSpec(NamedTuple):
     """Whether the all-reduce between nodes runs with it."""
     traced_within: str = ""
     """How far a traced training step was from a real one on the CPU in FP32, by scripts/bench/fit; empty: not measured."""
+    traced_checkpointing: str = ""
+    """What to do for the checkpointing of a traced model, in a sentence; empty: it is counted."""
     xla: bool = False
     """Whether it compiles with XLA."""
     xla_folders: tuple[str, ...] = ()

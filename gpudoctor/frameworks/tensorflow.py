@@ -49,6 +49,7 @@ TENSORFLOW = FrameworkSpec(
     on_windows=OnWindows("TensorFlow 2.10 was the last release with CUDA there", "https://www.tensorflow.org/install/pip#windows-wsl2"),
     xrayed=True,
     trains=True,
+    traced_checkpointing="Checkpointing is not counted for a Keras model.",
     traced_within="parameters and FLOPs are exact; activations within 2% of a real step, 17% with attention",
     xla=True,
 )  # fmt: skip

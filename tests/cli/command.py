@@ -39,13 +39,12 @@ def run(
         command = ("sh", "-c", f'exec "$0" "$@" {shell_redirect}', *command)
     return subprocess.run(
         command,
-        cwd=ROOT,
         env=environment() if env is None else env,
         capture_output=True,
         timeout=120,
         check=False,
         stdin=subprocess.DEVNULL,
-        **options,
+        **{"cwd": ROOT, **options},
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -103,6 +104,31 @@ def test_weights_without_a_configuration_are_unknown(tmp_path: Path) -> None:
     file = tmp_path / "model.safetensors"
     file.write_bytes(len(header).to_bytes(8, "little") + header)
     assert run("fit", str(file), "--gpu", "4090").returncode == 3
+
+
+BUILDER = """
+import jax.numpy as jnp
+
+def loss(params, batch):
+    return jnp.square(jnp.tanh(batch @ params)).mean()
+
+def build():
+    open("builds", "a").write(".")
+    return loss, jnp.zeros((1000, 2000)), jnp.zeros((4, 1000))
+"""
+
+
+@pytest.mark.index
+@pytest.mark.parametrize(("batch", "builds"), [("max", 2), ("32", 1)])
+def test_jax_is_compiled_for_the_batch_that_is_asked_for(
+    batch: str, builds: int, tmp_path: Path, framework_python: Callable[[str], Path]
+) -> None:
+    (tmp_path / "train.py").write_text(BUILDER)
+    words = ("fit", "train:build", "--python", str(framework_python("jax")), "--gpu", "4090", "--batch", batch, "--checkpointing")
+    ended = run(*words, cwd=tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    assert len((tmp_path / "builds").read_text()) == builds
+    assert "--checkpointing adds none" in " ".join(ended.stdout.decode().split())
 
 
 @pytest.mark.parametrize(
