@@ -88,7 +88,9 @@ class Cells:
         first = next(number for number, one in enumerate(calls) if one.function == function)
         open_yet = {(one.function, gpu) for one in calls[first:] for gpu in (one.gpu, ANY)}
         tellers = {one.function for one in calls} - OPENERS
-        told_by = {place: [(name, _gpu(place)) for name in tellers if place in self.told(name)] for place in lost}
+        sections = {place[:4] for place in self.told(function)}  # a section is told whole, and a list with what is in it
+        asked = [place for place in lost if place[:4] not in sections and place[-1] != "type"]
+        told_by = {place: [(name, _gpu(place)) for name in tellers if place in self.told(name)] for place in asked}
         kept = [place for place, by in told_by.items() if by and open_yet.isdisjoint(by)]
         return f"lost what was told before: {shown(kept)}" if kept else ""
 

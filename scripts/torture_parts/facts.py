@@ -9,9 +9,10 @@ from typing import Any, Final, TypeAlias
 Place: TypeAlias = tuple[str | int, ...]
 Facts: TypeAlias = Mapping[Place, Any]
 MARKS: Final = frozenset({
-    "created", "uptime", "expires", "seconds_left", "init", "calls", "alarms", "refusals", "hang", "remarks", "library", "real", "kernel_log",
+    "created", "uptime", "expires", "seconds_left", "init", "calls", "alarms", "refusals", "hang", "remarks", "library", "real", "kernel_log", "shared_memory",
 })  # fmt: skip
-"""What may change with a fault: the time, where the driver's errors are reported, which file our library is, and the log of the kernel that runs us."""
+"""What may change with a fault: the time, where the driver's errors are reported, which file our library is, the log of the kernel that runs us,
+and the memory that others share here."""
 
 
 def facts(report: Mapping[str, Any]) -> Facts:

@@ -12,6 +12,7 @@ from gpudoctor.report.document import encode, encoded
 from gpudoctor.report.fleet import Fleet
 from gpudoctor.report.fleet_nodes import hostfile, labels, node_list
 from gpudoctor.report.fleet_text import render
+from gpudoctor.report.model import Subject
 from gpudoctor.report.page import Look
 from gpudoctor.snapshot import Host
 from tests.builders import machine
@@ -62,6 +63,14 @@ def test_a_fleet_in_order_is_short() -> None:
     assert shown.startswith("✓ READY  All 1000 nodes are ready.")
     assert len(shown.splitlines()) < 10
     assert "gpu[0000-0999]" in shown
+
+
+def test_a_finding_counts_its_gpus_if_it_is_about_any() -> None:
+    two = (finding(), finding(key="0000:02:00.0"))
+    of_node = finding("GD203", "", subject=Subject("machine", ""))
+    shown = render(merged({"n1": report(verdict="broken", findings=two), "n2": report(verdict="broken", findings=(of_node,))}), Look())
+    assert "GD103 error  GPU has fallen off the bus: 1 node (2 GPUs)\n" in shown
+    assert "GD203 error  GPU has fallen off the bus: 1 node\n" in shown
 
 
 def test_foreign_text_cannot_steer_a_terminal() -> None:

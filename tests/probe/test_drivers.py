@@ -113,6 +113,12 @@ def test_errors_by_place_are_missing_where_none_can_be_read(fake_nvml: Shims) ->
     assert gpu.ecc_places.cause is Cause.LOST
 
 
+def test_what_was_told_before_a_crash_stays(fake_nvml: Shims) -> None:
+    (gpu,) = gpus_of(nvml_of(fake_nvml(gpus=1, calls={"nvmlDeviceGetPlatformInfo": "crash"})))
+    assert not {"bar1", "spare_rows", "board", "heat", "held_back", "application_clocks", "ecc_places"} & missing(gpu).keys()
+    assert isinstance(gpu.rack, Missing)
+
+
 def test_no_gpu_is_a_valid_answer(fake_nvml: Shims) -> None:
     assert nvml_of(fake_nvml(gpus=0)).gpus == ()
 

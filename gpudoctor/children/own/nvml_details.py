@@ -93,15 +93,14 @@ class Details:
         return [*HELD_FIELDS.values(), *HEAT_FIELDS.values(), *ecc]
 
     def all(self, ecc_enabled, read):
-        """Every name of NAMES, with fields from the values read."""
-        told = self.values(ALONE)
-        told["board"] = whole("gpu-board", self.values(BOARD + SERIAL) if self.identify else dict(self.values(BOARD), serial=SECRET))
-        told["heat"] = whole("heat", dict(self.values(HEAT), **{name: read[field] for name, field in HEAT_FIELDS.items()}))
-        told["held_back"] = self.held(read)
-        told["application_clocks"] = whole("application-clocks", self.values(CLOCKS))
-        told["ecc_places"] = self.ecc_places(read) if ecc_enabled is True else ecc_enabled if isinstance(ecc_enabled, dict) else []
-        told["rack"] = self.rack()
-        return told
+        """Yield every name of NAMES with its value, each once it is known, with fields from the values read."""
+        yield {"held_back": self.held(read)}
+        yield self.values(ALONE)
+        yield {"board": whole("gpu-board", self.values(BOARD + SERIAL) if self.identify else dict(self.values(BOARD), serial=SECRET))}
+        yield {"heat": whole("heat", dict(self.values(HEAT), **{name: read[field] for name, field in HEAT_FIELDS.items()}))}
+        yield {"application_clocks": whole("application-clocks", self.values(CLOCKS))}
+        yield {"ecc_places": self.ecc_places(read) if ecc_enabled is True else ecc_enabled if isinstance(ecc_enabled, dict) else []}
+        yield {"rack": self.rack()}
 
     def values(self, questions):
         found = {}
@@ -126,7 +125,9 @@ class Details:
         return [dict(zip(names[place], found[place]), type="ecc-place", place=place) for place in offered]
 
     def sram(self, kind, counter):
-        value = self.ask((("nvmlDeviceGetMemoryErrorCounter", kind, counter, SRAM),), opaque, quiet=True)
+        """One count; a mark names the first call, which also sends what was told before."""
+        first = (kind, counter) == (CORRECTED, VOLATILE)
+        value = self.ask((("nvmlDeviceGetMemoryErrorCounter", kind, counter, SRAM),), opaque, quiet=not first)
         return value if isinstance(value, dict) else value[0]
 
     def rack(self):

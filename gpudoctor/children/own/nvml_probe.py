@@ -62,7 +62,9 @@ class Gpu:
             read = self.counters.read([*FIELDS, LINK_COUNT, *self.details.fields(known["ecc_enabled"])])
             self.tell(self.counters.all(read))
             self.tell(self.links.all(read[LINK_COUNT]))
-            self.tell(self.details.all(known["ecc_enabled"], read))
+            for told in self.details.all(known["ecc_enabled"], read):
+                self.tell(told)
+            answer.flush()  # what follows sets no mark
             self.tell(self.further(known))
         self.tell(self.record.told())
 
