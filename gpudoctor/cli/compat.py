@@ -32,6 +32,7 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
     python_version: options.PythonVersion = None,
     os_: options.Os = "linux",
     arch: options.Arch = None,
+    cuda_compat: options.CudaCompat = None,
     system_cuda: options.SystemCuda = None,
     system_cudnn: options.SystemCudnn = None,
     format: options.Format = None,  # noqa: A002 -- named as the option
@@ -64,6 +65,7 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
         python=python_version,
         os=os_,
         arch=arch,
+        cuda_compat=cuda_compat,
         system_cuda=system_cuda,
         system_cudnn=system_cudnn,
     )

@@ -256,6 +256,9 @@ Os = Annotated[Literal["linux", "windows", "macos", "wsl"], typer.Option("--os",
 Arch = Annotated[
     str | None, typer.Option(metavar="A", help="Architecture: x86_64 or aarch64. Default: that of the GPU, or the usual one for --os.")
 ]
+CudaCompat = Annotated[
+    str | None, typer.Option(metavar="V", help="CUDA version of an installed cuda-compat package (forward compatibility): 12.8.")
+]
 SystemCuda = Annotated[str | None, typer.Option(metavar="V", help="CUDA toolkit installed on the system, outside the packages: 12.4.")]
 SystemCudnn = Annotated[str | None, typer.Option(metavar="V", help="cuDNN installed on the system, outside the packages: 8.9.")]
 QuietReport = Annotated[bool, typer.Option("--quiet", "-q", help="With -o, do not print the verdict to standard error.")]

@@ -177,10 +177,10 @@ MINOR_COMPATIBILITY_SINCE = 11
 def serves(driver: Driver, effective: EffectiveCuda, site: Site) -> bool | Missing:
     """Whether the driver is new enough for a build's CUDA; missing if the required driver is unknown.
 
-    Linux drivers are compared with the release's floor. Windows drivers behind WSL have other numbers: there the supported CUDA must have
-    the same major version, or be no older than the build's where CUDA had no minor-version compatibility.
+    Linux drivers are compared with the release's floor. Windows drivers behind WSL have other numbers, and a libcuda of cuda-compat is newer
+    than the driver: there the supported CUDA must have the same major version, or be no older than the build's where CUDA had no minor-version compatibility.
     """
-    if not site.on_wsl:
+    if not (site.on_wsl or driver.forward):
         return effective.floor if isinstance(effective.floor, Missing) else driver.version >= effective.floor
     if isinstance(driver.cuda_served, Missing):
         return driver.cuda_served

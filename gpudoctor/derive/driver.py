@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Cause, Fact, KernelDriver, Libcuda, Missing, Nvml, Snapshot
+from gpudoctor.snapshot import SUPPOSED, Cause, Fact, KernelDriver, Libcuda, Missing, Nvml, Snapshot
 from gpudoctor.versions import Version
 
 
@@ -18,6 +18,8 @@ class Driver(msgspec.Struct, frozen=True):
     cuda_served: Version | Missing
     """The newest CUDA it supports: what nvidia-smi prints as "CUDA Version"."""
     cuda_where: str = ""
+    forward: bool = False
+    """Whether libcuda is newer than the driver's branch, as that of a cuda-compat package (forward compatibility)."""
 
 
 def _stated(snapshot: Snapshot) -> list[tuple[str, str]]:
@@ -37,11 +39,17 @@ def _cuda_served(snapshot: Snapshot, version: Version, matrix: Matrix) -> tuple[
         if isinstance(section, Libcuda | Nvml) and isinstance(section.cuda_served, str):
             parsed = versions.parse(section.cuda_served)
             if parsed is not None:
-                return parsed, where
+                return parsed, "--cuda-compat" if snapshot.origin == SUPPOSED else where
     branch = matrix.driver(version)
     if branch is not None and branch.cuda_served is not None:
         return branch.cuda_served, f"matrix: branch {branch.branch}"
     return Missing(Cause.NOT_STATED, f"neither libcuda nor NVML reported which CUDA driver {version} supports"), ""
+
+
+def _is_forward(served: Version | Missing, version: Version, matrix: Matrix) -> bool:
+    branch = matrix.driver(version)
+    own = branch.cuda_served if branch is not None else None
+    return own is not None and isinstance(served, Version) and served[:2] > own[:2]
 
 
 def driver(snapshot: Snapshot, matrix: Matrix) -> Driver | Missing:
@@ -50,7 +58,7 @@ def driver(snapshot: Snapshot, matrix: Matrix) -> Driver | Missing:
         version = versions.parse(text)
         if version is not None:
             served, cuda_where = _cuda_served(snapshot, version, matrix)
-            return Driver(version, where, served, cuda_where)
+            return Driver(version, where, served, cuda_where, forward=_is_forward(served, version, matrix))
     for section in (snapshot.kernel_driver, snapshot.nvml):
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
             return section

@@ -11,7 +11,7 @@ from gpudoctor.derive import wheel_platform
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix, names
 from gpudoctor.matrix.cite import cited
-from gpudoctor.matrix.tables import CUDA
+from gpudoctor.matrix.tables import CUDA, DRIVERS
 from gpudoctor.plan.model import Combination
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Python, Supposed, Toolkit
 
@@ -52,6 +52,7 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
     gpus, named = _gpus(combination, matrix)
     driver = _driver(combination)
     python = _python(combination, architecture)
+    forward = _forward(combination, matrix)
     cuda, cudnn = _system_cuda(combination, matrix), _system_cudnn(combination)
     stated = "--os" if combination.os != "linux" else ""
     decided = "--arch" if combination.arch else "--gpu" if arm and combination.os == "linux" else ""
@@ -60,7 +61,9 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
         platform=wheel_platform.name(host, python),
         host=host,
         python=python,
-        nvml=Nvml(gpus=gpus) if gpus or combination.gpus == WITHOUT_GPU else NOT_STATED,
+        nvml=Nvml(gpus=gpus, cuda_served=forward.value if forward is not None else NOT_STATED)
+        if gpus or combination.gpus == WITHOUT_GPU
+        else NOT_STATED,
         kernel_driver=NOT_STATED if driver is None else KernelDriver(version=Fact(driver.value, driver.where)),
         toolkits=NOT_STATED if cuda is None else (Toolkit(path="", toolkit_cuda=Fact(cuda.value, cuda.where)),),
         system_cudnn=NOT_STATED if cudnn is None else Fact(cudnn.value, cudnn.where),
@@ -68,7 +71,7 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
             Supposed("machine", f"{_CALLED[combination.os]} {architecture}", where),
             *((Supposed("Python", combination.python, combination.python_where),) if combination.python else ()),
             *named,
-            *filter(None, (_noted(driver, matrix), cuda, cudnn)),
+            *filter(None, (_noted(driver, matrix), forward, cuda, cudnn)),
         ),
     )
 
@@ -181,6 +184,24 @@ def _noted(driver: Supposed | None, matrix: Matrix) -> Supposed | None:
     if driver is None or branch is None or branch.cuda_served is None:
         return driver
     return Supposed("driver", f"{driver.value}, which supports CUDA {branch.cuda_served.short}", f"--driver; {cited(branch.source)}")
+
+
+def _forward(combination: Combination, matrix: Matrix) -> Supposed | None:
+    """The CUDA of an installed cuda-compat package, if NVIDIA supports that on the branch of the driver."""
+    text = combination.cuda_compat
+    if text is None:
+        return None
+    if combination.os != "linux" or combination.driver is None:
+        raise UsageError(f"--cuda-compat {text}: forward compatibility concerns drivers for Linux; state one with --driver.")
+    if not re.fullmatch(r"\d{1,2}\.\d{1,2}", text) or matrix.cuda(versions.parse(text) or versions.Version(0)) is None:
+        raise UsageError(f"--cuda-compat {text!r} is not a CUDA version; write 12.8.")
+    version = versions.parse(combination.driver)
+    row = matrix.driver(version) if version else None
+    if row is not None and text not in (row.compat_packages or ()):
+        offered = " and ".join(str(other.branch) for other in matrix.rows(DRIVERS) if text in (other.compat_packages or ()))
+        where = f"only on branches {offered}" if offered else "on no branch"
+        raise UsageError(f"--cuda-compat {text}: NVIDIA supports this package {where}, and {combination.driver} is of branch {row.branch}.")
+    return Supposed("cuda-compat", text, "--cuda-compat")
 
 
 def _system_cuda(combination: Combination, matrix: Matrix) -> Supposed | None:

@@ -8,12 +8,12 @@ import msgspec
 import pytest
 
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Policy
+from gpudoctor.findings import Policy, Severity
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, Platform, Python, Snapshot, Supposed, decode, encode
-from tests.plan.samples import NOW
+from tests.plan.samples import NOW, judged
 
 MATRIX = open_matrix()
 
@@ -154,3 +154,32 @@ def test_a_gpu_on_one_module_with_an_arm_cpu_decides_the_architecture(options: d
     host = supposed(**options).host
     assert isinstance(host, Host)
     assert host.architecture == architecture
+
+
+FORWARD = [
+    ("torch==2.9.1+cu130", "h100", "535.104.05", "13.0", []),
+    ("torch==2.9.1+cu130", "h100", "535.104.05", None, ["driver-too-old"]),
+    ("torch==2.9.1+cu130", "h100", "535.104.05", "12.8", ["driver-too-old"]),
+    ("torch==2.9.1+cu130", "RTX 4090", "535.104.05", "13.0", ["forward-compat-unsupported-hw"]),
+    ("torch==2.5.1", "h100", "535.104.05", "12.8", []),
+]
+
+
+@pytest.mark.parametrize(("requirement", "gpu", "driver", "package", "causes"), FORWARD)
+def test_cuda_compat_counts_for_the_driver(requirement: str, gpu: str, driver: str, package: str | None, causes: list[str]) -> None:
+    found = judged(requirement, gpus=(gpu,), driver=driver, cuda_compat=package)
+    assert [one.name for one in found.root_causes if one.severity is Severity.ERROR] == causes
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"driver": "550.54.14", "cuda_compat": "13.0"}, "only on branches 535 and 570, and 550.54.14 is of branch 550"),
+        ({"cuda_compat": "12.8"}, "state one with --driver"),
+        ({"driver": "551.61", "os": "windows", "cuda_compat": "12.8"}, "drivers for Linux"),
+        ({"driver": "535.104.05", "cuda_compat": "new"}, "is not a CUDA version"),
+    ],
+)
+def test_a_cuda_compat_that_cannot_be_is_refused(fields: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        judged("torch==2.9.1", gpus=("h100",), **fields)

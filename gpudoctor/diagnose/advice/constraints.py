@@ -59,7 +59,7 @@ class Constraints(msgspec.Struct, frozen=True):
         driver = self.driver
         if cuda is None or driver is None:
             return True
-        if self.machine.site.on_wsl:
+        if self.machine.site.on_wsl or driver.forward:
             return isinstance(driver.cuda_served, Missing) or driver.cuda_served.major >= cuda.major
         floor = self.machine.matrix.driver_floor(cuda, "windows" if self.platform.startswith("win") else "linux")
         least = (floor.minor_version_floor or floor.exact) if floor is not None else None
