@@ -31,6 +31,8 @@ def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     plugin, stack = framework.spec.plugin, framework.environment.stack
     if plugin is None:
         not_applicable(f"{framework.name} has no CUDA plugin")
+    if framework.observed.sees_gpu is True:
+        not_applicable(f"{framework.name} can use the GPU, so its parts match")
     refused = [violation for violation in stack.violations if _is_refused(violation, stack, plugin)]
     unmet = dict.fromkeys(f"{violation.demand.text}, but {violation.found.label} {is_there(stack)}" for violation in refused)
     incompatible = list(unmet) or list(_refused_at_import(framework, stack, plugin))
