@@ -64,8 +64,8 @@ class Gpu:
             self.tell(self.links.all(read[LINK_COUNT]))
             for told in self.details.all(known["ecc_enabled"], read):
                 self.tell(told)
-            answer.flush()  # what follows sets no mark
-            self.tell(self.further(known))
+            for told in self.further(known):
+                self.tell(told)
         self.tell(self.record.told())
 
     def look_again(self):
@@ -80,15 +80,12 @@ class Gpu:
         self.tell(told)
 
     def further(self, known):
-        """What only some GPUs have."""
-        told = {"licences": [], "mig_instances": []}
-        if known["virtualization"] == VGPU:
-            told.update(filled(("licences",), self.ask(LICENCES, licences)))
-        if known["mig_enabled"] is True:
-            told["mig_instances"] = self.instances()
+        """Yield what only some GPUs have."""
+        yield filled(("licences",), self.ask(LICENCES, licences)) if known["virtualization"] == VGPU else {"licences": []}
+        yield {"mig_instances": self.instances() if known["mig_enabled"] is True else []}
         if known["compute_processes"] and isinstance(known["compute_processes"], list):
-            told["compute_processes"] = [dict(one, name=self.process_name(one["pid"])) for one in known["compute_processes"]]
-        return told
+            answer.flush()  # the names set no mark
+            yield {"compute_processes": [dict(one, name=self.process_name(one["pid"])) for one in known["compute_processes"]]}
 
     def process_name(self, pid):
         """The program's name without arguments and without its folder, which may be a home folder."""
