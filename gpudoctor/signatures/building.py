@@ -7,10 +7,13 @@ from gpudoctor.signatures.signature import Signature
 BUILDING = (
     # triton/runtime/build.py of 3.9; gcc, clang, the TinyCC of Triton for Windows, MSVC
     Signature(
-        r"Failed to find C compiler\. Please specify via CC",
+        r"No working C\+\+ compiler found in torch\._inductor|Failed to find C compiler\. Please specify via CC",
         ("c-compiler-missing",),
-        "Triton found no C compiler",
-        ("RuntimeError: Failed to find C compiler. Please specify via CC environment variable",),
+        "Triton or Inductor found no compiler",
+        (
+            "RuntimeError: Failed to find C compiler. Please specify via CC environment variable",
+            "InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')",
+        ),
     ),
     Signature(
         r"fatal error: (?:Python|pyconfig)\.h: No such file|'Python\.h' (?:file )?not found|Cannot open include file: 'Python\.h'",

@@ -96,16 +96,19 @@ DRIVER_LOG = (
         ("fabric manager NVIDIA GPU driver interface version 550.54.15 don't match with driver version 550.163.01.",),
     ),
     Signature(
-        r"infoROM is corrupted at gpu",
+        r"infoROM is corrupted(?: at gpu|$)|NVML_ERROR_CORRUPTED_INFOROM|NVMLError_CorruptedInforom",
         ("inforom-corrupt",),
         "the GPU's infoROM is corrupt",
-        ("WARNING: infoROM is corrupted at gpu 0000:07:00.0",),
+        ("WARNING: infoROM is corrupted at gpu 0000:07:00.0", "pynvml.NVMLError_CorruptedInforom: infoROM is corrupted"),
     ),
     Signature(
-        r"Unable to determine the device handle for (?:GPU|gpu)[^\n]{0,60}: GPU requires reset",
+        r"Unable to determine the device handle for (?:GPU|gpu)[^\n]{0,60}: GPU requires reset|NVML_ERROR_RESET_REQUIRED|NVMLError_ResetRequired",
         ("gpu-requires-reset",),
         "the GPU needs a reset",
-        ("Unable to determine the device handle for GPU0000:07:00.0: GPU requires reset",),
+        (
+            "Unable to determine the device handle for GPU0000:07:00.0: GPU requires reset",
+            "pynvml.NVMLError_ResetRequired: GPU requires reset",
+        ),
     ),
     # https://github.com/NVIDIA/open-gpu-kernel-modules/issues/387
     Signature(

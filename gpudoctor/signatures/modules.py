@@ -64,10 +64,16 @@ MODULES = (
         ("NVIDIA kernel module missing. Falling back to nouveau.",),
     ),
     Signature(
-        r"already bound to NovaCore",
+        r"already bound to NovaCore|(?i:\bnova_?core [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: |Kernel driver in use: nova_?core\b)",
         ("nova-loaded",),
         "nova is bound to the GPU",
-        ("NVRM: GPU 0000:01:00.0 is already bound to NovaCore.",),
+        ("NVRM: GPU 0000:01:00.0 is already bound to NovaCore.", "NovaCore 0000:01:00.0: GPU name: AD104"),
+    ),
+    Signature(
+        r"already bound to vfio-pci",
+        ("vfio-bound",),
+        "vfio-pci is bound to the GPU",
+        ("NVRM: GPU 0000:41:00.0 is already bound to vfio-pci.",),
     ),
     # kernel-open/nvidia-uvm/uvm_pmm_gpu.c
     Signature(

@@ -67,6 +67,7 @@ STATUSES = (
         ("CUDA driver is a stub library",),
         ("libcuda-is-stub",),
         "the CUDA toolkit's stub is loaded instead of libcuda",
+        also=r"libnvidia-ml\.so in GDK package is a stub library",
     ),
     status(
         35,

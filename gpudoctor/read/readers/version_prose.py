@@ -25,7 +25,7 @@ _CONDA = expression(
 )
 """What chooses the CUDA of PyTorch's build."""
 _PIP = expression(
-    r"^\W{0,6}(?:python3? -m )?pip3? install [^\n]{0,120}?\btorch={2,3}(?P<value>\d{1,2}\.\d{1,2}\.\d{1,2}(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])"
+    r"^\W{0,6}(?:python3? -m )?pip3? install [^\n]{0,120}?\b(?P<name>torch)={2,3}(?P<value>\d{1,2}\.\d{1,2}\.\d{1,2}(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])"
 )
 """A command on a line of its own, which somebody ran."""
 
@@ -61,7 +61,7 @@ def _commands(line: Line) -> Iterator[tuple[str, Statement]]:
     if found := _CONDA.search(line.text):
         yield "conda", _statement("torch cuda", found["value"], line)
     if found := _PIP.search(line.text):
-        yield "torch", _statement("version:torch", found["value"], line)
+        yield found["name"], _statement(f"version:{found['name']}", found["value"], line)
 
 
 def _statement(what: str, value: str, line: Line) -> Statement:

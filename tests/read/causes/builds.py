@@ -10,6 +10,10 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("gpu-too-old-for-triton", "RuntimeError: Found NVIDIA GeForce GTX 1080 which is too old to be supported by the triton GPU compiler, which is used as the backend. Triton only supports devices of CUDA Capability >= 7.0, but your device is of CUDA capability 6.1\n"),
+    ("c-compiler-missing", "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.\n"),
+    ("c-compiler-missing", "torch._inductor.exc.InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')\n"),
+    ("c-compiler-missing", "torch._inductor.exc.InductorError: RuntimeError: Compiler: cl is not found.\n"),
     ("extension-abi-mismatch", "torch 2.2.1\nflash_attn_2_cuda.cpython-312-x86_64-linux-gnu.so: undefined\n symbol: _ZN3c105ErrorC2ENS_14SourceLocationESs\n"),
     ("gpu-below-framework-minimum", "[TRT] [E] Internal Error (Unsupported SM: 0x502)\n"),
     ("python-headers-missing", "__triton_launcher.c:7:10: fatal error: 'Python.h' file not found\n"),

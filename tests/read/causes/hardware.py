@@ -5,6 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 CASES: Final = (
+    ("gpu-lacks-bf16", "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute capability 7.5. You can use float16 instead by explicitly setting the `dtype` flag in CLI, for example: --dtype=half.\n"),
+    ("gpu-lacks-bf16", "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0\n"),
+    ("gpu-lacks-bf16", "RuntimeError: Current CUDA Device does not support bfloat16. Please switch dtype to float16.\n"),
+    ("pcie-link-degraded", "\t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16\n\t\tLnkSta:\tSpeed 2.5GT/s (downgraded), Width x4 (downgraded)\n01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090]\n"),
+    ("inforom-corrupt", "nvmlInit: NVML_ERROR_CORRUPTED_INFOROM\n"),
+    ("gpu-requires-reset", "NVMLError_ResetRequired: GPU requires reset\n"),
+    ("row-remap-failed", "    Remapped Rows\n        Pending                           : No\n        Remapping Failure Occurred        : Yes\n"),
+    ("power-cable-missing", "pynvml.NVMLError_InsufficientPower: Insufficient External Power\n"),
     ("pci-bar-not-assigned", "NVRM: GPU 0000:04:00.0: RmInitAdapter failed! (0x22:0x56:742)\nTesla P40; Above 4G Decoding is disabled in the BIOS\n"),
     ("pci-bar-not-assigned", "$ nvidia-smi\nNo devices were found\nAfter enabling Above 4G decoding the machine lists it.\n"),
     ("gpu-fell-off-bus", "NVRM: The NVIDIA GPU 0000:2a:00.0\n               NVRM: (PCI ID: 10de:2204) installed in this system has\n               NVRM: fallen off the bus and is not responding to commands.\n"),

@@ -7,6 +7,9 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("wsl-pinned-memory-limit", 'Linux 5.15.167.4-microsoft-standard-WSL2\nRuntimeError: CUDA error: out of memory\n  File "torch/utils/data/_utils/pin_memory.py", line 58, in pin_memory\n'),
+    ("wsl1", "  NAME      STATE           VERSION\n* Ubuntu    Running         1\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+    ("wsl1", "Linux DESKTOP 4.4.0-19041-Microsoft #1237-Microsoft x86_64\ntorch.cuda.is_available(): False\ntorch 2.3.0+cu121\n"),
     ("container-shm-too-small", "docker run --gpus all -it pytorch/pytorch:2.6.0-cuda12.6-cudnn9-runtime\nThe DataLoader hangs with 8 workers.\nshm              64M   64M     0 100% /dev/shm\n"),
     ("container-toolkit-missing", 'Error response from daemon: could not select device driver "nvidia" with capabilities: [[gpu]]\n'),
     ("container-toolkit-missing", "docker: Error response from daemon: unknown or invalid runtime name: nvidia.\n"),

@@ -9,6 +9,7 @@ _FAILED: Final = "all-reduce-failed"
 _SLOW: Final = "        {reason:<34}: {state}\n"
 
 CASES: Final = (
+    ("hw-slowdown", "        HW Slowdown                       : Active\n            HW Thermal Slowdown           : Not Active\n            HW Power Brake Slowdown       : Not Active\n"),
     ("fabric-prerequisites-missing", "Failed to start NVIDIA fabric manager service.\nmodprobe: ib_umad is not loaded\n8 x NVIDIA B200\n"),
     ("fabric-prerequisites-missing", "Error 802: system not yet initialized\nnvlsm is missing on this node\n"),
     ("fabric-manager-version-mismatch", "fabric manager NVIDIA GPU driver interface version 575.57.08 doesn't match with driver version 580.65.06.\n"),
