@@ -164,5 +164,6 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "tensorflow                1.12.0          gpu_py36he74679b_0\ntensorflow-base           1.12.0          gpu_py36had579c0_0\ntensorflow-gpu            1.12.0               h0d30ee6_0\n"),
     ("cpu-only-build", "session = ort.InferenceSession(path, providers=['CPUExecutionProvider'])\ntorch==2.5.1+cu124\n"),
     ("jax-plugin-version-mismatch", "jax:    0.4.25\njaxlib: 0.4.25\nnumpy:  1.26.4\npython: 3.11.8\njax.devices (1 total, 1 local): [cuda(id=0)]\nprocess_count: 1\n"),
+    ("jax-plugin-version-mismatch", "jax:    0.4.23\njaxlib: 0.4.23\npython: 3.11.8\n| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -62,6 +62,8 @@ def _is_refused(violation: Violation, stack: Stack, plugin: CudaPlugin) -> bool:
     """Return whether an installer or JAX itself refuses a part; an older jaxlib does not check the version of a plugin."""
     if rule_for(violation) != jax_plugin_version_mismatch.name:
         return False
+    if f"=={violation.found.version}+" in violation.demand.text:
+        return False  # the release matches: that its build has no CUDA is another cause
     installed = plugin.library in stack.distributions and violation.found.name.startswith(plugin.beginning)
     return stack.supposed or not installed or compares_plugins(stack, plugin)
 
