@@ -100,8 +100,9 @@ def test_each_answer_of_nvml_init(fake_nvml: Shims, code: int) -> None:
     assert f"nvmlInit answered {code} " in nvml.gpus.reason
 
 
-def test_a_gpu_that_answered_and_then_refuses_the_same_call_is_reported(fake_nvml: Shims) -> None:
-    steady, gone = gpus_of(nvml_of(fake_nvml(gpus=2, calls={"nvmlDeviceGetFieldValues.1": "after 3 return 2"})))
+@pytest.mark.parametrize("answers", [1, 2, 3])
+def test_a_gpu_that_answered_and_then_refuses_the_same_call_is_reported(answers: int, fake_nvml: Shims) -> None:
+    steady, gone = gpus_of(nvml_of(fake_nvml(gpus=2, calls={"nvmlDeviceGetFieldValues.1": f"after {answers} return 2"})))
     assert not isinstance(steady.refusals, Missing)
     assert isinstance(gone.refusals, Missing)
     assert "answered at first, and then nvmlDeviceGetFieldValues answered 2" in gone.refusals.reason

@@ -25,7 +25,8 @@ class Counters:
 
     def __init__(self, pynvml, handle, ask, explain):
         self.pynvml, self.handle, self.ask, self.explain = pynvml, handle, ask, explain
-        self.refusal = None  # why the last call gave no field at all
+        self.answered = False  # whether a call gave fields
+        self.refusal = None  # why the last one gave none
 
     def all(self, read):
         """Every counter of FIELDS, from the values read."""
@@ -50,6 +51,7 @@ class Counters:
         self.refusal = values if isinstance(values, dict) else None
         if self.refusal:
             return dict.fromkeys(wanted, values)
+        self.answered = True
         return {code: self.value(one) for code, one in zip(wanted, values[0])}
 
     def value(self, one):

@@ -71,11 +71,10 @@ class Gpu:
     def look_again(self):
         """Read again what should not grow, and report the errors of all calls about this GPU since it was described."""
         self.nvml.record = self.record
-        refused = self.counters.refusal
         read = self.counters.read([PCIE_REPLAYS, *HELD_FIELDS.values(), *self.links.places(self.links.growing())])
         self.tell(dict(self.links.again(read), pcie_replays_later=read[PCIE_REPLAYS], held_back_later=self.details.held(read)))
         told = self.record.told()
-        if self.counters.refusal and not refused:
+        if self.counters.refusal and self.counters.answered:
             told["refusals"] = answer.missing("failed", "the GPU answered at first, and then %s" % self.counters.refusal["reason"])
         self.tell(told)
 
