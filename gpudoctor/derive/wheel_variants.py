@@ -16,7 +16,7 @@ _LOWER, _UPPER, _CODE = "cuda_version_lower_bound", "cuda_version_upper_bound", 
 
 
 class Unmet(msgspec.Struct, frozen=True):
-    """A feature of a variant, of which no value suits this machine."""
+    """A feature of a variant without a value that suits this machine."""
 
     feature: str
     """As in variant.json: "nvidia :: cuda_version_lower_bound"."""

@@ -153,7 +153,7 @@ LIBRARIES = (
     Signature(
         r"operation cu(?:blas|fft|pti|solver|sparse|Sparse)Get\w{3,20}\([^\n]{0,80}\) failed:",
         ("ld-library-path-shadowing", "cuda-version-mismatch", "cuda-library-missing"),
-        "a CUDA library of another release than JAX's was loaded",
+        "the CUDA library that was loaded is not JAX's own",
         ("jaxlib/cuda/versions_helpers.cc:72: operation cublasGetVersion( nullptr, &version) failed: cuBlas internal error",),
     ),
     # onnxruntime/core/session/provider_bridge_ort.cc and onnxruntime_pybind_state.cc

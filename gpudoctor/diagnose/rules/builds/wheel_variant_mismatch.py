@@ -41,7 +41,7 @@ def wheel_variant_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
                 ),
                 fixes=(
                     Fix(
-                        f"Reinstall {one.name}, so that the installer chooses the variant for this machine",
+                        f"Reinstall {one.name}: the installer chooses the variant for this machine",
                         install_package(environment.observed.python, "--force-reinstall", "--no-deps", f"{one.name}=={one.version}"),
                         (DOWNLOAD,),
                         action=Action.REINSTALL_PACKAGE,
