@@ -223,7 +223,7 @@ class Matrix:
         return next((row.version for row in self.rows(BOUNDS, package) if row.bound == bound), None)
 
     def gpus_like(self, name: str) -> tuple[str, ...]:
-        """Up to three GPU names similar to an unknown one, nearest first."""
+        """Up to four GPU names similar to an unknown one, nearest first."""
         return names.like(name, self._gpu_index())
 
     def _gpu_index(self) -> dict[str, GpuProduct]:

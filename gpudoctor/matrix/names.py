@@ -86,7 +86,7 @@ def other_vendor(name: str) -> str:
 
 
 def like(name: str, products: Mapping[str, GpuProduct]) -> tuple[str, ...]:
-    """Up to three product names similar to `name`, nearest first: longer or shorter ones, then similar spellings.
+    """Up to four product names similar to `name`, nearest first: longer or shorter ones, then similar spellings.
 
     None for another vendor's GPU.
     """
@@ -98,7 +98,7 @@ def like(name: str, products: Mapping[str, GpuProduct]) -> tuple[str, ...]:
     longer = [key for key in products if typed and (typed in key or (len(key) >= _TELLING and typed.startswith(key)))]
     alike = get_close_matches(typed, products, n=9, cutoff=0.5)
     nearest = (*sorted(longer, key=lambda key: abs(len(key) - len(typed))), *alike)
-    return tuple(dict.fromkeys(products[key].name for key in nearest))[:3]
+    return tuple(dict.fromkeys(products[key].name for key in nearest))[:4]
 
 
 def _sized(words: list[str], products: Mapping[str, GpuProduct]) -> GpuProduct | None:

@@ -25,8 +25,8 @@ _CERTAIN: Final = (
 )
 _PREFIX: Final = expression(rf"(?:(?:{'|'.join(_CERTAIN)})(?:[ \t]|(?<=[>:])|$)){{1,6}}")
 """Prefixes that nothing else looks like, several in a row."""
-_NUMBERED: Final = expression(r"\s{0,10}(\d{1,7})(?:\t|:(?!\d\d\b) ?|[.)|] ?|\s?[→│] ?| {1,2}|$)")
-"""As editors and `cat -n` number lines."""
+_NUMBERED: Final = expression(r"\s{0,10}(\d{1,7})(?:\t|:(?!\d\d\b) ?|(?<!\d{4}):(?=\d\d:\d\d\.\d\b)|[.)|] ?|\s?[→│] ?| {1,2}|$)")
+"""As editors and `cat -n` number lines; a PCI address may follow, whose domain has four digits."""
 _LABELLED: Final = expression(r"(\s{0,4}\d{1,4}:(?= |$)|[\w.-]{1,60}\s{0,30}\|) ?")
 """As docker compose and srun -l label lines."""
 _COMMON: Final = expression(r"\s{1,40}|(?:[-*+•#$%]|//) ")

@@ -92,7 +92,7 @@ BUILDING = (
         r"check_output\(\[cuda_dir \+ ['\"]/bin/nvcc",
         ("nvcc-toolkit-missing",),
         "a build script could not run nvcc",
-        ('    raw_output = subprocess.check_output([cuda_dir + "/bin/nvcc", "-V"], universal_newlines=True)',),
+        ('check_output([cuda_dir + "/bin/nvcc", "-V"], universal_newlines=True)',),
         vague=True,
     ),
     # setuptools and torch/utils/cpp_extension.py on Windows

@@ -109,7 +109,7 @@ STATUSES = (
     status(
         209,
         "NO_BINARY_FOR_GPU",
-        ("no kernel image is available",),
+        ("no kernel image is available for execution on the device", "no kernel image is available"),
         ("gpu-too-new-for-build", "gpu-too-old-for-build", "extension-missing-arch"),
         "this build has no kernels for this GPU",
     ),

@@ -127,7 +127,7 @@ _FRAMEWORKS = (
     ),
     # what an extension asks of libcuda: https://docs.nvidia.com/cuda/cuda-driver-api/
     Signature(
-        r"undefined symbol: cu(?:[A-Z][a-z]+){1,6}\w{0,20}",
+        r"undefined symbol: cu(?:Ctx|Device|Driver|Event|Func|Get|Graph|Green|Init|Kernel|Launch|Library|Link|Mem|Module|Multicast|Occupancy|Pointer|Stream|TensorMap)\w{0,40}",
         ("driver-too-old", "libcuda-not-on-loader-path"),
         "the driver's libcuda lacks a function that this build needs, or is not loaded",
         ("sgl_kernel/spatial_ops.abi3.so: undefined symbol: cuGreenCtxDestroy",),

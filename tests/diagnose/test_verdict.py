@@ -120,7 +120,7 @@ def test_a_choice_that_cannot_be_is_an_error(wishes: dict[str, tuple[str, ...]],
 
 
 def test_what_was_not_skipped_has_an_outcome(matrix: Matrix) -> None:
-    outcomes = diagnose(TRAINED, matrix, Policy()).outcomes
+    outcomes = diagnose(TRAINED, matrix, Policy(), RULES).outcomes
     assert {outcome.name for outcome in outcomes} == {rule.name for rule in RULES}
     assert all(outcome.kind is not OutcomeKind.CRASHED for outcome in outcomes)
 

@@ -62,7 +62,7 @@ UNJUDGED = [
     (("torch==2.9.0+cu129",), {}, "torch 2.9.0+cu129", "which GPUs"),
     (("torch==2.5.1a0+abc",), {}, "torch 2.5.1a0+abc", "not a final release"),
     (("torch[fast]==2.5.1",), {}, "torch[fast]", "no table lists an extra fast of torch 2.5.1"),
-    (("jax[cuda11-pip]==0.4.20",), {}, "jax 0.4.20", "which GPUs"),
+    (("jax[cuda11-pip]==0.4.20", "nvidia-cudnn-cu11==8.9.6.50"), {}, "jax 0.4.20", "which GPUs"),
     (("nvidia-cusolver-cu12==11.6.1.9",), {}, "nvidia-cusolver-cu12 11.6.1.9", "no table lists this package"),
     (("torch==2.2.2", "numpy"), {}, "numpy", "torch 2.2.2 is compiled for NumPy 1, and this may install NumPy 2"),
     (("jax[cuda12]==0.4.35", "jaxlib==0.4.34"), {}, "jax-cuda12-plugin 0.4.35", "loads it without comparing versions"),

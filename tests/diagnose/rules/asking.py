@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.diagnose import diagnose
+from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Finding, Outcome, OutcomeKind, Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, KernelLog, Missing, Nvml, Snapshot, XidEvent
@@ -23,7 +24,7 @@ def findings_of(rule: str, snapshot: Snapshot, policy: Policy | None = None) -> 
 
 def outcomes_of(rule: str, snapshot: Snapshot, policy: Policy | None = None) -> list[Outcome]:
     """The outcomes of one rule, a subject each."""
-    return [outcome for outcome in diagnose(snapshot, MATRIX, policy or Policy(level=None)).outcomes if outcome.name == rule]
+    return [outcome for outcome in diagnose(snapshot, MATRIX, policy or Policy(level=None), RULES).outcomes if outcome.name == rule]
 
 
 def kinds_of(rule: str, snapshot: Snapshot, policy: Policy | None = None) -> list[OutcomeKind]:

@@ -64,7 +64,7 @@ def driver_library_mismatch(machine: MachineView) -> Iterator[Problem]:
     path = nvml.library if isinstance(nvml, Nvml) and isinstance(nvml.library, str) else "the driver's library"
     yield Problem(
         message=f"Kernel module {module or '(version unknown)'} and driver libraries {library or '(version unknown)'} do not match, so "
-        f"{'CUDA' if cuda_refuses else 'NVML'} does not start; the driver was probably updated without a reboot.",
+        f"{'CUDA' if cuda_refuses and not nvml_refuses else 'NVML'} does not start; the driver was probably updated without a reboot.",
         evidence=(
             *nvml_start(machine),
             Evidence("loaded kernel module", module or "not readable", _MODULE_FILE),
