@@ -79,7 +79,7 @@ def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
 @pytest.mark.index
 def test_torchrun_starts_its_workers(framework_python: Callable[[str], Path], machine: Machine, tmp_path: Path) -> None:
     torchrun = framework_python("torch").parent / "torchrun"
-    (tmp_path / "train.py").write_text("import os, sys\nprint(os.environ['LOCAL_RANK'], sys.argv[1:])\n")
+    (tmp_path / "train.py").write_text("import os, sys\nsys.stdout.write(f\"{os.environ['LOCAL_RANK']} {sys.argv[1:]}\\n\")\n")
     command: list[Any] = [LAUNCH, torchrun, "--standalone", "--nproc-per-node=2", tmp_path / "train.py", "--epochs", "3"]
     done = run(*command, env=environment(machine(READY), tmp_path))
     assert done.returncode == 0, done.stderr
