@@ -112,6 +112,10 @@ _INTEGRATED = {(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)}
 on nor from these: CUDA C++ Programming Guide, "Binary Compatibility"."""
 
 
+_BEFORE_PARALLEL_GENERATIONS = (10, 0)
+"""Below it, a higher compute capability is a later generation: 10.0, 11.0 and 12.0 are of one."""
+
+
 @functools.cache
 def architecture(word: str) -> Architecture | None:
     """The architecture that a word names; None if it names none."""
@@ -159,7 +163,8 @@ def runs(code: Code, capability: Version) -> Fit:
     if code.ptx is None or None in natively:
         return Fit.UNKNOWN
     built_for = [(one.major, one.minor) for one in (*_architectures_in(code.sass), *portable)]
-    left_out = any(one[0] == place[0] and one > place for one in built_for)  # 5.0 by a build with 3.5 and 5.2
+    later = [one for one in built_for if one > place]
+    left_out = any(one[0] == place[0] or place < _BEFORE_PARALLEL_GENERATIONS for one in later)  # 6.1 by a build for 5.0 and 7.0
     return Fit.TOO_NEW if any(one <= place for one in built_for) and not left_out else Fit.TOO_OLD
 
 

@@ -41,6 +41,7 @@ BUILDS = (
         ("cpu-only-build",),
         "this is a CPU-only build of PyTorch",
         ("Torch not compiled with CUDA enabled",),
+        despite_versions=True,  # the release has builds with CUDA too
     ),
     Signature(
         r"(?i)\b(?:torch|tensorflow|jax)\b[^\n]{0,40}\b(?:without (?:any )?(?:the )?|no )nvidia[-_*\w]{0,12} packages",

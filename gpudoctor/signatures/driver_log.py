@@ -63,6 +63,25 @@ DRIVER_LOG = (
         ("LnkSta: Speed 8GT/s, Width x4 (downgraded)",),
         vague=True,
     ),
+    # drivers/pci/pci.c, pcie_report_downtraining(), and nvidia-smi -q
+    Signature(
+        r"limited by [\d.]{1,5} GT/s (?:PCIe )?x[124] link at [^\n]{1,40}\(capable of [^\n]{1,40} x16 link\)|Replays Since Reset\s{0,40}: [1-9]\d{3,}|Replay Number Rollovers\s{0,40}: [1-9]",
+        ("pcie-link-degraded",),
+        "the PCIe link has few lanes or repeats its packets",
+        (
+            "7.876 Gb/s available PCIe bandwidth, limited by 2.5 GT/s PCIe x4 link at 0000:00:1b.4 (capable of 126.016 Gb/s with 8.0 GT/s PCIe x16 link)",
+            "        Replays Since Reset               : 20417",
+        ),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\bpci[- ]?e?x?(?:press)?\b[^\n]{0,60}\bx(?:1|2|4|8)\b[^\n]{0,40}\b(?:instead of|rather than|not|should be|expected)\b[^\n]{0,12}\bx(?:8|16)\b|\bpcie\.link\.width\.current\b[^\n,]{0,12}\b(?:1|2|4)\b"
+        r"|(?i:\blink width\b[^\n]{0,30}\b(?:only |stuck at )x?(?:1|2|4|8)x?\b)",
+        ("pcie-link-degraded",),
+        "the PCIe link has fewer lanes than device and slot allow",
+        ("the second card runs at PCIe Gen4 x4 instead of x16",),
+        vague=True,
+    ),
     # nvidia-smi -q -d ROW_REMAPPER
     Signature(
         r"Remapping Failure Occurred\s{0,40}: Yes",

@@ -257,6 +257,10 @@ HARMLESS = (
     (r"\bdevice-side assert triggered", "a program passed an index or label out of range to a kernel"),
     # https://docs.nvidia.com/deploy/xid-errors/
     (r"NVRM: Xid \([^)\n]{1,100}\): (?:13|31|43|45)\b", "Xid 13, 31, 43 and 45 are faults of the program that ran, not of the GPU"),
+    # nv-fabricmanager on a machine without NVSwitches, which needs none
+    (r"\bNV_WARN_NOTHING_TO_DO\b", "a machine without NVSwitches needs no fabric manager"),
+    # lspci -vv: https://docs.kernel.org/PCI/pcieaer-howto.html does not count it among the errors
+    (r"LnkSta:[^\n]{0,40}GT/s \(downgraded\), Width x\d{1,2}(?: \(ok\)|(?! \()|$)", "an idle GPU lowers the speed of its link"),
     (
         r"module verification failed: signature and/or required key missing",
         "a module without the distribution's signature only taints the kernel",

@@ -7,7 +7,7 @@ from gpudoctor.signatures.signature import Signature
 PASTED = (
     # the kernel's and the shell's words for SIGILL
     Signature(
-        r"(?i)\billegal (?:hardware )?instruction\b(?! (?:was|is) encountered| address)|\bSIGILL\b|trap invalid opcode",
+        r"(?i)\billegal (?:hardware )?instruction\b(?! (?:was|is) encountered| address| parameter| encoding)|\bSIGILL\b|trap invalid opcode",
         ("cpu-lacks-avx",),
         "the CPU lacks an instruction that the build uses",
         (

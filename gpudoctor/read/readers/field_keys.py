@@ -47,7 +47,7 @@ FIELDS = (
     ),
     Field(
         "driver",
-        r"(?:latest |installed )?(?:nvidia[ -]|gpu |graphics |geforce |display |video |cuda |card ){0,3}drivers?(?: versions?)?|nvidia-driver(?: version)?",
+        r"(?:latest |installed )?(?:nvidia[ -]|gpu |graphics |geforce |display |video |cuda |card ){0,3}drivers?(?: versions?)?|nvidia-(?:driver|smi)(?: version)?",
         r"(?:nvidia|geforce|game ready|studio|drivers?|version|v|:| |-){0,5}(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b",
         alone=True,
     ),

@@ -10,6 +10,9 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("gpu-too-old-for-build", _REFUSED.format(gpu="Tesla P4", sm="sm_61", code="sm_50 sm_70 sm_75")),
+    ("gpu-too-old-for-build", _REFUSED.format(gpu="Tesla V100-SXM2-16GB", sm="sm_70", code="sm_52 sm_60 sm_75 sm_80")),
+    ("cpu-only-build", "I built pytorch 1.8.1 from source and torch.ones(2).cuda() says Torch not compiled with CUDA enabled\n"),
     ("gpu-too-old-for-triton", "RuntimeError: Found NVIDIA GeForce GTX 1080 which is too old to be supported by the triton GPU compiler, which is used as the backend. Triton only supports devices of CUDA Capability >= 7.0, but your device is of CUDA capability 6.1\n"),
     ("c-compiler-missing", "RuntimeError: Failed to find C compiler. Please specify via CC environment variable.\n"),
     ("c-compiler-missing", "torch._inductor.exc.InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')\n"),

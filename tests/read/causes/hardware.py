@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 CASES: Final = (
+    ("pcie-link-degraded", "GPU 00000000:3B:00.0\n        Replays Since Reset               : 18842\n        Replay Number Rollovers           : 3\n"),
+    ("pcie-link-degraded", "[    1.9] pci 0000:3b:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at 0000:3a:00.0 (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)\n"),
+    ("pcie-link-degraded", "the A40 in slot 3 runs at PCIe Gen4 x4 instead of x16\n"),
     ("gpu-lacks-bf16", "ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla T4 GPU has compute capability 7.5. You can use float16 instead by explicitly setting the `dtype` flag in CLI, for example: --dtype=half.\n"),
     ("gpu-lacks-bf16", "ValueError: Your setup doesn't support bf16/gpu. You need torch>=1.10, using Ampere GPU with cuda>=11.0\n"),
     ("gpu-lacks-bf16", "RuntimeError: Current CUDA Device does not support bfloat16. Please switch dtype to float16.\n"),
@@ -54,6 +57,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("cpu-lacks-avx", "NVRM: Xid (PCI:0000:41:00): 13, pid=88, name=python3, Graphics SM Warp Exception on (GPC 2, TPC 1, SM 1): Illegal Instruction Parameter\n"),
     ("gpu-errors-logged", "NVRM: Xid (PCI:0000:07:00): 31, pid=88, name=python3, Ch 00000018, intr 00000000. MMU Fault\n"),
     ("gpu-errors-logged", "NVRM: Xid (PCI:0000:07:00): 13, pid=88, Graphics SM Warp Exception\nNVRM: Xid (PCI:0000:07:00): 45, pid=88, Ch 00000008\n"),
     ("gpu-fell-off-bus", "01:00.0 VGA compatible controller: NVIDIA Corporation AD102 [GeForce RTX 4090] (rev a1)\nAssertionError: Torch not compiled with CUDA enabled\n"),
