@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
 from gpudoctor.errors import OutputError, UsageError
 
 T = TypeVar("T", bound=msgspec.Struct)
-_CACHE: Final = 4096
+_CACHE: Final = 2048
 """KiB in memory; only more than that makes a file."""
 
 
 class Shelf(Generic[T]):
-    """Structs by a key, in the order of their keys."""
+    """Structs by number. Those with a name have a key as well, by which they are found and sorted."""
 
     def __init__(self, kind: type[T]) -> None:
         try:
@@ -27,33 +27,54 @@ class Shelf(Generic[T]):
         self._file = sqlite3.connect("", isolation_level=None)  # https://www.sqlite.org/inmemorydb.html#temp_db
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE}"):
             self._file.execute(f"PRAGMA {setting}")
-        self._file.execute("CREATE TABLE held(key TEXT PRIMARY KEY, value BLOB) WITHOUT ROWID")
+        self._file.execute("CREATE TABLE held(number INTEGER PRIMARY KEY, key TEXT, name TEXT, value BLOB)")
+        self._file.execute("CREATE UNIQUE INDEX in_order ON held(key, name)")
 
     def __len__(self) -> int:
         return self._size
 
     def __iter__(self) -> Iterator[T]:
-        return (self._decoder.decode(value) for (value,) in self._file.execute("SELECT value FROM held ORDER BY key"))
+        return self._read("ORDER BY number")
+
+    def in_order(self) -> Iterator[T]:
+        """Yield them in the order of their keys."""
+        return self._read("ORDER BY key")
+
+    def names(self) -> Iterator[tuple[int, str]]:
+        """Yield the number and name of each in the order of their keys."""
+        return self._file.execute("SELECT number, name FROM held ORDER BY key, name")
+
+    def numbers(self) -> Iterator[int]:
+        """Yield the numbers in order."""
+        return (number for (number,) in self._file.execute("SELECT number FROM held ORDER BY number"))
+
+    def at(self, number: int) -> T:
+        """Return the struct with a number. Raises KeyError if there is none."""
+        return self._one("WHERE number = ?", number)
 
     def get(self, key: str) -> T:
-        """Return what is there under a key. Raises KeyError if nothing is."""
-        found = self._file.execute("SELECT value FROM held WHERE key = ?", (key,)).fetchone()
-        if found is None:
-            raise KeyError(key)
-        return self._decoder.decode(found[0])
+        """Return the struct with a key. Raises KeyError if there is none."""
+        return self._one("WHERE key = ?", key)
 
-    def add(self, key: str, value: T) -> bool:
-        """Put something under a key unless something is there; return whether it was put."""
-        is_new = self._write("INSERT OR IGNORE", key, value)
-        self._size += is_new
-        return is_new
-
-    def replace(self, key: str, value: T) -> None:
-        """Put something in the place of what is there."""
-        self._write("REPLACE", key, value)
-
-    def _write(self, how: str, key: str, value: T) -> bool:
+    def add(self, number: int, value: T, *, key: str | None = None, name: str = "") -> bool:
+        """Put a struct under a number unless its key is there; return whether it was put."""
         try:
-            return self._file.execute(f"{how} INTO held VALUES (?, ?)", (key, self._encoder.encode(value))).rowcount > 0
+            put = self._file.execute(
+                "INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?)", (number, key, name, self._encoder.encode(value))
+            ).rowcount
         except self._failure as error:
             raise OutputError(f"A temporary file cannot be written: {error}; set TMPDIR to a folder with free space.") from None
+        self._size += put
+        return put > 0
+
+    def remove(self, number: int) -> None:
+        """Remove the struct with a number."""
+        self._size -= self._file.execute("DELETE FROM held WHERE number = ?", (number,)).rowcount
+
+    def _read(self, how: str, *values: Any) -> Iterator[T]:
+        return (self._decoder.decode(value) for (value,) in self._file.execute(f"SELECT value FROM held {how}", values))  # noqa: S608 -- our own words
+
+    def _one(self, where: str, value: int | str) -> T:
+        for found in self._read(where, value):
+            return found
+        raise KeyError(value)

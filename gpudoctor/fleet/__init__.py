@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import chain, repeat
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 import msgspec
 
@@ -13,11 +14,11 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import Verdict
 from gpudoctor.fleet.census import Census
 from gpudoctor.fleet.compared import Group
-from gpudoctor.fleet.drift import drifts
+from gpudoctor.fleet.drift import Drifting, drifts
 from gpudoctor.fleet.figures import figures
 from gpudoctor.fleet.findings import Findings
 from gpudoctor.fleet.outliers import Samples
-from gpudoctor.fleet.places import flags
+from gpudoctor.fleet.places import among, tester
 from gpudoctor.fleet.require import Condition, checked
 from gpudoctor.fleet.roster import NO_REPORT, Models, Roster, Row, is_cause
 from gpudoctor.fleet.sent import NoReportError, Sent, sent
@@ -25,7 +26,7 @@ from gpudoctor.fleet.slow import compared
 from gpudoctor.fleet.verdict import decide, usable_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.report.build import TOOL
-from gpudoctor.report.fleet import Drift, Fleet, Hardware, Node, Outlier, Unread
+from gpudoctor.report.fleet import Fleet, Hardware, Node, Outlier, Unread
 from gpudoctor.report.streamed import Streamed
 from gpudoctor.snapshot import Snapshot
 
@@ -72,7 +73,10 @@ class Merge:
         try:
             report = sent(data)
         except NoReportError as error:
-            self.unread(Unread(source=source, kind=error.kind, reason=error.reason, node=node or stem))
+            if node:
+                self.silent(node, error.reason)
+            else:
+                self.unread(Unread(source=source, kind=error.kind, reason=error.reason, node=stem))
             return
         name = node or report.host or stem or source
         self._witness(name, report.created, [(one.code, one.name, one.severity) for one in report.findings if is_cause(one)])
@@ -99,8 +103,9 @@ class Merge:
         census = Census(roster)
         hardware = census.hardware()
         drifting = self._drifts({models: group.name for models, group in hardware.items()})
-        measured, slow = compared(self._samples.results(), roster, self._findings)
-        suspect = roster.named(_suspect(drifting) | {one.node for one in slow})
+        results = self._samples.results()
+        measured, slow = compared(results, roster, self._findings)
+        suspect = _suspect(drifting) | among(worse.place for one in results for worse in one.worse) & roster.everyone
         usable = usable_of(census.verdicts, strict=asked.strict, suspect=suspect)
         requirements = checked(asked.require, roster, usable)
         enough = any(one.met and condition.counts_nodes for one, condition in zip(requirements, asked.require, strict=True))
@@ -118,7 +123,7 @@ class Merge:
             hardware=tuple(hardware.values()),
             requirements=requirements,
             findings=self._findings.groups(roster, census.reporting),
-            drifts=drifting,
+            drifts=tuple(one.told for one in drifting),
             figures=measured,
             outliers=slow,
             tools=census.tools(),
@@ -130,52 +135,49 @@ class Merge:
 
     def _take(self, row: Row, report: Sent) -> None:
         models = row.models
-        self._findings.add(row.number, report.findings)
-        self._samples.add(row.number, figures(report.snapshot, ", ".join(models)))
+        self._findings.add(row.place, report.findings)
+        self._samples.add(row.place, figures(report.snapshot, ", ".join(models)))
         if models not in self._groups and len(self._groups) < _GROUPS:
             self._groups[models] = Group(self._asked.golden[1] if self._asked.golden else None)
         if models in self._groups:
-            self._groups[models].add(row.number, report.snapshot, in_order=report.verdict == Verdict.READY.value)
+            self._groups[models].add(row.place, report.snapshot, in_order=report.verdict == Verdict.READY.value)
 
-    def _drifts(self, names: Mapping[Models, str]) -> tuple[Drift, ...]:
+    def _drifts(self, names: Mapping[Models, str]) -> list[Drifting]:
         ignored, golden = matcher(self._asked.ignore), self._asked.golden is not None
         found = [
             one
             for models, group in self._groups.items()
             for one in drifts(group, names.get(models, ""), self._roster, self._matrix, ignored, golden=golden)
         ]
-        return tuple(sorted(found, key=lambda one: not one.read_by_rules))
+        return sorted(found, key=lambda one: not one.told.read_by_rules)
 
 
-def _suspect(drifting: Collection[Drift]) -> frozenset[str]:
+def _suspect(drifting: Iterable[Drifting]) -> int:
     """Return the nodes that differ from the majority in what rules read."""
-    counted = (one for one in drifting if one.read_by_rules and not one.split)
-    return frozenset(name for one in counted for deviation in one.deviations for name in deviation.nodes.names)
+    return reduce(or_, (one.places for one in drifting if one.told.read_by_rules and not one.told.split), 0)
 
 
 def _nodes(
-    roster: Roster, hardware: Mapping[Models, Hardware], usable: int, drifting: Sequence[Drift], outliers: Sequence[Outlier]
+    roster: Roster, hardware: Mapping[Models, Hardware], usable: int, drifting: Sequence[Drifting], outliers: Sequence[Outlier]
 ) -> Streamed[Node]:
     """Return every node with what is known of it."""
-    differing: dict[str, list[int]] = {}
-    for place, drift in enumerate(drifting):
-        for name in {name for deviation in drift.deviations for name in deviation.nodes.names}:
-            differing.setdefault(name, []).append(place)
+    is_usable, deviates = tester(usable), tester(reduce(or_, (one.places for one in drifting), 0))
+    in_drift = [tester(one.places) for one in drifting]
     slow = Counter(one.node for one in outliers)
 
     def read() -> Iterator[Node]:
-        for row, is_usable in zip(roster, chain(flags(usable), repeat(0)), strict=False):
+        for row in roster.in_order():
             yield Node(
                 name=row.name,
                 verdict=row.verdict,
                 exit_code=row.exit_code,
-                usable=bool(is_usable),
+                usable=bool(is_usable(row.place)),
                 hardware=hardware[row.models].name if row.verdict != NO_REPORT else "",
                 created=row.created,
                 source=row.source,
                 reason=row.reason,
                 findings=row.findings,
-                drifts=tuple(differing.get(row.name, ())),
+                drifts=tuple(number for number, has in enumerate(in_drift) if has(row.place)) if deviates(row.place) else (),
                 outliers=slow[row.name],
             )
 

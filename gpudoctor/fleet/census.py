@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter, defaultdict
-from functools import partial
 
 from gpudoctor.findings.summary import GpuModel
-from gpudoctor.fleet.places import among
+from gpudoctor.fleet.places import Runs
 from gpudoctor.fleet.roster import NO_REPORT, Models, Roster
 from gpudoctor.fleet.verdict import WORST
 from gpudoctor.report.fleet import Count, Hardware, ToolVersion
@@ -21,21 +19,21 @@ class Census:
     def __init__(self, roster: Roster) -> None:
         self.created = ""
         """The time of the newest report."""
-        by_verdict: dict[str, array[int]] = defaultdict(partial(array, "I"))
-        by_tool: dict[str, array[int]] = defaultdict(partial(array, "I"))
-        by_models: dict[Models, array[int]] = defaultdict(partial(array, "I"))
+        by_verdict: dict[str, Runs] = defaultdict(Runs)
+        by_tool: dict[str, Runs] = defaultdict(Runs)
+        by_models: dict[Models, Runs] = defaultdict(Runs)
         gpus: dict[Models, Counter[_Gpus]] = defaultdict(Counter)
-        for place, row in enumerate(roster):
+        for row in roster:
             self.created = max(self.created, row.created)
-            by_verdict[row.verdict].append(place)
+            by_verdict[row.verdict].add(row.place)
             if row.verdict != NO_REPORT:
-                by_tool[row.tool].append(place)
-                by_models[row.models].append(place)
+                by_tool[row.tool].add(row.place)
+                by_models[row.models].add(row.place)
                 gpus[row.models][row.summary.gpus] += 1
         self._roster, self._gpus = roster, gpus
-        self.verdicts = {word: among(by_verdict[word]) for word in WORST}
-        self._tools = {version: among(places) for version, places in by_tool.items()}
-        self._models = {models: among(places) for models, places in by_models.items()}
+        self.verdicts = {word: by_verdict[word].as_set() for word in WORST}
+        self._tools = {version: some.as_set() for version, some in by_tool.items()}
+        self._models = {models: some.as_set() for models, some in by_models.items()}
 
     @property
     def reporting(self) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
 
 from gpudoctor.changes.walk import UNREAD, Difference
+from gpudoctor.fleet.places import Runs
 from gpudoctor.fleet.steady import SteadyWalk
 from gpudoctor.snapshot import Missing, Snapshot
 
@@ -22,10 +22,10 @@ _IN_ALL: Final = 200_000
 
 
 class Value(msgspec.Struct):
-    """A value of a fact, and the rows that have it."""
+    """A value of a fact, and the nodes that have it."""
 
     value: Any
-    rows: array[int]
+    having: Runs
 
 
 class Fact(msgspec.Struct):
@@ -35,8 +35,8 @@ class Fact(msgspec.Struct):
     """As the first node had it; `before` is what the base has."""
     values: dict[Any, Value] = {}
     """The values that differ from the base's."""
-    unread: array[int] = msgspec.field(default_factory=lambda: array("I"))
-    """The rows that do not know it."""
+    unread: Runs = msgspec.field(default_factory=Runs)
+    """The nodes that do not know it."""
     own: bool = False
     """Whether there are too many values to compare."""
 
@@ -47,17 +47,17 @@ class Group:
     def __init__(self, base: Snapshot | None = None) -> None:
         self.base = base
         self.facts: dict[str, Fact] = {}
-        self.rows = array("I")
+        self.nodes = Runs()
         self._waiting: list[tuple[int, Snapshot, bool]] = []
         self._values = 0
 
-    def add(self, row: int, snapshot: Snapshot, *, in_order: bool) -> None:
+    def add(self, place: int, snapshot: Snapshot, *, in_order: bool) -> None:
         """Add a node."""
-        self.rows.append(row)
+        self.nodes.add(place)
         if self.base is not None:
-            self._compare(row, snapshot)
+            self._compare(place, snapshot)
             return
-        self._waiting.append((row, snapshot, in_order))
+        self._waiting.append((place, snapshot, in_order))
         if len(self._waiting) == _CANDIDATES:
             self.settle()
 
@@ -65,31 +65,31 @@ class Group:
         """Choose the node to compare with, if none is chosen yet, and compare those that wait."""
         if self.base is None and self._waiting:
             self.base = min(self._waiting, key=lambda one: (not one[2], -_known(one[1])))[1]
-        for row, snapshot, _ in self._waiting:
-            self._compare(row, snapshot)
+        for place, snapshot, _ in self._waiting:
+            self._compare(place, snapshot)
         self._waiting.clear()
 
-    def _compare(self, row: int, snapshot: Snapshot) -> None:
+    def _compare(self, place: int, snapshot: Snapshot) -> None:
         for one in SteadyWalk(self.base, snapshot).differences() if self.base is not None and snapshot is not self.base else ():
             fact = self.facts.get(one.path)
             if fact is None:
                 if len(self.facts) >= _FACTS:
                     continue
                 fact = self.facts[one.path] = Fact(one)
-            self._note(fact, one, row)
+            self._note(fact, one, place)
 
-    def _note(self, fact: Fact, one: Difference, row: int) -> None:
+    def _note(self, fact: Fact, one: Difference, place: int) -> None:
         value = one.after
         if is_unread(value) or is_unread(one.before):  # where the base knows nothing, no node can be compared
-            fact.unread.append(row)
+            fact.unread.add(place)
         elif isinstance(value, Missing) and isinstance(one.before, Missing) and value.cause is one.before.cause:
             return  # the same gap in other words
         elif not fact.own:
             key = _key(value)
             if key not in fact.values:
                 self._values += 1
-                fact.values[key] = Value(value, array("I"))
-            fact.values[key].rows.append(row)
+                fact.values[key] = Value(value, Runs())
+            fact.values[key].having.add(place)
             if len(fact.values) > _VALUES or self._values > _IN_ALL:
                 self._values -= len(fact.values)
                 fact.own = True

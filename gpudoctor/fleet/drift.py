@@ -21,7 +21,6 @@ from gpudoctor.changes.watch import Record, runs
 from gpudoctor.changes.words import GPU_LISTS
 from gpudoctor.findings import Policy
 from gpudoctor.fleet.compared import Fact, Group
-from gpudoctor.fleet.places import among
 from gpudoctor.fleet.roster import Roster
 from gpudoctor.fleet.steady import alike
 from gpudoctor.matrix import Matrix
@@ -66,13 +65,20 @@ class _Told(msgspec.Struct):
     also: dict[str, None] = {}
 
 
-def drifts(group: Group, hardware: str, roster: Roster, matrix: Matrix, ignored: Callable[[str], bool], *, golden: bool) -> list[Drift]:
+class Drifting(msgspec.Struct, frozen=True):
+    """A drift, and the nodes that deviate."""
+
+    told: Drift
+    places: int
+
+
+def drifts(group: Group, hardware: str, roster: Roster, matrix: Matrix, ignored: Callable[[str], bool], *, golden: bool) -> list[Drifting]:
     """Return the drifts of one group."""
     group.settle()
     if group.base is None:
         return []
-    everyone = among(roster.places(group.rows))
-    kept = [one for path, fact in group.facts.items() if not ignored(path) and (one := _kept(fact, roster, everyone, golden=golden))]
+    everyone = group.nodes.as_set() & roster.everyone
+    kept = [one for path, fact in group.facts.items() if not ignored(path) and (one := _kept(fact, everyone, golden=golden))]
     record = Record()
     if kept:
         runs(group.base, matrix, Policy(level=None), record)
@@ -80,14 +86,14 @@ def drifts(group: Group, hardware: str, roster: Roster, matrix: Matrix, ignored:
     for of, found in _by_nodes(kept, record).items():
         _tell(told, of, found, group.base)
     made = [_drift(one, hardware, roster, record) for one in told.values()]
-    return sorted(made, key=lambda one: (not one.read_by_rules, one.split, one.agreeing - one.of, one.path))
+    return sorted(made, key=lambda one: (not one.told.read_by_rules, one.told.split, one.told.agreeing - one.told.of, one.told.path))
 
 
-def _kept(fact: Fact, roster: Roster, everyone: int, *, golden: bool) -> _Kept | None:
+def _kept(fact: Fact, everyone: int, *, golden: bool) -> _Kept | None:
     """Return what drifts; None for a fact that is each node's own, or that is the same on all nodes that know it."""
     if fact.own:
         return None
-    values = _having(fact, roster, everyone)
+    values = _having(fact, everyone)
     expected = values[0] if golden else max(values, key=lambda one: one.places.bit_count())
     deviating = [one for one in values if one is not expected and one.places]
     agreeing, of = expected.places.bit_count(), sum(one.places.bit_count() for one in values)
@@ -98,11 +104,11 @@ def _kept(fact: Fact, roster: Roster, everyone: int, *, golden: bool) -> _Kept |
     return _Kept(fact, expected.value, agreeing, of, is_split, deviating)
 
 
-def _having(fact: Fact, roster: Roster, everyone: int) -> list[_Having]:
+def _having(fact: Fact, everyone: int) -> list[_Having]:
     """Return the values of a fact and the nodes with each, the first one is that of the base; near sizes are one value."""
-    found = [_Having(fact.first.before, everyone & ~among(roster.places(fact.unread)))]
+    found = [_Having(fact.first.before, everyone & ~fact.unread.as_set())]
     for one in fact.values.values():
-        places = among(roster.places(one.rows))
+        places = one.having.as_set() & everyone
         found[0].places &= ~places
         known = next((other for other in found[:_VALUES] if alike(other.value, one.value)), None)
         if known is not None:
@@ -154,10 +160,10 @@ def _path(one: Difference) -> str:
     return ".".join("*" if step.item and type(step.holder).__name__ in GPU_LISTS else step.name for step in one.steps)
 
 
-def _drift(told: _Told, hardware: str, roster: Roster, record: Record) -> Drift:
+def _drift(told: _Told, hardware: str, roster: Roster, record: Record) -> Drifting:
     kept, line = told.kept, told.line
     named = f"{line.subject} {line.what}".strip()
-    return Drift(
+    drift = Drift(
         path=told.path,
         hardware=hardware,
         what=named or told.path,
@@ -169,6 +175,7 @@ def _drift(told: _Told, hardware: str, roster: Roster, record: Record) -> Drift:
         split=kept.split,
         also=tuple(told.also),
     )
+    return Drifting(drift, reduce(or_, (places for _, sets in told.deviations.values() for places in sets)))
 
 
 def _deviations(told: _Told, roster: Roster) -> Iterator[Deviation]:

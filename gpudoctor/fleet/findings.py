@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from array import array
+from collections import Counter
 from collections.abc import Iterable
-from itertools import chain
+from functools import reduce
+from operator import or_
 
 import msgspec
 
 from gpudoctor.findings import Impact, Severity, SubjectKind
-from gpudoctor.fleet.places import among
+from gpudoctor.fleet.places import Runs
 from gpudoctor.fleet.roster import Roster
 from gpudoctor.report.fleet import FindingGroup, NodeFinding, Nodes, Wording
 from gpudoctor.report.model import Finding
@@ -20,12 +21,15 @@ _GPU = re.compile(r"\bGPUs? \d+(?:[–,] ?\d+)*(?: \([0-9a-f:.]+\))?|\b[0-9a-f]{
 _WORDINGS = 200
 """Wordings of one finding that are told apart."""
 _OTHER = "other messages"
+_GPUS = 128
+"""GPUs of one node that are counted; reports made to repeat a finding must not fill the memory."""
 
 
 class _Group(msgspec.Struct):
     first: Finding
     severities: set[str]
-    wordings: dict[str, tuple[str, array[int]]]
+    wordings: dict[str, tuple[str, list[Runs]]]
+    """The first message, and the nodes that have it once, twice, …"""
     root: bool = False
     of_gpus: bool = False
 
@@ -38,8 +42,9 @@ class Findings:
         self._titles: dict[str, str] = {}
         self._slowing: set[str] = set()
 
-    def add(self, row: int, found: Iterable[Finding]) -> None:
+    def add(self, place: int, found: Iterable[Finding]) -> None:
         """Add the findings of one report."""
+        times: Counter[tuple[tuple[str, bool], str]] = Counter()
         for one in found:
             key = (one.code, not one.because_of)
             self._titles.setdefault(one.code, one.title)
@@ -53,7 +58,12 @@ class Findings:
             wording = _GPU.sub("GPU", one.message)
             if wording not in group.wordings and len(group.wordings) >= _WORDINGS:
                 wording = _OTHER
-            group.wordings.setdefault(wording, (one.message, array("I")))[1].append(row)
+            _, having = group.wordings.setdefault(wording, (one.message, []))
+            before = times[key, wording]
+            if before < _GPUS:
+                times[key, wording] += 1
+                having += [Runs()] if before == len(having) else []
+                having[before].add(place)
 
     def explaining(self, findings: Iterable[NodeFinding], address: str) -> tuple[str, str] | None:
         """Return the id and title of what makes a GPU slow on a node with these findings; None if nothing does."""
@@ -69,9 +79,9 @@ class Findings:
 
 
 def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
-    places = [(message, array("I", roster.places(rows))) for message, rows in group.wordings.values()]
-    told = [Wording(message, roster.nodes(among(of))) for message, of in places if of]
-    having = among(chain.from_iterable(of for _, of in places))
+    places = [(message, [times.as_set() & roster.everyone for times in having]) for message, having in group.wordings.values()]
+    told = [Wording(message, roster.nodes(once)) for message, (once, *_) in places if once]
+    having = reduce(or_, (once for _, (once, *_) in places))
     lead = group.first
     return FindingGroup(
         code=lead.code,
@@ -80,7 +90,7 @@ def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
         title=lead.title,
         root=group.root,
         nodes=roster.nodes(having),
-        gpus=sum(len(of) for _, of in places) if group.of_gpus else 0,
+        gpus=sum(times.bit_count() for _, of in places for times in of) if group.of_gpus else 0,
         exceptions=roster.nodes(everyone & ~having) if 2 * having.bit_count() > everyone.bit_count() else Nodes(),
         wordings=tuple(sorted(told, key=lambda one: -one.nodes.count)),
         fix=lead.fixes[0].title if lead.fixes else "",

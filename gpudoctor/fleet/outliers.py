@@ -26,8 +26,8 @@ _SMALL: Final = 10
 at 8, 64, 1,024 and 10,000 figures at most one healthy fleet in 200 has an outlier (`tests/fleet/test_outliers.py`)."""
 _BINS: Final = 5000
 """Bins of a factor of e."""
-_WORST: Final = 8192
-"""How many of the worst numbers of a figure are kept by name."""
+_WORST, _MORE = 8192, 1024
+"""How many of the worst numbers of a figure are kept by name, and how many more until the others are dropped."""
 _FIGURES: Final = 5000
 """Figures that are followed; reports made to differ must not fill the memory."""
 _DEVIATION: Final = 1 / NormalDist().inv_cdf(0.75)
@@ -37,7 +37,7 @@ _DEVIATION: Final = 1 / NormalDist().inv_cdf(0.75)
 class Worse(msgspec.Struct, frozen=True):
     """A number beyond the limit."""
 
-    row: int
+    place: int
     address: str
     value: float
 
@@ -60,29 +60,32 @@ class Sample:
         self.key = key
         self._bins: Counter[float] = Counter()
         self._sign = 1 if key.kind.low_is_worse else -1
-        self._values, self._rows = array("d"), array("I")
+        self._values, self._places = array("d"), array("I")
         self._addresses: list[str] = []
         self._limit = math.inf
         """Beyond this no number is among the worst."""
 
-    def add(self, value: float, row: int, address: str) -> None:
+    def add(self, value: float, place: int, address: str) -> None:
         """Count a number, and keep it if it is among the worst."""
         self._bins[round(math.log(value) * _BINS)] += 1
         if value * self._sign >= self._limit:
             return
         self._values.append(value)
-        self._rows.append(row)
+        self._places.append(place)
         self._addresses.append(address)
-        if len(self._values) == 2 * _WORST:
+        if len(self._values) == _WORST + _MORE:
             self._drop()
 
     def _drop(self) -> None:
-        """Keep the worst half."""
-        ordered = sorted(range(len(self._values)), key=lambda place: self._values[place] * self._sign)
+        """Keep the worst."""
+        ordered = sorted(range(len(self._values)), key=lambda number: self._values[number] * self._sign)
         self._limit = self._values[ordered[_WORST]] * self._sign
         kept = ordered[:_WORST]
-        self._values, self._rows = array("d", (self._values[place] for place in kept)), array("I", (self._rows[place] for place in kept))
-        self._addresses = [self._addresses[place] for place in kept]
+        self._values, self._places = (
+            array("d", (self._values[number] for number in kept)),
+            array("I", (self._places[number] for number in kept)),
+        )
+        self._addresses = [self._addresses[number] for number in kept]
 
     def result(self) -> Result:
         """Return the median, the limit, and what is beyond it, the worst first."""
@@ -97,7 +100,7 @@ class Sample:
             return Result(self.key, count, median, spread * median, None, ())
         far = max(spread * _width(count), math.log1p(self.key.kind.floor))
         limit = median * math.exp(-self._sign * far)
-        kept = zip(self._rows, self._addresses, self._values, strict=True)
+        kept = zip(self._places, self._addresses, self._values, strict=True)
         worse = sorted((Worse(*one) for one in kept if one[-1] * self._sign < limit * self._sign), key=lambda one: one.value * self._sign)
         return Result(self.key, count, median, spread * median, limit, tuple(worse))
 
@@ -108,7 +111,7 @@ class Samples:
     def __init__(self) -> None:
         self._samples: dict[Key, Sample] = {}
 
-    def add(self, row: int, measured: Iterable[Measured]) -> None:
+    def add(self, place: int, measured: Iterable[Measured]) -> None:
         """Add the figures of one report."""
         for key, address, value in measured:
             sample = self._samples.get(key)
@@ -116,7 +119,7 @@ class Samples:
                 if len(self._samples) >= _FIGURES:
                     continue
                 sample = self._samples[key] = Sample(key)
-            sample.add(value, row, sys.intern(address))
+            sample.add(value, place, sys.intern(address))
 
     def results(self) -> list[Result]:
         """Return what each figure says."""

@@ -1,13 +1,33 @@
-"""Sets of nodes as the bits of a number. Bit 0 is the first node in the order of the names; 100,000 nodes take 12 kB."""
+"""Sets of nodes. The place of a node is the number of its report, so they are found in ascending order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import compress, count
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, compress, count
+
+
+class Runs:
+    """A set in the making, as where each run of neighbours begins and ends: what nearly all nodes have in common takes a few bytes."""
+
+    def __init__(self) -> None:
+        self._bounds = array("I")
+
+    def add(self, place: int) -> None:
+        """Add a place that is not before the others."""
+        if self._bounds and place <= self._bounds[-1]:
+            self._bounds[-1] = place + 1
+        else:
+            self._bounds.extend((place, place + 1))
+
+    def as_set(self) -> int:
+        """Return the set."""
+        bounds = iter(self._bounds)
+        return among(chain.from_iterable(map(range, bounds, bounds)))
 
 
 def among(places: Iterable[int]) -> int:
-    """Return the set of some places; one may come twice."""
+    """Return the set of some places as the bits of a number; 100,000 nodes take 12 kB. A place may come twice."""
     bits = bytearray()
     for place in places:
         if place >> 3 >= len(bits):
@@ -21,6 +41,13 @@ def flags(some: int) -> Iterator[int]:
     for byte in some.to_bytes((some.bit_length() + 7) // 8, "little"):
         for bit in range(8):
             yield byte >> bit & 1
+
+
+def tester(some: int) -> Callable[[int], int]:
+    """Return what tells whether a place is in a set: 1 or 0."""
+    bits = some.to_bytes(some.bit_length() // 8 + 1, "little")
+    last = 8 * len(bits) - 1
+    return lambda place: place <= last and bits[place >> 3] >> (place & 7) & 1
 
 
 def each(some: int) -> Iterator[int]:

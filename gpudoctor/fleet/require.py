@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import re
-from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Final
@@ -14,7 +13,7 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.findings.naming import counted, joined
 from gpudoctor.findings.summary import Summary
-from gpudoctor.fleet.places import among, each
+from gpudoctor.fleet.places import Runs
 from gpudoctor.fleet.roster import Roster
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.nearest import suggestion
@@ -75,17 +74,18 @@ def _number(condition: Condition, roster: Roster, usable: int) -> Requirement:
 
 
 def _same(condition: Condition, roster: Roster, usable: int) -> Requirement:
-    having: dict[str | None, array[int]] = defaultdict(lambda: array("I"))
-    for place, row in zip(each(usable), roster.rows(usable), strict=True):
-        having[_value(row.summary, condition.subject)].append(place)
-    unknown = having.pop(None, array("I"))
+    made: dict[str | None, Runs] = defaultdict(Runs)
+    for row in roster.rows(usable):
+        made[_value(row.summary, condition.subject)].add(row.place)
+    having = {value: places.as_set() for value, places in made.items()}
+    unknown = having.pop(None, 0)
     if len(having) > 1:
-        most = max(having, key=lambda value: len(having[value]))
-        others = [f"{value} on {roster.nodes(among(of)).folded}" for value, of in having.items() if value != most]
+        most = max(having, key=lambda value: having[value].bit_count())
+        others = [f"{value} on {roster.nodes(of).folded}" for value, of in having.items() if value != most]
         said = joined(others) if len(others) <= _NAMED else f"{len(others)} other values"
         return Requirement(condition.text, met=False, reason=f"{most} on most, {said}")
     if unknown or not having:
-        reason = f"not known on {roster.nodes(among(unknown)).folded}" if unknown else "no node is usable"
+        reason = f"not known on {roster.nodes(unknown).folded}" if unknown else "no node is usable"
         return Requirement(condition.text, met=None, reason=reason)
     return Requirement(condition.text, met=True, reason=f"{next(iter(having))} on {counted(usable.bit_count(), 'node')}")
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator
-from itertools import compress
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 
 from gpudoctor.findings import Severity, Verdict
 from gpudoctor.findings.summary import GpuModel, Summary
-from gpudoctor.fleet.places import among, each, flags
+from gpudoctor.fleet.places import among, each, tester
 from gpudoctor.fleet.sent import Sent
 from gpudoctor.report.fleet import NodeFinding, Nodes, Unread
 from gpudoctor.report.hostlist import folded, natural
@@ -21,7 +19,8 @@ from gpudoctor.shelf import Shelf
 
 NO_REPORT = "no-report"
 _KNOWN = frozenset(verdict.value for verdict in Verdict)
-_SUPERSEDED: Final = (1 << 32) - 1
+_FEW: Final = 1000
+"""Names that are sorted in memory; of more, all names are read in their order."""
 Models = tuple[str, ...]
 
 
@@ -31,7 +30,7 @@ class Row(msgspec.Struct, kw_only=True):
     name: str
     source: str
     verdict: str
-    number: int = 0
+    place: int = 0
     """How many came before it."""
     created: str = ""
     exit_code: int | None = None
@@ -52,15 +51,13 @@ class Row(msgspec.Struct, kw_only=True):
 
 
 class Roster:
-    """The rows of a fleet. While they come in, each has a number; then each node has a place in the order of the names."""
+    """The rows of a fleet. No row comes after `settle`."""
 
     def __init__(self) -> None:
         self._rows, self._unread = Shelf(Row), Shelf(Unread)
-        self._number = 0
-        self._places = array("I")
-        """By the number of the row."""
-        self._text, self._ends = bytearray(), array("Q", [0])
-        """All names in one text, because a str takes 50 bytes more than its characters."""
+        self._next = 0
+        self.everyone = 0
+        """All nodes; the places of reports for which there is a newer one are missing."""
 
     def report(self, name: str, source: str, sent: Sent) -> Row | None:
         """Add a report and return its row; None if a newer one of the same node is there."""
@@ -82,15 +79,11 @@ class Roster:
 
     def unread(self, one: Unread) -> None:
         """Add an input that is not used."""
-        self._unread.add(f"{len(self._unread):012}", one)
+        self._unread.add(len(self._unread), one)
 
     def settle(self) -> None:
-        """Give each node its place. No row comes after this."""
-        self._places = array("I", [_SUPERSEDED]) * self._number
-        for place, row in enumerate(self._rows):
-            self._places[row.number] = place
-            self._text += row.name.encode()
-            self._ends.append(len(self._text))
+        """Note which reports count."""
+        self.everyone = among(self._rows.numbers())
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -98,52 +91,52 @@ class Roster:
     def __iter__(self) -> Iterator[Row]:
         return iter(self._rows)
 
+    def in_order(self) -> Iterator[Row]:
+        """Yield the rows in the order of the names."""
+        return self._rows.in_order()
+
     @property
     def not_used(self) -> Streamed[Unread]:
         """The inputs that are not used."""
         return Streamed(len(self._unread), lambda: iter(self._unread))
 
-    def places(self, numbers: Iterable[int]) -> Iterator[int]:
-        """Yield the place of each row that counts."""
-        return (place for number in numbers if (place := self._places[number]) != _SUPERSEDED)
-
     def rows(self, some: int) -> Iterator[Row]:
         """Yield the rows of a set of nodes."""
-        return compress(self._rows, flags(some))
+        has = tester(some)
+        return (row for row in self if has(row.place))
+
+    def counts(self, place: int) -> bool:
+        """Return whether no newer report of the same node replaced the one at a place."""
+        return bool(self.everyone >> place & 1)
 
     def row(self, place: int) -> Row:
-        """Return the row of the node at a place."""
-        return self._rows.get(natural(self.name(place)))
-
-    def named(self, names: Iterable[str]) -> int:
-        """Return the set of the nodes with these names."""
-        return among(self._places[self._rows.get(natural(name)).number] for name in names)
-
-    @property
-    def everyone(self) -> int:
-        """All nodes."""
-        return (1 << len(self)) - 1
-
-    def name(self, place: int) -> str:
-        """Return the name of the node at a place."""
-        return self._text[self._ends[place] : self._ends[place + 1]].decode()
+        """Return the row at a place."""
+        return self._rows.at(place)
 
     def nodes(self, some: int) -> Nodes:
         """Return a set of nodes with its hostlist."""
-        names = Streamed(some.bit_count(), lambda: map(self.name, each(some)))
+        names = Streamed(some.bit_count(), lambda: self._names(some))
         return Nodes(len(names), folded(names), names)
 
+    def _names(self, some: int) -> Iterator[str]:
+        """Yield names in their order."""
+        if some.bit_count() <= _FEW:
+            return iter(sorted((self._rows.at(place).name for place in each(some)), key=natural))
+        has = tester(some)
+        return (name for place, name in self._rows.names() if has(place))
+
     def _enter(self, row: Row) -> bool:
-        row.number, key = self._number, natural(row.name)
-        if not self._rows.add(key, row):
+        row.place, key = self._next, natural(row.name)
+        if not self._rows.add(row.place, row, key=key, name=row.name):
             before = self._rows.get(key)
             older, newer = sorted((before, row), key=lambda one: one.created)
             if not older.reason:
                 self._told_twice(older, newer)
             if newer is not row:
                 return False
-            self._rows.replace(key, row)
-        self._number += 1
+            self._rows.remove(before.place)
+            self._rows.add(row.place, row, key=key, name=row.name)
+        self._next += 1
         return True
 
     def _told_twice(self, older: Row, newer: Row) -> None:

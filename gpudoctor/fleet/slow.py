@@ -15,10 +15,10 @@ def compared(results: Iterable[Result], roster: Roster, findings: Findings) -> t
     """Return all figures in alphabetical order, and the outliers, those furthest from the median first."""
     ordered = sorted(results, key=lambda one: (one.key.model, one.key.name))
     outliers = [
-        _outlier(worse, figure, one.median, roster.row(place), findings)
+        _outlier(worse, figure, one.median, roster.row(worse.place), findings)
         for figure, one in enumerate(ordered)
         for worse in one.worse
-        for place in roster.places((worse.row,))
+        if roster.counts(worse.place)
     ]
     numbers = Counter(one.figure for one in outliers)
     figures = tuple(_figure(one, numbers[figure]) for figure, one in enumerate(ordered))

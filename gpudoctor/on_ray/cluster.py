@@ -153,7 +153,12 @@ def _require_listener(where: str) -> None:
 def _unreachable(where: str, error: Exception) -> str:
     if where == _LOCAL:
         return "No Ray cluster runs on this machine; name the address of its head: --ray HOST:6379."
-    return f"The Ray cluster at {where} cannot be reached: {_sentence(error)} Check the address with `ray status --address {where}`."
+    check = (
+        "Check that the Ray client server runs on the head."
+        if "://" in where
+        else f"Check the address with `ray status --address {where}`."
+    )
+    return f"The Ray cluster at {where} cannot be reached: {_sentence(error)} {check}"
 
 
 def _name(node: Mapping[str, Any]) -> str:

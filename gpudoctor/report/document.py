@@ -25,8 +25,8 @@ def _text(meaning: str, *examples: object) -> msgspec.Meta:
 _INVISIBLE = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Controls, and characters that change the direction of a text or cannot be seen; a terminal that shows the JSON would obey them."""
 
-_PIECE: Final = 1 << 20
-_ITEMS: Final = 500
+_PIECE: Final = 1 << 16
+_ITEMS: Final = 100
 """Items of a long list that are encoded together."""
 
 FORM = _text("The form of this document.")
@@ -155,7 +155,7 @@ def encode(document: msgspec.Struct | dict[str, Any], indent: int = 2) -> bytes:
 
 
 def encoded(document: msgspec.Struct) -> Iterator[bytes]:
-    """Yield what `encode` returns, in pieces of about a mebibyte: the text of 100,000 nodes takes more memory than they do."""
+    """Yield what `encode` returns, in pieces: the text of 100,000 nodes takes more memory than they do."""
     held = bytearray()
     for piece in _streamed(document, b"\n"):
         held += piece

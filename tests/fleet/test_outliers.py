@@ -35,18 +35,18 @@ def test_a_gpu_that_is_eight_percent_slower_is_found(size: int, fleets: int, lea
     for _ in range(fleets):
         values = [chance.gauss(300e12, 1.8e12) for _ in range(size)]
         values[3] *= 0.92
-        hits += [one.row for one in result(values).worse] == [3]
+        hits += [one.place for one in result(values).worse] == [3]
     assert hits >= least * fleets
 
 
 def test_less_than_the_floor_is_no_outlier_however_equal_the_others_are() -> None:
     assert result([100.0] * 50 + [98.0]).worse == ()
-    assert [one.row for one in result([100.0] * 50 + [96.0]).worse] == [50]
+    assert [one.place for one in result([100.0] * 50 + [96.0]).worse] == [50]
 
 
 def test_a_longer_step_is_worse_and_a_higher_rate_is_not() -> None:
-    assert [one.row for one in result([2.0] * 20 + [2.4, 1.6], STEP).worse] == [20]
-    assert [one.row for one in result([2.0] * 20 + [2.4, 1.6]).worse] == [21]
+    assert [one.place for one in result([2.0] * 20 + [2.4, 1.6], STEP).worse] == [20]
+    assert [one.place for one in result([2.0] * 20 + [2.4, 1.6]).worse] == [21]
 
 
 @given(st.lists(st.floats(1e-3, 1e15), min_size=1, max_size=FEWEST - 1))
