@@ -116,10 +116,11 @@ def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:
 
 def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: MachineView) -> Finding:
     """Return the finding that a rule's problem makes, with its severity, its action and how to verify its fixes."""
-    severity = problem.severity or rule.severity
+    severity, message = problem.severity or rule.severity, problem.message
     subject = problem.subject or subject
-    if rule.predicts and _refuted(rule, subject, machine):
+    if severity > Severity.NOTE and rule.predicts and _refuted(rule, subject, machine):
         severity = Severity.NOTE
+        message = f"{message.rstrip('.')}; {_worked(rule, subject)} all the same."
     place = f":{subject.key}" if subject.key else ""
     again = functools.partial(verify.command, rule, severity, machine)
     return Finding(
@@ -130,7 +131,7 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
         severity=severity,
         confidence=problem.confidence,
         title=problem.title or rule.title,
-        message=problem.message,
+        message=message,
         breaks=rule.breaks,
         impact=impact(rule, severity, problem.impact),
         evidence=problem.evidence,
@@ -154,6 +155,15 @@ def _verified(fixes: tuple[Fix, ...], again: Callable[[str], str]) -> tuple[Fix,
         else msgspec.structs.replace(fix, verify=again(VENV if VENV in fix.command else ""))
         for number, fix in enumerate(fixes)
     )
+
+
+_WORKED = {Rung.LIBCUDA: "CUDA initialised", Rung.KERNEL_RAN: "a kernel ran", Rung.FRAMEWORK: "a framework lists the GPU"}
+"""What was seen to work of each stage; training above them."""
+
+
+def _worked(rule: Rule, subject: Subject) -> str:
+    """Return what worked that a rule predicts to fail."""
+    return "training worked" if subject.kind is SubjectKind.FRAMEWORK else _WORKED.get(max(rule.breaks, Rung.LIBCUDA), "training worked")
 
 
 def _refuted(rule: Rule, subject: Subject, machine: MachineView) -> bool:

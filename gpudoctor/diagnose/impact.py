@@ -25,6 +25,7 @@ SLOWER = frozenset(
 """Rules whose warnings are about speed alone."""
 AT_RISK = frozenset(
     {
+        "conda-cuda-override-wrong",
         "container-shm-too-small",
         "cuda-mixed-versions",
         "cuda-version-mismatch",
@@ -54,7 +55,6 @@ PARTLY = frozenset(
     {
         "all-reduce-failed",
         "c-compiler-missing",
-        "conda-cuda-override-wrong",
         "cpu-only-build",
         "cuda-visible-devices-masked",
         "cuda-visible-devices-set-too-late",

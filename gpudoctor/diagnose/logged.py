@@ -11,8 +11,8 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.by_hand import BY_HAND
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.advice.remedies import REMEDIES
+from gpudoctor.diagnose.advice.needs import root_for
+from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.engine import Run, stamp
 from gpudoctor.diagnose.excluded import excluded
@@ -135,7 +135,7 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
     problem = Problem(
         message=f"The log says that {sign.signature.meaning}.",
         evidence=(Evidence("log", sign.line, where), *((why,) if why else ())),
-        fixes=(*(() if sure else _candidates(sign, likely)), *_fixes(rule, machine, sure=sure), read_page(rule.name)),
+        fixes=(*(() if sure else _candidates(sign, likely)), *_fixes(rule, sign.signature.cure, machine, sure=sure), read_page(rule.name)),
         severity=max(rule.severity, Severity.WARNING),
         confidence=Confidence.LIKELY if sure else Confidence.POSSIBLE,
         subject=MACHINE,
@@ -145,20 +145,18 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
     return Run(rule, outcome, (finding,), None, ("",))
 
 
-def _fixes(rule: Rule, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
-    """Yield what fixes a cause that only a log names, and how to confirm it."""
+def _fixes(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
+    """Yield what fixes a cause that only a log names, and how to confirm it; `cure` is what fixes this line."""
+    if cure:
+        yield Fix(cure)
+        return
     command = BY_HAND.get(rule.name, "")
     if not rule.advice and sure and command:
-        yield Fix("Confirm it", command, _needs(command), kind=FixKind.CHECK)
-    for number, fix in enumerate(rule.advice(machine) if rule.advice else _remedy(rule.name)):
+        yield Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK)
+    for number, fix in enumerate(rule.advice(machine) if rule.advice else remedy(rule.name)):
         first = f"If it is {rule.name}: {fix.title[0].lower()}{fix.title[1:]}"
         title = fix.title if sure or number else first
         yield fix if sure else msgspec.structs.replace(fix, title=title, action=Action.INVESTIGATE)
-
-
-def _remedy(cause: str) -> tuple[Fix, ...]:
-    title, command = REMEDIES.get(cause, ("", ""))
-    return (Fix(title if command else f"{title}.", command, _needs(command), action=Action.INVESTIGATE),) if title else ()
 
 
 def _candidates(sign: Recognised, likely: Sequence[Rule]) -> tuple[Fix, ...]:
@@ -166,14 +164,10 @@ def _candidates(sign: Recognised, likely: Sequence[Rule]) -> tuple[Fix, ...]:
     tells = sign.signature.tells
     if tells:
         names = ", ".join(rule.name for rule in likely[:_MOST_CANDIDATES])
-        return (Fix(f"Find out which it is, likeliest first: {names}", tells, _needs(tells), kind=FixKind.CHECK),)
+        return (Fix(f"Find out which it is, likeliest first: {names}", tells, root_for(tells), kind=FixKind.CHECK),)
     commands = [(rule, BY_HAND.get(rule.name, "")) for rule in likely[:_MOST_CANDIDATES]]
     return tuple(
-        Fix(f"Check for {rule.name}, candidate {number}", command, _needs(command), kind=FixKind.CHECK)
+        Fix(f"Check for {rule.name}, candidate {number}", command, root_for(command), kind=FixKind.CHECK)
         for number, (rule, command) in enumerate(commands, 1)
         if command
     )
-
-
-def _needs(command: str) -> tuple[str, ...]:
-    return (ROOT,) if re.search(r"\bsudo\b", command) else ()

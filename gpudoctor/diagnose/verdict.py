@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.stages import stage_name
@@ -34,19 +34,21 @@ _UNREADABLE = frozenset({Cause.FAILED, Cause.LOST, Cause.TIMED_OUT, Cause.CRASHE
 def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequence[Run]) -> str:
     """Return which required stage or thing was not verified, and why; empty if all were."""
     unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Answer.UNKNOWN)
-    requirements = (f"{one.requirement.text} was not checked: {one.seen}" for one in unseen)
-    unjudged = _unjudged(not_judged)
-    unread = dict.fromkeys(_unread(runs)) if machine.policy.level is Level.LOOK else ()
+    requirements = _not_checked((one.requirement.text, one.seen) for one in unseen)
+    unjudged = _not_checked((one.what, one.reason) for one in not_judged)
+    lacking = _no_framework(machine) or _unproven_rung(machine, runs)
+    unread = _not_checked(_unread(runs)) if machine.policy.level is Level.LOOK and not lacking else ()
     crashed = dict.fromkeys(f"gpudoctor crashed in {run.outcome.name}" for run in runs if run.outcome.kind is OutcomeKind.CRASHED)
-    return "; ".join(filter(None, (*unjudged, _no_framework(machine) or _unproven_rung(machine, runs), *requirements, *unread, *crashed)))
+    return "; ".join(filter(None, (*unjudged, lacking, *requirements, *unread, *crashed)))
 
 
-def _unread(runs: Sequence[Run]) -> Iterator[str]:
-    """Yield why an error could not be excluded: the driver failed to give a fact. A kernel that ran would have shown most of them."""
+def _unread(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
+    """Yield which error could not be excluded, and which fact the driver failed to give. A kernel that ran would have shown most of them."""
     for run in runs:
-        outcome = run.outcome
-        if run.rule.severity is Severity.ERROR and outcome.kind is OutcomeKind.COULD_NOT_TELL and outcome.cause in _UNREADABLE:
-            yield f"{outcome.name} was not checked: {outcome.reason}"
+        outcome, rule = run.outcome, run.rule
+        failed = outcome.kind is OutcomeKind.COULD_NOT_TELL and outcome.cause in _UNREADABLE
+        if failed and rule.severity is Severity.ERROR and not rule.checks_required:
+            yield outcome.name, outcome.reason
 
 
 def _no_framework(machine: MachineView) -> str:
@@ -148,11 +150,11 @@ def _probe_crashed(snapshot: Snapshot) -> bool:
     return any(gap.cause is Cause.CRASHED for gap in gaps(snapshot))
 
 
-def _unjudged(not_judged: tuple[NotJudged, ...]) -> Iterator[str]:
-    """What was not checked, in one sentence for each reason."""
+def _not_checked(unknown: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield what was not checked, in one sentence for each reason."""
     reasons: dict[str, list[str]] = {}
-    for one in not_judged:
-        reasons.setdefault(one.reason, []).append(one.what)
+    for what, reason in dict.fromkeys(unknown):
+        reasons.setdefault(reason, []).append(what)
     for reason, names in reasons.items():
         shown = names if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
         several = len(names) > 1 or names[0].startswith("libraries")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gpudoctor.findings import Level, Verdict
+from gpudoctor.findings import Level, Rung, RungState, Verdict
 from gpudoctor.findings.naming import counted
 from gpudoctor.report import groups
 from gpudoctor.report.headline import Headline, headline
-from gpudoctor.report.model import Report
+from gpudoctor.report.model import LadderRow, Report, Step
 from gpudoctor.report.page import Page
 from gpudoctor.report.summary import parts
 from gpudoctor.report.words import upper_first
@@ -57,12 +57,28 @@ def _proven(page: Page, report: Report) -> None:
     """Add what was proven, and what a deeper level would add."""
     passed = f"; {counted(len(report.passed), 'check')} passed" if report.passed else ""
     deeper = _deeper(report)
-    page.paragraph(f"{upper_first(report.proved_to.text)}{passed}." + (f" {deeper}" if deeper else ""), indent=2)
+    page.paragraph(f"{upper_first(_reached(report))}{passed}." + (f" {deeper}" if deeper else ""), indent=2)
+
+
+def _reached(report: Report) -> str:
+    """Return what was proven, and why not on the other GPUs."""
+    if report.policy.allow_cpu and report.proved_to.rung is None and report.policy.level is not None:
+        return "the machine was read, nothing was run"
+    left_out = dict.fromkeys(step.detail for row in report.ladder if (step := _left_out(row)))
+    return f"{report.proved_to.text} (the rest: {'; '.join(left_out)})" if left_out else report.proved_to.text
+
+
+def _left_out(row: LadderRow) -> Step | None:
+    """Return the stage that shows why a GPU was not asked for: hidden from programs, or left to a virtual machine."""
+    driver = next((step for step in row.steps if step.rung == Rung.KERNEL_DRIVER and step.state == RungState.NOT_APPLICABLE), None)
+    hidden = next((step for step in row.steps if step.state == RungState.MASKED), None)
+    reached = any(step.rung == Rung.LIBCUDA and step.state == RungState.PROVEN for step in row.steps)
+    return None if reached else hidden or driver
 
 
 def _deeper(report: Report) -> str:
     """Return what the next level would do; empty if there is none."""
-    each = {0: "the CPU", 1: "it"}.get(report.proved_to.of, "each")
+    each = {0: "the CPU", 1: "it"}.get(report.proved_to.gpus, "each")
     if report.policy.level is None or not (report.proved_to.of or report.policy.allow_cpu):
         return ""
     if report.policy.node:

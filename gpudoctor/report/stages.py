@@ -13,6 +13,8 @@ from gpudoctor.report.words import STAGES, STATES, Mark
 _PROVEN, _IDLE = RungState.PROVEN.value, {RungState.NOT_ASKED.value, RungState.NOT_APPLICABLE.value}
 _UNTRIED = {RungState.NOT_SHOWN.value, *_IDLE}
 _GAP = 2
+_LABEL = 24
+"""The longest label of several GPUs in one row: more addresses than one need a row each."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -35,7 +37,7 @@ class Table(msgspec.Struct, frozen=True):
 
 def table(report: Report) -> Table | None:
     """Return the stages of the report's GPUs; None if none was tried."""
-    if not any(step.state not in _UNTRIED for row in report.ladder for step in row.steps):
+    if not _was_tried(report):
         return None
     alike: dict[tuple[str, ...], list[LadderRow]] = {}
     for row in report.ladder:
@@ -49,17 +51,22 @@ def table(report: Report) -> Table | None:
     return Table(tuple(STAGES.get(step.rung, step.rung) for step in report.ladder[0].steps), rows, legend)
 
 
+def _was_tried(report: Report) -> bool:
+    return any(step.state not in _UNTRIED for row in report.ladder for step in row.steps)
+
+
 def _mark(state: str) -> Mark:
     return STATES.get(state) or Mark(state, state, "", state)
 
 
 def draw(page: Page, report: Report) -> None:
-    """Add the section; nothing if no GPU is known."""
-    if not report.ladder:
+    """Add the section; nothing if no stage of a GPU was tried."""
+    if not _was_tried(report):
         return
     page.heading("Stages per GPU")
     groups = _groups(report.ladder)
-    labels = [gpu_label(group) for group in groups]
+    rows = [row for group in groups for row in _fitting(group)]
+    labels = [gpu_label(row) for row in rows]
     rungs = [step.rung for step in report.ladder[0].steps]
     widths = [
         max(len(STAGES.get(rung, rung)), *(len(_sign(page, row.steps[place])) for row in report.ladder)) + _GAP
@@ -68,10 +75,15 @@ def draw(page: Page, report: Report) -> None:
     first = max(len(page.text(label)) for label in labels) + _GAP
     wide = 2 + first + sum(widths) - _GAP <= page.look.width
     if wide:
-        _table(page, list(zip(labels, groups, strict=True)), list(zip(rungs, widths, strict=True)), first)
-    for label, group in zip(labels, groups, strict=True):
+        _table(page, list(zip(labels, rows, strict=True)), list(zip(rungs, widths, strict=True)), first)
+    for group in groups:
         if not wide or _trouble(group[0]):
-            page.paragraph(_sentence(group[0]), f"{label}: ", indent=2, hang=2, lead_style="bold")
+            page.paragraph(_sentence(group[0]), f"{gpu_label(group)}: ", indent=2, hang=2, lead_style="bold")
+
+
+def _fitting(group: list[LadderRow]) -> list[list[LadderRow]]:
+    """Return equal GPUs as one row of the table, or each in its own where the label of all would be too long."""
+    return [group] if len(gpu_label(group)) <= _LABEL else [[row] for row in group]
 
 
 def _groups(rows: tuple[LadderRow, ...]) -> list[list[LadderRow]]:

@@ -165,16 +165,22 @@ UNNAMED = (
     # before 1.14 it links CUDA's libraries, so another release of them fails the import
     msgspec.structs.replace(_NATIVE, causes=("cuda-version-mismatch",), needs_support=True),
     _NATIVE,
-    # tensorflow/python/pywrap_tensorflow.py; glibc's dl-tls; torch/__init__.py
+    # glibc's dl-tls
     Signature(
-        r"cannot allocate memory in static TLS block|cannot load any more object with static TLS|No module named '_?pywrap_tensorflow(?:_internal)?'|No module named 'torch\._C'"
+        r"cannot allocate memory in static TLS block|cannot load any more object with static TLS",
+        ("framework-import-fails",),
+        "a library with static TLS is loaded after others have used up the space for it",
+        ("libgomp.so.1: cannot allocate memory in static TLS block",),
+        vague=True,
+        cure="Load the named library first: name its path in LD_PRELOAD, or import the package that needs it before all others.",
+    ),
+    # tensorflow/python/pywrap_tensorflow.py; torch/__init__.py
+    Signature(
+        r"No module named '_?pywrap_tensorflow(?:_internal)?'|No module named 'torch\._C'"
         r"|Failed to load PyTorch C extensions|^ImportError: [^\n]{0,200}libtorch\w{0,20}\.so|cannot import name '\w{1,60}' from '(?:torch|tensorflow|jax|jaxlib)[\w.]{0,60}'",
         ("framework-import-fails",),
         "the installed framework cannot be imported",
-        (
-            "libgomp.so.1: cannot allocate memory in static TLS block",
-            "Failed to load PyTorch C extensions:",
-        ),
+        ("Failed to load PyTorch C extensions:",),
         vague=True,
     ),
 )

@@ -46,7 +46,7 @@ MEMORY = (
         r"|is killed by signal: Killed|requires more system memory \(|(?:exit(?:ed)?(?: with)?(?: code| status| status code)?|exitcode|returned)[ :=]{1,5}(?:137|-9)\b"
         r"|Unable to allocate [\d.]{1,12} ?[KMGT]iB for an array|Signal 9 \(SIGKILL\) received by PID",
         ("host-memory-insufficient",),
-        "out of host memory, or over this program's memory limit",
+        "the machine ran out of memory, or the program reached its memory limit",
         (
             "MemoryError",
             "std::bad_alloc",
@@ -88,7 +88,7 @@ MEMORY = (
         r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|No available memory for the cache blocks|larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)"
         r"|OutOfMemoryError: Out of memory allocating|Dst tensor is not initialized|[Rr]an out of memory trying to allocate(?![^\n]{0,160}not a failure)|unable to allocate CUDA\d{0,2} buffer|Not enough memory\. Please try to increase --mem-fraction-static|not enough (?:GPU memory|VRAM) to",
         _GPU_MEMORY,
-        "out of GPU memory",
+        "the program ran out of GPU memory",
         (
             "CUDA out of memory. Tried to allocate",
             "CUDA_ERROR_OUT_OF_MEMORY",

@@ -23,3 +23,5 @@ class Signature(msgspec.Struct, frozen=True):
     """It can be true of what fits by its version, so versions do not acquit its causes."""
     tells: str = ""
     """The command that shows which of its causes it is."""
+    cure: str = ""
+    """What fixes what this line says, where the usual fix of its cause would not."""

@@ -173,7 +173,7 @@ def _interrupted(outcome: Outcome) -> StageState:
 def _last_words(outcome: Outcome) -> str:
     reason = outcome.trouble or " in ".join(filter(None, ("it ended without a word", outcome.mark)))
     last = next((line for line in reversed(outcome.stderr.splitlines()) if line.strip()), "")
-    return f"{reason}; its last words: {last.strip()[:300]}" if last else reason
+    return f"{reason}; its last output: {last.strip()[:300]}" if last else reason
 
 
 def _address(plan: Plan, device: str) -> str | Missing:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import msgspec
 import pytest
 
-from gpudoctor.derive import MachineView, Stack
+from gpudoctor import versions
+from gpudoctor.derive import Driver, MachineView, Stack
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
 from gpudoctor.findings import Confidence, Finding, Fix, FixKind, Policy, Severity
@@ -114,6 +115,27 @@ def test_a_fix_is_a_check_just_where_it_changes_nothing(name: str) -> None:
         for fix in finding.fixes:
             if fix.command and fix.command != "gpudoctor check --allow-cpu":  # accepts the machine as it is
                 assert changes_something(fix.command) is (fix.kind is not FixKind.CHECK), f"{finding.code}: {fix.command}"
+
+
+@every_machine
+def test_no_fix_replaces_the_loaded_driver_by_an_older_one_unless_the_gpu_needs_that(name: str) -> None:
+    one = machine(name)
+    driver = MachineView(one.snapshot, open_matrix(), one.policy).driver_or_missing
+    if not isinstance(driver, Driver):
+        return
+    for finding in one.findings:
+        for fix in finding.fixes if finding.code != "GD211" else ():
+            packaged = re.search(r" has ([\d.]+) in (?:non-free|restricted)", fix.title)
+            offered = versions.parse(packaged[1]) if packaged else None
+            assert offered is None or offered >= driver.version, f"{finding.code}: {fix.title}"
+
+
+@every_machine
+def test_a_reset_names_its_gpu_unless_the_whole_fabric_needs_one(name: str) -> None:
+    for finding, fix in machine(name).commands:
+        assert "--gpu-reset" not in fix.command or " -i " in fix.command or finding.code in {"GD808", "GD840"}, (
+            f"{finding.code}: {fix.command}"
+        )
 
 
 @functools.cache

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import msgspec
 
 from gpudoctor.codes import CudaError
-from gpudoctor.derive import MachineView, Site
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
+from gpudoctor.derive import Gpu, MachineView, Site
+from gpudoctor.diagnose.advice.needs import REBOOT, ROOT, root_for
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.findings.actions import Action
+from gpudoctor.snapshot import NvmlGpu
+
+
+def _is_on_bus(gpu: Gpu) -> bool:
+    """Return whether NVML opened the GPU."""
+    return isinstance(gpu.nvml, NvmlGpu) and isinstance(gpu.nvml.address, str)
+
+
+def _has_default_mode(gpu: Gpu) -> bool:
+    return isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.compute_mode == "default"
+
+
+def _is_whole(gpu: Gpu) -> bool:
+    """Return whether MIG is known to be off."""
+    return isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.mig_enabled is False
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -24,6 +41,10 @@ class Candidate(msgspec.Struct, frozen=True):
     """The variable without which this cause is ruled out."""
     on_host: bool = False
     """Whether the fix has to be applied on a container's host."""
+    per_gpu: bool = False
+    """Whether the command takes -i, so that it leaves the other GPUs alone."""
+    unless: Callable[[Gpu], bool] | None = None
+    """What rules this cause out where it holds for each failing GPU."""
     action: Action = Action.CHANGE_SETTING
 
 
@@ -37,6 +58,7 @@ _RESET = Candidate(
     "sudo nvidia-smi --gpu-reset",
     _LOG,
     on_host=True,
+    per_gpu=True,
     action=Action.RESET_GPU,
 )
 _RESTART_MPS = "echo quit | nvidia-cuda-mps-control; nvidia-cuda-mps-control -d"
@@ -53,7 +75,12 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     CudaError.STUB_LIBRARY: (Candidate("a CUDA toolkit's stub is loaded instead of the driver's libcuda", _STUB, check=_LOADED),),
     CudaError.DEVICE_UNAVAILABLE: (
         Candidate(
-            "the GPU is in an exclusive or prohibited compute mode", "Set the default mode", "sudo nvidia-smi -c DEFAULT", on_host=True
+            "the GPU is in an exclusive or prohibited compute mode",
+            "Set the default mode",
+            "sudo nvidia-smi -c DEFAULT",
+            on_host=True,
+            per_gpu=True,
+            unless=_has_default_mode,
         ),
         _RESET,
     ),
@@ -66,7 +93,9 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
             "ls -l /dev/nvidia*",
             on_host=True,
         ),
-        Candidate("MIG is on but has no instance", "Turn MIG off", "sudo nvidia-smi -mig 0", "nvidia-smi -L", on_host=True),
+        Candidate(
+            "MIG is on but has no instance", "Turn MIG off", "sudo nvidia-smi -mig 0", "nvidia-smi -L", on_host=True, unless=_is_whole
+        ),
     ),
     CudaError.INVALID_DEVICE: (
         Candidate(f"{_MASK} names a GPU twice, or one that does not exist", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
@@ -89,6 +118,7 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
             "sudo nvidia-smi --gpu-reset",
             "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER",
             on_host=True,
+            per_gpu=True,
             action=Action.RESET_GPU,
         ),
     ),
@@ -165,24 +195,38 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
     CudaError.UNKNOWN: (
         Candidate("nvidia_uvm is not usable", "Reload it", "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm", on_host=True),
         Candidate("/dev/nvidia-uvm is missing or stale", "Create it", "sudo nvidia-modprobe -u -c 0", "ls -l /dev/nvidia*", on_host=True),
-        Candidate("a GPU fell off the bus", "Power-cycle the machine", "sudo poweroff", _LOG, on_host=True, action=Action.REBOOT),
+        Candidate(
+            "a GPU fell off the bus",
+            "Power-cycle the machine",
+            "sudo poweroff",
+            _LOG,
+            on_host=True,
+            unless=_is_on_bus,
+            action=Action.REBOOT,
+        ),
     ),
 }
 """The candidates come from solved user reports and NVIDIA's descriptions of the codes."""
 
 
-def cures(code: int, machine: MachineView) -> tuple[Fix, ...]:
-    """Return the fixes to try for a code, likeliest cause first."""
-    candidates = CUDA_CANDIDATES.get(code, ())
-    variables = machine.environment.set_variables
-    likely = [candidate for candidate in candidates if not candidate.variable or candidate.variable in variables]
+def cures(code: int, machine: MachineView, failing: Sequence[Gpu] = ()) -> tuple[Fix, ...]:
+    """Return the fixes to try for a code, likeliest cause first; `failing` are the GPUs that it is about, if not all."""
+    gpus = failing or tuple(machine.hardware)
+    likely = [one for one in CUDA_CANDIDATES.get(code, ()) if _is_open(one, machine, gpus)]
     if not likely:
         return read_log(), _restart(machine.site)
     first, *others = likely
-    fixes = [*_try(first, machine.site, FixKind.FIX)]
+    fixes = [*_try(first, machine.site, FixKind.FIX, failing)]
     for other in others:
-        fixes += _try(other, machine.site, FixKind.ELSE)
+        fixes += _try(other, machine.site, FixKind.ELSE, failing)
     return tuple(fixes)
+
+
+def _is_open(candidate: Candidate, machine: MachineView, gpus: Sequence[Gpu]) -> bool:
+    """Return whether nothing that was observed rules a cause out."""
+    if candidate.variable and candidate.variable not in machine.environment.set_variables:
+        return False
+    return candidate.unless is None or not gpus or not all(map(candidate.unless, gpus))
 
 
 def _restart(site: Site) -> Fix:
@@ -191,17 +235,15 @@ def _restart(site: Site) -> Fix:
     return reboot("Reboot to reload the driver and reset the GPUs")
 
 
-def _try(candidate: Candidate, site: Site, kind: FixKind) -> tuple[Fix, ...]:
+def _try(candidate: Candidate, site: Site, kind: FixKind, failing: Sequence[Gpu]) -> tuple[Fix, ...]:
     where = "on the host, " if site.container and candidate.on_host else ""
     title = f"If {candidate.cause}: {where}{candidate.cure[0].lower()}{candidate.cure[1:]}"
-    restarts = "reboot" in candidate.command or "poweroff" in candidate.command
-    needs = (*_root(candidate.command), *((REBOOT,) if restarts else ()))
+    aim = f" -i {','.join(gpu.key for gpu in failing)}" if candidate.per_gpu and failing else ""
+    command = f"{candidate.command}{aim}"
+    restarts = "reboot" in command or "poweroff" in command
+    needs = (*root_for(command), *((REBOOT,) if restarts else ()))
     action = Action.CONTACT_ADMINISTRATOR if where else candidate.action
-    cure = Fix(title if candidate.command else f"{title}.", candidate.command, needs, kind=kind, action=action)
+    cure = Fix(title if command else f"{title}.", command, needs, kind=kind, action=action)
     if not candidate.check:
         return (cure,)
-    return Fix(f"Check whether {candidate.cause}", candidate.check, _root(candidate.check), kind=FixKind.CHECK), cure
-
-
-def _root(command: str) -> tuple[str, ...]:
-    return (ROOT,) if "sudo " in command else ()
+    return Fix(f"Check whether {candidate.cause}", candidate.check, root_for(candidate.check), kind=FixKind.CHECK), cure

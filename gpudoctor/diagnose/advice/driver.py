@@ -32,13 +32,22 @@ _ROLLING = "arch"
 _NAMES = {"amzn": "Amazon Linux", "debian": "Debian", "ubuntu": "Ubuntu", "rhel": "RHEL"}
 
 
-def update_driver(machine: MachineView, floor: Version | None = None, *, title: str = "", flavour: str = "", older: bool = False) -> Fix:
+def update_driver(
+    machine: MachineView,
+    floor: Version | None = None,
+    *,
+    title: str = "",
+    flavour: str = "",
+    older: bool = False,
+    failed: Version | None = None,
+) -> Fix:
     """Return the fix that installs the driver, `floor` or newer; `title` replaces "Install the NVIDIA driver".
 
-    `flavour` selects open or proprietary kernel modules where the GPUs take both. `older` asks for a driver older than the installed one.
+    `flavour` selects open or proprietary kernel modules where the GPUs take both. `older` asks for a driver older than the installed one,
+    `failed` for one newer than this.
     """
     bounds = driver_bounds(machine, floor)
-    bounds = msgspec.structs.replace(bounds, flavour=bounds.flavour or flavour)
+    bounds = msgspec.structs.replace(bounds, flavour=bounds.flavour or flavour, failed=failed)
     title = title or (f"Update the NVIDIA driver to {_floor(bounds.floor)}" if bounds.floor else "Install the NVIDIA driver")
     elsewhere = _elsewhere(machine.site, title)
     if elsewhere is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive import Gpu, MachineView, Site, gpu_code
+from gpudoctor.derive import Driver, Gpu, MachineView, Site, gpu_code
 from gpudoctor.matrix import DriverPackage, Matrix
 from gpudoctor.matrix.tables import DRIVERS
 from gpudoctor.snapshot import PciDevice
@@ -23,6 +23,8 @@ class DriverBounds(msgspec.Struct, frozen=True):
     """The last branch that supports every GPU here; None where the newest does."""
     flavour: str = ""
     """The kernel modules that the GPUs need, open or proprietary; empty where both work, "impossible" where no flavour supports all GPUs."""
+    failed: Version | None = None
+    """A driver that was tried: only newer ones will do."""
 
     @property
     def contradictory(self) -> bool:
@@ -36,7 +38,8 @@ class DriverBounds(msgspec.Struct, frozen=True):
         if package.version is None:
             return True
         old_enough = self.newest_branch is None or package.version.major <= self.newest_branch
-        return old_enough and (self.floor is None or package.version >= self.floor)
+        new_enough = self.floor is None or package.version >= self.floor
+        return old_enough and new_enough and (self.failed is None or package.version > self.failed)
 
 
 def driver_bounds(machine: MachineView, floor: Version | None = None) -> DriverBounds:
@@ -83,14 +86,25 @@ def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = 
     """Return the distribution's newest fitting package of a long-lived branch, else its newest, else NVIDIA's own; None where none fits.
 
     A package without a branch in its name can downgrade only where NVIDIA's repository pins it to a branch. Where the GPUs take both
-    flavours, NVIDIA's packages are the open ones: they are its default since driver 560.
+    flavours, NVIDIA's packages are the open ones: they are its default since driver 560. Unless an older driver is wanted, none
+    replaces the loaded one by an older one.
     """
-    fitting = [package for package in driver_packages(machine) if bounds.fits(package)]
+    loaded = None if older else _loaded(machine, bounds)
+    packages = (package for package in driver_packages(machine) if loaded is None or package.version is None or package.version >= loaded)
+    fitting = [package for package in packages if bounds.fits(package)]
     if not bounds.flavour:
         fitting = [package for package in fitting if package.modules == ("open" if package.origin == "nvidia" else "proprietary")]
     own = [package for package in fitting if package.origin == "distribution" and not (older and package.package == "nvidia-driver")]
     long_lived = [package for package in own if _is_long_lived(package, machine.matrix)]
     return next(iter((long_lived or own or fitting)[-1:]), None)
+
+
+def _loaded(machine: MachineView, bounds: DriverBounds) -> Version | None:
+    """Return the version of the loaded driver; None if none is, or the GPUs need an older branch."""
+    driver = machine.driver_or_missing
+    if not isinstance(driver, Driver) or (bounds.newest_branch is not None and driver.version.major > bounds.newest_branch):
+        return None
+    return driver.version
 
 
 def _is_long_lived(package: DriverPackage, matrix: Matrix) -> bool:

@@ -25,12 +25,12 @@ def last_xid(gpu: GpuView, *codes: int) -> tuple[Evidence, ...]:
     return tuple(Evidence(f"Xid {event.code}", event.text[:120], where) for event in gpu.xids(*codes)[-1:])
 
 
-def reset(gpu: GpuView) -> Fix:
-    """Return how to reset this GPU here."""
+def reset(gpu: GpuView, first: str = "") -> Fix:
+    """Return how to reset this GPU here; `first` replaces "Stop all processes on the GPU"."""
     if gpu.machine.site.container:
         return Fix("Ask the host's administrator to reset the GPU; a container cannot.", action=Action.CONTACT_ADMINISTRATOR)
     return Fix(
-        "Stop all processes on the GPU and reset it; if the reset is refused, reboot",
+        f"{first or 'Stop all processes on the GPU'} and reset it; if the reset is refused, reboot",
         f"sudo nvidia-smi --gpu-reset -i {gpu.key}",
         (ROOT,),
         action=Action.RESET_GPU,

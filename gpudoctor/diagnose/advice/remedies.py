@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from gpudoctor.diagnose.advice.needs import root_for
+from gpudoctor.findings import Fix
+from gpudoctor.findings.actions import Action
+
 REMEDIES: Final = {
     "gpu-count-mismatch": ("Power the machine off and reseat the GPU that is missing, its power cables and its riser", ""),
     "pcie-link-degraded": ("Power off, reseat the GPU, and use a slot with all its lanes wired to the CPU", ""),
@@ -26,7 +30,7 @@ REMEDIES: Final = {
     "mps-misconfigured": ("Start the MPS service as the user who trains", "nvidia-cuda-mps-control -d"),
     "confidential-computing-not-ready": ("Attest the GPUs, then set them to ready", "sudo nvidia-smi conf-compute -srs 1"),
     "container-ldcache-stale": ("Write the loader's cache again in the container, as root", "ldconfig"),
-    "container-shm-too-small": ("Start the container with more shared memory: --shm-size=8g or --ipc=host", ""),
+    "container-shm-too-small": ("Enlarge /dev/shm: start the container with --shm-size=8g or --ipc=host; on a host, mount -o remount,size=8G /dev/shm", ""),
     "wsl-linux-driver-installed": ("Remove the Linux driver's packages from WSL: the Windows driver is the only one it needs", ""),
     "wsl-multi-gpu-limit": ("Use one GPU per process in WSL 2, or native Linux", "export CUDA_VISIBLE_DEVICES=0"),
     "wsl-pinned-memory-limit": ("Pin less memory, or raise `memory=` in %UserProfile%\\.wslconfig and restart WSL", "wsl --shutdown"),
@@ -106,7 +110,7 @@ REMEDIES: Final = {
         "Let TensorFlow and JAX take memory as they need it",
         "export TF_FORCE_GPU_ALLOW_GROWTH=true XLA_PYTHON_CLIENT_PREALLOCATE=false",
     ),
-    "fabric-manager-missing": ("Install the fabric manager in exactly the driver's version and start it", "sudo systemctl enable --now nvidia-fabricmanager"),
+    "fabric-manager-missing": ("Start the fabric manager, in exactly the driver's version: install that first if it is missing", "sudo systemctl enable --now nvidia-fabricmanager"),
     "fabric-manager-version-mismatch": ("Install the fabric manager in the driver's version", ""),
     "nvlink-inactive": ("Stop all processes on the GPUs, then reseat the NVLink bridge or restart the fabric manager", ""),
     "nccl-p2p-acs-iommu": ("Turn ACS off in the BIOS and boot with iommu=pt; until then turn peer-to-peer off", "export NCCL_P2P_DISABLE=1"),
@@ -114,7 +118,7 @@ REMEDIES: Final = {
     "mixed-gpu-models": ("Train on GPUs of one model", "export CUDA_DEVICE_ORDER=PCI_BUS_ID CUDA_VISIBLE_DEVICES=0"),
     "all-reduce-failed": ("Name the network interface between the nodes and read what NCCL logs", "export NCCL_DEBUG=INFO"),
     "fabric-unhealthy": ("Stop all processes on the GPUs and restart the fabric manager", "sudo systemctl restart nvidia-fabricmanager"),
-    "fabric-prerequisites-missing": ("Install NVLSM, load ib_umad and start the IMEX service", "sudo modprobe ib_umad"),
+    "fabric-prerequisites-missing": ("Install NVLSM, load ib_umad (modprobe ib_umad) and start the IMEX service", ""),
     "nvlink-errors": ("Stop all processes on the GPUs and reset them; if errors return, have the link checked", "sudo nvidia-smi --gpu-reset"),
     "nvswitch-fatal-error": ("Drain the node and reset all GPUs and switches at once", "sudo nvidia-smi --gpu-reset"),
     "power-throttled": ("Raise the power limit to its default", ""),
@@ -123,3 +127,9 @@ REMEDIES: Final = {
     "gpu-not-faster-than-cpu": ("Raise the batch size and load data in parallel: the GPU waits for data", ""),
 }  # fmt: skip
 """By cause. Causes with advice of their own need none."""
+
+
+def remedy(cause: str) -> tuple[Fix, ...]:
+    """Return what fixes a cause that only a log names; empty where its rule has advice of its own."""
+    title, command = REMEDIES.get(cause, ("", ""))
+    return (Fix(title if command else f"{title}.", command, root_for(command), action=Action.INVESTIGATE),) if title else ()

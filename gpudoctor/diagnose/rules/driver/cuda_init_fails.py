@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import MPS_ERRORS, CudaError
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.libcuda import failed_call
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.cuda_errors import cures
+from gpudoctor.diagnose.advice.driver_libraries import PTX_COMPILER, install_library
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
@@ -40,24 +41,25 @@ def cuda_init_fails(machine: MachineView) -> Iterator[Problem]:
             fixes=cures(init.code, machine),
         )
     for (error, code), gpus in _failures(machine).items():
-        subject = gpus[0] if len(gpus) == 1 else f"{len(gpus)} GPUs"
+        labels = [gpu.label for gpu in gpus]
+        subject = labels[0] if len(gpus) == 1 else f"{len(gpus)} GPUs"
+        lacks_compiler = code == CudaError.JIT_COMPILER_NOT_FOUND and _ptx_compilers(machine) == ()
         yield Problem(
             message=f"CUDA fails on {subject}: {error}.",
-            evidence=(Evidence("gpudoctor's kernel", f"{error} on {', '.join(gpus)}", where), *_ptx_compiler(machine, code)),
-            fixes=cures(code, machine),
+            evidence=(Evidence("gpudoctor's kernel", f"{error} on {', '.join(labels)}", where), *_ptx_compiler(machine, code)),
+            fixes=install_library(machine, PTX_COMPILER) if lacks_compiler else cures(code, machine, gpus),
         )
 
 
-def _failures(machine: MachineView) -> dict[tuple[str, int], list[str]]:
+def _failures(machine: MachineView) -> dict[tuple[str, int], list[Gpu]]:
     """Return the GPUs on which gpudoctor's kernel failed, by the error's text and its code (0 if it has none)."""
-    labels = {gpu.key: gpu.label for gpu in machine.hardware}
+    gpus = {gpu.key: gpu for gpu in machine.hardware}
     contexts = machine.observed.contexts
-    found: dict[tuple[str, int], list[str]] = {}
+    found: dict[tuple[str, int], list[Gpu]] = {}
     for context in () if isinstance(contexts, Missing) else contexts:
-        error = _error(context)
-        if error is not None:
-            address = str(context.address)
-            found.setdefault(error, []).append(labels.get(address, address))
+        error, gpu = _error(context), gpus.get(str(context.address))
+        if error is not None and gpu is not None:
+            found.setdefault(error, []).append(gpu)
     return found
 
 
@@ -73,8 +75,13 @@ def _error(context: CudaContext) -> tuple[str, int] | None:
 
 
 def _ptx_compiler(machine: MachineView, code: int) -> tuple[Evidence, ...]:
-    files = machine.observed.cuda_files
-    if code != CudaError.JIT_COMPILER_NOT_FOUND or isinstance(files, Missing):
+    files = _ptx_compilers(machine)
+    if code != CudaError.JIT_COMPILER_NOT_FOUND or files is None:
         return ()
-    found = ", ".join(file.path for file in files.ptx_compiler)
-    return (Evidence("libnvidia-ptxjitcompiler.so.1", found or "not found", "the driver's usual folders"),)
+    return (Evidence("libnvidia-ptxjitcompiler.so.1", ", ".join(files) or "not found", "the driver's usual folders"),)
+
+
+def _ptx_compilers(machine: MachineView) -> tuple[str, ...] | None:
+    """Return the driver's PTX compilers on disk; None if nobody looked."""
+    files = machine.observed.cuda_files
+    return None if isinstance(files, Missing) else tuple(file.path for file in files.ptx_compiler)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpudoctor import versions
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.driver import update_driver
@@ -78,7 +79,7 @@ def _fixes(machine: MachineView, modules: KernelModules, others: tuple[str, ...]
             "Install the headers of the running kernel" + ("" if install else "."), install, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE
         )
     if failed:
-        yield update_driver(machine, title="Install a driver that builds on this kernel")
+        yield update_driver(machine, title=f"Install a driver newer than {failed.version}", failed=versions.parse(failed.version))
     elif sources:
         yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia", (ROOT,))
     else:

@@ -8,7 +8,7 @@ from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.derive.unknown import known
-from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk, loaded_libcuda, take_off_path
 from gpudoctor.diagnose.rules.effects import CUDA_FAILS
@@ -39,5 +39,5 @@ def libcuda_is_stub(machine: MachineView) -> Iterator[Problem]:
     yield Problem(
         message=f"{path or 'The loaded libcuda'} is a stub without code, and {consequence}.",
         evidence=(*loaded_libcuda(machine), *files_on_disk(own)),
-        fixes=(take_off_path(path, machine), *(() if own else (update_driver(machine),))),
+        fixes=(take_off_path(path, machine), *(() if own else install_library(machine, LIBCUDA))),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
@@ -46,5 +46,5 @@ def libcuda_wrong_architecture(machine: MachineView) -> Iterator[Problem]:
     yield Problem(
         message=f"No libcuda works with this Python ({interpreter}): {reason}.",
         evidence=(Evidence("the loader", libcuda.reason, "dlopen"), Evidence("interpreter", interpreter, "sys"), *files_on_disk(foreign)),
-        fixes=(_USE_64_BIT if interpreter.startswith("32-bit") else update_driver(machine, title="Install the driver's 64-bit libraries"),),
+        fixes=(_USE_64_BIT,) if interpreter.startswith("32-bit") else install_library(machine, LIBCUDA),
     )

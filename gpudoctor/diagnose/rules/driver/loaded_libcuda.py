@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.findings import Evidence, Fix, FixKind
-from gpudoctor.snapshot import CudaFile, Status
+from gpudoctor.findings.naming import joined
+from gpudoctor.snapshot import CudaFile, Missing, Status
 
 
 def loaded_libcuda(machine: MachineView) -> Iterator[Evidence]:
@@ -53,18 +54,28 @@ def take_off_path(path: str, machine: MachineView) -> Fix:
         return unset("LD_PRELOAD")
     image = " (in a container, change the image as well)" if machine.site.container else ""
     entries = [entry for entry in values.get("LD_LIBRARY_PATH", "").split(":") if entry]
-    left = [entry for entry in entries if entry.rstrip("/") != folder]
+    names = {folder, *_folders_with(path, machine)}
+    left = [entry for entry in entries if entry.rstrip("/") not in names]
     if len(left) < len(entries):
+        removed = joined(entry for entry in entries if entry not in left)
         command = f"export LD_LIBRARY_PATH={shell_list(left)}" if left else "unset LD_LIBRARY_PATH"
-        return Fix(f"Remove {folder} from LD_LIBRARY_PATH, here and where it is set{image}", command)
+        return Fix(f"Remove {removed} from LD_LIBRARY_PATH, here and where it is set{image}", command)
     if not path:
         return Fix("Remove this libcuda's folder from the loader's path.")
     command = f"sudo sed -i '\\#^{folder}/*$#s/^/# /' /etc/ld.so.conf.d/*.conf && sudo ldconfig"
     return Fix(f"Remove {folder} from the loader's configuration{image}", command, (ROOT,))
 
 
-def do_without_compat(path: str, machine: MachineView) -> tuple[Fix, Fix]:
-    """Return the fixes that load the driver's libcuda instead of cuda-compat's, or update the driver to the version of that library."""
-    release = library.release(path)
+def _folders_with(path: str, machine: MachineView) -> set[str]:
+    """Return the folders that link to a file: the loader is told of /usr/local/cuda, and maps /usr/local/cuda-12.4."""
+    files = machine.observed.cuda_files
+    return set() if isinstance(files, Missing) else {file.path.rpartition("/")[0] for file in files.libcuda if file.real == path}
+
+
+def do_without_compat(path: str, machine: MachineView) -> tuple[Fix, ...]:
+    """Return the fixes that load the driver's libcuda instead of cuda-compat's, or update an older driver to that library's version."""
+    release, driver = library.release(path), machine.driver_or_missing
+    if release is not None and isinstance(driver, Driver) and driver.version >= release:
+        return (take_off_path(path, machine),)
     update = update_driver(machine, release, title="" if release else "Update the NVIDIA driver")
     return take_off_path(path, machine), msgspec.structs.replace(update, kind=FixKind.INSTEAD)

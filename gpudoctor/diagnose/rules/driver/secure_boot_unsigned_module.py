@@ -41,6 +41,10 @@ _ENROLL = {
     ),
 }
 
+_ENROLL_ANY = Fix(
+    "Enroll the key that signs the module (mokutil --import), reboot, and choose Enroll MOK on the blue screen.", needs=(ROOT, REBOOT)
+)
+
 
 @rule(
     "GD209",
@@ -76,7 +80,7 @@ def secure_boot_unsigned_module(machine: MachineView) -> Iterator[Problem]:
         message=message,
         confidence=Confidence.CERTAIN if certain else Confidence.POSSIBLE,
         evidence=(Evidence("signatures enforced", enforced or "yes", "the kernel"), _signature(module), *refusal),
-        fixes=(*(() if certain else (_TRY_LOADING,)), *_fixes(machine.site)),
+        fixes=(*(() if certain else (_TRY_LOADING,)), *((_sign(modules),) if module.signed is False else ()), *_fixes(machine.site)),
     )
 
 
@@ -98,7 +102,16 @@ def _signature(module: ModuleFile) -> Evidence:
     return Evidence("module signature", "signed" if module.signed else "not signed", module.path)
 
 
+def _sign(modules: KernelModules) -> Fix:
+    """Return the fix that signs the module: DKMS signs what it builds, with a key that it makes if it has none."""
+    sources = modules.dkms if isinstance(modules.dkms, tuple) else ()
+    names = [f"{source.name}/{source.version}" for source in sources]
+    command = " && ".join(f"sudo dkms build --force {name} && sudo dkms install --force {name}" for name in names)
+    title = "Build the module again, so that DKMS signs it with its key"
+    return Fix(title if command else f"{title} (dkms build --force, then dkms install --force).", command, (ROOT,))
+
+
 def _fixes(site: Site) -> tuple[Fix, ...]:
     """Return the fixes that enroll the module's key, or switch Secure Boot off."""
-    enroll = next((_ENROLL[name] for name in site.distribution if name in _ENROLL), None)
-    return (_SWITCH_OFF,) if enroll is None else (enroll, msgspec.structs.replace(_SWITCH_OFF, kind=FixKind.INSTEAD))
+    enroll = next((_ENROLL[name] for name in site.distribution if name in _ENROLL), _ENROLL_ANY)
+    return enroll, msgspec.structs.replace(_SWITCH_OFF, kind=FixKind.INSTEAD)

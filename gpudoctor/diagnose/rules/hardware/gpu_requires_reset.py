@@ -55,7 +55,7 @@ def gpu_requires_reset(gpu: GpuView) -> Iterator[Problem]:
         severity=gpu.error_unless_kernel_ran if severe else Severity.WARNING,
         confidence=alarm_confidence(gpu),
         evidence=(*alarm_evidence(alarm), *((Evidence("recovery action", action, "NVML"),) if wanted else ())),
-        fixes=(reboot() if reboots else reset(gpu),),
+        fixes=(reboot() if reboots else reset(gpu, "Drain the GPU" if action == "drain-and-reset" else ""),),
     )
 
 

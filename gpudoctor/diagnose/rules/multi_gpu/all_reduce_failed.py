@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.derive.unknown import CouldNotTell, applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.multi_gpu.all_reduce import DISABLE_P2P
@@ -68,8 +71,10 @@ def _nccl_variables(framework: FrameworkView) -> Iterator[Evidence]:
 
 
 def _ways_out(name: str, run: AllReduce, controls: list[AllReduce], causes: tuple[str, ...]) -> Iterator[Fix]:
-    """Return how to avoid the path that fails; if none works, train on one GPU or with another release."""
+    """Return what cures the cause that the log names, else how to avoid the path that fails, or to train on one GPU or with another release."""
     yield from map(read_page, causes)
+    named = [msgspec.structs.replace(fix, action=None) for cause in causes[:1] for fix in remedy(cause)]
+    yield from named
     device, _, ordinal = run.devices[0].partition(":")
     on_gpus = device == "GPU"
     if on_gpus:
@@ -78,6 +83,7 @@ def _ways_out(name: str, run: AllReduce, controls: list[AllReduce], causes: tupl
     if any(result(control) is Result.RIGHT for control in controls):
         yield DISABLE_P2P
     elif on_gpus:
-        yield Fix("Train on one GPU until it works", f"export CUDA_VISIBLE_DEVICES={ordinal}")
+        kind = FixKind.ELSE if named else FixKind.FIX
+        yield Fix("Train on one GPU until it works", f"export CUDA_VISIBLE_DEVICES={ordinal}", kind=kind)
     else:
         yield Fix(f"Install another release of {name}; on the CPU only the framework can be at fault.", needs=(DOWNLOAD,))

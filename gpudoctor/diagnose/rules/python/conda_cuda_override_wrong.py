@@ -56,4 +56,4 @@ def _mismatch(value: str, driver: Driver, matrix: Matrix) -> tuple[str, Evidence
     if floor is None or minimum is None or driver.version >= minimum:
         return "", evidence
     minimum_driver = Evidence(f"minimum driver for CUDA {cuda}", str(minimum), cited(floor.source))
-    return f"CUDA {cuda} needs driver {minimum} or newer, but {driver.version} is loaded", minimum_driver
+    return f"conda installs builds for CUDA {cuda}, which need driver {minimum} or newer; {driver.version} is loaded", minimum_driver

@@ -18,7 +18,7 @@ from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Distribution
 
 _PASS_THROUGH = Fix('Pass the host\'s CPU model through to this virtual machine ("host-passthrough", `-cpu host`) and restart it.')
-_OTHER_MACHINE = Fix("Train on a machine whose CPU has them.", kind=FixKind.ELSE, action=Action.REPLACE_HARDWARE)
+_OTHER_MACHINE = Fix("Train on a machine whose CPU has these instructions.", kind=FixKind.ELSE, action=Action.REPLACE_HARDWARE)
 
 
 @rule(

@@ -14,7 +14,7 @@ from gpudoctor.derive.unknown import CouldNotTell
 from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, Span, StageLoad
 
 BEHIND = 0.85
@@ -39,6 +39,7 @@ class _Difference(msgspec.Struct, frozen=True):
     breaks=Rung.TRAINED,
     since="0.1",
     predicts=False,
+    seen_at=Level.TRAIN,
     of_training=True,
     explains=(
         Explains(

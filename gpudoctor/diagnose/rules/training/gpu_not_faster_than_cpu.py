@@ -20,7 +20,7 @@ from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
     breaks=Rung.TRAINED,
     since="0.1",
     predicts=False,
-    sees_more_at=Level.TRAIN,
+    seen_at=Level.TRAIN,
     of_training=True,
 )
 def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:

@@ -71,7 +71,6 @@ def _before(gpu: GpuView) -> tuple[Evidence, ...]:
     rows = (
         ("highest SM clock", seen.clock_sm_max, "{} MHz"),
         ("highest memory clock", seen.clock_memory_max, "{} MHz"),
-        ("clocks event reasons", seen.clocks_event_reasons, "{:#x}"),
         ("power limit", _watts(seen.power_limit), "{} W"),
         ("temperature", seen.temperature, "{} °C"),
         ("PCIe lanes", seen.link_width, "{}"),

@@ -37,7 +37,7 @@ def power_throttled(gpu: GpuView) -> Iterator[Problem]:
     brake = gpu.slowdown(POWER_BRAKE)
     if brake:
         yield Problem(
-            message=f"{gpu.label} {is_or_was(brake)} slowed down by a power brake{how_often(brake)}: the power supply asked for it.",
+            message=f"{gpu.label} {is_or_was(brake)} slowed down by a power brake of the power supply or the board{how_often(brake)}.",
             evidence=(slowdown_evidence("power brake", brake),),
             fixes=(_MORE_POWER,),
         )

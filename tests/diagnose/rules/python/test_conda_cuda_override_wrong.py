@@ -16,7 +16,7 @@ CONDA = Python("/opt/conda/bin/python", "the active conda environment", kind="co
     [
         ("", "it is empty, so conda installs CPU builds"),
         ("newest", "'newest' is not a CUDA version"),
-        ("13.0", "CUDA 13.0 needs driver 580"),
+        ("13.0", "builds for CUDA 13.0, which need driver 580"),
     ],
 )
 def test_a_value_that_does_not_match_the_driver(value: str, words: str) -> None:

@@ -22,7 +22,7 @@ def test_a_virtual_machine_may_hide_the_instructions() -> None:
     assert finding.message.startswith("tensorflow 2.21.0 needs AVX")
     assert "host-passthrough" in finding.fixes[0].title
     (real,) = findings_of(RULE, on(("sse4_2",)))
-    assert [fix.title for fix in real.fixes] == ["Train on a machine whose CPU has them."]
+    assert [fix.title for fix in real.fixes] == ["Train on a machine whose CPU has these instructions."]
 
 
 def test_other_outcomes() -> None:

@@ -1,0 +1,40 @@
+"""How to install one library of the loaded driver, in exactly the driver's version: any other would not match the kernel module."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.derive import Driver, MachineView
+from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
+from gpudoctor.diagnose.advice.system import command_for
+from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings.actions import Action
+
+LIBCUDA, PTX_COMPILER = "CUDA library (libcuda)", "PTX compiler (libnvidia-ptxjitcompiler)"
+_INSTALL = {
+    "ubuntu": "sudo apt install 'libnvidia-compute-{branch}={release}-*'",
+    "debian": "sudo apt install '{debian}={release}-*'",
+    "rhel": "sudo dnf install nvidia-driver-cuda-{release}",
+    "fedora": "sudo dnf install xorg-x11-drv-nvidia-cuda-{release}",
+    "suse": "sudo zypper install nvidia-compute-utils-G06={release}",
+}
+"""The package with the library, by distribution, from the source that `update_driver` uses. Arch has no older releases."""
+_DEBIAN = {LIBCUDA: "libcuda1", PTX_COMPILER: "libnvidia-ptxjitcompiler1"}
+
+
+def install_library(machine: MachineView, library: str) -> tuple[Fix, ...]:
+    """Return the fixes that install a library of the loaded driver, or the whole driver where its packages are gone."""
+    if machine.site.container:
+        title = f"Start the container with the driver's {library}: NVIDIA_DRIVER_CAPABILITIES must contain compute."
+        return (Fix(title, action=Action.RESTART_JOB),)
+    driver = machine.driver_or_missing
+    if not isinstance(driver, Driver):
+        return (update_driver(machine, title="Install the complete NVIDIA driver"),)
+    release = str(driver.version)
+    whole = update_driver(machine, title=f"Install the complete NVIDIA driver {release} or newer")
+    command = command_for(machine.site, _INSTALL).format(branch=driver.version.major, release=release, debian=_DEBIAN[library])
+    if not command:
+        return (whole,)
+    exact = Fix(f"Install the driver's {library}, version {release}", command, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE)
+    return exact, msgspec.structs.replace(whole, kind=FixKind.ELSE)
