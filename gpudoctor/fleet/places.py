@@ -44,7 +44,7 @@ def flags(some: int) -> Iterator[int]:
 
 
 def tester(some: int) -> Callable[[int], int]:
-    """Return what tells whether a place is in a set: 1 or 0."""
+    """Return what shows whether a place is in a set: 1 or 0."""
     bits = some.to_bytes(some.bit_length() // 8 + 1, "little")
     last = 8 * len(bits) - 1
     return lambda place: place <= last and bits[place >> 3] >> (place & 7) & 1

@@ -42,7 +42,7 @@ class Candidate(msgspec.Struct, frozen=True):
     on_host: bool = False
     """Whether the fix has to be applied on a container's host."""
     per_gpu: bool = False
-    """Whether the command takes -i, so that it leaves the other GPUs alone."""
+    """Whether the command takes -i, to leave the other GPUs alone."""
     unless: Callable[[Gpu], bool] | None = None
     """What rules this cause out where it holds for each failing GPU."""
     action: Action = Action.CHANGE_SETTING

@@ -107,7 +107,7 @@ def _sign(modules: KernelModules) -> Fix:
     sources = modules.dkms if isinstance(modules.dkms, tuple) else ()
     names = [f"{source.name}/{source.version}" for source in sources]
     command = " && ".join(f"sudo dkms build --force {name} && sudo dkms install --force {name}" for name in names)
-    title = "Build the module again, so that DKMS signs it with its key"
+    title = "Build the module again: DKMS signs it with its key"
     return Fix(title if command else f"{title} (dkms build --force, then dkms install --force).", command, (ROOT,))
 
 
