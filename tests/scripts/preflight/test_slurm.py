@@ -171,9 +171,16 @@ def test_a_flapping_node_is_drained_at_once_and_resumed_after_good_checks_in_a_r
 def test_srun_collects_the_reports_for_fleet_merge(cluster: Cluster, tmp_path: Path) -> None:
     reports = tmp_path / "reports"
     reports.mkdir()
-    documented = "srun --ntasks-per-node=1 --output=reports/%N.json --error=reports/%N.err gpudoctor check --format json"
+    size = "--nodes=40 --gpus-per-node=8 "
+    options = "--ntasks-per-node=1 --kill-on-bad-exit=0 --output=reports/%N.json --error=reports/%N.err"
+    documented = f"srun {size}{options} gpudoctor check --format json"
     assert f"`{documented}`" in FLEET_PAGE.read_text()
-    words = documented.replace("reports/", f"{reports}/").replace("gpudoctor check", f"{sys.executable} -m gpudoctor check --node").split()
+    words = (
+        documented.replace(size, "")
+        .replace("reports/", f"{reports}/")
+        .replace("gpudoctor check", f"{sys.executable} -m gpudoctor check --node")
+        .split()
+    )
     assert run(*words, env=cluster.env).returncode == 1  # no GPU here
     host = socket.gethostname().partition(".")[0]
     merged = run(sys.executable, "-m", "gpudoctor", "fleet", "merge", "--format", "json", reports / f"{host}.json")
