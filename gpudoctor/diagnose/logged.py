@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -64,7 +63,7 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         on_platform = {name: why for name, why in nearer.items() if name in by_name}
         possible = [name for name in (*on_platform, *named) if name not in impossible]
         causes = list(dict.fromkeys(possible or named))
-        beside = hinted(re.sub(sign.signature.pattern, " ", sign.line))
+        beside = hinted(sign.beside)
         why = {
             name: said
             for name, said in spoken_for.items()

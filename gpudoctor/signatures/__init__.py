@@ -26,6 +26,11 @@ class Recognised(msgspec.Struct, frozen=True):
     signature: Signature
     line: str
 
+    @property
+    def beside(self) -> str:
+        """The line without what the signature matched."""
+        return re.sub(self.signature.pattern, " ", self.line)
+
 
 def recognise(text: str) -> tuple[Recognised, ...]:
     """The known signatures in `text`, in the table's order, most specific first; each set of causes once, with its first line."""
