@@ -34,11 +34,11 @@ class Shelf(Generic[T]):
         return self._size
 
     def __iter__(self) -> Iterator[T]:
-        return self._read("ORDER BY number")
+        return self._read("SELECT value FROM held ORDER BY number")
 
     def in_order(self) -> Iterator[T]:
         """Yield them in the order of their keys."""
-        return self._read("ORDER BY key")
+        return self._read("SELECT value FROM held ORDER BY key")
 
     def names(self) -> Iterator[tuple[int, str]]:
         """Yield the number and name of each in the order of their keys."""
@@ -50,11 +50,11 @@ class Shelf(Generic[T]):
 
     def at(self, number: int) -> T:
         """Return the struct with a number. Raises KeyError if there is none."""
-        return self._one("WHERE number = ?", number)
+        return self._one("SELECT value FROM held WHERE number = ?", number)
 
     def get(self, key: str) -> T:
         """Return the struct with a key. Raises KeyError if there is none."""
-        return self._one("WHERE key = ?", key)
+        return self._one("SELECT value FROM held WHERE key = ?", key)
 
     def add(self, number: int, value: T, *, key: str | None = None, name: str = "") -> bool:
         """Put a struct under a number unless its key is there; return whether it was put."""
@@ -71,10 +71,10 @@ class Shelf(Generic[T]):
         """Remove the struct with a number."""
         self._size -= self._file.execute("DELETE FROM held WHERE number = ?", (number,)).rowcount
 
-    def _read(self, how: str, *values: Any) -> Iterator[T]:
-        return (self._decoder.decode(value) for (value,) in self._file.execute(f"SELECT value FROM held {how}", values))  # noqa: S608 -- our own words
+    def _read(self, query: str, *values: Any) -> Iterator[T]:
+        return (self._decoder.decode(value) for (value,) in self._file.execute(query, values))
 
-    def _one(self, where: str, value: int | str) -> T:
-        for found in self._read(where, value):
+    def _one(self, query: str, value: int | str) -> T:
+        for found in self._read(query, value):
             return found
         raise KeyError(value)
