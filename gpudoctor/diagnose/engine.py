@@ -120,7 +120,7 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
     subject = problem.subject or subject
     if severity > Severity.NOTE and rule.predicts and _refuted(rule, subject, machine):
         severity = Severity.NOTE
-        message = f"{message.rstrip('.')}; {_worked(rule, subject)} all the same."
+        message = f"{message.rstrip('.')}; {_worked(rule, subject)} anyway."
     place = f":{subject.key}" if subject.key else ""
     again = functools.partial(verify.command, rule, severity, machine)
     return Finding(

@@ -13,14 +13,14 @@ SHUT = Node("/dev/nvidia0", mode="0660", uid=0, gid=44, group="video", accessibl
 
 def test_the_user_joins_the_group() -> None:
     (finding,) = findings_of(RULE, machine(1, device_nodes=DeviceNodes((SHUT,))))
-    assert finding.message == "User 1000 cannot open /dev/nvidia0: permission denied; CUDA initialised all the same."
+    assert finding.message == "User 1000 cannot open /dev/nvidia0: permission denied; CUDA initialised anyway."
     assert finding.fixes[0].command == 'sudo usermod -aG video "$USER"'
 
 
 def test_nvml_says_so_without_a_file_that_shows_it() -> None:
     refused = Nvml(init=Status(4, "NVML_ERROR_NO_PERMISSION", "Insufficient Permissions"), gpus=ABSENT)
     (finding,) = findings_of(RULE, machine(1, nvml=refused))
-    assert finding.message == "User 1000 cannot use NVML: insufficient permissions; CUDA initialised all the same."
+    assert finding.message == "User 1000 cannot use NVML: insufficient permissions; CUDA initialised anyway."
     assert finding.evidence[0].value == "4 Insufficient Permissions"
 
 
