@@ -15,8 +15,7 @@ _OFFERED = expression(
     r"the requirement ([A-Za-z][\w.-]{0,60})(?:\[[^\]\n]{0,40}\])?={2,3}(\d[\w.+]{0,30})[^\n]{0,120}\(from versions: ([^)\n]{0,4000})\)"
 )
 _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a supported wheel")
-
-
+_PINNED = expression(r"\b(tensorflow|tensorflow-gpu|torch|jaxlib)={2,3}(\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.])")
 _NONE = expression(r"the requirement (?:tensorflow|torch|jaxlib?)\b[^\n]{0,80}\(from versions: (?:none)?\)")
 
 
@@ -28,11 +27,18 @@ def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
         if _exists(machine, name, wanted, offered) is not False and _all_on_one_side(wanted, offered):
             yield Evidence(f"releases of {name} for this Python", _span(offered), "the installer")
     python = machine.observed.python
-    if isinstance(python, Python) and isinstance(python.version, str) and _NONE.search(text):
-        yield Evidence("Python", python.version, python.why)
+    if not isinstance(python, Python) or not isinstance(python.version, str):
+        return
+    stated = Evidence("Python", python.version, python.why)
+    if _NONE.search(text):
+        yield stated
+    for name, wanted in _PINNED.findall(text):
+        published = {short for row in machine.matrix.releases(name) if str(row.release) == wanted for short in row.pythons or ()}
+        if published and ".".join(python.version.split(".")[:2]) not in published:
+            yield stated
     for major, minor in _WHEEL.findall(text):
-        if isinstance(python, Python) and isinstance(python.version, str) and not f"{python.version}.".startswith(f"{major}.{minor}."):
-            yield Evidence("Python", python.version, python.why)
+        if not f"{python.version}.".startswith(f"{major}.{minor}."):
+            yield stated
 
 
 def no_such_release(machine: MachineView, text: str) -> Iterator[Evidence]:

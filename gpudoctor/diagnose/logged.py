@@ -18,6 +18,7 @@ from gpudoctor.diagnose.excluded import excluded
 from gpudoctor.diagnose.platforms import closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
+from gpudoctor.diagnose.support_libraries import LIBRARIES
 from gpudoctor.findings import MACHINE, Confidence, Evidence, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Severity, SubjectKind
 from gpudoctor.findings.actions import Action
 from gpudoctor.signatures import Recognised, hinted, recognise
@@ -71,7 +72,8 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         }
         why |= on_platform
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
-        likely.sort(key=lambda name: name not in why)
+        known = any(name in LIBRARIES for name in why)
+        likely.sort(key=lambda name: (name not in why, known and name in on_platform))
         needs_support = sign.signature.needs_support
         if (needs_support and not why) or (not possible and (needs_support or sign.signature.vague)):
             continue

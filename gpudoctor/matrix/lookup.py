@@ -170,10 +170,14 @@ class Matrix:
         return self.rows(TABLE_OF.get(distribution, OTHERS), distribution, platform) if distribution else ()
 
     def faults(self, distribution: str, version: str) -> tuple[Fault, ...]:
-        """Known defects of this release, by its exact number; vendors' and other official builds have their own."""
-        release = final_release(version)
-        named = (row for row in self.rows(FAULTS, distribution) if release is not None)
-        return tuple(row for row in named if release is not None and row.first <= release <= row.last)
+        """Known defects of this release, by its exact number, and of nightlies between two that have them; vendors' and other official builds have their own."""
+        public, _, date = version.partition(".dev")
+        release = final_release(public)
+        if release is None:
+            return ()
+        return tuple(
+            row for row in self.rows(FAULTS, distribution) if row.first <= release <= row.last and not (date and row.first == release)
+        )
 
     def gpu(self, name: str) -> GpuProduct | None:
         """The GPU of this name, as NVML or people call it ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090").

@@ -40,13 +40,13 @@ class Resolution(msgspec.Struct, frozen=True):
 def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None = None, builds: Sequence[TorchBuild] = ()) -> Resolution:
     """Matches `version` with the rows of one distribution and platform, sorted by release; `builds` are its other official ones.
 
-    Pre-releases, nightlies, vendors' builds and versions outside the rows match nothing: their own files are read instead. A development
-    release has a row only if the project publishes nothing else.
+    Pre-releases, vendors' builds and versions outside the rows match nothing: their own files are read instead. A nightly without a local
+    version matches if the release that it precedes and the one before that agree. A development release has a row only if the project publishes nothing else.
     """
     public, _, local = version.strip().partition("+")
     release = final_release(public) or next((row.release for row in rows if row.release.text == public), None)
     if release is None:
-        return _nothing(f"{version} is not a final release")
+        return (None if local else _nightly(rows, public)) or _nothing(f"{version} is not a final release")
     if not rows:
         return _nothing("no release for this platform is known")
     if release > rows[-1].release:
@@ -59,6 +59,15 @@ def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None =
         return _nothing(f"the tables do not list the build +{local} of {release}")
     published = python in row.pythons if python is not None and row.pythons and how is Resolved.EXACT else None
     return Resolution(how, built, python_published=published)
+
+
+def _nightly(rows: Sequence[FrameworkRelease], public: str) -> Resolution | None:
+    """Return what holds for a nightly, 2.20.0.dev20250314; None if the releases around it differ."""
+    base, _, date = public.partition(".dev")
+    release = final_release(base) if date.isdecimal() else None
+    place = next((place for place, row in enumerate(rows) if row.release == release), 0) if release else 0
+    around = rows[place - 1 : place + 1] if place else ()
+    return Resolution(Resolved.BRACKETED, around[0]) if around and _agree(around) else None
 
 
 def final_release(text: str) -> Version | None:

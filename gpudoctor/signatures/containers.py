@@ -90,7 +90,7 @@ CONTAINERS = (
         ),
     ),
     Signature(
-        r"Insufficient nvidia\.com/(?:gpu|mig)|Invalid generic resource \(gres\) specification|Requested node configuration is not available",
+        r"(?i:insufficient) nvidia\.com/(?:gpu|mig)|Invalid generic resource \(gres\) specification|Requested node configuration is not available",
         ("scheduler-gpu-not-allocated", "container-toolkit-missing"),
         "the scheduler has no GPU to allocate to this job",
         ("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", "Invalid generic resource (gres) specification"),

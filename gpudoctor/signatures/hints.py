@@ -82,7 +82,12 @@ HINTS = (
         "this machine has Ubuntu 18.04 with CUDA 9",
     ),
     # platforms, by which gpudoctor/diagnose/platforms.py names a cause
-    Hint(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))|microsoft-standard", "", "uname -r: 5.15.153.1-microsoft-standard-WSL2"),
+    # not the patterns by which Ollama searches every Linux for libcuda
+    Hint(
+        r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard",
+        "",
+        "uname -r: 5.15.153.1-microsoft-standard-WSL2",
+    ),
     Hint(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b", "", "Jetson Orin Nano, JetPack 6.1"),
     Hint(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?XTX?)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b", "", "AMD Radeon RX 7900 XTX"),
     Hint(
@@ -179,6 +184,20 @@ HINTS = (
         "LD_LIBRARY_PATH=/usr/local/cuda/compat",
     ),
     Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
+    # what tells that a missing package is installed for another Python: pip's and conda's words, notebooks, pip's own build environments
+    Hint(
+        r"already satisfied: (?:torch|tensorflow|jax)|Successfully installed|(?i:\bjupyter|\bnotebooks?\b|\bipykernel\b|<ipython-input|\bwhich (?:python|pip)\b|\bworks? (?:fine )?(?:in|with|on) (?:the )?(?:python|terminal|command))"
+        r"|[Gg]etting requirements to build wheel|build isolation",
+        "wrong-python-environment",
+        "Requirement already satisfied: torch in ./venv/lib/python3.12/site-packages (2.7.1)",
+    ),
+    Hint(
+        r"(?i)\b(?:have|has|had|was|is|already|successfully) installed\b[^\n]{0,60}(?:torch|tensorflow|jax)|\breinstall[^\n]{0,60}(?:torch|tensorflow|jax)"
+        r"|(?:torch|tensorflow|jax)\b[^\n]{0,40} (?:is|was) (?:\w{1,12} ){0,2}installed"
+        r"|\btwo (?:\w{1,12} ){0,2}versions? of python|\bpython ?2[^\n]{0,60}\bpython ?3|\bpython ?3[^\n]{0,60}\bpython ?2",
+        "wrong-python-environment",
+        "I have installed torch for the Python of the virtual environment",
+    ),
     # CuPy's own imports: https://docs.cupy.dev/en/stable/install.html
     Hint(
         r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w",

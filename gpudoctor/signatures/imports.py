@@ -132,8 +132,8 @@ IMPORTS = (
         ('File "/home/me/torch.py", line 4, in <module>',),
     ),
     Signature(
-        r"No module named ['\"]?(?:torch|tensorflow|jax|jaxlib)(?:['\"]|$|\s)",
-        ("wrong-python-environment", "framework-missing"),
+        r"No module named ['\"`]?(?:torch|(?i:tensorflow)|jax|jaxlib)(?![\w-]|\.\w)",
+        ("framework-missing", "wrong-python-environment"),
         "the framework is not installed for this Python",
         ("ModuleNotFoundError: No module named 'torch'",),
     ),

@@ -49,7 +49,7 @@ INSTALLERS = (
     ),
     Signature(
         r"Ignored the following versions that require a different python"
-        r"|has no wheels (?:are available )?with a matching Python (?:ABI|version|implementation)|no wheels are available with a matching Python",
+        r"|has no wheels (?:are available )?with a matching Python (?:ABI|version|implementation)|no wheels are available with a matching Python|DEBUG No compatible version found for: ",
         (_PYTHON, "package-not-installable"),
         "no wheel of that release is published for this Python",
         (
@@ -58,7 +58,7 @@ INSTALLERS = (
         ),
     ),
     Signature(
-        r"has no wheels with a matching platform tag|Wheels are available for `[^`\n]{1,80}` \([^)\n]{1,40}\) on the following platform"
+        r"no wheels (?:are available )?with a matching platform|-compatible wheels and only the following versions|Wheels are available for `[^`\n]{1,80}` \([^)\n]{1,40}\) on the following platform"
         r"|only has wheels for the following platform|doesn't have a source distribution or wheel for the current platform",
         ("package-not-installable", _PLATFORM, "glibc-too-old"),
         "no wheel of that release is published for this platform",

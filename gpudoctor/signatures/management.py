@@ -37,7 +37,7 @@ MANAGEMENT = (
     ),
     # https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
     Signature(
-        r"(?i:Failed to initialize NVML):? (?i:unknown error)|NVMLError_Unknown",
+        r"(?i:Failed to initi?\w{0,3}i?[sz]e NVML):? (?i:unknown error)|NVMLError_Unknown",
         ("container-cgroup-device-lost", "device-permission-denied", "gpu-fell-off-bus"),
         "a container has lost its GPU devices",
         ("Failed to initialize NVML: Unknown Error",),

@@ -41,6 +41,17 @@ WINDOWS = (
         ),
         tells="where msvcp140.dll vcruntime140_1.dll",
     ),
+    # ERROR_INVALID_ORDINAL: MKL's OpenMP and LLVM's have one file name: https://github.com/robotology/robotology-superbuild/pull/1702
+    Signature(
+        r"WinError 182\]|DLL load failed[^\n]{0,80}operating system cannot run",
+        ("mkl-version-incompatible", "mixed-conda-pip", "framework-files-damaged"),
+        "the loaded library does not match PyTorch, usually the OpenMP runtime of MKL",
+        (
+            r'OSError: [WinError 182] The operating system cannot run %1. Error loading "D:\env\Lib\site-packages\torch\lib\shm.dll"',
+            "ImportError: DLL load failed: The operating system cannot run %1.",
+        ),
+        tells="conda list | findstr openmp",
+    ),
     Signature(
         r"DLL load failed(?: while importing (?:_pywrap_tensorflow\w{0,20}|onnxruntime_pybind11_state|libtriton|_jax|xla_extension))?: ",
         ("msvc-redistributable-missing", "cpu-lacks-avx", "cuda-library-missing", "cuda-version-mismatch"),

@@ -86,7 +86,11 @@ def generated(root: Path) -> dict[Path, str]:
 def cues(pattern: str) -> tuple[tuple[str, ...], ...]:
     """Return cues, one of which is in every line that the pattern matches: a word, or a part of one after PART, and other parts of the line."""
     found = {_cue(text) for text in _written_out(sre.parse(pattern).data)}
-    needed = {one for one in found if not any(other != one and _follows(other, one) for other in found)}
+    needed = set(found)
+    for one in sorted(found):
+        # one at a time: two cues may follow from each other
+        if any(_follows(other, one) for other in needed - {one}):
+            needed.remove(one)
     return ((PART,),) if (PART,) in found else tuple(sorted(needed))
 
 

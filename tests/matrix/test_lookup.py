@@ -99,6 +99,8 @@ def test_an_unreachable_package_that_is_not_required_is_reported() -> None:
         ("2.22.0", False),
         ("2.20.0+nv25.2", False),
         ("2.21.0rc1", False),
+        ("2.18.0.dev20240801", True),
+        ("2.16.1.dev20240301", False),
     ],
 )
 def test_a_fault_applies_to_its_releases_but_no_vendors_build(release: str, holds: bool) -> None:

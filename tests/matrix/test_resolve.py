@@ -33,6 +33,7 @@ ROWS = [
         ("2.3.0", Resolved.BRACKETED, "2.2.2"),
         ("2.0.0+cu117", Resolved.EXACT, "2.0.0"),
         ("2.3.0+cu121", Resolved.BRACKETED, "2.2.2"),
+        ("2.4.0.dev20240101", Resolved.BRACKETED, "2.2.2"),
     ],
 )
 def test_matches(asked: str, how: Resolved, row: str) -> None:
@@ -51,6 +52,9 @@ def test_matches(asked: str, how: Resolved, row: str) -> None:
         ("3.0.0", "newer than 2.5.1"),
         ("2.4.0rc1", "is not a final release"),
         ("2.4.0.dev20240101+cu121", "is not a final release"),
+        ("2.2.0.dev20230901", "is not a final release"),
+        ("2.0.0.dev20230101", "is not a final release"),
+        ("2.6.0.dev20241112", "is not a final release"),
         ("2.4.0a0+gitabcdef", "is not a final release"),
         ("2.4.0+nv24.08", "do not list the build +nv24.08 of 2.4.0"),
         ("2.2.1+cu118", "do not list the build +cu118 of 2.2.1"),

@@ -67,7 +67,10 @@ def test_processes_are_listed(matrix: Matrix) -> None:
     assert [one.pid for one in desktop.compute_processes] == [1719]
 
 
-@pytest.mark.parametrize("text", ["# gpu of ours\n    0    43    48\n", "    0    43    48     0\n", "# total  used\n 1 2\n"])
+@pytest.mark.parametrize(
+    "text",
+    ["# gpu of ours\n    0    43    48\n", "    0    43    48     0\n", "# total  used\n 1 2\n", "# gpu   pid  type\n    0   812     C\n"],
+)
 def test_other_columns_state_nothing(text: str) -> None:
     assert stated(text) == {}
 

@@ -33,6 +33,7 @@ def stated(text: str) -> dict[str, str]:
         ("# Name Version Build Channel\npytorch 1.11.0 py3.9_cuda11.3_cudnn8.2.0_0 pytorch\n", {"conda:pytorch": "1.11.0 py3.9_cuda11.3_cudnn8.2.0_0 pytorch"}),
         ("torch 2.0.1 pypi_0 pypi\n", {"package:torch": "2.0.1", "installer:torch": "pip"}),
         ("  - pytorch=2.1.0=py3.10_cuda12.1_cudnn8.9.2_0\n", {"conda:pytorch": "2.1.0=py3.10_cuda12.1_cudnn8.9.2_0"}),
+        ("dependencies:\n  - pip=24.0\n  - pip:\n      - torch==2.3.1\n  - six==1.16.0\n", {"package:torch": "2.3.1", "installer:torch": "pip"}),
         ("  pytorch  pytorch::pytorch-2.2.1-py3.11_cuda12.1~ --> pkgs/main::pytorch-2.2.0-cpu_py311h1_0\n", {"conda:pytorch": "2.2.0 cpu_py311h1_0 pkgs"}),
         ("  - pytorch    2.1.0  cuda120py39h1_301   conda-forge     Cached\n  + pytorch    2.1.2  cpu_generic_py39h2_0  conda-forge  31MB\n", {"conda:pytorch": "2.1.2 cpu_generic_py39h2_0 conda-forge"}),
         ("    pytorch-1.4.0              | py3.7_cuda9.2.148_cudnn7.6.3_0       427.3 MB  pytorch\n", {"conda:pytorch": "1.4.0 py3.7_cuda9.2.148_cudnn7.6.3_0 pytorch"}),

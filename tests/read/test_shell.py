@@ -26,11 +26,14 @@ TEXTS = (
     ("docker run --rm -e NVIDIA_VISIBLE_DEVICES=none -e CUDA_LAUNCH_BLOCKING=1 img\n", {"NVIDIA_VISIBLE_DEVICES": "none", "CUDA_LAUNCH_BLOCKING": "1"}),
     ("    environment:\n      - NVIDIA_VISIBLE_DEVICES=void\n      NVIDIA_DRIVER_CAPABILITIES: compute\n", {"NVIDIA_VISIBLE_DEVICES": "void", "NVIDIA_DRIVER_CAPABILITIES": "compute"}),
     ('env:\n- name: CUDA_VISIBLE_DEVICES\n  value: "4"\n', {"CUDA_VISIBLE_DEVICES": "4"}),
+    ("`NCCL_DEBUG=INFO`\n`CUDA_VISIBLE_DEVICES=7` is what the launcher exports.\n", {"NCCL_DEBUG": "INFO", "CUDA_VISIBLE_DEVICES": "7"}),
+    ("It fails on both nodes. The job script has `export CUDA_VISIBLE_DEVICES=6`. You can ask for its log.\n", {"CUDA_VISIBLE_DEVICES": "6"}),
     ("My .bashrc still has `export CUDA_VISIBLE_DEVICES=5`.\n", {"CUDA_VISIBLE_DEVICES": "5"}),
     ("$ echo $LD_LIBRARY_PATH\n/opt/conda/lib:/usr/local/cuda/lib64\n", {"LD_LIBRARY_PATH": "/opt/conda/lib:/usr/local/cuda/lib64"}),
 )  # fmt: skip
 SILENT = (
     "It works after export CUDA_VISIBLE_DEVICES=0 in the shell.\n",
+    "Works with `CUDA_VISIBLE_DEVICES=0`.\n",
     "You could add export LD_LIBRARY_PATH=/usr/lib/wsl/lib to .bashrc.\n",
     "It helps to set CUDA_VISIBLE_DEVICES=0 before.\n",
     "CUDA_VISIBLE_DEVICES is not set\n",

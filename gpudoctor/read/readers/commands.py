@@ -20,6 +20,8 @@ READER = Reader(
         ),
         Form("toolkit", rf"(?:Cuda compilation tools, release|\bnvcc[: ].{{0,40}}?release) {VERSION}"),
         Form("python", r"^(?:\$ python.{0,20})?\s*Python (?P<value>[23]\.\d{1,2}\.\d{1,2})\b"),
+        # uv, crates/uv/src/commands
+        Form("python", r"\bUsing C?Python (?P<value>3\.\d{1,2}\.\d{1,2})(?: (?:environment|interpreter)\b|$)", Rank.LISTING),
         # sys.version on Windows, platform.architecture(), the folder of python.org's installer, pip debug's tags
         Form("bits", r"\[MSC v\.\d{4} (?P<value>32|64) bit \((?:Intel|AMD64|ARM64)\)\]"),
         Form("bits", r"\(['\"](?P<value>32|64)bit['\"], ?['\"]"),

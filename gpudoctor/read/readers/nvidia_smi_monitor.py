@@ -35,7 +35,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         elif columns:
             sample = _sample(columns, words)
             columns = columns if sample else []
-            for what, value in (_process if "pid" in columns else _gpu)(sample):
+            for what, value in (_process if {"pid", "command"}.issubset(columns) else _gpu)(sample):
                 yield Statement(what, value, MONITOR, line.number, Rank.TOOL)
 
 

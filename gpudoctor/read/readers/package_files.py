@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import PACKAGE, Form, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.snapshot.distributions import normalise
 
 _NAME = "pip freeze"
 _INSTALLED = expression(r"^\s*Successfully installed (?P<all>\S.{2,3900})")
@@ -18,6 +19,7 @@ _UNMET = expression(
     r"^\s*(?:ERROR: )?(?P<name>[A-Za-z][\w.-]{1,60}) (?P<version>\d[\w.+!]{0,60}) (?:requires|has requirement) [^ ]{1,120}"
     r"(?:; .{1,200})?, but you(?:'ll)? have (?P<other>[A-Za-z][\w.-]{1,60}) (?P<installed>\d[\w.+!]{0,60}?)(?= which|\.?$)"
 )
+_ENTRY = expression(r"^(?P<margin>\s{0,20})- (?P<name>pip:(?=\s*$)|[A-Za-z][\w.-]{1,60}(?:\[[\w,-]{1,40}\])?(?===\d))")
 _SHOWN = expression(r"^\s*(?P<key>Name|Version|Location): (?P<value>\S.{0,200})$")
 
 
@@ -57,7 +59,21 @@ def _shown(lines: Sequence[Line]) -> Iterator[Statement]:
             yield Statement(f"package:{name}", value, "pip show", line.number, Rank.LISTING)
 
 
+def _by_pip(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield what conda's environment file lists below its entry "pip:"."""
+    margin = -1
+    for line in lines:
+        found = _ENTRY.match(line.text)
+        if found is None or len(found["margin"]) <= margin:
+            margin = -1
+        if found and found["name"] == "pip:":
+            margin = len(found["margin"])
+        elif found and margin >= 0:
+            yield Statement(f"installer:{normalise(found['name'])}", "pip", _NAME, line.number, Rank.LISTING)
+
+
 def _facts(lines: Sequence[Line]) -> Iterator[Statement]:
+    yield from _by_pip(lines)
     yield from _installed(lines)
     yield from _unmet(lines)
     yield from _shown(lines)

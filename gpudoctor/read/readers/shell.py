@@ -11,7 +11,7 @@ from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot.variable_names import WHOLE
 
 _NAME = r"(?P<name>[A-Z][A-Z0-9_]{1,50})"
-_VALUE = r"(?:\"(?P<double>[^\"\n]{0,1000})\"|'(?P<single>[^'\n]{0,1000})'|(?P<bare>[^\s'\";]{0,1000}))"
+_VALUE = r"(?:\"(?P<double>[^\"\n]{0,1000})\"|'(?P<single>[^'\n]{0,1000})'|(?P<bare>[^\s'\";`]{0,1000}))"
 _PROMPT = expression(
     r"^\s{0,20}(?:\$env:|(?:[^\s=]{0,80}[$#>] {0,3})?(?:- {1,3})?(?:(?:export|env|sudo|declare -x|set|SET|setx|%env|ENV|ARG) {1,3}){0,3})"
 )
@@ -22,7 +22,7 @@ _OPTION = expression(rf"(?:^|\s)(?:-e|--env)[ =]{{1,2}}[\"']?{_NAME}={_VALUE}")
 _PYTHON = expression(rf"environ(?:\[[\"']|\.setdefault\([\"']){_NAME}[\"'](?:\]\s{{0,3}}=|,)\s{{0,3}}{_VALUE}")
 _OF_POD = expression(rf"^\s{{0,40}}-? ?name: [\"']?{_NAME}[\"']?\s{{0,3}}$")
 _ECHO = expression(rf"\becho {{1,3}}\"?\$\{{?{_NAME}\}}?\"?\s{{0,3}}$")
-_IN_SENTENCE = expression(rf"[\w,:(`] {{1,3}}[\"'`(]{{0,2}}(?:export|setx?|set -x) {_NAME}=(?:{_VALUE})")
+_IN_SENTENCE = expression(rf"(?:[\w,:(`] {{1,3}}[\"'`(]{{0,2}}(?:export|setx?|set -x) |`){_NAME}=(?:{_VALUE})")
 _IS_ADVICE = expression(
     r"(?i)\b(?:fix\w*|solv\w*|help\w*|works?|worked|working|try|tried|need|needs|needed|should|must|can|could|would|please|instead|remov\w+|delet\w+|unset\w*|if|or|to)\b"
 )
@@ -33,7 +33,7 @@ _UNSET = {"None", "not", "<unset>", "(unset)", "unset"}
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
-        for name, value in _settings(line.text):
+        for name, value in _settings(line.text.strip(" `")):
             if name in WHOLE and value not in _UNSET:
                 yield Statement(f"variable:{name}", value.strip(), "shell", line.number, Rank.TOOL)
         for name, value in _said(line.text) if "=" in line.text else ():
@@ -61,7 +61,8 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
 def _said(text: str) -> Iterator[tuple[str, str]]:
     """Yield what a sentence says is exported: "my .bashrc has export CUDA_VISIBLE_DEVICES=1"."""
     for found in _IN_SENTENCE.finditer(text):
-        if found["name"] in WHOLE and not _IS_ADVICE.search(text[: found.start()]) and not _IS_ADVICE.search(text[found.end() :]):
+        before, after = text[: found.start()].rpartition(". ")[2], text[found.end() - 1 :].partition(". ")[0]
+        if found["name"] in WHOLE and not _IS_ADVICE.search(before) and not _IS_ADVICE.search(after):
             yield found["name"], _value(found)
 
 

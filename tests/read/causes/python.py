@@ -34,7 +34,7 @@ CASES: Final = (
     ("keras3-mismatch", "AttributeError: module 'tensorflow._api.v2.compat.v2.__internal__' has no attribute 'register_load_context_function'\n"),
     ("mixed-conda-pip", "OMP: Error #15: Initializing libomp.dylib, but found libiomp5.dylib already initialized.\n"),
     ("glibc-too-old", "  - nothing provides __glibc >=2.28,<3.0.a0 needed by pytorch-2.6.0\n"),
-    ("wrong-python-environment", "ModuleNotFoundError: No module named 'jax'\n"),
+    ("framework-missing", "ModuleNotFoundError: No module named 'jax'\n"),
     ("wrong-python-environment", "$ which python\n/usr/bin/python\n$ python -c 'import tensorflow'\nImportError: No module named tensorflow\n"),
     ("wrong-python-environment", "Requirement already satisfied: torch in ./venv/lib/python3.11/site-packages (2.5.1)\nJupyter: ModuleNotFoundError: No module named 'torch'\n"),
     ("framework-import-fails", "ImportError: dlopen: libgomp-d22c30c5.so.1.0.0: cannot allocate memory in static TLS block\ntensorflow-aarch64 2.11\n"),
@@ -83,6 +83,14 @@ CASES: Final = (
     ("cpu-lacks-avx", 'tensorflow 1.14: the import stops with "illegal instruction"\nflags : fpu vme de pse sse sse2 ssse3 cx16 sse4_1 lahf_lm\n'),
     ("glibc-too-old", "ImportError: /lib64/libm.so.6: version GLIBC_2.27 not found (required by _pywrap_tensorflow_internal.so)\n"),
     ("python-version-unsupported", "Windows 10, Python 3.14.0\nERROR: Could not find a version that satisfies the requirement tensorflow (from versions: none)\n"),
+    ("framework-missing", "ModuleNotFoundError: No module named `torch`\n"),
+    ("framework-missing", "Windows 11\nImportError: No module named TensorFlow\n"),
+    ("wrong-python-environment", "[In 1] import jax\nModuleNotFoundError: No module named 'jax'\nThe kernel of the notebook is base.\n"),
+    ("wrong-python-environment", "I have already installed PyTorch 2.4, twice.\nModuleNotFoundError: No module named 'torch'\n"),
+    ("wrong-python-environment", "tensorflow 2.13 was successfully installed\nModuleNotFoundError: No module named 'tensorflow'\nThere are two different versions of Python here.\n"),
+    (_PYTHON, "Using CPython 3.13.2 interpreter at: /usr/bin/python3.13\nerror: Because only tensorflow==2.15.1 is asked for\nDEBUG No compatible version found for: tensorflow\n"),
+    (_PYTHON, "Python 3.12.1\n$ pip install torch==1.13.1\nERROR: No matching distribution found for torch==1.13.1\n"),
+    ("mkl-version-incompatible", 'OSError: [WinError 182] The operating system cannot run %1. Error loading "C:\\sd\\venv\\lib\\site-packages\\torch\\lib\\caffe2_detectron_ops.dll" or one of its dependencies.\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
