@@ -91,7 +91,7 @@ async def diagnose(
         texts = {name: data for data, name in map(content, dict.fromkeys(files))}
         if text:
             texts["the text"] = text.encode("utf-8", "surrogatepass")
-        return _report(diagnosed(texts, open_matrix(), supposing((), (), None)), "diagnose")
+        return _report(diagnosed(texts, open_matrix(), supposing()), "diagnose")
 
     return _answer(work)
 
@@ -119,7 +119,7 @@ async def compat(  # noqa: PLR0917 -- the SDK calls it by name
 
     def work() -> msgspec.Struct:
         stated = Combination(requirements=tuple(requirements), gpus=tuple(gpus), driver=driver, python=python_version, os=os, arch=arch)
-        return _report(examine(stated, supposing((), (), None), None, _asked(requirements, requirement_files)), "compat")
+        return _report(examine(stated, supposing(), None, _asked(requirements, requirement_files)), "compat")
 
     return _answer(work)
 

@@ -17,7 +17,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     python: options.Python = None,
     cwd: options.Cwd = None,
     format: options.Format = None,  # noqa: A002 -- named as the option
-    output_: options.Output = None,
+    output: options.Output = None,
     json: options.Json = None,
     junit: options.Junit = None,
     markdown: options.Markdown = None,
@@ -42,32 +42,4 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
 
     Downloads nothing and changes nothing on the machine.
     """
-    given = GivenOptions(
-        level=level,
-        no_smoke=no_smoke,
-        node=node,
-        allow_cpu=allow_cpu,
-        python=python,
-        cwd=cwd,
-        only=tuple(only or ()),
-        skip=tuple(skip or ()),
-        require=tuple(require or ()),
-        framework=tuple(framework or ()),
-        fail_on=fail_on,
-        timeout=timeout,
-        wait=wait,
-        force=force,
-        compat=compat,
-        format=format,
-        output=output_,
-        json=json,
-        junit=junit,
-        markdown=markdown,
-        sarif=sarif,
-        identify=identify,
-        verbose=verbose,
-        quiet=quiet,
-        no_color=no_color,
-        root=root,
-    )
-    return examine(given, config)
+    return examine(GivenOptions.of(locals()), config)

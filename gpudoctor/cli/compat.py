@@ -8,10 +8,9 @@ import msgspec
 
 from gpudoctor.cli import failure, options
 from gpudoctor.cli.deliver import deliver
-from gpudoctor.cli.destinations import destinations, require_writable
-from gpudoctor.cli.formats import Format
+from gpudoctor.cli.destinations import require_writable
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.settings import Delivery, supposing
+from gpudoctor.cli.settings import Delivery, GivenOptions, delivery, supposing
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy
 from gpudoctor.plan import Combination, examine
@@ -36,7 +35,7 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
     system_cuda: options.SystemCuda = None,
     system_cudnn: options.SystemCudnn = None,
     format: options.Format = None,  # noqa: A002 -- named as the option
-    output_: options.Output = None,
+    output: options.Output = None,
     json: options.Json = None,
     junit: options.Junit = None,
     markdown: options.Markdown = None,
@@ -70,9 +69,9 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
         system_cudnn=system_cudnn,
     )
     files = Files(tuple(file or ()), tuple(extra or ()), tuple(group or ()))
-    beside = {Format.JSON: json, Format.JUNIT: junit, Format.MARKDOWN: markdown, Format.SARIF: sarif}
-    form = Delivery(destinations=destinations(format or Format.TEXT, output_, beside), verbose=verbose, quiet=quiet, no_color=no_color)
-    policy = supposing(tuple(only or ()), tuple(skip or ()), fail_on)
+    given = GivenOptions.of(locals())
+    form = delivery(given)
+    policy = supposing(given)
     return failure.guarded(lambda: _carry_out(combination, files, policy, compat, form), as_json=form.errors_as_json)
 
 

@@ -12,7 +12,7 @@ from gpudoctor.cli.settings import GivenOptions
 def diagnose(  # noqa: PLR0917 -- Typer calls it by name
     files: options.Texts,
     format: options.Format = None,  # noqa: A002 -- named as the option
-    output_: options.Output = None,
+    output: options.Output = None,
     json: options.Json = None,
     junit: options.Junit = None,
     markdown: options.Markdown = None,
@@ -31,19 +31,4 @@ def diagnose(  # noqa: PLR0917 -- Typer calls it by name
 
     Example: nvidia-smi 2>&1 | gpudoctor diagnose - train.log
     """
-    given = GivenOptions(
-        format=format,
-        output=output_,
-        json=json,
-        junit=junit,
-        markdown=markdown,
-        sarif=sarif,
-        only=tuple(only or ()),
-        skip=tuple(skip or ()),
-        fail_on=fail_on,
-        compat=compat,
-        verbose=verbose,
-        quiet=quiet,
-        no_color=no_color,
-    )
-    return examine_text(files, given)
+    return examine_text(files, GivenOptions.of(locals()))

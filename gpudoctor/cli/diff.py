@@ -51,7 +51,7 @@ def _compared(before: str, after: str, ignore: tuple[str, ...], compat: str | No
     if before == after == "-":
         raise UsageError("Only one of the two reports can come from standard input; name a file for the other.")
     matrix = open_matrix(compat)
-    policy = supposing((), (), None)
+    policy = supposing()
     one, other = (examined([file], matrix, policy) for file in (before, after))
     return compare(one, other, matrix, (_name(before), _name(after)), ignore=ignore, golden=golden)
 

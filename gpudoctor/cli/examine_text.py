@@ -7,22 +7,15 @@ from collections.abc import Sequence
 from gpudoctor.cli import failure
 from gpudoctor.cli.content import examined
 from gpudoctor.cli.deliver import deliver
-from gpudoctor.cli.destinations import BESIDE, destinations, require_writable
-from gpudoctor.cli.formats import Format
-from gpudoctor.cli.settings import Delivery, GivenOptions, supposing
+from gpudoctor.cli.destinations import require_writable
+from gpudoctor.cli.settings import GivenOptions, delivery, supposing
 from gpudoctor.matrix_files import open_matrix
 
 
 def examine_text(files: Sequence[str], given: GivenOptions) -> int:
     """Return the exit code of a diagnosis. Raises UsageError for options that cannot be used."""
-    beside = {form: getattr(given, form.value) for form in BESIDE}
-    settings = Delivery(
-        destinations=destinations(given.format or Format.TEXT, given.output, beside),
-        verbose=given.verbose,
-        quiet=given.quiet,
-        no_color=given.no_color,
-    )
-    policy = supposing(given.only, given.skip, given.fail_on)
+    settings = delivery(given)
+    policy = supposing(given)
 
     def carry_out() -> int:
         require_writable(settings.destinations)

@@ -6,6 +6,7 @@ import importlib
 import math
 import os
 import sys
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -56,6 +57,16 @@ class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     no_color: bool = False
     root: str | None = None
 
+    @classmethod
+    def of(cls, arguments: Mapping[str, Any]) -> GivenOptions:
+        """Return the options among the arguments of a command."""
+        given: dict[str, Any] = {name: arguments[name] for name in cls.__struct_fields__ if arguments.get(name) is not None}
+        lists = {name: tuple(value) for name, value in given.items() if isinstance(value, list)}
+        return cls(**given | lists)
+
+
+NO_OPTIONS = GivenOptions()
+
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     """The formats and destinations of the reports."""
@@ -93,24 +104,21 @@ def settle(given: GivenOptions, config: str | None) -> Settings:
 
     Raises UsageError, one sentence that names the option, the key or the file.
     """
-    asked = _over(_levelled(given), _levelled(_configured(config)) if config is not None else GivenOptions())
+    asked = _over(_levelled(given), _levelled(_configured(config)) if config is not None else NO_OPTIONS)
     if asked.node:
         _alone(asked)
-    reasons = _reasons(asked.skip)
+    policy = msgspec.structs.replace(
+        supposing(asked),
+        level=Level(asked.level or ("look" if asked.node else "train")),
+        node=asked.node,
+        allow_cpu=asked.allow_cpu,
+        require=_required(asked.require),
+        frameworks=_frameworks(asked.framework),
+    )
     options = CheckOptions(
-        policy=Policy(
-            level=Level(asked.level or ("look" if asked.node else "train")),
-            node=asked.node,
-            allow_cpu=asked.allow_cpu,
-            only=_named("--only", asked.only),
-            skip=tuple(reasons),
-            reasons={name: reason for name, reason in reasons.items() if reason},
-            require=_required(asked.require),
-            frameworks=_frameworks(asked.framework),
-            fail_on=Severity(asked.fail_on or "error"),
-        ),
+        policy=policy,
         python=asked.python,
-        cwd=None if asked.cwd is None else _folder(asked.cwd),
+        cwd=None if asked.cwd is None else absolute_folder(asked.cwd),
         timeout=CheckOptions().timeout if asked.timeout is None else seconds("--timeout", asked.timeout),
         wait=0.0 if asked.wait is None else seconds("--wait", asked.wait),
         compat=asked.compat,
@@ -118,27 +126,31 @@ def settle(given: GivenOptions, config: str | None) -> Settings:
         force=asked.force,
         root=asked.root or "/",
     )
-    beside = {form: getattr(asked, form.value) for form in BESIDE}
-    return Settings(
-        options=options,
-        destinations=destinations(asked.format or Format.TEXT, asked.output, beside),
-        verbose=asked.verbose,
-        quiet=asked.quiet,
-        no_color=asked.no_color,
-        identify=asked.identify,
-        root=options.root,
+    return Settings(options=options, **msgspec.structs.asdict(delivery(asked)))
+
+
+def delivery(given: GivenOptions) -> Delivery:
+    """Return where the reports go. Raises UsageError if two would overwrite each other."""
+    beside = {form: getattr(given, form.value) for form in BESIDE}
+    return Delivery(
+        destinations=destinations(given.format or Format.TEXT, given.output, beside),
+        verbose=given.verbose,
+        quiet=given.quiet,
+        no_color=given.no_color,
+        identify=given.identify,
+        root=given.root or "/",
     )
 
 
-def supposing(only: tuple[str, ...], skip: tuple[str, ...], fail_on: str | None) -> Policy:
+def supposing(given: GivenOptions = NO_OPTIONS) -> Policy:
     """Return the policy of a diagnosis for which no stage must be proven."""
-    reasons = _reasons(skip)
+    reasons = _reasons(given.skip)
     return Policy(
         level=None,
-        only=_named("--only", only),
+        only=_named("--only", given.only),
         skip=tuple(reasons),
         reasons={name: reason for name, reason in reasons.items() if reason},
-        fail_on=Severity(fail_on or "error"),
+        fail_on=Severity(given.fail_on or "error"),
     )
 
 
@@ -211,10 +223,6 @@ def _frameworks(given: tuple[str, ...]) -> tuple[str, ...]:
         meant = suggestion(MISTAKEN.get(unknown, unknown), TRAINED, f"gpudoctor trains with {', '.join(TRAINED)}.")
         raise UsageError(f"--framework {unknown}: {meant}")
     return names
-
-
-def _folder(cwd: str) -> str:
-    return absolute_folder(cwd)
 
 
 def seconds(option: str, given: float) -> float:

@@ -21,7 +21,7 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
     python: options.Python = None,
     cwd: options.Cwd = None,
     format: options.Format = None,  # noqa: A002 -- named as the option
-    output_: options.Output = None,
+    output: options.Output = None,
     json: options.Json = None,
     junit: options.Junit = None,
     markdown: options.Markdown = None,
@@ -37,26 +37,7 @@ def smoke(  # noqa: PLR0917 -- Typer calls it by name
     Applies only the rules that explain why training fails or is slow. Downloads nothing and changes nothing on the machine.
     """
     system.require_linux("smoke")
-    given = GivenOptions(
-        level=level,
-        framework=tuple(framework or ()),
-        allow_cpu=allow_cpu,
-        force=force,
-        python=python,
-        cwd=cwd,
-        format=format,
-        output=output_,
-        json=json,
-        junit=junit,
-        markdown=markdown,
-        sarif=sarif,
-        timeout=timeout,
-        verbose=verbose,
-        quiet=quiet,
-        no_color=no_color,
-        root=root,
-    )
-    settings = settle(given, None)
+    settings = settle(GivenOptions.of(locals()), None)
     return failure.guarded(lambda: _carry_out(settings), as_json=settings.errors_as_json)
 
 

@@ -100,7 +100,7 @@ def _read(file: str, compat: str | None) -> Examination:
     from gpudoctor.cli.content import examined  # noqa: PLC0415 -- 100 ms for the readers
     from gpudoctor.matrix_files import open_matrix  # noqa: PLC0415
 
-    return examined([file], open_matrix(compat), supposing((), (), None))
+    return examined([file], open_matrix(compat), supposing())
 
 
 def _writer(form: TicketFormat) -> Callable[[Report, Mapping[Kind, int]], bytes]:

@@ -64,7 +64,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     severity: Severity
     breaks: Rung
     """The rung that cannot be reached while this is true."""
-    since: str
+    since: str = "0.1"
+    """The first release that had it."""
     predicts: bool = True
     """It infers that `breaks` will fail; where that was proven to work, the finding is only worth knowing."""
     on_cpu_too: bool = False

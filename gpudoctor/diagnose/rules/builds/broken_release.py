@@ -1,5 +1,3 @@
-"""GD545: broken-release."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,7 @@ from gpudoctor.snapshot import Distribution, Fact, TextLog
 _BROKEN = "broken"
 
 
-@rule("GD545", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1")
+@rule("GD545", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
 def broken_release(environment: EnvironmentView) -> Iterator[Problem]:
     """Published wheel lacks a part that it needs."""
     faults = list(_faults(environment))

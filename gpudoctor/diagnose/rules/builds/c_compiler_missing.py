@@ -1,5 +1,3 @@
-"""GD541: c-compiler-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -27,7 +25,6 @@ _INSTALL_GCC = {
     "GD541",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(Explains(("smoke-crashed",), "A compiled training step fails without a C compiler.", Join.FRAMEWORK),),
 )

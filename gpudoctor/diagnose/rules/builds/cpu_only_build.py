@@ -1,5 +1,3 @@
-"""GD501: cpu-only-build."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,7 +15,6 @@ from gpudoctor.snapshot import Fact, Missing
     "GD501",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),),
 )
 def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:

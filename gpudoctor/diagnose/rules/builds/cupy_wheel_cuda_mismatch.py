@@ -1,5 +1,3 @@
-"""GD516: cupy-wheel-cuda-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ from gpudoctor.versions import Version
     "GD516",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(Explains(("cuda-version-mismatch",), "Both compare CuPy's wheel with the CUDA on this machine."),),
 )
 def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD514: extension-abi-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 _MOST = 3
 
 
-@rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
+@rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED)
 def extension_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """Extension is compiled for a different framework version."""
     for add_on in framework.add_ons:

@@ -1,5 +1,3 @@
-"""GD513: extension-built-for-other-cuda."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ _MOST = 3
     "GD513",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(
         Explains(
             ("extension-abi-mismatch",), "An extension for another CUDA was compiled for another build of the framework.", Join.FRAMEWORK

@@ -1,5 +1,3 @@
-"""GD515: extension-missing-arch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Extension, GpuCode
 
 
-@rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
+@rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED)
 def extension_missing_arch(framework: FrameworkView) -> Iterator[Problem]:
     """Extension has no kernels for this GPU."""
     machine = framework.machine

@@ -1,5 +1,3 @@
-"""GD544: gpu-below-framework-minimum."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution
     "GD544",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(Explains(("gpu-too-old-for-triton", "gpu-lacks-bf16"), "The package supports no GPU this old."),),
 )
 def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD506: gpu-too-old-for-build."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +14,6 @@ from gpudoctor.findings import Problem, Rung, Severity
     "GD506",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(
         Explains(("extension-missing-arch",), "An extension for this release is built for the same GPUs as the framework.", Join.FRAMEWORK),
         Explains(TRAINING_FAILS, "The framework fails or uses the CPU if its build has no kernels for the GPU.", Join.FRAMEWORK),

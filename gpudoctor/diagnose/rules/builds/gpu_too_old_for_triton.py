@@ -1,5 +1,3 @@
-"""GD517: gpu-too-old-for-triton."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ from gpudoctor.snapshot import Missing, StageState
     "GD517",
     severity=Severity.NOTE,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(("smoke-crashed",), "A compiled training step fails because Triton refuses the GPU.", Join.FRAMEWORK),

@@ -1,5 +1,3 @@
-"""GD508: jax-plugin-version-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ from gpudoctor.frameworks import CudaPlugin, stack_of
     "GD508",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "jax fails to import, or jaxlib ignores the plugin and JAX uses the CPU.", Join.FRAMEWORK),),
 )
 def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:

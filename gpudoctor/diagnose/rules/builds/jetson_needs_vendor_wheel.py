@@ -1,5 +1,3 @@
-"""GD543: jetson-needs-vendor-wheel."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ _KERNELS = ((Version(6, 8), "38"), (Version(5, 15), "36"), (Version(5, 10), "35"
     "GD543",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(
             ("cpu-only-build", "no-cuda-wheel-for-platform", "gpu-too-new-for-build", "gpu-too-old-for-build", "slow-ptx-jit"),

@@ -1,5 +1,3 @@
-"""GD512: mixed-conda-pip."""
-
 from __future__ import annotations
 
 import shlex
@@ -26,7 +24,6 @@ _OF_ONE_BUILD = tuple(spec.one_build for spec in CATALOGUE)
     "GD512",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(
         Explains(
             (

@@ -1,5 +1,3 @@
-"""GD503: no-cuda-wheel-for-platform."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ from gpudoctor.snapshot import Cause, Distribution, Missing
     "GD503",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(("cpu-only-build",), "Only the CPU build is published for this platform.", Join.FRAMEWORK),
         Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),

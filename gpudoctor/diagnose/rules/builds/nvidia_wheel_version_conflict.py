@@ -1,5 +1,3 @@
-"""GD511: nvidia-wheel-version-conflict."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -32,7 +30,6 @@ _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), k
     "GD511",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(Explains(("nccl-version-conflict",), "The NCCL package is not the one that the framework requires."),),
 )
 def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD542: python-headers-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ _INSTALL_HEADERS = {
     "GD542",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(Explains(("smoke-crashed",), "A compiled training step fails without Python.h.", Join.FRAMEWORK),),
 )

@@ -1,5 +1,3 @@
-"""GD504: python-version-unsupported."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
 
 
-@rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1")
+@rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
 def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem]:
     """No wheel of this release is published for this Python version."""
     stack, python = environment.stack, environment.python

@@ -1,5 +1,3 @@
-"""GD507: slow-ptx-jit."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ _KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv
     "GD507",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     of_training=True,
     explains=(Explains(TRAINING_FAILS, "Compiling all kernels can take longer than the stage's time limit.", Join.FRAMEWORK),),
 )

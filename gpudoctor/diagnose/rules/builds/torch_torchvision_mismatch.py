@@ -1,5 +1,3 @@
-"""GD509: torch-torchvision-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,7 +12,6 @@ from gpudoctor.findings import Problem, Rung, Severity
     "GD509",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(
         Explains(
             ("extension-built-for-other-cuda", "extension-abi-mismatch"),

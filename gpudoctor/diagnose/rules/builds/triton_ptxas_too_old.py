@@ -1,5 +1,3 @@
-"""GD540: triton-ptxas-too-old."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ _COMPONENT, _FOR_NEWER = "triton-ptxas", "ptxas-blackwell"
     "GD540",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(Explains(("smoke-crashed",), "A compiled training step fails if ptxas does not support the GPU.", Join.FRAMEWORK),),
 )

@@ -1,5 +1,3 @@
-"""GD546: wheel-variant-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Variant
 
 
-@rule("GD546", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1")
+@rule("GD546", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
 def wheel_variant_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
     """Wheel variant is built for other GPUs or drivers."""
     machine = environment.machine

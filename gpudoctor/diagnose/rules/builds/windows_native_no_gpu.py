@@ -1,5 +1,3 @@
-"""GD502: windows-native-no-gpu."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ from gpudoctor.snapshot import Fact, Missing, Platform
     "GD502",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(
             ("no-cuda-wheel-for-platform", "cpu-only-build"),

@@ -1,5 +1,3 @@
-"""GD223: confidential-computing-not-ready."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +14,6 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
     "GD223",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     explains=(Explains(CUDA_FAILS, "cuInit returns 802 until the GPUs are set to ready."),),
 )
 def confidential_computing_not_ready(machine: MachineView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD217: cuda-compat-lib-conflict."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from gpudoctor.findings.actions import Domain
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda does not start on a kernel driver that it does not support."),),
 )

@@ -1,5 +1,3 @@
-"""GD206: cuda-init-fails."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ _OF_OTHER_RULES = {CudaError.OUT_OF_MEMORY, *MPS_ERRORS}
     "GD206",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     predicts=False,
     sees_more_at=Level.TOUCH,
     explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "Every CUDA program starts with cuInit and a context on its GPU."),),

@@ -1,5 +1,3 @@
-"""GD213: device-nodes-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ _OTHER_REASONS = {None, 0, NvmlError.LIB_RM_VERSION_MISMATCH, NvmlError.NO_PERMI
     "GD213",
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
-    since="0.1",
     predicts=False,
     explains=(
         Explains((*CUDA_FAILS, "uvm-not-loaded"), "CUDA cannot open a device file that is missing or stale."),

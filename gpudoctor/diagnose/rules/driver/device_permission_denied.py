@@ -1,5 +1,3 @@
-"""GD204: device-permission-denied."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ _MOST_FILES = 3
     "GD204",
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
-    since="0.1",
     explains=(
         Explains((*CUDA_FAILS, "uvm-not-loaded"), "CUDA cannot open the driver's device files."),
         Explains(("gpu-count-mismatch", "gpu-missing-from-cuda"), "NVML and CUDA leave out a GPU whose device file they cannot open."),

@@ -1,5 +1,3 @@
-"""GD205: driver-hung."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ _MOST_STUCK = 5
     advice=lambda _: (read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot()),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
-    since="0.1",
     predicts=False,
     explains=(
         Explains((*CUDA_FAILS, "all-reduce-failed"), "Every program that calls a hung driver hangs too, or is stopped at its time limit."),

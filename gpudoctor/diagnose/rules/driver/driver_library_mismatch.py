@@ -1,5 +1,3 @@
-"""GD202: driver-library-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -37,7 +35,6 @@ _UNINSTALL = Fix("If NVIDIA's .run installer put it there, uninstall that driver
     advice=lambda _: (reboot("Reboot to load the module of the installed driver"), _RELOAD_MODULES),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
-    since="0.1",
     explains=(
         Explains(CUDA_FAILS, "CUDA does not start if the kernel module has a different version."),
         Explains(("gpu-count-mismatch",), "NVML does not start, so it lists no GPU."),

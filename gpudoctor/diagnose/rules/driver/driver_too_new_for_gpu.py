@@ -1,5 +1,3 @@
-"""GD211: driver-too-new-for-gpu."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,4
     advice=lambda machine: (update_driver(machine, title="Install a driver that supports this GPU", flavour="proprietary", older=True),),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    since="0.1",
     explains=(
         Explains(
             (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),

@@ -1,5 +1,3 @@
-"""GD203: driver-too-old."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -28,7 +26,6 @@ from gpudoctor.versions import Version
     advice=lambda machine: (update_driver(machine),),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(TRAINING_FAILS, "The framework's CUDA runtime refuses to start on an older driver.", Join.FRAMEWORK),
         Explains(("gpu-too-new-for-driver",), "A driver older than the GPU's generation does not know it."),

@@ -1,5 +1,3 @@
-"""GD216: forward-compat-unsupported-hw."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ from gpudoctor.versions import Version
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     explains=(Explains(CUDA_FAILS, "A cuda-compat libcuda does not start on a GPU without forward compatibility."),),
 )

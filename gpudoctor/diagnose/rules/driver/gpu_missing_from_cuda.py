@@ -1,5 +1,3 @@
-"""GD231: gpu-missing-from-cuda."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ from gpudoctor.snapshot import CudaDevice
     "GD231",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "No program can use a GPU that CUDA does not list."),),
 )
 def gpu_missing_from_cuda(gpu: GpuView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD212: gpu-too-new-for-driver."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ _UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
     advice=lambda machine: (update_driver(machine, title="Install the driver with its open kernel modules", flavour="open"),),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    since="0.1",
     explains=(
         Explains(
             (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),

@@ -1,5 +1,3 @@
-"""GD207: kernel-module-not-built."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -31,7 +29,6 @@ _HEADERS = {
     "GD207",
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(DRIVER_NOT_LOADED, "Without a module for the running kernel the driver cannot load."),

@@ -1,5 +1,3 @@
-"""GD219: libcuda-is-stub."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ from gpudoctor.snapshot import Missing
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     explains=(Explains(CUDA_FAILS, "The stub's cuInit always fails."),),
 )

@@ -1,5 +1,3 @@
-"""GD230: libcuda-not-installed."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,6 @@ from gpudoctor.snapshot import Nvml
     "GD230",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     explains=(Explains(("required-gpus-missing", *TRAINING_FAILS), "Without libcuda.so.1 no CUDA program can start."),),
 )
 def libcuda_not_installed(machine: MachineView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD218: libcuda-not-on-loader-path."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ _SONAME = "libcuda.so.1"
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without libcuda.so.1 no CUDA program can start."),),
 )
 def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD220: libcuda-wrong-architecture."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ _USE_64_BIT = Fix("Use a 64-bit Python: no framework supports CUDA on 32 bits.",
     "GD220",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     predicts=False,
     explains=(Explains((*CUDA_FAILS, "container-no-gpu-access"), "Without a libcuda for this architecture no CUDA program can start."),),
 )

@@ -1,5 +1,3 @@
-"""GD221: mps-misconfigured."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ _START = Fix("Start the MPS daemon as the user who runs the programs", "nvidia-c
     "GD221",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     predicts=False,
     sees_more_at=Level.TOUCH,
     explains=(Explains(CUDA_FAILS, "A CUDA program that finds MPS pipes fails if no daemon serves it."),),

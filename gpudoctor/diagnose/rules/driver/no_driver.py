@@ -1,5 +1,3 @@
-"""GD201: no-driver."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ from gpudoctor.snapshot import Nvml
     advice=lambda machine: (update_driver(machine),),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    since="0.1",
     explains=(
         Explains(CUDA_FAILS, "Every CUDA call goes through the kernel driver."),
         Explains(("driver-library-mismatch", "gpu-count-mismatch"), "NVML cannot start or list GPUs without the kernel driver."),

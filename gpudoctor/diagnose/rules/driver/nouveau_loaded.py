@@ -1,5 +1,3 @@
-"""GD208: nouveau-loaded."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ _BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo t
     advice=lambda machine: replace_driver(machine, NOUVEAU, _BLACKLIST, blocked=False),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    since="0.1",
     predicts=False,
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau has."),),
 )

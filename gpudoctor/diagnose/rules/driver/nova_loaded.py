@@ -1,5 +1,3 @@
-"""GD240: nova-loaded."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ _BLACKLIST = "printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\
     advice=lambda machine: replace_driver(machine, "nova", _BLACKLIST, blocked=False),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    since="0.1",
     predicts=False,
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova has."),),
 )

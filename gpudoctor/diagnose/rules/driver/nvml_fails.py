@@ -1,5 +1,3 @@
-"""GD244: nvml-fails."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ _EXPLAINED = {NvmlError.NO_PERMISSION, NvmlError.INSUFFICIENT_POWER, NvmlError.R
 _RESTART_CONTAINER = Fix("Restart the container; if nvidia-smi fails on the host too, reboot the host.", action=Action.RESTART_JOB)
 
 
-@rule("GD244", severity=Severity.WARNING, breaks=Rung.NVML, since="0.1", predicts=False)
+@rule("GD244", severity=Severity.WARNING, breaks=Rung.NVML, predicts=False)
 def nvml_fails(machine: MachineView) -> Iterator[Problem]:
     """NVML fails although CUDA works."""
     if machine.cuda_init.code:

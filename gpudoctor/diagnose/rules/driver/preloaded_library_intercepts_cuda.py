@@ -1,5 +1,3 @@
-"""GD242: preloaded-library-intercepts-cuda."""
-
 from __future__ import annotations
 
 import shlex
@@ -24,7 +22,6 @@ _FILE = "/etc/ld.so.preload"
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     explains=(Explains(CUDA_FAILS, "Programs call the preloaded library's cuInit instead of the driver's."),),
 )

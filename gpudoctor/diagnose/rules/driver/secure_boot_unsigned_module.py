@@ -1,5 +1,3 @@
-"""GD209: secure-boot-unsigned-module."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -51,7 +49,6 @@ _ENROLL_ANY = Fix(
     advice=lambda machine: _fixes(machine.site),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(DRIVER_NOT_LOADED, "The kernel does not load a module whose signature it does not trust."),

@@ -1,5 +1,3 @@
-"""GD215: uvm-broken-after-suspend."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ _PREVENT = Fix(
     advice=lambda _: (_RELOAD, _PREVENT),
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     explains=(Explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit return 999 until it is reloaded."),),
 )
 def uvm_broken_after_suspend(machine: MachineView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD241: uvm-hmm-init-failure."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ _RELOAD = "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"
     advice=lambda machine: _fixes(machine.site),
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     predicts=False,
     explains=(Explains(CUDA_FAILS, "cuInit returns 3 if nvidia_uvm cannot reserve addresses for HMM."),),
 )

@@ -1,5 +1,3 @@
-"""GD214: uvm-not-loaded."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ _LOAD_AT_BOOT = Fix("Load it at every boot", "echo nvidia_uvm | sudo tee /etc/mo
     advice=lambda _: (_LOAD, _LOAD_AT_BOOT),
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     explains=(Explains(CUDA_FAILS, "CUDA manages its memory through nvidia_uvm."),),
 )
 def uvm_not_loaded(machine: MachineView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD210: vfio-bound."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,6 @@ from gpudoctor.snapshot import PciDevice
     "GD210",
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    since="0.1",
     predicts=False,
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that is passed through to a virtual machine."),),
 )

@@ -1,5 +1,3 @@
-"""GD243: vgpu-licence-expiring."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ _SOON = 3600
 """Seconds before the end of a licence when it becomes a note; our own choice, as clients extend a licence long before its end."""
 
 
-@rule("GD243", severity=Severity.WARNING, breaks=Rung.KERNEL_RAN, since="0.1", predicts=False)
+@rule("GD243", severity=Severity.WARNING, breaks=Rung.KERNEL_RAN, predicts=False)
 def vgpu_licence_expiring(gpu: GpuView) -> Iterator[Problem]:
     """Virtual GPU's licence has expired or is about to expire."""
     for licence in gpu.vgpu_licences:

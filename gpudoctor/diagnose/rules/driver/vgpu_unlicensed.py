@@ -1,5 +1,3 @@
-"""GD222: vgpu-unlicensed."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then r
     advice=lambda _: (RESTART_CLIENT, read_client_log("Read why it has no licence"), _ADD_TOKEN),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(("gpu-missing-from-cuda",), "CUDA does not list a virtual GPU whose grace period has ended.", Join.GPU),

@@ -1,5 +1,3 @@
-"""GD114: amd-gpu-unsupported."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,6 @@ from gpudoctor.findings.actions import Domain
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(("no-gpu", "no-driver"), "A machine with only AMD GPUs has no NVIDIA GPU or driver."),

@@ -1,5 +1,3 @@
-"""GD141: ecc-change-pending."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,7 +8,7 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
-@rule("GD141", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD141", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
 def ecc_change_pending(gpu: GpuView) -> Iterator[Problem]:
     """ECC mode change is pending until the next GPU reset."""
     enabled = gpu.ecc_enabled

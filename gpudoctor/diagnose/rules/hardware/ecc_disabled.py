@@ -1,5 +1,3 @@
-"""GD140: ecc-disabled."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 
 
-@rule("GD140", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD140", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
 def ecc_disabled(gpu: GpuView) -> Iterator[Problem]:
     """ECC is off on a GPU that supports it."""
     if gpu.ecc_enabled or gpu.nvml.ecc_pending is True:

@@ -1,5 +1,3 @@
-"""GD104: ecc-hardware-error."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -29,7 +27,6 @@ _PLACES = {
     advice=lambda _: (reboot(), replace(kind=FixKind.ELSE)),
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(

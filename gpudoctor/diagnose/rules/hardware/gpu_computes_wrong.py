@@ -1,5 +1,3 @@
-"""GD117: gpu-computes-wrong."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Sev
     "GD117",
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
-    since="0.1",
     predicts=False,
     seen_at=Level.TOUCH,
     explains=(

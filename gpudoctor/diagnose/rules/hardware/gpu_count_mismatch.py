@@ -1,5 +1,3 @@
-"""GD102: gpu-count-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
     "GD102",
     severity=Severity.ERROR,
     breaks=Rung.NVML,
-    since="0.1",
     predicts=False,
     explains=(Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver cannot open; cuInit can fail on the others."),),
 )

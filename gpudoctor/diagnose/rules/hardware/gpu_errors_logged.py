@@ -1,5 +1,3 @@
-"""GD118: gpu-errors-logged."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -48,7 +46,7 @@ class _Error(msgspec.Struct, frozen=True):
         return bool(self.action) and self.action not in _PROGRAM
 
 
-@rule("GD118", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD118", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
 def gpu_errors_logged(gpu: GpuView) -> Iterator[Problem]:
     """Driver logged Xid errors for this GPU."""
     log = gpu.machine.kernel_log

@@ -1,5 +1,3 @@
-"""GD103: gpu-fell-off-bus."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
     advice=lambda _: (power_cycle(), SUSPECT_HARDWARE),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "NVML and CUDA cannot open a GPU that is off the bus.", Join.GPU),

@@ -1,5 +1,3 @@
-"""GD113: gpu-lacks-bf16."""
-
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
@@ -17,7 +15,7 @@ BF16, TENSOR_CORES = Version(*FEATURES["bf16"]), Version(7, 0)
 """The first compute capabilities that have them. Turing's GTX cards have no tensor cores, but compute FP16 at twice the rate of FP32."""
 
 
-@rule("GD113", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False, checks_required="bf16")
+@rule("GD113", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False, checks_required="bf16")
 def gpu_lacks_bf16(machine: MachineView) -> Iterator[Problem]:
     """GPU does not support BF16."""
     required = any(parse(text).subject == "bf16" for text in machine.policy.require)

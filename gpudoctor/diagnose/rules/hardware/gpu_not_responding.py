@@ -1,5 +1,3 @@
-"""GD130: gpu-not-responding."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +13,6 @@ from gpudoctor.findings import Confidence, Problem, Rung, Severity
     "GD130",
     severity=Severity.ERROR,
     breaks=Rung.NVML,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "Calls that open the GPU fail as well.", Join.GPU),

@@ -1,5 +1,3 @@
-"""GD109: gpu-requires-reset."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -33,7 +31,6 @@ _WARNINGS = {
     advice=lambda _: (reboot(),),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "The driver does not open a GPU that needs a reset.", Join.GPU),

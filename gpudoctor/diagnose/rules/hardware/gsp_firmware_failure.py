@@ -1,5 +1,3 @@
-"""GD110: gsp-firmware-failure."""
-
 from __future__ import annotations
 
 import re
@@ -38,7 +36,6 @@ _FIXES = (
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(GPU_NOT_OPENED, "The driver cannot initialise a GPU whose firmware does not start.", Join.GPU),
         Explains(

@@ -1,5 +1,3 @@
-"""GD108: inforom-corrupt."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,6 @@ from gpudoctor.findings import FixKind, Problem, Rung, Severity
     advice=lambda _: (power_cycle(), replace("Have the infoROM reflashed or the GPU replaced", FixKind.ELSE)),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "The driver may refuse to open a GPU with a corrupt infoROM.", Join.GPU),

@@ -1,5 +1,3 @@
-"""GD116: metal-plugin-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ from gpudoctor.snapshot import Platform
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     explains=(Explains(TRAINING_FAILS, "Without Apple's plugin the framework lists no GPU on macOS.", Join.FRAMEWORK),),
 )

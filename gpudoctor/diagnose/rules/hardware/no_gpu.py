@@ -1,5 +1,3 @@
-"""GD101: no-gpu."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -28,7 +26,6 @@ _FIXES = (
     advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.SLOT,
-    since="0.1",
     explains=(
         Explains(("no-driver",), "The NVIDIA driver loads only if there is an NVIDIA GPU."),
         Explains(("cuda-init-fails", "cuda-visible-devices-masked"), "Without a GPU, CUDA has no device."),

@@ -1,5 +1,3 @@
-"""GD107: pages-retirement-pending."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -13,7 +11,7 @@ TOO_MANY, ALL = 60, 64
 """NVIDIA's page on retirement: a GPU with 60 retired pages is replaced, and 64 can be retired."""
 
 
-@rule("GD107", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD107", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
 def pages_retirement_pending(gpu: GpuView) -> Iterator[Problem]:
     """GPU memory pages are pending retirement, or too many are retired."""
     pages = gpu.retired_pages

@@ -1,5 +1,3 @@
-"""GD144: pci-bar-not-assigned."""
-
 from __future__ import annotations
 
 import re
@@ -34,7 +32,6 @@ _FIXES = (
     advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    since="0.1",
     explains=(
         Explains(("gpu-count-mismatch",), "The driver refuses a GPU whose BAR has no address.", Join.GPU),
         Explains(("no-driver", "device-nodes-missing"), "A driver that refuses the only GPU unloads again."),

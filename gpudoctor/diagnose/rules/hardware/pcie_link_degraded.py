@@ -1,5 +1,3 @@
-"""GD111: pcie-link-degraded."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,6 @@ from gpudoctor.snapshot import TEXT, Missing
     "GD111",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,

@@ -1,5 +1,3 @@
-"""GD112: power-cable-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ _FIXES = (Fix("Power off and plug a cable into every power connector of the card
     advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.NVML,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "The driver does not start a GPU without power.", Join.GPU),

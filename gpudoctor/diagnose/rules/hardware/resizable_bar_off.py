@@ -1,5 +1,3 @@
-"""GD145: resizable-bar-off."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,7 @@ LARGE = 4 * GIB
 """A card with less memory has a small BAR1 whatever the BIOS does."""
 
 
-@rule("GD145", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD145", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
 def resizable_bar_off(gpu: GpuView) -> Iterator[Problem]:
     """Resizable BAR is off."""
     if gpu.nvml.virtualization == "vgpu" or gpu.nvml.mig_enabled is True:

@@ -1,5 +1,3 @@
-"""GD115: rocm-arch-unsupported."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from gpudoctor.findings.actions import Domain
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     explains=(Explains(TRAINING_FAILS, "The first kernel launch fails on a GPU without kernels in the build.", Join.FRAMEWORK),),
 )

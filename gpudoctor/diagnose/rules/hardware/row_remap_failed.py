@@ -1,5 +1,3 @@
-"""GD106: row-remap-failed."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +14,6 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     advice=lambda _: (replace(),),
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(("row-remap-pending",), "A row that cannot be remapped stays pending.", Join.GPU),

@@ -1,5 +1,3 @@
-"""GD105: row-remap-pending."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
-@rule("GD105", advice=lambda _: (reboot(),), severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD105", advice=lambda _: (reboot(),), severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
 def row_remap_pending(gpu: GpuView) -> Iterator[Problem]:
     """GPU needs a reset to remap a bad memory row."""
     if gpu.remapped_rows.pending:

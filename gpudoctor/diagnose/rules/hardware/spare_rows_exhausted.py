@@ -1,5 +1,3 @@
-"""GD143: spare-rows-exhausted."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -10,7 +8,7 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 
 
-@rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
 def spare_rows_exhausted(gpu: GpuView) -> Iterator[Problem]:
     """GPU memory bank has few or no spare rows left."""
     rows = gpu.spare_rows

@@ -1,5 +1,3 @@
-"""GD419: cuda-library-damaged."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +13,6 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     "GD419",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(("cuda-library-missing", "cudnn-missing"), "The loader skips a damaged file and finds no other.", Join.FRAMEWORK),
         Explains(TRAINING_FAILS, "The framework cannot load the library, so it fails or uses the CPU.", Join.FRAMEWORK),

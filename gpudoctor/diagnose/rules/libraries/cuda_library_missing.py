@@ -1,5 +1,3 @@
-"""GD401: cuda-library-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from gpudoctor.snapshot import Missing
     "GD401",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(
             ("cudnn-missing", "libdevice-not-found", "ptxas-not-found"),

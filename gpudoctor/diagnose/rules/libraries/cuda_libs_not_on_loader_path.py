@@ -1,5 +1,3 @@
-"""GD403: cuda-libs-not-on-loader-path."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +13,6 @@ from gpudoctor.findings import Problem, Rung, Severity
     "GD403",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
 )
 def cuda_libs_not_on_loader_path(framework: FrameworkView) -> Iterator[Problem]:

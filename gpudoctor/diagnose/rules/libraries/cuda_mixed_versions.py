@@ -1,5 +1,3 @@
-"""GD406: cuda-mixed-versions."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ from gpudoctor.versions import Version
     "GD406",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "A library for another CUDA fails to load, or loads a second CUDA runtime into the process."),),
 )
 def cuda_mixed_versions(environment: EnvironmentView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD405: cuda-version-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -28,7 +26,6 @@ _MOST = 3
     "GD405",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(
             (

@@ -1,5 +1,3 @@
-"""GD411: cudnn-drops-gpu."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -27,7 +25,6 @@ from gpudoctor.versions import Version
     "GD411",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "Convolutions fail on a GPU that cuDNN has no kernels for.", Join.FRAMEWORK),),
 )
 def cudnn_drops_gpu(framework: FrameworkView) -> Iterator[Problem]:

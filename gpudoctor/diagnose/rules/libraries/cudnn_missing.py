@@ -1,5 +1,3 @@
-"""GD402: cudnn-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +14,6 @@ from gpudoctor.findings import Problem, Rung, Severity
     "GD402",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "Without cuDNN TensorFlow uses the CPU, and PyTorch and JAX fail to start.", Join.FRAMEWORK),),
 )
 def cudnn_missing(framework: FrameworkView) -> Iterator[Problem]:

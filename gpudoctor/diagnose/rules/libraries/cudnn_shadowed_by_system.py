@@ -1,5 +1,3 @@
-"""GD408: cudnn-shadowed-by-system."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ _IN_WHEELS = ("/site-packages/nvidia/", "/dist-packages/nvidia/")
     "GD408",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(
         Explains(
             ("cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu"),

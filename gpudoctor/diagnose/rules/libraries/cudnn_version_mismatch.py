@@ -1,5 +1,3 @@
-"""GD410: cudnn-version-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from gpudoctor.findings import Problem, Rung, Severity
     "GD410",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "The framework refuses a cuDNN that is older than the one it was built with.", Join.FRAMEWORK),),
 )
 def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD409: cudnn-wrong-major."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,7 +15,6 @@ from gpudoctor.findings import Problem, Rung, Severity
     "GD409",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(("cudnn-missing",), "The build looks for its own major version by file name.", Join.FRAMEWORK),
         Explains(("cudnn-drops-gpu",), "The cuDNN without the kernels is not the version that the build needs.", Join.FRAMEWORK),

@@ -1,5 +1,3 @@
-"""GD417: host-compiler-unsupported."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ _PACKAGED = ("/usr", "/usr/lib/cuda")
 _ORDER = ("NVCC_CCBIN", "CUDAHOSTCXX", "g++", "gcc")
 
 
-@rule("GD417", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
+@rule("GD417", severity=Severity.NOTE, breaks=Rung.TRAINED)
 def host_compiler_unsupported(machine: MachineView) -> Iterator[Problem]:
     """Host compiler is too new for nvcc."""
     toolkit = machine.build_toolkit

@@ -1,5 +1,3 @@
-"""GD407: ld-library-path-shadowing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ _WORST_FIRST = ("major", "older", "other", "", "same")
     "GD407",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(
         Explains(
             ("cudnn-shadowed-by-system", "nccl-version-conflict", "cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu"),

@@ -1,5 +1,3 @@
-"""GD412: libdevice-not-found."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +14,6 @@ from gpudoctor.findings import Problem, Rung, Severity
     "GD412",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(
         Explains(("ptxas-not-found",), "The package that contains libdevice contains ptxas too.", Join.FRAMEWORK),
         Explains(TRAINING_FAILS, "XLA cannot compile exp, tanh or pow without libdevice.", Join.FRAMEWORK),

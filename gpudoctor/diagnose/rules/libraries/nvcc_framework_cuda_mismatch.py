@@ -1,5 +1,3 @@
-"""GD416: nvcc-framework-cuda-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,7 +12,7 @@ from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Toolkit
 
 
-@rule("GD416", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
+@rule("GD416", severity=Severity.NOTE, breaks=Rung.TRAINED)
 def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """nvcc and PyTorch have different CUDA major versions."""
     if not framework.spec.builds_extensions:

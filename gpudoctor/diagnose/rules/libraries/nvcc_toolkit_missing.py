@@ -1,5 +1,3 @@
-"""GD415: nvcc-toolkit-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +14,7 @@ _INTENT = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLA
 """Variables that only a build reads."""
 
 
-@rule("GD415", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1")
+@rule("GD415", severity=Severity.NOTE, breaks=Rung.TRAINED)
 def nvcc_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
     """nvcc is missing, although variables are set for a CUDA build."""
     variables = machine.variables.values

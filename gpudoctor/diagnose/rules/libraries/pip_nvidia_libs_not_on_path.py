@@ -1,5 +1,3 @@
-"""GD404: pip-nvidia-libs-not-on-path."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from gpudoctor.snapshot import Fact, Missing
     "GD404",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
 )
 def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD413: ptxas-not-found."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ _BY_DRIVER = "--xla_gpu_unsafe_fallback_to_driver_on_ptxas_not_found"
     "GD413",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU without ptxas.", Join.FRAMEWORK),),
 )
 def ptxas_not_found(framework: FrameworkView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD414: ptxas-too-old."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ from gpudoctor.snapshot import Cause, LibraryFile, LibraryUse, Missing
     "GD414",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU with a ptxas that is too old.", Join.FRAMEWORK),),
 )
 def ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:

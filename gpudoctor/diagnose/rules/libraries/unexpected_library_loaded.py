@@ -1,5 +1,3 @@
-"""GD418: unexpected-library-loaded."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 
 
-@rule("GD418", severity=Severity.NOTE, breaks=Rung.FRAMEWORK, since="0.1", predicts=False, seen_at=Level.TRAIN)
+@rule("GD418", severity=Severity.NOTE, breaks=Rung.FRAMEWORK, predicts=False, seen_at=Level.TRAIN)
 def unexpected_library_loaded(framework: FrameworkView) -> Iterator[Problem]:
     """The framework loaded a different library file than expected."""
     smoke, seen = framework.smoke, framework.xray

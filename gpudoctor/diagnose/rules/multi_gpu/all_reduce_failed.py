@@ -1,5 +1,3 @@
-"""GD807: all-reduce-failed."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,15 +20,7 @@ from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
 _AGAIN = "gpudoctor smoke --level full"
 
 
-@rule(
-    "GD807",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    since="0.1",
-    predicts=False,
-    seen_at=Level.FULL,
-    of_training=True,
-)
+@rule("GD807", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False, seen_at=Level.FULL, of_training=True)
 def all_reduce_failed(framework: FrameworkView) -> Iterator[Problem]:
     """All-reduce across GPUs hangs, fails or returns wrong results."""
     first, *controls = applicable(framework.smoke.all_reduces, Rung.TRAINED)

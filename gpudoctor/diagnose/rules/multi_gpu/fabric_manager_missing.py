@@ -1,5 +1,3 @@
-"""GD801: fabric-manager-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ _ABSENCE = {
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(
             ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),

@@ -1,5 +1,3 @@
-"""GD802: fabric-manager-version-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from gpudoctor.snapshot import Missing
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager refuses to start with another driver version."),
         Explains(

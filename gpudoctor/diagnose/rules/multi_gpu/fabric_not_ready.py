@@ -1,5 +1,3 @@
-"""GD811: fabric-not-ready."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from gpudoctor.findings.actions import Domain
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(
             ("gpu-missing-from-cuda", "cuda-init-fails", *TRAINING_FAILS),

@@ -1,5 +1,3 @@
-"""GD809: fabric-prerequisites-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -35,7 +33,6 @@ _INSTALL_IMEX = Fix(
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(("fabric-manager-missing", "fabric-not-ready"), "The fabric manager of NVLink 5 needs NVLSM and ib_umad."),
         Explains(

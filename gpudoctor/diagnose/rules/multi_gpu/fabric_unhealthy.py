@@ -1,5 +1,3 @@
-"""GD808: fabric-unhealthy."""
-
 from __future__ import annotations
 
 from collections import Counter
@@ -24,7 +22,6 @@ _RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia
     "GD808",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(("all-reduce-failed",), "All-reduce runs over the fabric."),

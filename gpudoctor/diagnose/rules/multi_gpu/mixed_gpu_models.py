@@ -1,5 +1,3 @@
-"""GD806: mixed-gpu-models."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, NvmlGpu
 
 
-@rule("GD806", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD806", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
 def mixed_gpu_models(machine: MachineView) -> Iterator[Problem]:
     """Machine has GPUs of different models."""
     usable = [gpu for gpu in machine.gpus if isinstance(gpu.observed.cuda, CudaDevice)]

@@ -1,5 +1,3 @@
-"""GD804: nccl-p2p-acs-iommu."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -39,7 +37,6 @@ _TRY_WITHOUT = Fix("Test training without NCCL peer-to-peer transfers", "NCCL_P2
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     domain=Domain.DRIVER,
-    since="0.1",
     predicts=False,
     seen_at=Level.FULL,
     explains=(Explains(("all-reduce-failed",), "All-reduce sends data from GPU to GPU."),),

@@ -1,5 +1,3 @@
-"""GD805: nccl-version-conflict."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ from gpudoctor.versions import Version
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     explains=(
         Explains(("all-reduce-failed",), "NCCL runs the all-reduce, and the wrong version may fail.", Join.FRAMEWORK),
         Explains(TRAINING_FAILS, "PyTorch fails to import if NCCL lacks functions that it links.", Join.FRAMEWORK),

@@ -1,5 +1,3 @@
-"""GD810: nvlink-errors."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have the GPU, cable or s
     "GD810",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),

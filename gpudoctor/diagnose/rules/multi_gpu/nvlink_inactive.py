@@ -1,5 +1,3 @@
-"""GD803: nvlink-inactive."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -23,7 +21,6 @@ _RESEAT = Fix("Reseat the NVLink bridge or the module; then have the vendor chec
     "GD803",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
 )

@@ -1,5 +1,3 @@
-"""GD841: nvlink-slow."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have the vendor check th
     "GD841",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
 )

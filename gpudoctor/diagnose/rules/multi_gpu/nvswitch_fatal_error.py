@@ -1,5 +1,3 @@
-"""GD840: nvswitch-fatal-error."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ _SCOPE = {_FATAL: "fatal to one port and the GPU behind it", _ALWAYS: "fatal to 
     "GD840",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(("nvlink-inactive", "all-reduce-failed"), "A fatal error stops traffic on a port or on the whole fabric."),

@@ -1,5 +1,3 @@
-"""GD341: container-cdi-spec-incompatible."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -34,7 +32,7 @@ class _Installed(msgspec.Struct, frozen=True):
     row: Engine
 
 
-@rule("GD341", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
+@rule("GD341", severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
 def container_cdi_spec_incompatible(machine: MachineView) -> Iterator[Problem]:
     """CDI specification is too new for the container engine."""
     tools = machine.container_engines

@@ -1,5 +1,3 @@
-"""GD340: container-cdi-spec-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,7 @@ _INSTALL_TOOLKIT = Fix(
 _GENERATE = Fix("Generate the CDI specification", GENERATE, (ROOT,))
 
 
-@rule("GD340", advice=lambda _: (_GENERATE,), severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, since="0.1", predicts=False)
+@rule("GD340", advice=lambda _: (_GENERATE,), severity=Severity.ERROR, breaks=Rung.DEVICE_NODE, predicts=False)
 def container_cdi_spec_missing(machine: MachineView) -> Iterator[Problem]:
     """CDI is configured for GPUs, but there is no CDI specification."""
     tools = machine.container_engines

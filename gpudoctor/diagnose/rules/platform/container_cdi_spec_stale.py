@@ -1,5 +1,3 @@
-"""GD313: container-cdi-spec-stale."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
     advice=lambda _: (Fix("Generate the CDI specification again", GENERATE, (ROOT,)),),
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
-    since="0.1",
     predicts=False,
 )
 def container_cdi_spec_stale(machine: MachineView) -> Iterator[Problem]:

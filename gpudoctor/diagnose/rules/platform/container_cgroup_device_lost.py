@@ -1,5 +1,3 @@
-"""GD303: container-cgroup-device-lost."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -32,7 +30,6 @@ _RESTART = (
     advice=lambda _: _RESTART,
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(("device-permission-denied",), "The control group blocks what the file's permissions allow."),

@@ -1,5 +1,3 @@
-"""GD304: container-ldcache-stale."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ _SET_BY_APPTAINER = "/.singularity.d"
     "GD304",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     explains=(
         Explains(("libcuda-not-on-loader-path",), "The loader's cache does not list the mounted libcuda."),
         Explains(

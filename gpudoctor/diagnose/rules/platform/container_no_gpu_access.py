@@ -1,5 +1,3 @@
-"""GD301: container-no-gpu-access."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -60,7 +58,6 @@ def _start_anew(machine: MachineView) -> tuple[Fix, ...]:
     advice=_start_anew,
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
-    since="0.1",
     explains=(
         Explains(("no-driver", "device-permission-denied"), "The driver is on the host, and the container has no device files for it."),
         Explains(

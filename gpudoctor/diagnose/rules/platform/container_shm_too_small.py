@@ -1,5 +1,3 @@
-"""GD305: container-shm-too-small."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ _IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.", a
     "GD305",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "NCCL allocates its buffers in /dev/shm."),),
 )

@@ -1,5 +1,3 @@
-"""GD302: container-toolkit-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -40,7 +38,6 @@ _LIST_RUNTIMES = Fix(
     advice=lambda machine: _install(machine.site, "docker"),
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
-    since="0.1",
     explains=(
         Explains(
             ("container-no-gpu-access", "container-cdi-spec-missing"),

@@ -1,5 +1,3 @@
-"""GD312: scheduler-gpu-not-allocated."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -29,7 +27,6 @@ _REQUEST = {
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     domain=Domain.JOB,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(

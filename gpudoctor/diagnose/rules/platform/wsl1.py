@@ -1,5 +1,3 @@
-"""GD309: wsl1."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ _FIXES = (
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(
             ("wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "container-no-gpu-access"),

@@ -1,5 +1,3 @@
-"""GD307: wsl-driver-stack-broken."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -32,7 +30,6 @@ _FIXES = (
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(("wsl-libcuda-not-on-path", "libcuda-not-on-loader-path"), "In WSL, libcuda comes from the Windows driver."),
         Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "In WSL, CUDA works through the Windows driver."),

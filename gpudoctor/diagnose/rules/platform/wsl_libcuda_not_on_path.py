@@ -1,5 +1,3 @@
-"""GD306: wsl-libcuda-not-on-path."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -30,7 +28,6 @@ _FIXES = (
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     explains=(
         Explains(("libcuda-not-on-loader-path",), "In WSL, libcuda comes from the Windows driver."),
         Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "Without libcuda, CUDA finds no GPU."),

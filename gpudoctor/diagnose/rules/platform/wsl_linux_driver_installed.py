@@ -1,5 +1,3 @@
-"""GD308: wsl-linux-driver-installed."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from gpudoctor.snapshot import DriverFile, Libcuda
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(("wsl-driver-stack-broken", "driver-library-mismatch"), "Linux driver libraries do not work with the Windows driver."),
         Explains(("cuda-init-fails", "gpu-count-mismatch", *TRAINING_FAILS), "CUDA finds no device through a Linux libcuda."),

@@ -1,5 +1,3 @@
-"""GD310: wsl-multi-gpu-limit."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +13,6 @@ from gpudoctor.findings.actions import Domain
     severity=Severity.NOTE,
     breaks=Rung.TRAINED,
     domain=Domain.DRIVER,
-    since="0.1",
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "NCCL cannot use CUDA's inter-process handles in WSL 2."),),
 )

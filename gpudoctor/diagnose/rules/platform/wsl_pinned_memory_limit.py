@@ -1,5 +1,3 @@
-"""GD311: wsl-pinned-memory-limit."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from gpudoctor.snapshot import NvmlGpu
 _RAISE = Fix("Raise memory= in the section [wsl2] of %UserProfile%\\.wslconfig, then restart WSL (in PowerShell: wsl --shutdown).")
 
 
-@rule("GD311", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, since="0.1", predicts=False)
+@rule("GD311", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, predicts=False)
 def wsl_pinned_memory_limit(machine: MachineView) -> Iterator[Problem]:
     """WSL 2 has less memory than the GPU, and can pin only part of it."""
     memory = known(machine.wsl2.memory)

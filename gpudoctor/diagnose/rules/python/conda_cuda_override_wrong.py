@@ -1,5 +1,3 @@
-"""GD642: conda-cuda-override-wrong."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from gpudoctor.snapshot import Packages, Python
 VARIABLE = "CONDA_OVERRIDE_CUDA"
 
 
-@rule("GD642", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", predicts=False)
+@rule("GD642", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, predicts=False)
 def conda_cuda_override_wrong(environment: EnvironmentView) -> Iterator[Problem]:
     """CONDA_OVERRIDE_CUDA does not match the driver."""
     machine, observed = environment.machine, environment.observed

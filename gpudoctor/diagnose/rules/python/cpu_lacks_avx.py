@@ -1,5 +1,3 @@
-"""GD641: cpu-lacks-avx."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ _OTHER_MACHINE = Fix("Train on a machine whose CPU has these instructions.", kin
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     domain=Domain.HARDWARE,
-    since="0.1",
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "The import ends with an illegal instruction.", Join.FRAMEWORK),),
 )

@@ -1,5 +1,3 @@
-"""GD618: framework-files-damaged."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +13,6 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     "GD618",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(
             (

@@ -1,5 +1,3 @@
-"""GD643: framework-import-fails."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +14,6 @@ from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
     "GD643",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     predicts=False,
     on_cpu_too=True,
     seen_at=Level.TRAIN,

@@ -1,5 +1,3 @@
-"""GD601: framework-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,7 @@ _NAME_ENVIRONMENT = Fix("Check the environment that you train with", "gpudoctor 
 _WHERE = "the folders on sys.path"
 
 
-@rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, since="0.1", predicts=False, checks_required="any")
+@rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, predicts=False, checks_required="any")
 def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
     """No framework is installed in this environment."""
     machine, python = environment.machine, environment.observed.python

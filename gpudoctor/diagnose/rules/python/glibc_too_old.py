@@ -1,5 +1,3 @@
-"""GD640: glibc-too-old."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -24,7 +22,6 @@ _OLD_TAGS = {"manylinux1": Version(2, 5), "manylinux2010": Version(2, 12), "many
     "GD640",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "The loader refuses the framework's libraries.", Join.FRAMEWORK),),
 )

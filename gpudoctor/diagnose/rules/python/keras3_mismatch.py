@@ -1,5 +1,3 @@
-"""GD607: keras3-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from gpudoctor.findings import Fix, Problem, Rung, Severity
     "GD607",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "The import of tf.keras fails.", Join.FRAMEWORK),),
 )

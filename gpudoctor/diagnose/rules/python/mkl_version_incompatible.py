@@ -1,5 +1,3 @@
-"""GD644: mkl-version-incompatible."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ _SET_LAYER = Fix(
     "GD644",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     predicts=False,
     on_cpu_too=True,
     seen_at=Level.TRAIN,

@@ -1,5 +1,3 @@
-"""GD649: msvc-redistributable-missing."""
-
 from __future__ import annotations
 
 import re
@@ -37,7 +35,6 @@ _INSTALL = (
     advice=lambda _: _INSTALL,
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     predicts=False,
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "Windows cannot load the framework's libraries."),),

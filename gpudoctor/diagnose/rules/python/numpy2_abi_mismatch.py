@@ -1,5 +1,3 @@
-"""GD605: numpy2-abi-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -22,7 +20,6 @@ from gpudoctor.frameworks import stack_of
     "GD605",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "The import fails, or tensors cannot be converted to arrays.", Join.FRAMEWORK),),
 )

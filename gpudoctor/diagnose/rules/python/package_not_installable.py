@@ -1,5 +1,3 @@
-"""GD608: package-not-installable."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ UNPUBLISHED = "unpublished"
     "GD608",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(Explains(("metal-plugin-missing",), "A plugin does not help a release without wheels for this Mac."),),
 )
 def package_not_installable(environment: EnvironmentView) -> Iterator[Problem]:

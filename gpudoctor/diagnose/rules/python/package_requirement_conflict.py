@@ -1,5 +1,3 @@
-"""GD609: package-requirement-conflict."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,7 @@ from gpudoctor.frameworks import stack_of
 from gpudoctor.snapshot import Distribution
 
 
-@rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1")
+@rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED)
 def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Problem]:
     """Package version violates another package's requirement."""
     stack = environment.stack

@@ -1,5 +1,3 @@
-"""GD606: protobuf-mismatch."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ _REFUSES_OLD_CODE = 4
     "GD606",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     on_cpu_too=True,
     explains=(Explains(TRAINING_FAILS, "The import fails in code that protobuf generated.", Join.FRAMEWORK),),
 )

@@ -1,5 +1,3 @@
-"""GD648: python-32bit."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ _INSTALL = Fix(
     advice=lambda _: (_INSTALL,),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(

@@ -1,5 +1,3 @@
-"""GD603: required-gpus-missing."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from gpudoctor.preflight import FRAMEWORKS
 _COUNT = Fix("List the GPUs and the stage that each one reaches", "gpudoctor check --no-smoke", kind=FixKind.CHECK)
 
 
-@rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.HARDWARE, since="0.1", predicts=False, checks_required="any")
+@rule("GD603", severity=Severity.ERROR, breaks=Rung.TRAINED, domain=Domain.HARDWARE, predicts=False, checks_required="any")
 def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
     """Required GPUs or their driver are missing or unusable."""
     answers = answers_for(environment)

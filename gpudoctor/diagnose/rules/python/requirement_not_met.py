@@ -1,5 +1,3 @@
-"""GD602: requirement-not-met."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ from gpudoctor.preflight import FEATURES, FRAMEWORKS, Condition
 from gpudoctor.versions import Version
 
 
-@rule("GD602", severity=Severity.ERROR, breaks=Rung.TRAINED, since="0.1", predicts=False, checks_required="any")
+@rule("GD602", severity=Severity.ERROR, breaks=Rung.TRAINED, predicts=False, checks_required="any")
 def requirement_not_met(environment: EnvironmentView) -> Iterator[Problem]:
     """Requirement of --require is not met."""
     answers = answers_for(environment)

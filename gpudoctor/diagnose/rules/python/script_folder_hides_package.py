@@ -1,5 +1,3 @@
-"""GD619: script-folder-hides-package."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from gpudoctor.diagnose.rules.python.shadowing_files import rename
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
-@rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, since="0.1", predicts=False)
+@rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False)
 def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Problem]:
     """File beside the training script shadows an installed package."""
     folder = environment.script_folder

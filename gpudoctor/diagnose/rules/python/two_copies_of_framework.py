@@ -1,5 +1,3 @@
-"""GD610: two-copies-of-framework."""
-
 from __future__ import annotations
 
 import shlex
@@ -28,7 +26,6 @@ _OF_USER = expression(r"/\.local/lib/python|\\AppData\\Roaming\\Python\\")
     "GD610",
     severity=Severity.WARNING,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(
         Explains(TRAINING_FAILS, "Files of two releases are mixed, or the wrong one is imported.", Join.FRAMEWORK),
         Explains(("cpu-only-build",), "Python imports another copy than the one that was installed for CUDA.", Join.FRAMEWORK),

@@ -1,5 +1,3 @@
-"""GD604: wrong-python-environment."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,6 @@ from gpudoctor.frameworks import framework_of
     "GD604",
     severity=Severity.WARNING,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     predicts=False,
     explains=(Explains(("framework-missing",), "The framework is in another environment."),),
 )

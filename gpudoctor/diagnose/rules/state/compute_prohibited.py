@@ -1,5 +1,3 @@
-"""GD706: compute-prohibited."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from gpudoctor.findings.actions import Domain
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(("gpu-missing-from-cuda",), "CUDA does not list a GPU whose compute mode is prohibited.", Join.GPU),
         Explains(CUDA_FAILS, "The driver allows no context on a GPU whose compute mode is prohibited."),

@@ -1,5 +1,3 @@
-"""GD701: cuda-visible-devices-masked."""
-
 from __future__ import annotations
 
 import shlex
@@ -18,7 +16,6 @@ from gpudoctor.findings.actions import Action
     "GD701",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(CUDA_FAILS, "CUDA programs see only the GPUs that CUDA_VISIBLE_DEVICES names."),

@@ -1,5 +1,3 @@
-"""GD742: cuda-visible-devices-set-too-late."""
-
 from __future__ import annotations
 
 import re
@@ -19,7 +17,7 @@ _VALUE = re.compile(r"""[=,:]\s*['"](\d[\d,]*)['"]""")
 _FIRST = Fix("Move the assignment to the top of the program, before the first import of a framework", action=Action.CHANGE_SETTING)
 
 
-@rule("GD742", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD742", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
 def cuda_visible_devices_set_too_late(machine: MachineView) -> Iterator[Problem]:
     """CUDA_VISIBLE_DEVICES is set after CUDA started."""
     log = machine.observed.text_log

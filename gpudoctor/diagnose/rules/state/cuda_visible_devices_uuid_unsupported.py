@@ -1,5 +1,3 @@
-"""GD703: cuda-visible-devices-uuid-unsupported."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ _UUID = ("GPU-", "MIG-")
     "GD703",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
-    since="0.1",
     predicts=False,
     explains=(
         Explains(

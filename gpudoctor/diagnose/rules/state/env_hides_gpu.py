@@ -1,5 +1,3 @@
-"""GD704: env-hides-gpu."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +14,6 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     "GD704",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
-    since="0.1",
     explains=(Explains(TRAINING_FAILS, "The variable makes the framework train on the CPU.", Join.FRAMEWORK),),
 )
 def env_hides_gpu(framework: FrameworkView) -> Iterator[Problem]:

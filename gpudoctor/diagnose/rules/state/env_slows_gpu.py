@@ -1,5 +1,3 @@
-"""GD741: env-slows-gpu."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -33,7 +31,6 @@ _SETTINGS = (
     "GD741",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     explains=(Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "The variable slows every CUDA program down."),),
 )

@@ -1,5 +1,3 @@
-"""GD705: exclusive-compute-mode."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ _EXCLUSIVE = ("exclusive-process", "exclusive-thread")
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(Explains(CUDA_FAILS, "The driver allows no second context while a process has the GPU."),),
 )
 def exclusive_compute_mode(gpu: GpuView) -> Iterator[Problem]:

@@ -1,5 +1,3 @@
-"""GD709: gpu-memory-held-by-other-process."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -31,7 +29,6 @@ _FREE_MEMORY = Fix(
     "GD709",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     explains=(
         Explains(TRAINING_FAILS, "Without enough GPU memory, training ends with “out of memory”."),
         Explains(("gpu-memory-insufficient",), "Other processes hold the memory that a CUDA context needs.", Join.GPU),

@@ -1,5 +1,3 @@
-"""GD711: gpu-memory-insufficient."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -20,7 +18,6 @@ from gpudoctor.snapshot import GpuProcess, Missing, NvmlGpu
     "GD711",
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
-    since="0.1",
     predicts=False,
     seen_at=Level.TOUCH,
     explains=(Explains(TRAINING_FAILS, "A framework needs more GPU memory than a CUDA context."),),

@@ -1,5 +1,3 @@
-"""GD743: gpu-memory-preallocation."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,7 +13,7 @@ from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import TEXT, TextLog
 
 
-@rule("GD743", severity=Severity.NOTE, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD743", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
 def gpu_memory_preallocation(machine: MachineView) -> Iterator[Problem]:
     """Framework takes most GPU memory when it starts."""
     if machine.observed.origin != TEXT:

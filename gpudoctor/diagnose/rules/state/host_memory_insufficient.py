@@ -1,5 +1,3 @@
-"""GD713: host-memory-insufficient."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -26,7 +24,6 @@ _RAISE_LIMIT = Fix(
     "GD713",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,
     explains=(Explains(TRAINING_FAILS, "The kernel killed the training run.", Join.FRAMEWORK),),

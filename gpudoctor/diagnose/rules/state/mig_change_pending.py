@@ -1,5 +1,3 @@
-"""GD740: mig-change-pending."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -12,7 +10,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.findings.actions import Domain
 
 
-@rule("GD740", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, since="0.1", predicts=False)
+@rule("GD740", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, predicts=False)
 def mig_change_pending(gpu: GpuView) -> Iterator[Problem]:
     """MIG mode changes at the next GPU reset."""
     enabled, pending = gpu.mig_enabled, gpu.mig_pending

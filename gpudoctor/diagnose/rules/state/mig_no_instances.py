@@ -1,5 +1,3 @@
-"""GD708: mig-no-instances."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,7 +15,6 @@ from gpudoctor.findings.actions import Action, Domain
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     domain=Domain.DRIVER,
-    since="0.1",
     explains=(
         Explains(("gpu-missing-from-cuda",), "CUDA lists only the instances of a GPU in MIG mode.", Join.GPU),
         Explains(CUDA_FAILS, "cuInit returns 100 if the only GPU is in MIG mode without an instance."),

@@ -1,5 +1,3 @@
-"""GD707: mig-one-instance-per-process."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -13,7 +11,7 @@ from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import MigInstance
 
 
-@rule("GD707", severity=Severity.WARNING, breaks=Rung.TRAINED, since="0.1", predicts=False)
+@rule("GD707", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
 def mig_one_instance_per_process(machine: MachineView) -> Iterator[Problem]:
     """Process can use only one MIG instance."""
     gpus = [gpu for gpu in known(machine.nvml.gpus, Rung.NVML) if gpu.mig_enabled is True]

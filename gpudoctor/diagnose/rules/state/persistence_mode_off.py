@@ -1,5 +1,3 @@
-"""GD712: persistence-mode-off."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -27,7 +25,7 @@ _KEEP_ON = Fix(
 )
 
 
-@rule("GD712", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, since="0.1", predicts=False)
+@rule("GD712", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, predicts=False)
 def persistence_mode_off(machine: MachineView) -> Iterator[Problem]:
     """Persistence mode is off on server GPUs."""
     if not machine.site.has_pci:

@@ -1,5 +1,3 @@
-"""GD940: application-clocks-lowered."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -36,7 +34,6 @@ class _Clock(msgspec.Struct, frozen=True):
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     domain=Domain.DRIVER,
-    since="0.1",
     predicts=False,
     of_training=True,
     explains=(Explains(GPU_IS_SLOW, "A lower clock makes every kernel slower.", Join.GPU),),

@@ -1,5 +1,3 @@
-"""GD941: gpu-behind-its-siblings."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
@@ -37,7 +35,6 @@ class _Difference(msgspec.Struct, frozen=True):
     "GD941",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,

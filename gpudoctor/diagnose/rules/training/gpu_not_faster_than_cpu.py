@@ -1,5 +1,3 @@
-"""GD910: gpu-not-faster-than-cpu."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -14,15 +12,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Sev
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 
-@rule(
-    "GD910",
-    severity=Severity.WARNING,
-    breaks=Rung.TRAINED,
-    since="0.1",
-    predicts=False,
-    seen_at=Level.TRAIN,
-    of_training=True,
-)
+@rule("GD910", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False, seen_at=Level.TRAIN, of_training=True)
 def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:
     """GPU trains no faster than the CPU."""
     compared = [(smoke.framework, speed) for smoke in gpu.machine.smoke for speed in smoke.speeds if speed.address == gpu.key]

@@ -1,5 +1,3 @@
-"""GD909: gpu-slower-than-expected."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -42,7 +40,6 @@ class _Figure(msgspec.Struct, frozen=True):
     "GD909",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     seen_at=Level.FULL,
     of_training=True,

@@ -1,5 +1,3 @@
-"""GD908: hw-slowdown."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -18,7 +16,6 @@ from gpudoctor.findings.actions import Action
     "GD908",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,

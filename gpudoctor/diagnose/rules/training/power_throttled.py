@@ -1,5 +1,3 @@
-"""GD906: power-throttled."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -25,7 +23,6 @@ _MORE_POWER = Fix(
     "GD906",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,

@@ -1,5 +1,3 @@
-"""GD904: smoke-crashed."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -17,7 +15,6 @@ from gpudoctor.snapshot import StageState
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,

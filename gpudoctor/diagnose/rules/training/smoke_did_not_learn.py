@@ -1,5 +1,3 @@
-"""GD903: smoke-did-not-learn."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -16,7 +14,6 @@ from gpudoctor.findings.actions import Domain
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,

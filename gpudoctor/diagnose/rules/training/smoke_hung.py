@@ -1,5 +1,3 @@
-"""GD905: smoke-hung."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,6 @@ from gpudoctor.snapshot import Cause, Missing, StageState
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,

@@ -1,5 +1,3 @@
-"""GD901: smoke-ran-on-cpu."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -21,7 +19,6 @@ from gpudoctor.snapshot import GpuLoad, Training
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,

@@ -1,5 +1,3 @@
-"""GD902: smoke-wrong-result."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -29,7 +27,6 @@ class _Result(msgspec.Struct, frozen=True):
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     domain=Domain.ENVIRONMENT,
-    since="0.1",
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,

@@ -1,5 +1,3 @@
-"""GD907: thermal-throttled."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -19,7 +17,6 @@ from gpudoctor.findings.actions import Action
     "GD907",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
-    since="0.1",
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,
