@@ -35,7 +35,7 @@ def open_matrix(directory: str | None = None) -> Matrix:
 
     def read(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
         path = os.path.join(folder, f"{table.name}.csv")
-        return _parse(path, content(path), table, distribution, platform)
+        return parse_table(path, content(path), table, distribution, platform)
 
     matrix = Matrix(read)
     if directory is not None:
@@ -67,10 +67,6 @@ def parse_table(path: str, content: bytes, table: Table[Row], distribution: str 
 
     The file is UTF-8: a header, then sorted rows, one a line; `path` is for the TableError.
     """
-    return _parse(path, content, table, distribution, platform)
-
-
-def _parse(path: str, content: bytes, table: Table[Row], distribution: str, platform: str) -> tuple[Row, ...]:
     if not content.endswith(b"\n"):
         raise TableError(path, content.count(b"\n") + 1, "the last line has no newline" if content else "the file is empty")
     beginning = f"{distribution},".encode() if distribution else b""
