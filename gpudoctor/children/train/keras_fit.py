@@ -1,6 +1,6 @@
 """Counts a Keras model's training step with its backend's counters, in a scope in which variables get no values. Keras 3.
 
-TensorFlow: `kept` are the tensors of the forward graph that the gradient's graph reads.
+TensorFlow: `kept` are the tensors that what depends on the loss' gradient reads of what does not, which runs before.
 JAX: see jax_fit.py.
 """
 
@@ -101,14 +101,20 @@ class Engine:
         with graph.as_default():
             trained, fixed = ([placeholder(tf, one) for one in part] for part in (model.trainable_variables, model.non_trainable_variables))
             loss = self._loss(model, trained, fixed, self._keras.tree.map_structure(functools.partial(placeholder, tf), inputs))
-            forward = set(graph.get_operations())
-            gradients = [one for one in tf.gradients(loss, trained) if one is not None]
-        own = {one.op for one in (*trained, *fixed)}
-        run = needed(getattr(one, "values", one).op for one in (loss, *gradients))  # of an embedding, values by index
-        read = map(source, (one for operation in run - forward for one in operation.inputs if one.op in forward))
-        kept = {one.ref(): one for one in read if one.op not in own and one.op.type != "Const" and not is_cast(one.op, own)}
-        counts = {"forward_flops": sum(map(operation_flops, run & forward)), "flops": sum(map(operation_flops, run))}
-        return dict(counts, kept=sum(map(memory, kept.values())), peak=None)
+            start = placeholder(tf, loss)
+            gradients = [one for one in tf.gradients(loss, trained, start) if one is not None]
+        own, forward = {one.op for one in (*trained, *fixed)}, needed([loss.op])
+        run = forward | needed(getattr(one, "values", one).op for one in gradients)  # of an embedding, values by index
+        backward = following(start.op, graph) & run
+        scaled = {product for one in backward for product in scaled_products(one, run) if product.inputs[1].op not in backward}
+        read = [tensor for one in backward for tensor in (one.inputs[:1] if one in scaled else one.inputs) if tensor.op not in backward]
+        kept = {one.ref(): one for one in map(source, read) if one.shape.is_fully_defined() and uncast(one.op) not in own and one.op.type != "Const"}
+        return {
+            "forward_flops": sum(map(operation_flops, forward)),
+            "flops": sum(map(operation_flops, run)),
+            "kept": sum(map(memory, (*kept.values(), *(one.inputs[1] for one in scaled)))),
+            "peak": None,
+        }
 
 
 def needed(operations):
@@ -122,9 +128,29 @@ def needed(operations):
     return found
 
 
-def is_cast(operation, own):
-    """Whether it makes the mixed policy's copy of a variable."""
-    return operation.type == "Cast" and operation.inputs[0].op in own
+def following(start, graph):
+    """An operation and all that cannot run before it."""
+    found = {start}
+    for one in graph.get_operations():  # each after what it reads
+        if not found.isdisjoint((*(read.op for read in one.inputs), *one.control_inputs)):
+            found.add(one)
+    return found
+
+
+def uncast(operation):
+    """What made the value, in whichever type."""
+    return operation.inputs[0].op if operation.type == "Cast" else operation
+
+
+def scaled_products(operation, run):
+    """The product x y in (x y) c, if c is constant. TensorFlow turns it into x (y c), so y c is made in forward if y is.
+
+    https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/grappler/optimizers/constant_folding.cc (ConstantPushDown)
+    """
+    parts = [one.op for one in operation.inputs] if operation.type == "Mul" else []
+    if any(uncast(one).type == "Const" for one in parts):
+        return [one for one in parts if one.type == "Mul" and run.intersection(one.outputs[0].consumers()) == {operation}]
+    return []
 
 
 def placeholder(tf, like):
