@@ -23,12 +23,13 @@ DEADLINE = 300.0
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "2"}
 """The step is only traced: it must not open a GPU, which others may use."""
 _HALF = ("bf16", "fp16")
+USUAL_BATCH = 8
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """What to trace. `seq` and `image`, height and width, shape the input of a model that brings none."""
 
-    batch: int = 8
+    batch: int = USUAL_BATCH
     """It is traced with this batch and twice as many: most memory and all FLOPs grow linearly."""
     seq: int | None = None
     image: tuple[int, int] | None = None
@@ -77,7 +78,7 @@ def model_of(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
         through = Affine.through(once.batch, value(once), value(twice))
         return Affine(max(0, through.per_sample), max(0, through.fixed))
 
-    kept, fewer = line(lambda one: _held(one, one.kept)), line(lambda one: _held(one, one.kept_again))
+    kept, fewer = line(lambda one: one.kept), line(lambda one: one.kept_again)
     transient = line(lambda one: _beyond(one.peak, one.kept))
     most = line(lambda one: _beyond(one.peak_again, one.kept_again))
     held = Activations(
@@ -107,13 +108,7 @@ def model_of(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
         backward=corners([(once.kept, 0), *once.moments]) if once.moments else TOGETHER,
         full=None if half else held,
         half=held if half else None,
-        compiled=once.compiled,
     )
-
-
-def _held(one: Counted, kept: int) -> int:
-    """Return what is held for backward. A compiler fuses and recomputes, so it may need less in all than autodiff saves."""
-    return min(kept, one.peak) if one.compiled and one.peak is not None else kept
 
 
 def _beyond(peak: int | None, kept: int) -> int:

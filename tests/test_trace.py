@@ -61,6 +61,17 @@ def blocks():
     model = nn.Sequential(nn.Linear(10, 16), nn.Sequential(*[Block() for _ in range(4)]), nn.Linear(16, 5))
     model.frozen = nn.Parameter(torch.zeros(1_000_000, 1_000_000), requires_grad=False)
     return model, torch.zeros(3, 10)
+
+class Level(nn.Module):
+    def __init__(self, inner):
+        super().__init__()
+        self.body = nn.Sequential(Block(), *inner, Block())
+
+    def forward(self, x):
+        return x + self.body(x)
+
+def levels():
+    return nn.Sequential(nn.Linear(10, 16), Level([Level([Block()])]), nn.Linear(16, 5)), torch.zeros(3, 10)
 """
 JAX = """
 import jax
@@ -97,6 +108,14 @@ def build():
     inputs = keras.Input((None, None, 3))
     hidden = keras.layers.Conv2D(8, 3, strides=2, activation="relu")(inputs)
     return keras.Model(inputs, keras.layers.Dense(5)(keras.layers.GlobalAveragePooling2D()(keras.layers.Conv2D(4, 15)(hidden))))
+
+def attention():
+    inputs = keras.Input((32, 16))
+    return keras.Model(inputs, keras.layers.MultiHeadAttention(2, 8)(inputs, inputs))
+
+def silu():
+    inputs = keras.Input((16,))
+    return keras.Model(inputs, keras.layers.Dense(5)(keras.layers.Dense(64, activation="silu")(inputs)))
 """
 
 
@@ -173,6 +192,16 @@ def test_a_torch_module_is_traced_with_its_blocks_and_a_frozen_trillion_paramete
 
 
 @pytest.mark.index
+def test_the_blocks_of_each_level_are_recomputed_rather_than_the_inner_levels_as_one(
+    counted: Callable[..., Model], framework_python: Callable[[str], Path]
+) -> None:
+    model = counted(TORCH, "levels", framework_python("torch"), batch=4)
+    assert model.full is not None
+    assert model.largest_block == 2 * 16 * 64 + 80
+    assert model.full.kept.per_sample - model.full.checkpointed.per_sample == 5 * 4 * 64
+
+
+@pytest.mark.index
 def test_a_loss_function_of_jax_is_traced(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
     model = counted(JAX, "build", framework_python("jax"), batch=2)
     assert (model.parameters, model.sample, model.sample_bytes) == (300, "float32 10", 40)
@@ -197,6 +226,16 @@ def test_shapes_and_types_that_do_not_fit_are_told(
 ) -> None:
     with pytest.raises(UsageError, match=f"^builders:{function} {told}"):
         counted(JAX, function, framework_python("jax"))
+
+
+def test_keras_keeps_the_scaled_scores_of_attention_and_no_copy_for_a_product_with_one(counted: Callable[..., Model]) -> None:
+    """TensorFlow scales the scores before backward begins. The gradient of silu multiplies by 1, which its optimizer of graphs drops."""
+    attention, silu = (counted(KERAS, function, sys.executable).full for function in ("attention", "silu"))
+    assert attention is not None
+    assert silu is not None
+    scores, token = 2 * 32 * 32, 32 * 16
+    assert attention.kept.per_sample == 4 * (2 * scores + 6 * token)
+    assert silu.kept.per_sample == 4 * (16 + 2 * 64 + 5)
 
 
 def test_a_keras_model_is_traced(counted: Callable[..., Model]) -> None:

@@ -30,8 +30,6 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     """In backward, the bytes still kept and the parameters that have gradients; empty: unknown."""
     largest_block: int = 0
     projections: tuple[tuple[int, int, bool], ...] = ()
-    compiled: bool = False
-    """Whether `peak` is what a compiler allocates."""
 
 
 class Refused(msgspec.Struct, frozen=True, tag_field="event", tag="refused", forbid_unknown_fields=True):

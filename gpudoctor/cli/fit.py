@@ -34,8 +34,6 @@ from gpudoctor.snapshot import Snapshot
 
 _LOOK = Policy(level=Level.LOOK)
 _FILES = (".json", ".safetensors", ".keras")
-_TRACED = 8
-"""The batch with which a model is traced if none is asked for; the larger one is twice that."""
 
 
 @app.command(short_help="Find out whether a model fits, how large a batch, how fast.", epilog=EPILOG)
@@ -103,9 +101,6 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         counted = _model(model, sample, asked, python)
         named = _cards(matrix, gpu, report, compat)
         answers = [answer(counted, asked, card) for card in named]
-        if counted.compiled and (largest := _far(asked, answers)):
-            counted = _model(model, sample, asked, python, largest)
-            answers = [answer(counted, asked, card) for card in named]
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
         made = fit_document.document(
             counted,
@@ -144,14 +139,8 @@ def _image(text: str | None) -> tuple[int, int] | None:
     return int(sides[1]), int(sides[2])
 
 
-def _far(asked: Asked, answers: list[Answer]) -> int:
-    """Return the largest batch if it is asked for and far from those that were traced; else 0."""
-    largest = max((one.largest or 0 for one in answers), default=0)
-    return largest if asked.batch is None and largest > 2 * _TRACED else 0
-
-
-def _model(named: str, sample: Sample, asked: Asked, python: str | None, batch: int = _TRACED) -> Model:
-    """Return what is known of the model that the user named; one of a function is traced with `batch`, unless a batch is asked for."""
+def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
+    """Return what is known of the model that the user named."""
     if named.lower().startswith("params="):
         from gpudoctor.fit.sized import of_parameters  # noqa: PLC0415 -- one way of several
 
@@ -165,18 +154,18 @@ def _model(named: str, sample: Sample, asked: Asked, python: str | None, batch: 
 
         return read_model(named, sample)
     if ":" in named:
-        return _traced(named, sample, asked, python, batch)
+        return _traced(named, sample, asked, python)
     from gpudoctor.fit.presets import model  # noqa: PLC0415 -- as above
 
     return model(named, sample)
 
 
-def _traced(named: str, sample: Sample, asked: Asked, python: str | None, batch: int) -> Model:
+def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
     system.require_linux("fit MODULE:FUNCTION")
     from gpudoctor.probe.target import target  # noqa: PLC0415 -- on Linux alone
-    from gpudoctor.trace import Step, traced  # noqa: PLC0415 -- as above
+    from gpudoctor.trace import USUAL_BATCH, Step, traced  # noqa: PLC0415 -- as above
 
-    step = Step(batch=asked.batch or batch, seq=sample.tokens, image=sample.image, precision=asked.precision)
+    step = Step(batch=asked.batch or USUAL_BATCH, seq=sample.tokens, image=sample.image, precision=asked.precision)
     return traced(target(python, os.environ, sys.executable, sys.path).executable, named, step, folder=os.getcwd())
 
 

@@ -114,7 +114,5 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """The moments of backward that can be the peak."""
     source: str = ""
     """Where its shapes are published."""
-    compiled: bool = False
-    """Whether a compiler decides what a step holds, which is another count for each batch."""
     assumptions: tuple[str, ...] = ()
     """What was assumed of it, in sentences."""

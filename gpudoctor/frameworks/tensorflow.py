@@ -50,6 +50,6 @@ TENSORFLOW = FrameworkSpec(
     xrayed=True,
     trains=True,
     traced_checkpointing="Checkpointing is not counted for a Keras model.",
-    traced_within="parameters and FLOPs are exact; activations within 2% of a real step, 17% with attention",
+    traced_within="parameters and FLOPs are exact; activations within 3.5% of a real step",
     xla=True,
 )  # fmt: skip

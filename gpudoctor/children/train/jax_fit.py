@@ -61,7 +61,6 @@ class Engine:
             "peak": max(0, memory.temp_size_in_bytes + memory.output_size_in_bytes - gradients) if memory else None,
             "forward_flops": flops(jax.make_jaxpr(loss)(params, batch).jaxpr, convolutions),
             "flops": flops(jax.make_jaxpr(gradient)(params, batch).jaxpr, convolutions),
-            "compiled": memory is not None,
         }
 
     def _like(self, one, shape):

@@ -92,7 +92,7 @@ class Engine:
         )
         engine = self._neighbour(jax.__name__ + "_fit").Engine(self._options, self._refused, self._neighbour)
         counts = engine.counts(lambda params, given: self._loss(model, params, *given), trained, (fixed, batch))
-        return {key: counts[key] for key in ("kept", "peak", "forward_flops", "flops", "compiled")}
+        return {key: counts[key] for key in ("kept", "peak", "forward_flops", "flops")}
 
     def _tensorflow(self, model, inputs):
         import tensorflow as tf
@@ -108,7 +108,11 @@ class Engine:
         backward = following(start.op, graph) & run
         scaled = {product for one in backward for product in scaled_products(one, run) if product.inputs[1].op not in backward}
         read = [tensor for one in backward for tensor in (one.inputs[:1] if one in scaled else one.inputs) if tensor.op not in backward]
-        kept = {one.ref(): one for one in map(source, read) if one.shape.is_fully_defined() and uncast(one.op) not in own and one.op.type != "Const"}
+        kept = {
+            one.ref(): one
+            for one in map(source, read)
+            if one.shape.is_fully_defined() and uncast(one.op) not in own and one.op.type != "Const"
+        }
         return {
             "forward_flops": sum(map(operation_flops, forward)),
             "flops": sum(map(operation_flops, run)),
@@ -160,9 +164,21 @@ def placeholder(tf, like):
 
 def source(tensor):
     """The tensor whose memory this one shares."""
-    while tensor.op.type in ALIASES:
-        tensor = tensor.op.inputs[0]
-    return tensor
+    same = unchanged(tensor.op)
+    return source(same[0]) if same else tensor
+
+
+def unchanged(operation):
+    """The input that an operation returns as it is, in a list that is empty if it has none. The optimizer of graphs drops products with 1."""
+    from tensorflow import get_static_value
+
+    if operation.type != "Mul":
+        return operation.inputs[:1] if operation.type in ALIASES else []
+    return [
+        one
+        for one, other in zip(operation.inputs, operation.inputs[::-1])
+        if other.op.type == "Const" and get_static_value(other).tolist() == 1
+    ]
 
 
 def elements(shape):
