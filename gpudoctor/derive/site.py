@@ -25,6 +25,8 @@ class Site(msgspec.Struct, frozen=True):
     """The distribution's VERSION_ID; empty if unknown."""
     architecture: str = ""
     """As in `uname -m`; empty if unknown."""
+    kernel: str = ""
+    """The running kernel's release; empty if unknown."""
 
     @property
     def has_pci(self) -> bool:
@@ -50,4 +52,5 @@ def site(snapshot: Snapshot) -> Site:
         root=host.uid == 0,
         release=host.distribution_version if isinstance(host.distribution_version, str) else "",
         architecture=host.architecture if isinstance(host.architecture, str) else "",
+        kernel=host.kernel if isinstance(host.kernel, str) else "",
     )

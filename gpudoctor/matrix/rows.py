@@ -66,13 +66,15 @@ class DriverPackage(msgspec.Struct, frozen=True):
     """A package that installs the NVIDIA driver on one release of a distribution ("debian-12", by ID and VERSION_ID of os-release).
 
     `version` is the driver's, None if the package follows the newest. `modules` is the flavour of its kernel modules, "proprietary" or
-    "open". `origin` is "distribution" for its own archive, "nvidia" for NVIDIA's package repository.
+    "open", and `newest_kernel` the newest kernel on which the distribution built them. `origin` is "distribution" for its own archive,
+    "nvidia" for NVIDIA's package repository.
     """
 
     system: str
     package: str
     version: Version | None
     modules: str
+    newest_kernel: Version | None
     origin: str
     source: tuple[str, ...]
     note: str

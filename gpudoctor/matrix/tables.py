@@ -107,6 +107,7 @@ DRIVER_PACKAGES: Table[DriverPackage] = Table(
         "package": REQUIRED,
         "version": optional(VERSION),
         "modules": MODULES,
+        "newest_kernel": optional(VERSION),
         "origin": ORIGIN,
         "source": SOURCES,
         "note": TEXT,

@@ -19,10 +19,14 @@ _REPOSITORY = "https://developer.download.nvidia.com/compute/cuda/repos"
 _KEYRING = "cuda-keyring_1.1-1_all.deb"
 _DNF = ("rhel", "amzn")
 """The systems whose NVIDIA repository is for dnf."""
+_RPM_FUSION = " ".join(
+    f'"https://download1.rpmfusion.org/{part}/fedora/rpmfusion-{part}-release-$(rpm -E %fedora).noarch.rpm"' for part in ("free", "nonfree")
+)
+"""The packages that add RPM Fusion, which has the driver for Fedora."""
 _ANY_RELEASE = {
     "ubuntu": "sudo ubuntu-drivers install",
     "debian": "sudo apt install nvidia-driver firmware-misc-nonfree",
-    "fedora": "sudo dnf install akmod-nvidia",
+    "fedora": f"sudo dnf install {_RPM_FUSION} && sudo dnf install akmod-nvidia xorg-x11-drv-nvidia-cuda",
     "arch": "sudo pacman -Syu nvidia-open",
     "suse": "sudo zypper install nvidia-open-driver-G06-signed-kmp-default nvidia-compute-utils-G06",
 }

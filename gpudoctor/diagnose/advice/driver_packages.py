@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor import versions
 from gpudoctor.derive import Driver, Gpu, MachineView, Site, gpu_code
 from gpudoctor.matrix import DriverPackage, Matrix
 from gpudoctor.matrix.tables import DRIVERS
@@ -90,13 +91,20 @@ def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = 
     replaces the loaded one by an older one.
     """
     loaded = None if older else _loaded(machine, bounds)
-    packages = (package for package in driver_packages(machine) if loaded is None or package.version is None or package.version >= loaded)
+    packages = [package for package in driver_packages(machine) if not kernel_too_new(machine.site, package)]
+    packages = [package for package in packages if loaded is None or package.version is None or package.version >= loaded]
     fitting = [package for package in packages if bounds.fits(package)]
     if not bounds.flavour:
         fitting = [package for package in fitting if package.modules == ("open" if package.origin == "nvidia" else "proprietary")]
-    own = [package for package in fitting if package.origin == "distribution" and not (older and package.package == "nvidia-driver")]
+    own = [package for package in fitting if package.version and not (older and not any(map(str.isdigit, package.package)))]
     long_lived = [package for package in own if _is_long_lived(package, machine.matrix)]
-    return next(iter((long_lived or own or fitting)[-1:]), None)
+    return max(long_lived or own, key=lambda package: package.version, default=next(iter(fitting[-1:]), None))
+
+
+def kernel_too_new(site: Site, package: DriverPackage) -> bool:
+    """Return whether the running kernel is newer than the newest on which the distribution built this package's modules."""
+    running = versions.parse(site.kernel)
+    return running is not None and package.newest_kernel is not None and running[:2] > package.newest_kernel[:2]
 
 
 def _loaded(machine: MachineView, bounds: DriverBounds) -> Version | None:

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from gpudoctor import versions
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.driver_packages import driver_packages, kernel_too_new
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import command_for, reboot
 from gpudoctor.diagnose.rule import Explains, rule
@@ -13,6 +15,7 @@ from gpudoctor.diagnose.rules.driver.bound_driver import installed_parts
 from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
+from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Cause, KernelModules, Missing
 
 _HEADERS = {
@@ -48,7 +51,11 @@ def kernel_module_not_built(machine: MachineView) -> Iterator[Problem]:
     yield Problem(
         message=f"No NVIDIA kernel module is built for the running kernel {kernel}"
         + (f", only for {', '.join(others)}." if others else ", although the driver is installed."),
-        evidence=(Evidence("NVIDIA modules for the running kernel", "none", "/lib/modules/$(uname -r)/modules.dep"), *parts),
+        evidence=(
+            Evidence("NVIDIA modules for the running kernel", "none", "/lib/modules/$(uname -r)/modules.dep"),
+            *_tested(machine, modules),
+            *parts,
+        ),
         fixes=tuple(_fixes(machine, modules, others)),
     )
 
@@ -59,6 +66,14 @@ def _built(machine: MachineView, others: tuple[str, ...]) -> bool:
     if isinstance(installed, Missing) and installed.cause is Cause.ABSENT and others:
         return False
     return machine.kernel.nvidia_module is not None
+
+
+def _tested(machine: MachineView, modules: KernelModules) -> Iterator[Evidence]:
+    """Yield the newest kernel on which the distribution built this driver, if the running one is newer."""
+    sources = {source.version for source in modules.dkms} if isinstance(modules.dkms, tuple) else set()
+    packages = (one for one in driver_packages(machine) if str(one.version) in sources and kernel_too_new(machine.site, one))
+    for package in islice(packages, 1):
+        yield Evidence(f"newest kernel that {package.package} {package.version} was built for", str(package.newest_kernel), cited(package.source))
 
 
 def _fixes(machine: MachineView, modules: KernelModules, others: tuple[str, ...]) -> Iterator[Fix]:

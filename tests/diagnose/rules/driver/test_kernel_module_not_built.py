@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.findings import OutcomeKind
-from gpudoctor.snapshot import Cause, DkmsModule, KernelModules, Missing
+from gpudoctor.snapshot import Cause, DkmsModule, KernelModules, Missing, Snapshot
 from tests.builders import ABSENT
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.driver.modules import signed, unloaded
@@ -42,3 +42,21 @@ def test_an_old_snapshot_did_not_ask() -> None:
     kept = msgspec.structs.replace(unloaded(KernelModules()), kernel_modules=Missing(Cause.NOT_ASKED, "not asked for"))
     assert kinds_of(RULE, kept) == [OutcomeKind.NOT_ASKED]
     assert [finding.because_of for finding in findings_of("no-driver", kept)] == [()]
+
+
+def test_a_driver_that_debian_built_for_older_kernels_only_is_not_proposed_again() -> None:
+    failed = DkmsModule("nvidia-current", "535.309.01", (), failed=True)
+    modules = KernelModules(installed=(), other_kernels=("6.1.0-18",), headers=True, dkms=(failed,))
+
+    def on(kernel: str) -> Snapshot:
+        snapshot = unloaded(modules)
+        host = msgspec.structs.replace(snapshot.host, distribution="debian", distribution_version="12", kernel=kernel)
+        return msgspec.structs.replace(snapshot, host=host)
+
+    (newer,), (tested,) = findings_of(RULE, on("6.17.4+deb12-amd64")), findings_of(RULE, on("6.16.12-amd64"))
+    shown = {one.what: one.value for one in newer.evidence}
+    assert shown["newest kernel that nvidia-driver 535.309.01 was built for"] == "6.16"
+    assert not [one for one in tested.evidence if "newest kernel" in one.what]
+    update = "Install a driver that builds on this kernel"
+    assert next(fix for fix in newer.fixes if fix.title.startswith(update)).command.endswith("sudo apt install nvidia-open")
+    assert next(fix for fix in tested.fixes if fix.title.startswith(update)).command.startswith("sudo apt install nvidia-driver ")
