@@ -30,8 +30,6 @@ class Package(NamedTuple):
     """The start of the name of the required package that has these libraries instead."""
     opencl: str = ""
     """The library that may use GPUs through OpenCL."""
-    only: str = ""
-    """The platform whose libraries are read if they are huge; elsewhere the architectures stay unknown."""
     opens_cudnn: bool = False
     """Whether these libraries may open the system's cuDNN."""
 
@@ -72,13 +70,14 @@ PACKAGES = {
     "faiss-gpu": Package((1, 7), _FAISS),
     "faiss-gpu-cu11": Package((1, 7), _FAISS),
     "faiss-gpu-cu12": Package((1, 7), _FAISS),
-    **{f"cudf-cu{major}": Package((24,), r"libcudf/lib64/libcudf\.so", "libcudf-", only="linux_x86_64") for major in (12, 13)},
+    **{f"cudf-cu{major}": Package((24,), r"libcudf/lib64/libcudf\.so", "libcudf-") for major in (12, 13)},
     **{f"cuml-cu{major}": Package((24,), r"libcuml/lib64/libcuml(?:\+\+)?\.so", "libcuml-") for major in (12, 13)},
+    **{f"nvidia-nccl-cu{major}": Package((2,), r"nvidia/nccl/lib/libnccl\.so\.2") for major in (11, 12, 13)},
     "numba-cuda": Package((0, 0)),
     "llama-cpp-python": Package((0, 2, 60)),
-    "ctranslate2": Package((4, 0), r"ctranslate2(?:\.libs/libctranslate2[^/]*|/(?:lib)?ctranslate2\.(?:dll|dylib))", opens_cudnn=True),
+    "ctranslate2": Package((3, 0), r"ctranslate2(?:\.libs/libctranslate2[^/]*|/(?:lib)?ctranslate2\.(?:dll|dylib))", opens_cudnn=True),
     "lightgbm": Package((4, 0), opencl=r"lightgbm/(?:lib/|bin/)?lib_lightgbm\.(?:so|dll|dylib)"),
-    "xgboost": Package((2, 0), r"xgboost/lib/(?:lib)?xgboost\.(?:so|dll|dylib)"),
+    "xgboost": Package((1, 5), r"xgboost/lib/(?:lib)?xgboost\.(?:so|dll|dylib)"),
     "tensorrt": Package((8, 5), r"tensorrt/(?:lib)?nvinfer[^/]*\.(?:so[.\d]*|dll)"),
     "tensorrt-cu12": Package((10, 0)),
     "tensorrt-cu13": Package((10, 0)),
@@ -101,8 +100,6 @@ def read(wheel: Wheel) -> dict[str, Any]:
     package = PACKAGES[name]
     if not package.kernels:
         return {**row, "accelerator": "opencl" if package.opencl and _opens_opencl(wheel, package.opencl) else "none"}
-    if package.only and platform != package.only:
-        return {**row, "accelerator": "cuda", "built_with_cuda": _cuda_in(name), "sass": None, "ptx": None}
     holder = _holder(wheel, package, required)
     found = kernels(holder, package.kernels)
     code = architectures(found.values())

@@ -17,11 +17,10 @@ from scripts.refresh.fatbin import order, read_code
 from scripts.refresh.metadata import requires
 
 PROJECTS = ("jax", "jaxlib", "jax-cuda12-plugin", "jax-cuda12-pjrt", "jax-cuda13-plugin", "jax-cuda13-pjrt")
-_OLDEST = (0, 4, 30)
-_OLDEST_LIBRARY = (0, 4, 20)
-"""Of jax and jaxlib, which is compiled for NumPy 1 up to 0.4.25."""
+_OLDEST = (0, 4, 20)
+"""The CUDA plugin was first published for 0.4.22; jaxlib is compiled for NumPy 1 up to 0.4.25."""
 _ON = "linux_x86_64"
-"""The platform whose files of hundreds of MB are read."""
+"""The platform whose jaxlib is read for NumPy: the others are built from the same source."""
 _USES_NUMPY = ("/jaxlib/xla_extension.so", "/jaxlib/libjax_common.so")
 _OTHER_EXTRA = re.compile(r'extra=="(?!cuda|with-cuda)')
 _FLOORS = {
@@ -32,7 +31,7 @@ _FLOORS = {
 
 def wanted(distribution: str, release: Version) -> bool:
     """Return whether the table holds this release."""
-    return release >= (_OLDEST_LIBRARY if distribution in {"jax", "jaxlib"} else _OLDEST)
+    return release >= _OLDEST
 
 
 def parse_versions(module: bytes, platform: str) -> tuple[Version, Version] | None:
@@ -75,8 +74,7 @@ def read(wheel: Wheel) -> dict[str, Any]:
         numpy = _numpy(wheel) if wheel.release.platform == _ON else None
         return {**told, "accelerator": "cpu", "numpy_abi": numpy}
     told["accelerator"] = "cuda"
-    if kind == "plugin" or wheel.release.platform == _ON:
-        told["sass"], told["ptx"] = _code(wheel, big=kind == "pjrt")
+    told["sass"], told["ptx"] = _code(wheel, big=kind == "pjrt")
     return told | _built_with(wheel) if kind == "plugin" else told
 
 
