@@ -27,6 +27,8 @@ _SHOWN = 6
 """Packages without GPU code that the report names."""
 _UNLISTED = "conda"
 """The local version of a build that no table lists."""
+_BETWEEN_GPUS = "nvidia-nccl-"
+"""NCCL's packages: a program on one GPU starts none of its kernels."""
 
 
 def suppose(combination: Combination, matrix: Matrix, created: str) -> Snapshot:
@@ -90,7 +92,8 @@ def marker_environment(python: str, word: str) -> dict[str, str]:
 
 def _is_framework(distribution: Distribution, packages: Packages, matrix: Matrix) -> bool:
     """Whether this package itself uses the GPU, and is not just wanted by another framework, as TensorFlow 2.12 wants jax."""
-    if not distribution.requirement and framework_of(packages.first_to_want(distribution.name)):
+    by_the_way = distribution.name.startswith(_BETWEEN_GPUS) or framework_of(packages.first_to_want(distribution.name))
+    if not distribution.requirement and by_the_way:
         return False
     return bool(framework_of(distribution.name)) or any(row.accelerator == "cuda" for row in _of_others(distribution.name, matrix))
 
