@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.findings import OutcomeKind
-from gpudoctor.snapshot import Cause, DkmsModule, KernelModules, Missing, Snapshot
+from gpudoctor.findings import Finding, OutcomeKind
+from gpudoctor.snapshot import Cause, DkmsModule, KernelModules, Missing
 from tests.builders import ABSENT
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.driver.modules import signed, unloaded
@@ -44,19 +44,19 @@ def test_an_old_snapshot_did_not_ask() -> None:
     assert [finding.because_of for finding in findings_of("no-driver", kept)] == [()]
 
 
-def test_a_driver_that_debian_built_for_older_kernels_only_is_not_proposed_again() -> None:
-    failed = DkmsModule("nvidia-current", "535.309.01", (), failed=True)
-    modules = KernelModules(installed=(), other_kernels=("6.1.0-18",), headers=True, dkms=(failed,))
-
-    def on(kernel: str) -> Snapshot:
-        snapshot = unloaded(modules)
+def test_a_driver_that_debian_built_for_older_kernels_only_is_not_proposed() -> None:
+    def found(version: str, kernel: str) -> Finding:
+        failed = DkmsModule("nvidia-current", version, (), failed=True)
+        snapshot = unloaded(KernelModules(installed=(), other_kernels=("6.1.0-18",), headers=True, dkms=(failed,)))
         host = msgspec.structs.replace(snapshot.host, distribution="debian", distribution_version="12", kernel=kernel)
-        return msgspec.structs.replace(snapshot, host=host)
+        return findings_of(RULE, msgspec.structs.replace(snapshot, host=host))[0]
 
-    (newer,), (tested,) = findings_of(RULE, on("6.17.4+deb12-amd64")), findings_of(RULE, on("6.16.12-amd64"))
-    shown = {one.what: one.value for one in newer.evidence}
+    def update(version: str, kernel: str) -> str:
+        title = f"Install a driver newer than {version}"
+        return next(fix.command for fix in found(version, kernel).fixes if fix.title.startswith(title))
+
+    assert update("525.147.05", "6.16.12-amd64").startswith("sudo apt install nvidia-driver ")
+    assert update("525.147.05", "6.17.4+deb12-amd64").endswith("sudo apt install nvidia-open")
+    shown = {one.what: one.value for one in found("535.309.01", "6.17.4+deb12-amd64").evidence}
     assert shown["newest kernel that nvidia-driver 535.309.01 was built for"] == "6.16"
-    assert not [one for one in tested.evidence if "newest kernel" in one.what]
-    update = "Install a driver that builds on this kernel"
-    assert next(fix for fix in newer.fixes if fix.title.startswith(update)).command.endswith("sudo apt install nvidia-open")
-    assert next(fix for fix in tested.fixes if fix.title.startswith(update)).command.startswith("sudo apt install nvidia-driver ")
+    assert not [one for one in found("535.309.01", "6.16.12-amd64").evidence if "newest kernel" in one.what]
