@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Rebuilds Debian's rows of compat/driver_packages.csv from the package lists of each release, on a machine with Debian.
 
 The archive's addresses are apt's own. The lists are downloaded to a temporary folder, and the machine's stay as they are.

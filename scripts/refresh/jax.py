@@ -29,7 +29,7 @@ _FLOORS = {
 }
 
 
-def wanted(distribution: str, release: Version) -> bool:
+def wanted(_: str, release: Version) -> bool:
     """Return whether the table holds this release."""
     return release >= _OLDEST
 

@@ -73,7 +73,9 @@ def _tested(machine: MachineView, modules: KernelModules) -> Iterator[Evidence]:
     sources = {source.version for source in modules.dkms} if isinstance(modules.dkms, tuple) else set()
     packages = (one for one in driver_packages(machine) if str(one.version) in sources and kernel_too_new(machine.site, one))
     for package in islice(packages, 1):
-        yield Evidence(f"newest kernel that {package.package} {package.version} was built for", str(package.newest_kernel), cited(package.source))
+        yield Evidence(
+            f"newest kernel that {package.package} {package.version} was built for", str(package.newest_kernel), cited(package.source)
+        )
 
 
 def _fixes(machine: MachineView, modules: KernelModules, others: tuple[str, ...]) -> Iterator[Fix]:

@@ -46,7 +46,7 @@ def test_an_old_snapshot_did_not_ask() -> None:
 
 def test_a_driver_that_debian_built_for_older_kernels_only_is_not_proposed() -> None:
     def found(version: str, kernel: str) -> Finding:
-        failed = DkmsModule("nvidia-current", version, (), failed=True)
+        failed = DkmsModule("nvidia-current", version, (), failed=(kernel,))
         snapshot = unloaded(KernelModules(installed=(), other_kernels=("6.1.0-18",), headers=True, dkms=(failed,)))
         host = msgspec.structs.replace(snapshot.host, distribution="debian", distribution_version="12", kernel=kernel)
         return findings_of(RULE, msgspec.structs.replace(snapshot, host=host))[0]
