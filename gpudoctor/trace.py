@@ -1,6 +1,6 @@
 """Traces one training step of a user's own model, in a child under the examined interpreter, and counts what it needs.
 
-The builder is the user's code and may do anything that this user may, also download; gpudoctor itself downloads nothing.
+The builder is the user's code and may do anything that this user may, except connect to other machines from Python.
 """
 
 from __future__ import annotations

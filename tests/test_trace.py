@@ -36,6 +36,10 @@ def prints():
 def allocates():
     return bytearray(1 << 40)
 
+def downloads():
+    import urllib.request
+    return urllib.request.urlopen("http://192.0.2.7/weights")
+
 def forks():
     return "copy" if os.fork() == 0 else "original"
 
@@ -140,6 +144,7 @@ def counted(tmp_path: Path) -> Callable[..., Model]:
         ("ends", "builders:ends ended with status 3 in building the model"),
         ("prints", "builders:prints returned NoneType, expected "),
         ("allocates", "builders:allocates needs more than "),
+        ("downloads", "builders:downloads downloads from 192.0.2.7; fit has no network: download what it needs first."),
         ("forks", "builders:forks returned str, expected "),
     ],
 )

@@ -83,7 +83,7 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     buckets = _WHOLE * count * sharding.copies * (asked.gpus > 1)
     gradients = _share(_WHOLE * count, asked, shared=sharding.gradients)
     masters = _WHOLE * (count if asked.lora else model.parameters) * asked.halved
-    state = _adafactor(model, count, asked) if optimizer.factored else optimizer.state * count
+    state = _adafactor(model, count, asked) if optimizer.factored else round(optimizer.state * count)
     kept, fewer, recomputed, transient = (line.at(batch) for line in (held.kept, held.checkpointed, held.recomputed, held.transient))
     always = {
         "optimizer": _share(state, asked, shared=sharding.optimizer) * (not asked.offload),

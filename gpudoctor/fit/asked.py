@@ -27,7 +27,7 @@ class Precision(NamedTuple):
 class Optimizer(NamedTuple):
     """An optimizer, by bytes for each parameter that is trained."""
 
-    state: int
+    state: float
     temporary: int = 0
     """While it updates all parameters at once, which PyTorch does by default on a GPU."""
     factored: bool = False
@@ -51,17 +51,23 @@ PRECISIONS = {
     "fp16": Precision(2, (5, 3), "fp16"),
     "fp8": Precision(2, (8, 9), "bf16"),
 }
-"""FP8 is counted as BF16: Transformer Engine keeps what it saves in FP8 for some layers only, and the table has no FP8 peaks."""
+"""FP8 is counted as BF16: torchao saves the inputs of linear layers in BF16, and Transformer Engine keeps a linear weight and its transpose in FP8.
+
+The table of GPUs has no FP8 peaks. https://github.com/pytorch/ao/blob/main/torchao/float8/float8_linear.py,
+https://github.com/NVIDIA/TransformerEngine/blob/main/transformer_engine/pytorch/module/linear.py
+"""
 OPTIMIZERS = {
     "sgd": Optimizer(0),
     "momentum": Optimizer(4),
     "adam": Optimizer(8, 4),
     "adamw": Optimizer(8, 4),
     "adafactor": Optimizer(4, 0, factored=True),
-    "8bit-adam": Optimizer(2),
+    "8bit-adam": Optimizer(2 + 2 * 4 / 256),
     "lion": Optimizer(4),
 }
 """https://huggingface.co/docs/transformers/model_memory_anatomy has 8 bytes for Adam, 2 for 8-bit Adam, 4 for momentum.
+
+8-bit Adam also keeps two scales in FP32 for each block of 256 values, in bitsandbytes and torchao.
 
 PyTorch's `foreach` Adam holds the roots of all second moments at once: https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html
 """

@@ -27,7 +27,7 @@ JAX = FrameworkSpec(
     on_windows=OnWindows("JAX publishes its CUDA plugin for Linux only", "https://docs.jax.dev/en/latest/installation.html"),
     xrayed=True,
     trains=True,
-    traced_checkpointing="Checkpointing is counted where the builder uses jax.checkpoint; --checkpointing adds none.",
+    traced_checkpointing="Checkpointing is counted where the builder uses jax.checkpoint or keras.RematScope; --checkpointing adds none.",
     traced_within="parameters and FLOPs are exact; activations within 0.2% of what autodiff saves; workspace as XLA allocates it on the CPU",
     xla=True,
     # by _cuda_path in jax/_src/lib/__init__.py

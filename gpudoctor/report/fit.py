@@ -18,7 +18,10 @@ from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
 
-FP8 = "FP8 is counted as BF16, in memory and speed: what is kept in FP8 depends on the library."
+FP8 = (
+    "FP8 is counted as BF16: torchao saves inputs of linear layers in BF16, Transformer Engine in FP8, which needs less. "
+    "Both compute linear layers faster than assumed here."
+)
 _FORMULA_WITHIN = (
     "parameters and FLOPs are exact; activations within 0.5% of a real step, 7.1% with checkpointing if the same blocks are recomputed"
 )

@@ -6,7 +6,7 @@ FUNCTION takes no arguments and returns one of these; each framework's module (N
 - a keras.Model of Keras 3
 - for JAX three things: a loss function of (params, batch), params, batch
 
-Nothing of the model is allocated: the function runs under the framework's own tracing. GPUs are hidden by the caller.
+Nothing of the model is allocated: the function runs under the framework's own tracing. GPUs are hidden by the caller, and Python connects to no other machine.
 """
 
 import os
@@ -28,6 +28,23 @@ EXPECTED = "a torch.nn.Module, (module, inputs), a keras.Model, or for JAX (loss
 
 class RefusedError(Exception):
     """The model cannot be counted; the message is a clause that follows the builder's name."""
+
+
+def without_network():
+    """Have Python refuse connections to other machines; returns the hosts that it refused, which grow."""
+    refused = []
+
+    def hook(event, arguments):
+        host = arguments[0] if event in ("socket.getaddrinfo", "socket.gethostbyname") else None
+        if event == "socket.connect" and isinstance(arguments[1], tuple):
+            host = arguments[1][0]
+        if host and host not in ("localhost", "127.0.0.1", "::1"):
+            refused.append(host)
+            raise OSError("gpudoctor fit connects to no other machine")  # libraries then use what they have on disk
+
+    if hasattr(sys, "addaudithook"):  # Python 3.8
+        sys.addaudithook(hook)
+    return refused
 
 
 def neighbour(name):
@@ -101,6 +118,7 @@ def main(arguments):
     sys.excepthook = answers.crashed
     protocol.hold_standard_descriptors()
     resource.setrlimit(resource.RLIMIT_DATA, (options.memory, options.memory))
+    hosts = without_network()
     try:
         counted(options, answers)
     except RefusedError as refusal:
@@ -110,7 +128,9 @@ def main(arguments):
         answers.event("refused", reason="needs more than {:.1f} GiB of host memory, the limit here".format(options.memory / 2**30))
     except BaseException as error:  # SystemExit too: whatever the user's code raises is an answer
         protocol.complain()
-        answers.event("refused", reason="raised {}: {}".format(type(error).__name__, " ".join(protocol.first_lines(error).split())[:300]))
+        raised = "raised {}: {}".format(type(error).__name__, " ".join(protocol.first_lines(error).split())[:300])
+        downloads = ["downloads from {}; fit has no network: download what it needs first".format(host) for host in hosts]
+        answers.event("refused", reason=[*downloads, raised][0])
     answers.event("done")
     os._exit(0)
 
