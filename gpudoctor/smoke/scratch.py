@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 _PREFIX = "gpudoctor-"
 _LOCK = ".in-use"
 """A file that is locked while the folder is in use. A pid would not do: /tmp may be shared with containers that count their own."""
+_INSIDE = "files"
 _PATIENCE = 1.0
 """Seconds until everything a killed child started is gone too and writes no more."""
 
@@ -24,12 +25,14 @@ def scratch() -> Iterator[dict[str, str]]:
     _remove_abandoned()
     try:
         folder = tempfile.mkdtemp(prefix=_PREFIX)
+        inside = os.path.join(folder, _INSIDE)
+        os.mkdir(inside, 0o700)
         lock = _locked(folder)
     except OSError:
         yield {}
         return
     try:
-        yield {"TMPDIR": folder}
+        yield {"TMPDIR": inside}
     finally:
         _remove(folder)
         os.close(lock)
@@ -47,6 +50,14 @@ def _locked(folder: str) -> int:
 def _remove(folder: str) -> None:
     until = time.monotonic() + _PATIENCE
     while os.path.exists(folder) and time.monotonic() < until:
+        _remove_now(folder)
+
+
+def _remove_now(folder: str) -> None:
+    """Remove as much of a folder as can be removed now, its lock last: only with the lock does the next run know it as ours."""
+    inside = os.path.join(folder, _INSIDE)
+    shutil.rmtree(inside, ignore_errors=True)
+    if not os.path.lexists(inside):
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -55,7 +66,7 @@ def _remove_abandoned() -> None:
     with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
             if entry.name.startswith(_PREFIX) and _is_abandoned(entry):
-                shutil.rmtree(entry.path, ignore_errors=True)
+                _remove_now(entry.path)
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:

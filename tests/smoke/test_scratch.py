@@ -39,6 +39,7 @@ def test_it_is_gone_at_the_end(tmp_path: Path) -> None:
 def test_the_next_run_removes_what_a_killed_one_left_and_nothing_else(tmp_path: Path) -> None:
     killed, left = holding()
     running, used = holding()
+    (left / "kernel.cubin").write_text("code")
     (tmp_path / "gpudoctor-mine").mkdir()
     (tmp_path / "gpudoctor-link").symlink_to("/etc")
     os.kill(killed.pid, signal.SIGKILL)
@@ -50,6 +51,40 @@ def test_the_next_run_removes_what_a_killed_one_left_and_nothing_else(tmp_path: 
         assert (tmp_path / "gpudoctor-link").is_symlink()
     running.terminate()
     running.wait()
+
+
+KILLED_AT_EACH_STEP = """
+import itertools, os, pathlib, sys
+from gpudoctor.smoke.scratch import scratch
+
+def run(last):
+    steps = itertools.count()
+    with scratch() as place:
+        for name in ("cache/kernel.cubin", *map(str, range(9))):
+            file = pathlib.Path(place["TMPDIR"], name)
+            file.parent.mkdir(exist_ok=True)
+            file.touch()
+        sys.addaudithook(lambda event, _: event in {"os.remove", "os.rmdir"} and next(steps) == last and os._exit(9))
+
+for last in itertools.count():
+    if not (child := os.fork()):
+        run(last)
+        os._exit(0)
+    killed = os.waitpid(child, 0)[1]
+    with scratch():
+        pass
+    left = [name for _, folders, files in os.walk(os.environ["TMPDIR"]) for name in (*folders, *files) if not name.startswith("gpudoctor-")]
+    assert left == [], (last, left)
+    if not killed:
+        sys.exit(print(last))
+"""
+
+
+def test_the_next_run_goes_on_where_one_was_killed_as_it_cleaned_up() -> None:
+    """At worst an empty folder stays: nothing tells it from another program's."""
+    done = subprocess.run([sys.executable, "-c", KILLED_AT_EACH_STEP], check=False, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) >= 5
 
 
 def test_training_goes_on_where_no_folder_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
