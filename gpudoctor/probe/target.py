@@ -11,6 +11,9 @@ from gpudoctor.errors import UsageError
 from gpudoctor.probe.frameworks import has_framework
 from gpudoctor.snapshot import readable
 
+_RAY_JOB = "RAY_JOB_ID"
+"""The variable that Ray sets in its tasks: ray/_private/ray_constants.py."""
+
 
 class Target(msgspec.Struct, frozen=True):
     """The interpreter to examine: the path that starts it, as os.fsdecode gives it."""
@@ -105,7 +108,9 @@ def target(python: str | None, environ: Mapping[str, str], own: str, own_path: I
     """The target that `python` names, otherwise the one that the surroundings suggest; `own_path` is our own sys.path."""
     path = tuple(environ.get("PATH", os.defpath).split(os.pathsep))
     if python is not None:
-        return named_target(python, path)
+        found = named_target(python, path)
+        of_ray = _RAY_JOB in environ and found.executable == own  # `fleet check` names it if the user names none
+        return msgspec.structs.replace(found, why="the environment of Ray tasks") if of_ray else found
     return choose(
         Surroundings(
             own=own,

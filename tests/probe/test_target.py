@@ -111,3 +111,11 @@ def test_our_own_environment_only_counts_with_a_framework(tmp_path: Path) -> Non
     assert target(None, environ, "/own", [str(site)]).executable == executable
     (site / "tensorflow_cpu-2.21.0.dist-info").mkdir()
     assert target(None, environ, "/own", [str(site)]).executable == "/own"
+
+
+def test_the_environment_of_ray_tasks_was_named_by_nobody(tmp_path: Path) -> None:
+    own, other = interpreter(tmp_path / "ray"), interpreter(tmp_path / "other")
+    task = {"RAY_JOB_ID": "01000000"}
+    assert target(own, task, own, []).why == "the environment of Ray tasks"
+    assert target(own, task, own, []).named
+    assert target(other, task, own, []).why == target(own, {}, own, []).why == "named with --python"
