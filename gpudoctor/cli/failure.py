@@ -52,9 +52,9 @@ def _is_of_typer(error: Exception) -> bool:
 
 def _click_sentence(error: Exception) -> str:
     """Return what is wrong with the command line, in Typer's words, and where the help is."""
-    said = " ".join(str(error.format_message()).split()).rstrip(".")  # type: ignore[attr-defined]
+    said = " ".join(str(error.format_message()).split())  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
-    return f"{said}; see `{context.command_path if context else 'gpudoctor'} --help`."
+    return f"{said}{'' if said.endswith(('.', '?')) else '.'} See `{context.command_path if context else 'gpudoctor'} --help`."
 
 
 def crash_sentence(error: Exception) -> str:

@@ -7,13 +7,23 @@ import typer
 from gpudoctor.cli import fleet_options, options
 from gpudoctor.cli.fleet_run import Gathered, Run, carry_out
 from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.output import say
 from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.exit_codes import USAGE
 from gpudoctor.fleet import Merge
 from gpudoctor.report.fleet import Unread
 from gpudoctor.report_files import arrivals
 
-fleet = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Diagnose many machines together, from their reports.")
+fleet = typer.Typer(rich_markup_mode=None)
 app.add_typer(fleet, name="fleet", short_help="Diagnose many machines together.")
+
+
+@fleet.callback(invoke_without_command=True)
+def _fleet(context: typer.Context) -> None:
+    """Diagnose many machines together, from their reports."""
+    if context.invoked_subcommand is None:
+        say(context.get_help())
+        raise typer.Exit(USAGE)
 
 
 @fleet.command(short_help="Merge the reports of many machines into one diagnosis.", epilog=EPILOG)

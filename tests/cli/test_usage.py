@@ -83,10 +83,17 @@ def test_no_command_prints_one_screen_that_ends_with_the_command_to_try() -> Non
     assert max(map(len, lines)) <= 80
 
 
+def test_a_group_of_commands_alone_prints_its_help_as_an_error() -> None:
+    alone, asked = run("fleet"), run("fleet", "--help")
+    assert (alone.returncode, alone.stdout, alone.stderr) == (2, b"", asked.stdout)
+    assert (asked.returncode, asked.stderr) == (0, b"")
+    assert alone.stderr.startswith(b"Usage: gpudoctor fleet ")
+
+
 def test_a_mistyped_command_is_corrected() -> None:
     ended = run("chekc")
     assert ended.returncode == 2
-    assert "Did you mean 'check'?" in sentence(ended.stderr)
+    assert sentence(ended.stderr) == "gpudoctor: No such command 'chekc'. Did you mean 'check'? See `gpudoctor --help`.\n"
 
 
 @pytest.mark.parametrize(
