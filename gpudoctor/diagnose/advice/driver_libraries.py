@@ -12,14 +12,19 @@ from gpudoctor.findings import Fix, FixKind
 from gpudoctor.findings.actions import Action
 
 LIBCUDA, PTX_COMPILER = "CUDA library (libcuda)", "PTX compiler (libnvidia-ptxjitcompiler)"
+_DNF = "sudo dnf reinstall {package} || sudo dnf install {package}"
 _INSTALL = {
-    "ubuntu": "sudo apt install 'libnvidia-compute-{branch}={release}-*'",
-    "debian": "sudo apt install '{debian}={release}-*'",
-    "rhel": "sudo dnf install nvidia-driver-cuda-{release}",
-    "fedora": "sudo dnf install xorg-x11-drv-nvidia-cuda-{release}",
-    "suse": "sudo zypper install nvidia-compute-utils-G06={release}",
+    "ubuntu": "sudo apt install --reinstall 'libnvidia-compute-{branch}={release}-*'",
+    "debian": "sudo apt install --reinstall '{debian}={release}-*'",
+    "rhel": _DNF.format(package="nvidia-driver-cuda-libs-{release}"),
+    "fedora": _DNF.format(package="xorg-x11-drv-nvidia-cuda-libs-{release}"),
+    "suse": "sudo zypper install --force nvidia-compute-G06={release}",
 }
-"""The package with the library, by distribution, from the source that `update_driver` uses. Arch has no older releases."""
+"""The package with the library, by distribution, from the source that `update_driver` uses. Arch has no older releases.
+
+The commands also restore a deleted file of an installed package: `dnf install` would not, and `dnf reinstall` alone refuses a package that is not
+installed. Packages: NVIDIA/yum-packaging-nvidia-driver, rpmfusion/xorg-x11-drv-nvidia, openSUSE's nvidia-driver-G06.spec.
+"""
 _DEBIAN = {LIBCUDA: "libcuda1", PTX_COMPILER: "libnvidia-ptxjitcompiler1"}
 
 

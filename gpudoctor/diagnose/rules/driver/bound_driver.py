@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
@@ -75,10 +75,13 @@ def replace_driver(machine: MachineView, name: str, blacklist: str, *, blocked: 
     """Return the fixes that keep the in-tree driver `name` off the GPU; `blocked` if modprobe.d already does."""
     if machine.site.container:
         return (Fix(f"Blacklist {name} on the host and reboot the host; a container uses the host's driver.", needs=(ROOT, REBOOT)),)
-    if blocked:
-        title, steps = f"Rebuild the initial RAM disk, which still loads {name}, then reboot", []
-    else:
-        title, steps = f"Blacklist {name}, rebuild the initial RAM disk, then reboot", [blacklist]
-    steps += [command_for(machine.site, _REBUILD_INITRAMFS), "sudo reboot"]
-    keep_off = Fix(title, " && ".join(filter(None, steps)), (ROOT, REBOOT))
-    return (keep_off,) if installed_parts(machine) else (update_driver(machine), keep_off)
+    install = () if installed_parts(machine) else (update_driver(machine),)
+    steps = [*(() if blocked else (blacklist,)), command_for(machine.site, _REBUILD_INITRAMFS)]
+    title = f"Rebuild the initial RAM disk, which still loads {name}" if blocked else f"Blacklist {name} and rebuild the initial RAM disk"
+    if install and install[0].command:  # packages install beside the loaded driver; NVIDIA's installer refuses to
+        return Fix(title, _joined(steps), (ROOT,)), *install
+    return Fix(f"{title}, then reboot", _joined([*steps, "sudo reboot"]), (ROOT, REBOOT)), *install
+
+
+def _joined(steps: Iterable[str]) -> str:
+    return " && ".join(filter(None, steps))

@@ -11,7 +11,7 @@ RULE = "libcuda-not-installed"
 def test_a_driver_without_its_cuda_library() -> None:
     (finding,) = findings_of(RULE, machine(1, libcuda=NOT_FOUND, cuda_files=on_disk()))
     assert finding.message == "libcuda.so.1 is not installed, although NVML works (driver 550.163.01)."
-    assert finding.fixes[0].command == "sudo apt install 'libnvidia-compute-550=550.163.01-*'"
+    assert finding.fixes[0].command == "sudo apt install --reinstall 'libnvidia-compute-550=550.163.01-*'"
 
 
 def test_other_outcomes() -> None:

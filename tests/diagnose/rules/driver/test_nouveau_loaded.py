@@ -13,7 +13,7 @@ HELD = card(0, driver="nouveau")
 def test_it_is_blacklisted_where_the_driver_is_installed() -> None:
     (finding,) = findings_of(RULE, unloaded(KernelModules(), HELD))
     assert finding.message == f"GPU {HELD.address} is bound to nouveau, not to the NVIDIA driver."
-    assert [fix.title for fix in finding.fixes] == ["Blacklist nouveau, rebuild the initial RAM disk, then reboot"]
+    assert [fix.title for fix in finding.fixes] == ["Blacklist nouveau and rebuild the initial RAM disk, then reboot"]
 
 
 def test_a_blacklist_takes_effect_in_the_initial_ram_disk() -> None:
@@ -22,10 +22,13 @@ def test_a_blacklist_takes_effect_in_the_initial_ram_disk() -> None:
     assert finding.fixes[0].command == "sudo update-initramfs -u && sudo reboot"
 
 
-def test_without_a_driver_it_is_installed_first() -> None:
+def test_without_a_driver_one_reboot_does_for_both_steps() -> None:
     (finding,) = findings_of(RULE, unloaded(KernelModules(), HELD, nvml=ABSENT, libcuda=ABSENT))
     assert finding.message.endswith(", and no NVIDIA driver is installed.")
-    assert "Install the NVIDIA driver" in finding.fixes[0].title
+    keep_off, install = finding.fixes
+    assert keep_off.command.endswith("blacklist-nouveau.conf && sudo update-initramfs -u")
+    assert install.title.startswith("Install the NVIDIA driver")
+    assert [fix.needs[-1] for fix in finding.fixes] == ["root", "reboot"]
 
 
 def test_beside_a_gpu_of_the_nvidia_driver_it_is_a_warning() -> None:
