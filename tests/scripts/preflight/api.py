@@ -1,4 +1,4 @@
-"""As much of Kubernetes' API server as kubectl needs to read and patch one node."""
+"""As much of Kubernetes' API server as kubectl needs to read and patch one node, and to read pods and their logs."""
 
 from __future__ import annotations
 
@@ -11,13 +11,17 @@ from pathlib import Path
 from typing import Any
 
 NODE = "/api/v1/nodes/node-7"
+PODS = "/api/v1/namespaces/default/pods"
 DISCOVERY: dict[str, dict[str, Any]] = {
     "/api": {"kind": "APIVersions", "versions": ["v1"]},
     "/apis": {"kind": "APIGroupList", "apiVersion": "v1", "groups": []},
     "/api/v1": {
         "kind": "APIResourceList",
         "groupVersion": "v1",
-        "resources": [{"name": "nodes", "singularName": "node", "namespaced": False, "kind": "Node", "verbs": ["get", "patch"]}],
+        "resources": [
+            {"name": "nodes", "singularName": "node", "namespaced": False, "kind": "Node", "verbs": ["get", "patch"]},
+            {"name": "pods", "singularName": "pod", "namespaced": True, "kind": "Pod", "verbs": ["get", "list"]},
+        ],
     },
 }
 CONFIG = """
@@ -31,14 +35,24 @@ users: [{{name: test, user: {{token: test}}}}]
 
 
 class Node:
-    """The node, and the verbs of the requests for it."""
+    """The node, the verbs of the requests for it, and what its pods have logged."""
 
     def __init__(self) -> None:
         metadata = {"name": "node-7", "resourceVersion": "1", "annotations": {}}
         self.document: dict[str, Any] = {"kind": "Node", "apiVersion": "v1", "metadata": metadata, "spec": {}, "status": {}}
         self.verbs: set[str] = set()
+        self.logs: dict[tuple[str, str], bytes] = {}
+        """By the name of a node and of a pod on it."""
         self.variables: dict[str, str] = {}
         """They tell kubectl where it is."""
+
+    @property
+    def pods(self) -> dict[str, Any]:
+        """What is served about the pods, by path."""
+        named = {pod: (node, {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": pod, "namespace": "default"}}) for node, pod in self.logs}
+        described = [{**document, "spec": {"nodeName": node, "containers": [{"name": "c"}]}} for node, document in named.values()]
+        each = {f"{PODS}/{one['metadata']['name']}": one for one in described}
+        return {PODS: {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": described}, **each}
 
     @property
     def taints(self) -> list[str]:
@@ -66,10 +80,10 @@ def node(folder: Path) -> Iterator[Node]:
     served = Node()
 
     class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, document: dict[str, Any]) -> None:
-            body = json.dumps(document).encode()
+        def answer(self, status: int, document: dict[str, Any] | bytes) -> None:
+            body, kind = (document, "text/plain") if isinstance(document, bytes) else (json.dumps(document).encode(), "application/json")
             self.send_response(status)
-            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
@@ -79,8 +93,8 @@ def node(folder: Path) -> Iterator[Node]:
             if path == NODE:
                 served.verbs.add("get")
                 self.answer(200, served.document)
-            elif path in DISCOVERY:
-                self.answer(200, DISCOVERY[path])
+            elif found := (DISCOVERY | served.pods | {f"{PODS}/{pod}/log": log for (_, pod), log in served.logs.items()}).get(path):
+                self.answer(200, found)
             else:
                 self.answer(404, {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound", "code": 404})
 

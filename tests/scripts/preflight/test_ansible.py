@@ -22,7 +22,7 @@ def play(machine: Machine, tmp_path: Path) -> Play:
     program = Path(sys.prefix) / "bin" / "ansible-playbook"
     assert program.exists(), "ansible-core is in the test group of pyproject.toml"
 
-    def provide(recipe: Recipe, **variables: Any) -> tuple[int, str]:
+    def provide(recipe: Recipe, inventory: Path | str = "this-machine,", **variables: Any) -> tuple[int, str]:
         folders = {"ANSIBLE_LOCAL_TEMP": "tmp", "ANSIBLE_REMOTE_TEMP": "remote", "ANSIBLE_HOME": "home"}
         env = {
             **os.environ,
@@ -34,7 +34,7 @@ def play(machine: Machine, tmp_path: Path) -> Play:
             "ansible_connection": "local", "ansible_python_interpreter": sys.executable, "gpudoctor_wait": 1,
             "gpudoctor_program": str(machine(recipe)), "gpudoctor_reports": str(tmp_path / "reports"), **variables,
         }  # fmt: skip
-        done = run(program, "-i", "this-machine,", "-e", json.dumps(extra), RECIPES / "ansible.yaml", env=env, cwd=tmp_path)
+        done = run(program, "-i", inventory, "-e", json.dumps(extra), RECIPES / "ansible.yaml", env=env, cwd=tmp_path)
         return done.returncode, done.stdout + done.stderr
 
     return provide
@@ -58,6 +58,15 @@ def test_a_broken_machine_fails_with_the_cause_and_the_fix_and_leaves_its_report
     for fix in cause["fixes"]:
         for line in fix["command"].splitlines():
             assert json.dumps(line)[1:-1] in shown
+
+
+def test_the_reports_of_several_machines_are_merged_by_their_names_in_the_inventory(play: Play, tmp_path: Path) -> None:
+    inventory = tmp_path / "inventory"
+    inventory.write_text("gpu001\ngpu002\n")
+    code, said = play(READY, inventory=inventory)
+    assert code == 0, said
+    done = run(sys.executable, "-m", "gpudoctor", "fleet", "merge", tmp_path / "reports", "--format", "json")
+    assert [(node["name"], node["verdict"]) for node in json.loads(done.stdout)["nodes"]] == [("gpu001", "ready"), ("gpu002", "ready")]
 
 
 def test_an_unknown_machine_fails_and_says_why(play: Play) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import json
 import os
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -75,6 +77,29 @@ class TestPod:
         done = run(machine(recipe), *(word.replace("--level=train", "--level=look") for word in arguments))
         assert done.returncode == code
         assert done.stdout.startswith("READY" if code == 0 else "BROKEN")
+
+
+@pytest.mark.debian
+def test_the_job_s_reports_are_collected_and_merged_as_its_file_says(machine: Machine, tmp_path: Path) -> None:
+    if not shutil.which("kubectl"):
+        pytest.skip("needs kubectl: apt install kubernetes-client")
+    (container,) = documents(KUBERNETES / "fleet_job.yaml")[0]["spec"]["template"]["spec"]["containers"]
+    logs = {}
+    for recipe in (READY, BROKEN):
+        program = machine(recipe)
+        path = f"{program.parent}:{os.environ['PATH']}"
+        done = run(*container["command"], env={**os.environ, "PATH": path})
+        assert done.returncode == 0, "a broken node is a result"
+        logs[f"gpu00{len(logs) + 1}", f"gpudoctor-fleet-{len(logs)}"] = done.stdout.encode()
+    said = [line.removeprefix("#").strip() for line in (KUBERNETES / "fleet_job.yaml").read_text().splitlines() if line.startswith("#")]
+    collecting = said[next(place for place, line in enumerate(said) if line.startswith("mkdir")) :][:3]
+    with api.node(tmp_path) as served:
+        served.logs = logs
+        lines = "\n".join(collecting).replace("gpudoctor fleet", f"{sys.executable} -m gpudoctor fleet")
+        done = run("bash", "-c", f"set -e\n{lines} --format json", env={**os.environ, **served.variables}, cwd=tmp_path)
+    assert done.stderr == ""
+    nodes = json.loads(done.stdout)["nodes"]
+    assert [(node["name"], node["verdict"]) for node in nodes] == [("gpu001", "ready"), ("gpu002", "broken")]
 
 
 @pytest.mark.debian
