@@ -83,6 +83,7 @@ def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
     told = [Wording(message, roster.nodes(once)) for message, (once, *_) in places if once]
     having = reduce(or_, (once for _, (once, *_) in places))
     lead = group.first
+    first = lead.fixes[0] if lead.fixes else None
     return FindingGroup(
         code=lead.code,
         name=lead.name,
@@ -93,8 +94,9 @@ def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
         gpus=sum(times.bit_count() for _, of in places for times in of) if group.of_gpus else 0,
         exceptions=roster.nodes(everyone & ~having) if 2 * having.bit_count() > everyone.bit_count() else Nodes(),
         wordings=tuple(sorted(told, key=lambda one: -one.nodes.count)),
-        fix=lead.fixes[0].title if lead.fixes else "",
-        command=lead.fixes[0].command if lead.fixes else "",
+        fix=first.title if first else "",
+        command=first.command if first else "",
+        fix_kind=first.kind if first else "",
         url=lead.url,
     )
 

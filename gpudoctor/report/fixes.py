@@ -11,7 +11,7 @@ from gpudoctor.findings.naming import joined
 from gpudoctor.report.groups import Group
 from gpudoctor.report.model import Fix
 
-_LEADS = {
+LEADS = {
     FixKind.CHECK.value: "Check",
     FixKind.FIX.value: "Fix",
     FixKind.ELSE.value: "If that fails",
@@ -43,7 +43,7 @@ def steps(group: Group) -> Iterator[Step]:
     for place, fix in enumerate(group.first.fixes):
         again = fixed and fix.kind == FixKind.FIX
         yield Step(
-            lead="Then" if again else _LEADS.get(fix.kind, "Fix"),
+            lead="Then" if again else LEADS.get(fix.kind, "Fix"),
             title=_title(fix).removeprefix("Check "),
             commands=tuple(filter(None, group.commands(place))),
             verify="" if fix.verify in verified else fix.verify,

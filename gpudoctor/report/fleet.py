@@ -86,6 +86,7 @@ class FindingGroup(msgspec.Struct, frozen=True, kw_only=True):
     ] = ()
     fix: Annotated[str, _text("The first step, in words, as most nodes have it.")] = ""
     command: Annotated[str, _text("That step as a command; empty if it is none.")] = ""
+    fix_kind: Annotated[str, _text("What that step does. Open: check only gathers information.", "fix", "check")] = ""
     url: Annotated[str, _text("The rule's page.")] = ""
 
 

@@ -38,13 +38,11 @@ class Sample(NamedTuple):
     value: float
 
 
-def render(fleet: Fleet) -> str:
-    """Return the metrics in Prometheus' text format, without timestamps."""
-    lines: list[str] = []
+def render(fleet: Fleet) -> Iterator[str]:
+    """Yield the metrics in Prometheus' text format, without timestamps."""
     for metric, samples in groupby(_samples(fleet), key=lambda sample: sample.metric):
-        lines += [f"# HELP {metric} {_HELP[metric]}", f"# TYPE {metric} gauge"]
-        lines += [f"{metric}{_labels(sample.labels)} {sample.value:.15g}" for sample in samples]
-    return "".join(f"{line}\n" for line in lines)
+        yield f"# HELP {metric} {_HELP[metric]}\n# TYPE {metric} gauge\n"
+        yield from (f"{metric}{_labels(sample.labels)} {sample.value:.15g}\n" for sample in samples)
 
 
 def _labels(labels: dict[str, str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -12,19 +13,21 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,251}[A-Za-z0-9])?")
 LABEL = "gpudoctor/verdict"
 
 
-def hostfile(fleet: Fleet) -> str:
-    """Return one usable node a line, as mpirun, torchrun launchers and pdsh read it."""
-    return "".join(f"{name}\n" for name in fleet.usable.names if is_plain(name))
+def hostfile(fleet: Fleet) -> Iterator[str]:
+    """Yield one usable node a line, as mpirun, torchrun launchers and pdsh read it."""
+    return (f"{name}\n" for name in fleet.usable.names if is_plain(name))
 
 
-def node_list(fleet: Fleet) -> str:
-    """Return the usable nodes in one line, as `srun --nodelist` and `scontrol` take them."""
-    return f"{fleet.usable.folded}\n" if all(map(is_plain, fleet.usable.names)) else hostfile(fleet).strip().replace("\n", ",") + "\n"
+def node_list(fleet: Fleet) -> Iterator[str]:
+    """Yield the usable nodes in one line, as `srun --nodelist` and `scontrol` take them."""
+    names = fleet.usable.names
+    yield fleet.usable.folded if all(map(is_plain, names)) else ",".join(filter(is_plain, names))
+    yield "\n"
 
 
-def labels(fleet: Fleet) -> str:
-    """Return a patch for each node as YAML documents, for `kubectl apply --server-side -f FILE`."""
-    return "".join(_patch(node) for node in fleet.nodes if is_plain(node.name))
+def labels(fleet: Fleet) -> Iterator[str]:
+    """Yield a patch for each node as a YAML document, for `kubectl apply --server-side -f FILE`."""
+    return (_patch(node) for node in fleet.nodes if is_plain(node.name))
 
 
 def _patch(node: Node) -> str:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import cast
 
 from gpudoctor.findings.naming import counted
 from gpudoctor.report import heat_map, templates
 from gpudoctor.report.amounts import amount
-from gpudoctor.report.fleet import Fleet
+from gpudoctor.report.fixes import LEADS
+from gpudoctor.report.fleet import Fleet, Outlier
 from gpudoctor.report.words import VERDICTS, Mark
 
 _MOST = 1000
@@ -24,12 +28,13 @@ _LEGEND = (
 """What each colour means: in words, then its kinds."""
 
 
-def render(fleet: Fleet) -> str:
-    """Return the page."""
+def render(fleet: Fleet) -> Iterator[str]:
+    """Yield the page in pieces."""
     rows = heat_map.rows(fleet)
     kinds = {piece.kind for row in rows for piece in row.pieces}
-    return str(
-        templates.page("fleet.html.jinja").render(
+    return cast(
+        "Iterator[str]",
+        templates.page("fleet.html.jinja").generate(
             fleet=fleet,
             mark=VERDICTS.get(fleet.verdict, Mark("?", "?", "", fleet.verdict.upper())),
             about=_about(fleet),
@@ -38,11 +43,13 @@ def render(fleet: Fleet) -> str:
             legend=[(words, key) for words, *alike in _LEGEND if (key := next((kind for kind in alike if kind in kinds | {"ready"}), ""))],
             width=heat_map.WIDTH,
             height=heat_map.HEIGHT,
-            left_out=[node for node in fleet.nodes if not node.usable][:_MOST],
+            slow=_by_gpu(fleet.outliers[:_MOST]),
+            left_out=list(islice((node for node in fleet.nodes if not node.usable), _MOST)),
+            leads=LEADS,
             few=_few,
             amount=amount,
             counted=counted,
-        )
+        ),
     )
 
 
@@ -54,6 +61,14 @@ def _about(fleet: Fleet) -> list[str]:
         *verdicts,
         *(f"{one.nodes.count:,} with {one.name}" for one in fleet.hardware),
     ]
+
+
+def _by_gpu(outliers: Iterable[Outlier]) -> list[list[Outlier]]:
+    """Return the figures of each GPU together, the worst GPU first."""
+    found: dict[tuple[str, str], list[Outlier]] = defaultdict(list)
+    for one in outliers:
+        found[one.node, one.gpu].append(one)
+    return list(found.values())
 
 
 def _few(rows: Sequence[object]) -> Sequence[object]:

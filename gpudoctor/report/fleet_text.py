@@ -9,6 +9,7 @@ from operator import attrgetter
 from gpudoctor.findings import Severity
 from gpudoctor.findings.naming import counted, joined
 from gpudoctor.report.amounts import amount
+from gpudoctor.report.fixes import LEADS
 from gpudoctor.report.fleet import Drift, FindingGroup, Fleet, Nodes, Outlier, Sighting
 from gpudoctor.report.hostlist import folded, nodes
 from gpudoctor.report.page import Look, Page
@@ -103,8 +104,10 @@ def _finding(page: Page, group: FindingGroup) -> None:
         page.paragraph(one.message, f"{one.nodes.count}: " if len(group.wordings) > 1 else "", indent=4, hang=2)
     if len(group.wordings) > most:
         page.paragraph(f"and {counted(len(group.wordings) - most, 'other message')} (-v shows them)", indent=4)
-    if fix := group.command or group.fix:
-        page.paragraph(fix.splitlines()[0], "Fix: ", lead_style="bold", indent=4, hang=2)
+    if group.fix:
+        title = f"{group.fix.rstrip('.')}{':' if group.command else '.'}"
+        page.paragraph(title, f"{LEADS.get(group.fix_kind, 'Fix')}: ", lead_style="bold", indent=4, hang=2)
+        page.command(group.command, indent=8)
 
 
 def _slow(page: Page, fleet: Fleet) -> None:

@@ -82,15 +82,15 @@ def test_foreign_text_cannot_steer_a_terminal() -> None:
 
 def test_schedulers_get_plain_names_only() -> None:
     fleet = merged({name: report() for name in ("gpu1", "gpu2", EVIL, "-o", "a b", "$(x)")})
-    assert hostfile(fleet) == "gpu1\ngpu2\n"
-    assert node_list(fleet) == "gpu1,gpu2\n"
-    assert [one["metadata"]["name"] for one in yaml.safe_load_all(labels(fleet))] == ["gpu1", "gpu2"]
+    assert "".join(hostfile(fleet)) == "gpu1\ngpu2\n"
+    assert "".join(node_list(fleet)) == "gpu1,gpu2\n"
+    assert [one["metadata"]["name"] for one in yaml.safe_load_all("".join(labels(fleet)))] == ["gpu1", "gpu2"]
 
 
 def test_labels_are_patches_of_nodes() -> None:
     sent = {"gpu1": report(), "gpu2": report(verdict="broken", findings=(finding(),)), "gpu3": b""}
-    told = {one["metadata"]["name"]: one["metadata"]["labels"] for one in yaml.safe_load_all(labels(merged(sent)))}
+    told = {one["metadata"]["name"]: one["metadata"]["labels"] for one in yaml.safe_load_all("".join(labels(merged(sent))))}
     assert told["gpu1"] == {"gpudoctor/verdict": "ready", "gpudoctor/usable": "true"}
     assert told["gpu2"] == {"gpudoctor/verdict": "broken", "gpudoctor/usable": "false"}
     assert told["gpu3"] == {"gpudoctor/verdict": "no-report", "gpudoctor/usable": "false"}
-    assert json.loads(labels(merged({"gpu1": report()})).removeprefix("---\n"))["kind"] == "Node"
+    assert json.loads(next(labels(merged({"gpu1": report()}))).removeprefix("---\n"))["kind"] == "Node"

@@ -17,7 +17,7 @@ FLEET = fleet(100)
 
 
 def samples(made: Fleet) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    found = [one for family in text_string_to_metric_families(render(made)) for one in family.samples]
+    found = [one for family in text_string_to_metric_families("".join(render(made))) for one in family.samples]
     told = {(one.name, tuple(sorted(one.labels.items()))): one.value for one in found}
     assert len(told) == len(found), "a series is there twice"
     return told
@@ -43,5 +43,5 @@ def test_a_time_that_is_none_is_left_out(created: str) -> None:
 def test_promtool_has_no_complaint() -> None:
     if shutil.which("promtool") is None:
         pytest.skip("needs promtool (Debian: prometheus)")
-    checked = subprocess.run(["promtool", "check", "metrics"], input=render(FLEET), text=True, capture_output=True, check=False)
+    checked = subprocess.run(["promtool", "check", "metrics"], input="".join(render(FLEET)), text=True, capture_output=True, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")

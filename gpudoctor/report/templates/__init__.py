@@ -13,6 +13,7 @@ from gpudoctor.report import markup
 from gpudoctor.report.words import printable
 
 _NO_WORD = re.compile("[^a-z]+")
+_CODE = re.compile("`([^`]+)`")
 
 
 def environment(finalize: Callable[[object], Any], **filters: Callable[..., Any]) -> Environment:
@@ -31,7 +32,7 @@ def environment(finalize: Callable[[object], Any], **filters: Callable[..., Any]
 
 def page(name: str) -> Any:
     """Return the template of a page of HTML."""
-    return environment(_shown, lines=_lines, word=_class, address=lambda url: url if markup.is_address(url) else "").get_template(name)
+    return environment(_shown, lines=_lines, prose=_prose, word=_class, address=_address).get_template(name)
 
 
 def _class(told: str) -> str:
@@ -39,9 +40,20 @@ def _class(told: str) -> str:
     return _NO_WORD.sub("-", told)
 
 
+def _address(url: str) -> str:
+    """Return a web address; empty if it is none."""
+    return url if markup.is_address(url) else ""
+
+
 def _shown(told: object) -> object:
     """Return what jinja2 then escapes: text without control characters and reversed directions."""
     return told if isinstance(told, Markup) else printable(str(told), plain=False)
+
+
+def _prose(told: str) -> Markup:
+    """Return a sentence, escaped, with what stands in backticks as code."""
+    parts = enumerate(_CODE.split(printable(told, plain=False)))
+    return Markup().join(Markup("<code>{}</code>").format(part) if place % 2 else part for place, part in parts)
 
 
 def _lines(told: str) -> Markup:
