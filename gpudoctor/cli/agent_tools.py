@@ -6,6 +6,7 @@ They are coroutines that never wait, so they run one after another in the main t
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import getdoc
 from typing import Annotated, Literal
 
 import msgspec
@@ -60,7 +61,7 @@ def server() -> MCPServer[None]:
     """Return the server with its tools."""
     made: MCPServer[None] = MCPServer("gpudoctor", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR")
     for tool in (check, diagnose, envs, compat, plan, explain):
-        made.tool(annotations=READ_ONLY, structured_output=False)(tool)
+        made.tool(description=getdoc(tool), annotations=READ_ONLY, structured_output=False)(tool)
     return made
 
 

@@ -61,8 +61,8 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
 ) -> int:
     """Run `gpudoctor check` on every node of a Ray cluster, one task each, and merge the reports.
 
-    The nodes need no gpudoctor: Ray brings it. Only levels above look claim GPUs, all of each node. Level full then runs all-reduce between
-    nodes, in pairs and all together.
+    The nodes need no gpudoctor: Ray copies this one to them. Levels above look claim all GPUs of each node. Level full then runs all-reduce
+    between nodes, in pairs and all together.
 
     Example: gpudoctor fleet check --ray --level look
     """

@@ -70,8 +70,10 @@ def rules(
 @app.command(short_help="Print the JSON Schema of a document.")
 def schema(
     document: Annotated[
-        Literal["report", "snapshot", "error", "rules", "matrix", "xray", "envs", "fit", "diff", "fleet"],
-        typer.Argument(help="Which document's schema."),
+        Literal["report", "snapshot", "error", "rules", "matrix", "xray", "envs", "fit", "diff", "fleet", "plan", "index"],
+        typer.Argument(
+            metavar="[DOCUMENT]", help="report, snapshot, error, rules, matrix, xray, envs, fit, diff, fleet, plan or index."
+        ),
     ] = "report",
 ) -> int:
     """Print the JSON Schema of a document that gpudoctor writes."""

@@ -13,6 +13,7 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.exit_meanings import EXIT_CODES
 from gpudoctor.manual.families import NAMES
+from gpudoctor.report.schema import DOCUMENTS
 from gpudoctor.rule_pages import read
 from tests.cli.command import document, environment, in_terminal, run, sentence
 
@@ -155,6 +156,11 @@ def test_schema_prints_a_schema(name: str) -> None:
     made = json.loads(run("schema", name).stdout)
     Draft202012Validator.check_schema(made)
     assert made["$id"] == f"urn:gpudoctor:{name}:1"
+
+
+def test_every_document_s_schema_can_be_asked_for() -> None:
+    refused = run("schema", "nope").stderr.decode()
+    assert set(re.findall(r"'(\w+)'", refused)) == {"nope", *DOCUMENTS}
 
 
 def test_schema_of_the_report_is_the_default() -> None:
