@@ -50,7 +50,9 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
     batch: Annotated[str, typer.Option(metavar="N|max", help="Samples a step on each GPU. Default: max, as many as fit.")] = "max",
     seq: Annotated[int | None, typer.Option(metavar="L", help="Tokens in a sequence.")] = None,
     image: Annotated[str | None, typer.Option(metavar="HxW", help="Size of an image: 224x224.")] = None,
-    precision: Annotated[str, typer.Option(metavar="TYPE", help="fp32, tf32, bf16, fp16 or fp8; 16 bits are autocast with FP32 master copies.")] = "fp32",
+    precision: Annotated[
+        str, typer.Option(metavar="TYPE", help="fp32, tf32, bf16, fp16 or fp8; 16 bits are autocast with FP32 master copies.")
+    ] = "fp32",
     optimizer: Annotated[str, typer.Option(metavar="NAME", help="sgd, momentum, adam, adamw, adafactor, 8bit-adam or lion.")] = "adamw",
     checkpointing: Annotated[bool, typer.Option("--checkpointing", help="Recompute each block's activations in backward.")] = False,  # noqa: FBT002
     lora: Annotated[int, typer.Option(metavar="R", help="Train adapters of this rank on the linear layers of all blocks.")] = 0,

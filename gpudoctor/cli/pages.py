@@ -71,9 +71,7 @@ def rules(
 def schema(
     document: Annotated[
         Literal["report", "snapshot", "error", "rules", "matrix", "xray", "envs", "fit", "diff", "fleet", "plan", "index"],
-        typer.Argument(
-            metavar="[DOCUMENT]", help="report, snapshot, error, rules, matrix, xray, envs, fit, diff, fleet, plan or index."
-        ),
+        typer.Argument(metavar="[DOCUMENT]", help="report, snapshot, error, rules, matrix, xray, envs, fit, diff, fleet, plan or index."),
     ] = "report",
 ) -> int:
     """Print the JSON Schema of a document that gpudoctor writes."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,7 +27,15 @@ seen = list(events)
 with open(log, "w") as file:
     json.dump({"code": code, "events": seen, "modules": list(sys.modules)}, file)
 """
-COMMANDS = ("$(touch {owned})", "`touch {owned}`", "gpu1; touch {owned} #", "-o{owned}", "|touch {owned}", "gpu1\ntouch {owned}", "../../{owned}")
+COMMANDS = (
+    "$(touch {owned})",
+    "`touch {owned}`",
+    "gpu1; touch {owned} #",
+    "-o{owned}",
+    "|touch {owned}",
+    "gpu1\ntouch {owned}",
+    "../../{owned}",
+)
 OUTPUTS = ("html", "prometheus", "labels", "hostfile", "nodelist", "history", "output")
 
 
@@ -75,7 +82,7 @@ def test_a_report_names_no_file_to_read_and_a_node_s_name_starts_nothing(folder:
     assert found["code"] in {1, 3}, done.stderr
     merged = json.loads((folder / "output").read_bytes())
     assert len(merged["nodes"]) > 2 * len(COMMANDS)
-    opened = {os.path.abspath(path) for event, path in found["events"] if event == "open"}
+    opened = {str(folder / path) for event, path in found["events"] if event == "open"}
     assert str(folder / "reports" / "all.jsonl") in opened
     assert str(folder / "secret.json") not in opened
     assert {event for event, _ in found["events"]} == {"open"}

@@ -49,10 +49,16 @@ class Node:
     @property
     def pods(self) -> dict[str, Any]:
         """What is served about the pods, by path."""
-        named = {pod: (node, {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": pod, "namespace": "default"}}) for node, pod in self.logs}
-        described = [{**document, "spec": {"nodeName": node, "containers": [{"name": "c"}]}} for node, document in named.values()]
-        each = {f"{PODS}/{one['metadata']['name']}": one for one in described}
-        return {PODS: {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": described}, **each}
+        kind = {"kind": "Pod", "apiVersion": "v1"}
+        each = {
+            f"{PODS}/{pod}": {
+                **kind,
+                "metadata": {"name": pod, "namespace": "default"},
+                "spec": {"nodeName": node, "containers": [{"name": "gpudoctor"}]},
+            }
+            for node, pod in self.logs
+        }
+        return {PODS: {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": list(each.values())}, **each}
 
     @property
     def taints(self) -> list[str]:

@@ -84,7 +84,7 @@ def test_the_job_s_reports_are_collected_and_merged_as_its_file_says(machine: Ma
     if not shutil.which("kubectl"):
         pytest.skip("needs kubectl: apt install kubernetes-client")
     (container,) = documents(KUBERNETES / "fleet_job.yaml")[0]["spec"]["template"]["spec"]["containers"]
-    logs = {}
+    logs: dict[tuple[str, str], bytes] = {}
     for recipe in (READY, BROKEN):
         program = machine(recipe)
         path = f"{program.parent}:{os.environ['PATH']}"
