@@ -23,7 +23,7 @@ every_machine = pytest.mark.parametrize("name", NAMES)
 def test_a_recorded_machine_gives_its_diagnosis(name: str) -> None:
     found = diagnosis.__wrapped__(name)  # not one that a test made which coverage does not follow
     assert diagnosed(as_json(found)) == load(name)["expect"]
-    said = golden.text(found.findings)
+    said = golden.text(found)
     assert said == golden.kept()[name], "if the new words are the better ones: scripts/record_machines --again"
 
 

@@ -7,10 +7,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.packages import Stack
+from gpudoctor.findings import Policy
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Cause, Distribution, Fact, Host, Missing, Packages, Platform, Python, Snapshot
+from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Host, Missing, Packages, Platform, Python, Snapshot
 from tests.builders import ABSENT, torch
 from tests.matrix.samples import matrix
 
@@ -163,3 +165,23 @@ def test_a_distribution_belongs_to_the_stack_of_a_framework(name: str, framework
 
 def test_a_framework_without_a_version_is_left_out() -> None:
     assert stack(frameworks=(torch(version=Fact("", "nowhere")),)).distributions["torch"].version == ""
+
+
+@pytest.mark.parametrize(("installed", "bounds"), [("2.15.0", True), ("2.15.1", False), ("2.15.2", False), ("2.16.0", False)])
+def test_only_a_later_patch_bounds_what_a_release_leaves_open(installed: str, bounds: bool) -> None:
+    rows = "tf-keras,{},any,3.11,none,,,,,{},,,,somewhere,\n"
+    requires = {"2.15.0": "", "2.15.1": "tensorflow<2.16", "2.15.2": "", "2.16.0": ""}
+    tables = matrix(others="".join(rows.format(*row) for row in requires.items()))
+    found = stack(one("tf-keras", installed), one("tensorflow", "2.17.0"), tables=tables)
+    assert bool(found.violations) is bounds
+
+
+@pytest.mark.parametrize(("by", "counts"), [("torchvision", True), ("keras", False), ("tensorflow", False), ("datasets", False)])
+def test_a_framework_is_required_by_another_frameworks_stack(by: str, counts: bool) -> None:
+    own = one("tensorflow", "2.18.0", requested=False, requires=("tensorflow",) if by == "tensorflow" else ())
+    others = () if by == "tensorflow" else (one(by, "1.0", "tensorflow"),)
+    view = MachineView(
+        snapshot(own, *others, frameworks=(Framework("tensorflow", "tensorflow", Fact("2.18.0", "METADATA")),))[0], NOTHING, Policy()
+    )
+    (framework,) = view.frameworks
+    assert (framework.required_by is not None) is counts

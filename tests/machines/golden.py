@@ -1,21 +1,24 @@
-"""The findings of every recorded machine, word for word, in one file: a change of wording is one diff."""
+"""The findings of every recorded machine, and what was verified and not checked, word for word in one file: a change of wording is one diff."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from gpudoctor.findings import Finding, Fix
+from gpudoctor.findings import Diagnosis, Finding, Fix, LadderRow, OutcomeKind, RungState
 
 FILE: Final = Path(__file__).parent / "findings.txt"
 _HEADING: Final = "== "
+_EXPLAINED: Final = {RungState.FAILED, RungState.NOT_SHOWN}
+Key = TypeVar("Key")
 
 
-def text(findings: tuple[Finding, ...]) -> str:
-    """Return all parts of the findings, one line each."""
-    return "\n\n".join("\n  ".join(_lines(finding)) for finding in findings)
+def text(diagnosis: Diagnosis) -> str:
+    """Return all parts of the findings, what was verified, the stages of the GPUs and what was not checked, one line each."""
+    findings = ("\n  ".join(_lines(finding)) for finding in diagnosis.findings)
+    return "\n\n".join([*findings, "\n".join(_beside_findings(diagnosis))])
 
 
 @cache
@@ -31,6 +34,31 @@ def keep(texts: dict[str, str]) -> None:
     parts = [f"\n{_HEADING}{name}\n{told[name]}\n" for name in sorted(told)]
     FILE.write_text("Written by scripts/record_machines --again; see golden.py.\n" + "".join(parts), encoding="utf-8")
     kept.cache_clear()
+
+
+def _beside_findings(diagnosis: Diagnosis) -> Iterator[str]:
+    proven = diagnosis.proved_to
+    yield f"verified: {proven.text} [{proven.gpus} of {proven.of}, {proven.rung.value if proven.rung else 'no stage'}]"
+    if diagnosis.because:
+        yield f"because: {diagnosis.because}"
+    yield from (f"not judged: {one.what}: {one.reason}" for one in diagnosis.not_judged)
+    for stages, rows in _grouped((_stages(row), row.subject.key) for row in diagnosis.ladder):
+        yield f"stages of {' '.join(rows)}: {stages}"
+    unchecked = [outcome for outcome in diagnosis.outcomes if outcome.kind is OutcomeKind.COULD_NOT_TELL]
+    for (reason, key), codes in _grouped(((one.reason, one.subject.key), one.code) for one in unchecked):
+        yield f"not checked: {' '.join(codes)} {key}: {reason}"
+
+
+def _stages(row: LadderRow) -> str:
+    told = (f"{step.rung.value} {step.state.value}" + f" ({step.detail})" * (step.state in _EXPLAINED) for step in row.steps)
+    return ", ".join(told)
+
+
+def _grouped(pairs: Iterable[tuple[Key, str]]) -> list[tuple[Key, list[str]]]:
+    groups: dict[Key, list[str]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return list(groups.items())
 
 
 def _lines(finding: Finding) -> Iterator[str]:

@@ -17,6 +17,7 @@ from gpudoctor.report.build import build
 from gpudoctor.report.model import LadderRow, Report, Subject
 from gpudoctor.report.page import Look
 from tests.report import samples
+from tests.report.texts import TEXTS
 
 PAGES = Path(__file__).parent / "pages"
 LOOKS = {"80": Look(), "60": Look(width=60), "80.ascii": Look(plain=True), "80.colour": Look(colour=True)}
@@ -26,9 +27,17 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("name", samples.ALL)
 def test_page_is_as_recorded(name: str, look: str) -> None:
+    compare(f"{name}.{look}", terminal.render(build(samples.ALL[name]), LOOKS[look]))
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_text_is_as_recorded(name: str) -> None:
+    compare(name, TEXTS[name]())
+
+
+def compare(name: str, page: str) -> None:
     """GPUDOCTOR_RENEW_PAGES=1 rewrites the pages, to be read; the test then fails, because no run may pass by writing."""
-    page = terminal.render(build(samples.ALL[name]), LOOKS[look])
-    recorded = PAGES / f"{name}.{look}.txt"
+    recorded = PAGES / f"{name}.txt"
     if os.environ.get("GPUDOCTOR_RENEW_PAGES"):
         recorded.write_text(page, encoding="utf-8")
         pytest.fail("the page was rewritten")
