@@ -2,28 +2,54 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
 from gpudoctor.fit.layers import Conv, Embedding, First, Flatten, Function, Image, Linear, Norm, Place, Pool, PoolTo, Row, Rows, Upsample
 from gpudoctor.fit.structures import Attention, Block, Concat, Gated, Loss, Residual, Shift, Time
 
 RELU = Function("relu")
+MOST_LAYERS = 4096
+"""More are not believed: each is counted."""
+_IN_CONFIGURATIONS = {
+    "layers": "num_hidden_layers",
+    "width": "hidden_size",
+    "heads": "num_attention_heads",
+    "inner": "intermediate_size",
+    "of_keys": "num_key_value_heads",
+    "size": "head_dim",
+    "entries": "vocab_size",
+    "places": "max_position_embeddings",
+    "segments": "type_vocab_size",
+    "patch": "patch_size",
+    "tied": "tie_word_embeddings",
+    "function": "hidden_act",
+    "bias": "mlp_bias",
+    "bias_of_queries": "attention_bias",
+}
+"""What Hugging Face configurations call the fields of a transformer."""
+_Size = Annotated[int, msgspec.Meta(ge=0, le=1 << 24)]
 
 
-class Transformer(msgspec.Struct, frozen=True, kw_only=True):
+class Transformer(msgspec.Struct, frozen=True, kw_only=True, rename=_IN_CONFIGURATIONS):
     """The shape of a transformer over tokens or patches."""
 
-    layers: int
-    width: int
-    heads: int
-    inner: int
-    """The width inside of the feed-forward layers."""
-    of_keys: int = 0
-    size: int = 0
+    layers: Annotated[int, msgspec.Meta(ge=1, le=MOST_LAYERS)]
+    width: _Size
+    heads: Annotated[int, msgspec.Meta(ge=1)]
+    inner: _Size = 0
+    """The width inside of the feed-forward layers; 0: four times the width."""
+    of_keys: _Size = 0
+    size: _Size = 0
     """Of a head; 0: the width divided by the heads."""
-    entries: int = 0
+    entries: _Size = 0
     """Of the vocabulary."""
-    places: int = 0
+    segments: _Size = 2
+    """Kinds of tokens that an encoder tells apart."""
+    patch: Annotated[int, msgspec.Meta(ge=1, le=1 << 24)] = 16
+    """The side of a patch of an image."""
+    places: _Size = 0
     """The most tokens, where each place has a learned vector; 0: positions are rotated."""
     tied: bool = False
     """Whether the output layer has the weights of the embedding."""
@@ -34,6 +60,11 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     normed: bool = False
     """Queries and keys are normalised."""
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a shape that no model has."""
+        if self.heads > self.width:
+            raise ValueError(f"{self.heads} heads in a width of {self.width}")
+
     def decoder(self) -> Rows:
         """Return a decoder with rotated positions, RMSNorm and a gated feed-forward layer, such as Llama."""
         attention = Attention(
@@ -42,7 +73,7 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
         block = Block(
             (
                 Residual((Norm("rms"), attention)),
-                Residual((Norm("rms"), Gated(self.inner, self.function, bias=self.bias))),
+                Residual((Norm("rms"), Gated(self.inner or 4 * self.width, self.function, bias=self.bias))),
             )
         )
         return (Embedding(self.entries, self.width), *(block,) * self.layers, Norm("rms"), *self._head())
@@ -51,7 +82,7 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
         """Return a decoder with learned positions and LayerNorm, such as GPT-2."""
         return (Embedding(self.entries, self.width, self.places), *self._blocks(cached=True), Norm("layer"), *self._head())
 
-    def encoder(self, segments: int) -> Rows:
+    def encoder(self) -> Rows:
         """Return an encoder that normalises after each sum, with a pooler, such as BERT."""
         block = Block(
             (
@@ -61,13 +92,13 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
                 Norm("layer"),
             )
         )
-        embedding = Embedding(self.entries, self.width, self.places, segments)
+        embedding = Embedding(self.entries, self.width, self.places, self.segments)
         pooler = (First(), Linear(self.width, adapted=False), Function("tanh"))
         return (embedding, Norm("layer"), *(block,) * self.layers, *pooler, Loss())
 
-    def vision(self, patch: int, classes: int) -> Rows:
+    def vision(self, classes: int = 1000) -> Rows:
         """Return a classifier of images in patches, such as ViT."""
-        patches = (Conv(self.width, patch, patch), Flatten(tokens=True), Place())
+        patches = (Conv(self.width, self.patch, self.patch), Flatten(tokens=True), Place())
         return (*patches, *self._blocks(cached=False), Norm("layer"), First(), Linear(classes, adapted=False), Loss())
 
     def _blocks(self, *, cached: bool) -> Rows:
@@ -76,7 +107,7 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
         return (block,) * self.layers
 
     def _feed_forward(self) -> Rows:
-        return (Linear(self.inner), Function(self.function), Linear(self.width))
+        return (Linear(self.inner or 4 * self.width), Function(self.function), Linear(self.width))
 
     def _head(self) -> Rows:
         return (Linear(self.entries, bias=False, adapted=False, own=not self.tied), Loss())

@@ -14,8 +14,6 @@ from gpudoctor.fit.model import Model
 from gpudoctor.fit.networks import RELU, Transformer, dense, diffusion, resnet, unet, vgg
 from gpudoctor.nearest import suggestion
 
-MOST_LAYERS = 4096
-"""More are not believed: each is counted."""
 USUAL_TOKENS = 2048
 """In a sequence, for models that take any number."""
 _TORCHVISION = "https://github.com/pytorch/vision/blob/main/torchvision/models/{}.py"
@@ -76,8 +74,8 @@ PRESETS: dict[str, Preset] = {
     "vgg16": _image(lambda: vgg((2, 64), (2, 128), (3, 256), (3, 512), (3, 512)), _TORCHVISION.format("vgg")),
     "resnet50": _image(lambda: resnet((3, 64), (4, 128), (6, 256), (3, 512)), _TORCHVISION.format("resnet")),
     "unet": _image(lambda: unet(64, 128, 256, 512, 1024, classes=2), "https://github.com/milesial/Pytorch-UNet", 3, 512, 512),
-    "vit-b": _image(lambda: _BASE.vision(16, 1000), _TORCHVISION.format("vision_transformer"), fixed=True),
-    "bert-base": Preset(rows=lambda: _BERT.encoder(2), sample=(512,), source=_HUB.format("google-bert/bert-base-uncased"), tokens=512),
+    "vit-b": _image(_BASE.vision, _TORCHVISION.format("vision_transformer"), fixed=True),
+    "bert-base": Preset(rows=_BERT.encoder, sample=(512,), source=_HUB.format("google-bert/bert-base-uncased"), tokens=512),
     "gpt2": Preset(rows=_GPT2.older_decoder, sample=(1024,), source=_HUB.format("openai-community/gpt2"), tokens=1024),
     "llama-1b": _llama_3("meta-llama/Llama-3.2-1B", layers=16, width=2048, heads=32, inner=8192, tied=True),
     "llama-3b": _llama_3("meta-llama/Llama-3.2-3B", layers=28, width=3072, heads=24, inner=8192, tied=True),

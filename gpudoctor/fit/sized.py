@@ -9,8 +9,8 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample, counted
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.networks import Transformer
-from gpudoctor.fit.presets import MOST_LAYERS, USUAL_TOKENS
+from gpudoctor.fit.networks import MOST_LAYERS, Transformer
+from gpudoctor.fit.presets import USUAL_TOKENS
 
 _MOST = 10**15
 _HEAD = 128

@@ -115,6 +115,8 @@ def test_the_header_of_a_safetensors_file_has_parameters_and_no_activations(tmp_
         ("config.json", b'{"model_type": "llama", "hidden_size": 1e400}'),
         ("config.json", json.dumps({"model_type": "llama", **LLAMA, "num_hidden_layers": 10**7}).encode()),
         ("config.json", json.dumps({"model_type": "llama", **LLAMA, "num_attention_heads": 10**4}).encode()),
+        ("config.json", json.dumps({"model_type": "llama", **LLAMA, "hidden_act": "zelu"}).encode()),
+        ("config.json", json.dumps({"model_type": "llama", **LLAMA, "vocab_size": None}).encode()),
         ("model.safetensors", b"\xff" * 8),
         ("model.safetensors", b"\xff" + bytes(7) + b"{}"),
         ("model.safetensors", b"\x02" + bytes(7) + b"{}"),
