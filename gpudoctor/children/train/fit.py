@@ -32,13 +32,13 @@ class RefusedError(Exception):
 
 def without_network():
     """Have Python refuse connections to other machines; returns the hosts that it refused, which grow."""
-    refused = []
+    refused, own = [], ("localhost", "127.0.0.1", "::1", os.uname().nodename)
 
     def hook(event, arguments):
         host = arguments[0] if event in ("socket.getaddrinfo", "socket.gethostbyname") else None
         if event == "socket.connect" and isinstance(arguments[1], tuple):
             host = arguments[1][0]
-        if host and host not in ("localhost", "127.0.0.1", "::1"):
+        if host and host not in own:
             refused.append(host)
             raise OSError("gpudoctor fit connects to no other machine")  # libraries then use what they have on disk
 
