@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import zlib
@@ -13,6 +14,9 @@ import pytest
 # Threads that wait by spinning take the cores from other tests: NumPy's, before its import, and PyTorch's in every child.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+# Python's default looks for garbage among the 30,000 tests all the time: a third of their collection, a sixth of what short tests take.
+gc.set_threshold(100_000, 50, 100)
 
 pytest_plugins = ("tests.seams.fixtures", "tests.seams.skips")
 

@@ -91,14 +91,24 @@ def _module(file: str) -> ModuleType:
 def _asked_of_the_log() -> Iterator[str]:
     """The patterns that rules look for in the kernel log: the second arguments."""
     for file in PACKAGE.rglob("diagnose/**/*.py"):
-        for call in _calls(file, lambda function: function in {"logged", "refusal"}):
+        for call in _calls(file, lambda function: function in {"logged", "refusal"}, "logged(", "refusal("):
             yield _value(call.args[1], _module(str(file.relative_to(PACKAGE))))
 
 
-def _calls(file: Path, wanted: Callable[[str], bool]) -> Iterator[ast.Call]:
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Call) and wanted(ast.unparse(node.func)):
+def _calls(file: Path, wanted: Callable[[str], bool], *names: str) -> Iterator[ast.Call]:
+    """The calls of functions in a file, which is not parsed if it has none of their names."""
+    text = file.read_text()
+    if not any(name in text for name in names):
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and wanted(_dotted(node.func)):
             yield node
+
+
+def _dotted(function: ast.expr) -> str:
+    if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
+        return f"{function.value.id}.{function.attr}"
+    return function.id if isinstance(function, ast.Name) else ""
 
 
 def _value(node: ast.expr, module: ModuleType) -> str:
@@ -153,10 +163,10 @@ def _patterns() -> dict[str, str]:
         if "/child/" in str(file) or file.name == "expressions.py":  # compiles what others pass to it
             continue
         place = str(file.relative_to(PACKAGE))
-        uses = list(_calls(file, _matches))
+        uses = list(_calls(file, _matches, "re.", "expression("))
         module, methods = (_module(place), _methods(file)) if uses else (None, {})
         for call in uses:
-            node, function = call.args[0], ast.unparse(call.func).removeprefix("re.")
+            node, function = call.args[0], _dotted(call.func).removeprefix("re.")
             pattern = _value(node, module) if module else ""
             used = {function} if function not in {"compile", "expression"} else methods.get(ast.unparse(call), {""})
             texts = [pattern] if pattern != "word" else TABLES[place]() if place in TABLES else _strings(file)

@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 import msgspec
+import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination
@@ -47,6 +48,7 @@ def outcomes(found: Diagnosis) -> dict[tuple[str, Any], OutcomeKind]:
     return {(one.name, one.subject): one.kind for one in found.outcomes}
 
 
+@pytest.mark.untraced
 def test_the_diagnosis_of_every_report_read_back_is_the_same_byte_for_byte() -> None:
     for name in NAMES:
         made = Examination(snapshot=recorded(name), diagnosis=diagnosis(name), policy=policy(name), matrix_date="2026-11-20")

@@ -14,17 +14,21 @@ import pytest
 
 from gpudoctor.diagnose.rules import RULES
 from tests.cli.command import GPUDOCTOR, ROOT, document, environment, in_terminal, run, sentence
+from tests.seams.once import once
 
 SMOKE = ("smoke", "--allow-cpu", "--python", sys.executable)
 
 
 @pytest.fixture(scope="module")
-def report() -> dict[str, Any]:
-    ended = run(*SMOKE, "--framework", "tensorflow", "--format", "json")
-    whole = document("report", ended.stdout)
-    assert ended.stderr == b""
-    assert ended.returncode == whole["exit_code"]
-    return whole
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    def make() -> dict[str, Any]:
+        ended = run(*SMOKE, "--framework", "tensorflow", "--format", "json")
+        whole = document("report", ended.stdout)
+        assert ended.stderr == b""
+        assert ended.returncode == whole["exit_code"]
+        return whole
+
+    return once(tmp_path_factory, "report-of-smoke", make)
 
 
 def test_the_document_is_the_report_with_the_curves(report: dict[str, Any]) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+
+import pytest
+
 from gpudoctor.diagnose.impact import AT_RISK, PARTLY, SLOWER
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.findings import Impact, Severity
+from gpudoctor.findings import Finding, Impact, Severity
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES
 
-FINDINGS = [finding for name in NAMES for finding in diagnosis(name).findings]
+
+@functools.cache
+def findings() -> list[Finding]:
+    return [finding for name in NAMES for finding in diagnosis(name).findings]
 
 
 def test_the_tables_name_rules_once() -> None:
@@ -17,14 +24,16 @@ def test_the_tables_name_rules_once() -> None:
     assert set(listed) <= {rule.name for rule in RULES}
 
 
+@pytest.mark.untraced
 def test_every_rule_that_warns_says_what_its_warnings_cost() -> None:
     usual = {rule.name for rule in RULES if rule.severity is Severity.WARNING}
-    seen = {finding.name for finding in FINDINGS if finding.severity is Severity.WARNING}
+    seen = {finding.name for finding in findings() if finding.severity is Severity.WARNING}
     assert usual | seen <= SLOWER | AT_RISK | PARTLY
 
 
+@pytest.mark.untraced
 def test_only_a_note_costs_nothing_and_only_an_error_all_training() -> None:
-    for finding in FINDINGS:
+    for finding in findings():
         assert (finding.impact is Impact.NONE) == (finding.severity is Severity.NOTE)
         assert (finding.impact in {Impact.CANNOT_TRAIN, Impact.REQUIREMENT}) == (finding.severity is Severity.ERROR)
 

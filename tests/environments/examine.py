@@ -99,7 +99,7 @@ def witness(python: str, framework: str, variables: Mapping[str, str], place: Pa
     """What the framework did: the answer of witness.py, and its log."""
     answer = place / f"{framework}.json"
     answer.unlink(missing_ok=True)
-    command = [python, "-B", str(WITNESS), framework, str(answer)]
+    command = [python, str(WITNESS), framework, str(answer)]  # keeps the bytecode: to compile TensorFlow takes longer than to load it
     done = subprocess.run(command, env=dict(variables), capture_output=True, timeout=300, check=False, cwd=place)
     log = done.stderr.decode("utf-8", "replace")
     if not answer.exists():

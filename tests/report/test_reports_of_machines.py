@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import statistics
 from collections.abc import Iterator
 
@@ -13,28 +14,34 @@ from gpudoctor.report.page import Look
 from gpudoctor.report.summary import parts
 from tests.report import machines
 
-LINES = {name: terminal.render(machines.report(name)).splitlines() for name in machines.NAMES}
 every_machine = pytest.mark.parametrize("name", machines.NAMES)
+
+
+@functools.cache
+def lines_of(name: str) -> list[str]:
+    return terminal.render(machines.report(name)).splitlines()
 
 
 def fixes() -> Iterator[int]:
     """Yield in which line each report has its first fix."""
-    for lines in LINES.values():
-        yield from [number for number, line in enumerate(lines, 1) if line.startswith("Fix: ")][:1]
+    for name in machines.NAMES:
+        yield from [number for number, line in enumerate(lines_of(name), 1) if line.startswith("Fix: ")][:1]
 
 
+@pytest.mark.untraced
 def test_the_fix_is_near_the_top() -> None:
     assert statistics.median(fixes()) <= 5
 
 
+@pytest.mark.untraced
 def test_a_report_is_short_unless_there_are_several_root_causes() -> None:
-    long = {name: len(lines) for name, lines in LINES.items() if len(lines) > 60}
+    long = [name for name in machines.NAMES if len(lines_of(name)) > 60]
     assert [name for name in long if len(groups.causes(machines.report(name))) == 1] == []
 
 
 @every_machine
 def test_the_summary_follows_the_headline(name: str) -> None:
-    report, lines = machines.report(name), LINES[name]
+    report, lines = machines.report(name), lines_of(name)
     first = next(iter(parts(report.summary)), None)
     if first is None:  # a pasted program states nothing about the machine
         return
@@ -84,7 +91,7 @@ def test_a_full_report_leaves_nothing_out(name: str) -> None:
 
 @every_machine
 def test_what_was_not_checked_takes_five_lines_at_most(name: str) -> None:
-    lines = LINES[name]
+    lines = lines_of(name)
     if "Not checked" not in lines:
         assert machines.report(name).could_not_tell == ()
         return

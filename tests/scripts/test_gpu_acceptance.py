@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from scripts.acceptance import breakages, fits, speed
 from scripts.acceptance.results import Acceptance
 from tests.machines.diagnoses import again, diagnosed
 from tests.seams import Cuda, Nvml, NvmlGpu, PciCard, Tree, environ_with, seen_by_child
+from tests.seams.once import once
 
 ROOT = Path(__file__).resolve().parents[2]
 SMI = """#!{python}
@@ -65,31 +67,37 @@ Accept = Callable[..., tuple[int, str, Path]]
 
 @pytest.fixture
 def accept(tmp_path: Path) -> Accept:
-    """Runs gpu_acceptance on two of our GPUs, beside an nvidia-smi with these answers; returns its code, output and folder."""
-
-    def run(change: Mapping[str, str] | None = None, *, smi: bool = True) -> tuple[int, str, Path]:
-        nvml = Nvml(gpus=2)
-        tree = Tree(pci=[PciCard.of(card) for card in nvml.cards], kernel_driver=nvml.driver).build(tmp_path / "root")
-        environ = seen_by_child(tree, environ_with(nvml, Cuda(gpus=nvml.gpus), directory=tmp_path / "shims"))
-        answers = tmp_path / "answers.json"
-        answers.write_text(json.dumps([as_smi(nvml.cards[0]) | dict(change or {}), as_smi(nvml.cards[1])]))
-        folder = tmp_path / "bin"
-        folder.mkdir()
-        if smi:
-            (folder / "nvidia-smi").write_text(SMI.format(python=sys.executable, answers=str(answers)))
-            (folder / "nvidia-smi").chmod(0o755)
-        environ["PATH"] = f"{folder}:/usr/bin:/bin"
-        subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "target"], check=True)
-        command: list[str | Path] = [sys.executable, ROOT / "scripts" / "gpu_acceptance", "-o", tmp_path / "out", "--repeat", "2"]
-        command += ["--python", tmp_path / "target" / "bin" / "python"]
-        done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
-        return done.returncode, done.stdout + done.stderr, tmp_path / "out"
-
-    return run
+    return partial(accepting, tmp_path)
 
 
-def test_acceptance_passes_if_nvidia_smi_agrees(accept: Accept) -> None:
-    code, said, folder = accept()
+@pytest.fixture
+def accepted(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, str, Path]:
+    """The run without a difference, for several tests."""
+    return once(tmp_path_factory, "accepted", lambda: accepting(tmp_path_factory.mktemp("accepted")))
+
+
+def accepting(place: Path, change: Mapping[str, str] | None = None, *, smi: bool = True) -> tuple[int, str, Path]:
+    """Run gpu_acceptance on two of our GPUs, beside an nvidia-smi with these answers; return its code, output and folder."""
+    nvml = Nvml(gpus=2)
+    tree = Tree(pci=[PciCard.of(card) for card in nvml.cards], kernel_driver=nvml.driver).build(place / "root")
+    environ = seen_by_child(tree, environ_with(nvml, Cuda(gpus=nvml.gpus), directory=place / "shims"))
+    answers = place / "answers.json"
+    answers.write_text(json.dumps([as_smi(nvml.cards[0]) | dict(change or {}), as_smi(nvml.cards[1])]))
+    folder = place / "bin"
+    folder.mkdir()
+    if smi:
+        (folder / "nvidia-smi").write_text(SMI.format(python=sys.executable, answers=str(answers)))
+        (folder / "nvidia-smi").chmod(0o755)
+    environ["PATH"] = f"{folder}:/usr/bin:/bin"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place / "target"], check=True)
+    command: list[str | Path] = [sys.executable, ROOT / "scripts" / "gpu_acceptance", "-o", place / "out", "--repeat", "2"]
+    command += ["--python", place / "target" / "bin" / "python"]
+    done = subprocess.run(command, env=environ, cwd=place, capture_output=True, text=True, timeout=200, check=False)
+    return done.returncode, done.stdout + done.stderr, place / "out"
+
+
+def test_acceptance_passes_if_nvidia_smi_agrees(accepted: tuple[int, str, Path]) -> None:
+    code, said, folder = accepted
     assert code == 0, said
     seen = json.loads((folder / "acceptance.json").read_text())
     facts = {(whose, fact): state for whose, fact, _, _, state in seen["facts"]}
@@ -124,8 +132,8 @@ def test_acceptance_fails_if_nvidia_smi_disagrees(accept: Accept) -> None:
     assert "| GPU 1 | memory_total | 81920 | 81920 | equal |" in (folder / "acceptance.md").read_text()
 
 
-def test_acceptance_records_the_machine_without_its_identity(accept: Accept) -> None:
-    folder = accept()[2]
+def test_acceptance_records_the_machine_without_its_identity(accepted: tuple[int, str, Path]) -> None:
+    folder = accepted[2]
     machine = json.loads((folder / "recorded-machine.json").read_text())
     assert diagnosed(again(machine)) == machine["expect"]
     assert set(machine) == {"about", "made", "policy", "expect", "snapshot"}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.seams.once import once
 from tests.smoke.child import Run, load
 from tests.smoke.patches import WRONG_ROW
 
@@ -20,11 +21,16 @@ STAGES = ["copies", "memory", "products", "compiled step"]
 @pytest.fixture(
     scope="module", params=["tensorflow", pytest.param("torch", marks=pytest.mark.index), pytest.param("jax", marks=pytest.mark.index)]
 )
-def measured(request: pytest.FixtureRequest, smoke: Start) -> Run:
-    if request.param == "tensorflow":
-        return smoke("--devices", "cpu", "--measure")
-    interpreter: Callable[[str], Path] = request.getfixturevalue("framework_python")
-    return smoke("--devices", "cpu", "--measure", framework=request.param, interpreter=interpreter(request.param))
+def measured(request: pytest.FixtureRequest, smoke: Start, tmp_path_factory: pytest.TempPathFactory) -> Run:
+    interpreter = None
+    if request.param != "tensorflow":
+        environment: Callable[[str], Path] = request.getfixturevalue("framework_python")
+        interpreter = environment(request.param)
+    return once(
+        tmp_path_factory,
+        f"measured-{request.param}",
+        lambda: smoke("--devices", "cpu", "--measure", framework=request.param, interpreter=interpreter),
+    )
 
 
 def test_its_stages_follow_training(measured: Run) -> None:
