@@ -44,6 +44,8 @@ _FAIL_TO_IMPORT = frozenset(
 )
 _AFTER_IMPORT = frozenset({"cpu-only-build", "windows-native-no-gpu", "no-cuda-wheel-for-platform"})
 """What is only worth knowing of a framework that cannot be imported."""
+_CLOSER_THAN_PLATFORM = frozenset({*LIBRARIES, "container-no-gpu-access"})
+"""What the text shows of libraries, and of how a container is started, is nearer than the platform that it runs on."""
 _EXPLAIN_NO_ERROR = frozenset({"slow-ptx-jit"})
 """Findings of what only takes long."""
 
@@ -72,7 +74,7 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         }
         why |= on_platform
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
-        known = any(name in LIBRARIES for name in why)
+        known = not _CLOSER_THAN_PLATFORM.isdisjoint(why)
         likely.sort(key=lambda name: (name not in why, known and name in on_platform))
         needs_support = sign.signature.needs_support
         if (needs_support and not why) or (not possible and (needs_support or sign.signature.vague)):

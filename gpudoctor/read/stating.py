@@ -13,12 +13,37 @@ from gpudoctor.read.statements import Line, Statement
 _COUNTED = ("gpu",)
 """What is stated once for each GPU: without a number of its own, the next one's."""
 _SPACE = expression(r"\s+")
+# conda 4 to 26, libmamba
+_REFUSED = expression(
+    r"Packages?NotFoundError|not available from current channels|specifications were found to be in|Could not solve for environment specs|packages are incompatible|Encountered problems while solving"
+)
+# uv's account of its search
+_SEARCHED = expression(r"\bBecause [^\n]{0,300}==")
+_ITEMS = ("- ", "├", "└", "│")
+_PACKAGES = ("package:", "version:", "conda:", "installer:")
 
 
 def statements_in(lines: Sequence[Line], hits: Sequence[Hit]) -> list[Statement]:
     """Return what the lines state, each alone and in the blocks that readers know, by line."""
     blocks = [statement for reader in READERS if reader.blocks for statement in reader.blocks(lines)]
-    return sorted([*_of_single_lines(hits), *blocks], key=lambda one: one.line)
+    every = sorted([*_of_single_lines(hits), *blocks], key=lambda one: one.line)
+    refused = _refused(lines, hits)
+    return [one for one in every if one.line not in refused or not one.what.startswith(_PACKAGES)] if refused else every
+
+
+def _refused(lines: Sequence[Line], hits: Sequence[Hit]) -> set[int]:
+    """Return the lines that name what uv searched for, and what conda could not install, below its error."""
+    errors = {hit.line.number for hit in hits if _REFUSED.search(hit.line.text)}
+    found = {hit.line.number for hit in hits if _SEARCHED.search(hit.line.text)}
+    below = False
+    for line in lines if errors else ():
+        if line.number in errors:
+            below = True
+        elif below and line.text.lstrip().startswith(_ITEMS):
+            found.add(line.number)
+        elif below:
+            below = not line.text.strip() or _REFUSED.search(line.text) is not None
+    return found
 
 
 def _of_single_lines(hits: Sequence[Hit]) -> Iterator[Statement]:

@@ -10,7 +10,7 @@ from gpudoctor.signatures.signature import Signature
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:returns?\W{1,3})?[Ff]alse\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:return(?:s|ed)?\W{1,3})?[Ff]alse\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
         "jetson-needs-vendor-wheel",
@@ -42,6 +42,26 @@ BUILDS = (
         "this is a CPU-only build of PyTorch",
         ("Torch not compiled with CUDA enabled",),
         despite_versions=True,  # the release has builds with CUDA too
+    ),
+    # pip's and uv's warnings; JAX's extras for CUDA are for Linux, and for newer releases than the one that was chosen
+    Signature(
+        r"package `jax==\S{1,20}` does not have an extra named `cuda|\bjax \S{1,20} does not provide the extra 'cuda",
+        ("cpu-only-build", "no-cuda-wheel-for-platform"),
+        "the installed release of JAX has no such extra, and came without CUDA",
+        (
+            "WARNING: jax 0.4.6 does not provide the extra 'cuda12-pip'",
+            "warning: The package `jax==0.4.21` does not have an extra named `cuda12`",
+        ),
+        vague=True,
+    ),
+    # InvokeAI's ldm/generate.py and api_app.py, kohya_ss's setup/setup_common.py, SD.Next's installer.py
+    Signature(
+        r"Using (?:device_type|torch device:?) (?i:cpu)\b|Torch reports CUDA not available",
+        ("cpu-only-build", "amd-gpu-unsupported", "no-driver"),
+        "the program runs on the CPU because PyTorch offers no GPU",
+        (">> Using device_type cpu", "Using torch device: CPU", "Torch reports CUDA not available"),
+        vague=True,
+        tells="python -c 'import torch; print(torch.__version__, torch.cuda.is_available())'",
     ),
     Signature(
         r"(?i)\b(?:torch|tensorflow|jax)\b[^\n]{0,40}\b(?:without (?:any )?(?:the )?|no )nvidia[-_*\w]{0,12} packages",

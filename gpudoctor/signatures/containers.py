@@ -155,6 +155,36 @@ CONTAINERS = (
             "invoking the NVIDIA Container Runtime Hook directly (e.g. specifying the docker --gpus flag) is not supported",
         ),
     ),
+    # https://github.com/NVIDIA/nvidia-docker/issues/587; Ubuntu's /sbin/ldconfig is a script that runs /sbin/ldconfig.real
+    Signature(
+        rf"{_CLI}ldcache error: ",
+        ("container-toolkit-missing",),
+        "the container toolkit cannot run the host's ldconfig",
+        (
+            "nvidia-container-cli: ldcache error: process /sbin/ldconfig failed with error code: 127",
+            "nvidia-container-cli: ldcache error: open failed: /sbin/ldconfig.real: no such file or directory",
+        ),
+        cure='Name the host\'s ldconfig in /etc/nvidia-container-runtime/config.toml: ldconfig = "@/sbin/ldconfig.real" on Ubuntu, "@/sbin/ldconfig" elsewhere.',
+    ),
+    # https://github.com/NVIDIA/libnvidia-container/issues/111
+    Signature(
+        rf"{_CLI}container error: (?:cgroup subsystem devices not found|failed to get device cgroup)",
+        ("container-toolkit-missing",),
+        "the container toolkit cannot give the container its devices through cgroups",
+        (
+            "nvidia-container-cli: container error: cgroup subsystem devices not found: unknown",
+            "nvidia-container-cli: container error: failed to get device cgroup mount path: unable to create cgroupv0 interface",
+        ),
+        cure="Update the NVIDIA Container Toolkit to 1.8.0 or newer, which supports cgroup v2; in a rootless engine, set no-cgroups = true in its config.toml.",
+    ),
+    Signature(
+        rf"{_CLI}(?:initialization|ldcache|mount|container|detection|device|requirement) error: ",
+        ("container-no-gpu-access", "container-toolkit-missing", "no-driver"),
+        "the container toolkit could not give the container its GPUs",
+        ("nvidia-container-cli: mount error: stat failed: /dev/nvidia-modeset: no such file or directory",),
+        vague=True,
+        tells="sudo nvidia-container-cli -k -d /dev/tty info",
+    ),
     # runc's and crun's words for a program that only NVIDIA's runtime mounts
     Signature(
         r"exec: \S{0,3}nvidia-smi\S{0,3}:? (?:stat [^\n]{0,40}: )?(?:no such file|executable file not found)|executable file [`']nvidia-smi[`'] not found",

@@ -88,6 +88,12 @@ HINTS = (
         "",
         "uname -r: 5.15.153.1-microsoft-standard-WSL2",
     ),
+    # whose containers they are, by which gpudoctor/diagnose/rules/platform/engine_in_text.py chooses the fix
+    Hint(
+        r"(?i)\bk[83]s\b|\bkube(?:let|ctl|rnetes)\b|\bgpu-operator\b|\bpodman\b|\bslurm\b|\bsbatch\b|\bnerdctl\b",
+        "",
+        "$ kubectl logs trainer-0",
+    ),
     Hint(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b", "", "Jetson Orin Nano, JetPack 6.1"),
     Hint(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?XTX?)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b", "", "AMD Radeon RX 7900 XTX"),
     Hint(
@@ -182,6 +188,20 @@ HINTS = (
         r"LD_LIBRARY_PATH[^\n]{0,300}cuda[-/\d.]{0,8}compat|\bcuda-compat-\d|(?i:\bimage:?)[^\n]{0,60}(?:nvcr\.io|nvidia/cuda|vllm|pytorch)|nvcr\.io/nvidia/|Container image Copyright \(c\) \d{4}, NVIDIA",
         "cuda-compat-lib-conflict",
         "LD_LIBRARY_PATH=/usr/local/cuda/compat",
+    ),
+    # the home of Ollama's own image; its service uses /usr/share/ollama
+    Hint(r"\bOLLAMA_MODELS:/root/\.ollama/models\b", "container-no-gpu-access", 'env="map[OLLAMA_MODELS:/root/.ollama/models]"'),
+    # jax alone brings no CUDA plugin: https://docs.jax.dev/en/latest/installation.html
+    Hint(
+        r"\bpip3? install (?:-U |--upgrade |-q ){0,3}[\"']?jax(?:lib)?[\"']?(?: jaxlib)?\s{0,3}$",
+        "cpu-only-build",
+        "pip install --upgrade jax jaxlib",
+    ),
+    # the Python that an environment was requested with, in conda's account of a conflict
+    Hint(
+        r"^\s{0,4}- python (?:=|\d)[\d.=*]{1,10}\s{0,3}$|\bYour python: python|─ python[ =][\d.=*]{1,10} +is requested",
+        "python-version-unsupported",
+        "- python 3.12*",
     ),
     Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
     # what tells that a missing package is installed for another Python: pip's and conda's words, notebooks, pip's own build environments

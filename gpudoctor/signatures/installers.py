@@ -79,12 +79,13 @@ INSTALLERS = (
         ),
     ),
     Signature(
-        r"there (?:is|are) no versions? of \S{1,80}(?: and|,)|was found on \S{1,200}, but not at the requested version|was not found in the package registry|PackagesNotFoundError|[Nn]othing provides requested",
+        r"there (?:is|are) no versions? of \S{1,80}(?: and|,)|was found on \S{1,200}, but not at the requested version|was not found in the package registry|Packages?NotFoundError|[Nn]othing provides requested",
         ("package-not-installable", _PYTHON),
         "that release does not exist on the index or channel",
         (
             "Because there is no version of torch==2.3.9 and you require torch==2.3.9",
             "PackagesNotFoundError: The following packages are not available from current channels",
+            "PackageNotFoundError: Package missing in current linux-64 channels:",
         ),
     ),
     # conda's virtual packages: https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html

@@ -129,9 +129,16 @@ LIBRARIES = (
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
     _not_found(
-        r"Could not (?:load dynamic|dlopen) library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|Cannot dlopen (?:some GPU|all CUDA) libraries|[Cc]annot open dynamic library '?lib(?:cu|nv)|cudaGetErrorString symbol not found|Couldn't open CUDA library (?:lib(?!cudnn|cuda\.)\w{1,40}\.so|cu(?!dnn)\w{1,20}64_)",
-        "Cannot dlopen some GPU libraries",
+        r"Could not (?:load dynamic|dlopen) library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|[Cc]annot open dynamic library '?lib(?:cu|nv)|cudaGetErrorString symbol not found|Couldn't open CUDA library (?:lib(?!cudnn|cuda\.)\w{1,40}\.so|cu(?!dnn)\w{1,20}64_)",
         "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
+    ),
+    # which library it is stands in lines above
+    Signature(
+        r"Cannot dlopen (?:some GPU|all CUDA) libraries",
+        (*_NO_CUDA, "cudnn-missing"),
+        "a CUDA library was not found",
+        ("Cannot dlopen some GPU libraries",),
+        last=True,
     ),
     _not_found(
         rf"Could not find '{_DLL}'|which depends on \\?\"{_DLL}|Library {_DLL} is not found or cannot be loaded",

@@ -43,6 +43,14 @@ MANAGEMENT = (
         ("Failed to initialize NVML: Unknown Error",),
         tells="ls -l /dev/nvidiactl; cat /dev/nvidiactl",
     ),
+    # an error that the loaded NVML has no words for: https://github.com/microsoft/WSL/issues/11755
+    Signature(
+        r"Failed to initialize NVML: N/A",
+        ("wsl-driver-stack-broken", "wsl-linux-driver-installed", "driver-library-mismatch"),
+        "NVML is not the one of the loaded driver",
+        ("Failed to initialize NVML: N/A",),
+        tells="uname -r; ls /usr/lib/wsl/lib; dpkg -l | grep -E 'libnvidia-compute|nvidia-utils'",
+    ),
     # what nvidia-smi prints without a loaded kernel module
     Signature(
         r"NVIDIA-SMI has failed because it could ?n\S{0,1}t communicate with the NVIDIA driver|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded",

@@ -44,12 +44,12 @@ _FRAMEWORKS = (
         ("Found no NVIDIA driver on your system",),
         tells="nvidia-smi; ls -d /dev/nvidia0 /dev/dxg /.dockerenv; ldconfig -p | grep libcuda.so.1",
     ),
-    # discover/gpu.go and gpu_info_cudart.c of Ollama
+    # discover/gpu.go, gpu_info_cudart.c and scripts/install.sh of Ollama; server/routes.go until 0.1.20
     Signature(
-        r"no compatible GPUs were discovered",
+        r"no compatible GPUs were discovered|gpu support may not be enabled, check that you have installed GPU drivers|No NVIDIA(?:/AMD)? GPU detected\. Ollama will run",
         ("no-driver", "container-no-gpu-access", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "no-gpu"),
         "Ollama found no GPU",
-        ("no compatible GPUs were discovered",),
+        ("no compatible GPUs were discovered", "WARNING: No NVIDIA/AMD GPU detected. Ollama will run in CPU-only mode."),
         last=True,
         vague=True,
         tells="nvidia-smi; ls -d /dev/nvidia0 /dev/dxg /.dockerenv",

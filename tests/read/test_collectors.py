@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -11,7 +14,8 @@ import pytest
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Fact
 from tests.read.reading import causes, read
-from tests.seams import BRANCHES, DriverLibraries, without_mknod
+from tests.seams import BRANCHES, DriverLibraries, environments, without_mknod
+from tests.seams.build import SeamUnavailable
 
 CudaEnviron = Callable[..., dict[str, str]]
 START = "import torch; torch.cuda.init()"
@@ -42,6 +46,31 @@ def test_pytorch_over_a_libcuda_that_fails(
     framework_python: Callable[[str], Path], fake_cuda: CudaEnviron, code: int, cause: str, matrix: Matrix
 ) -> None:
     text = printed([str(framework_python("torch")), "-c", START], fake_cuda(cuda="13.9", calls={"cuInit": f"return {code}"}))
+    assert causes(text, matrix)[:1] == [cause]
+
+
+PIP = (sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", "--disable-pip-version-check")
+UV = ("uv", "pip", "install", "--dry-run", "--no-deps", "--python", sys.executable)
+
+
+@pytest.mark.index
+@pytest.mark.parametrize("installer", [PIP, UV], ids=["pip", "uv"])
+@pytest.mark.parametrize(
+    ("wanted", "cause"),
+    [
+        ("torch==1.4.0", "python-version-unsupported"),
+        ("tensorflow==2.3.4", "python-version-unsupported"),
+        ("torch==99.1", "package-not-installable"),
+    ],
+)
+def test_an_installer_that_refuses(installer: Sequence[str], wanted: str, cause: str, matrix: Matrix) -> None:
+    try:
+        environments.may_download()
+    except SeamUnavailable as reason:
+        pytest.skip(str(reason))
+    text = printed(
+        [shutil.which(installer[0], path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or installer[0], *installer[1:], wanted]
+    )
     assert causes(text, matrix)[:1] == [cause]
 
 

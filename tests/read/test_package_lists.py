@@ -53,6 +53,10 @@ def test_a_list_states_packages(text: str, expected: dict[str, str]) -> None:
         "I think torchvision 0.15 requires torch 2.0.\n",
         "The conflict is caused by: a 1.0 depends on torch==2.0\n",
         "epoch 1\nepoch 2\nloss 0.31\n",
+        "  cause: Because torch==2.3.1+cpu has no wheels with a matching Python ABI tag and only torch==2.3.1+cpu is available, we can conclude that torch cannot be used.\n",
+        "PackagesNotFoundError: The following packages are not available from current channels:\n\n  - pytorch==3.1\n  - torchvision=0.30\n",
+        "UnsatisfiableError: The following specifications were found to be in conflict:\n  - cudatoolkit 11.2*\n  - tensorflow-gpu 2.4.1* -> cudatoolkit 10.1.*\n",
+        "Could not solve for environment specs\nThe following packages are incompatible\n├─ python 3.13 is requested and can be installed;\n└─ pytorch 2.1.0 would require\n",
     ],
 )
 def test_prose_states_no_installed_package(text: str) -> None:

@@ -14,6 +14,7 @@ TEXTS = (
     ("CUDA_VISIBLE_DEVICES=2,3\n", {"CUDA_VISIBLE_DEVICES": "2,3"}),
     ("al@ws:~$ export NCCL_P2P_DISABLE=1\n", {"NCCL_P2P_DISABLE": "1"}),
     ("$ CUDA_VISIBLE_DEVICES=1 NCCL_DEBUG=INFO python train.py\n", {"CUDA_VISIBLE_DEVICES": "1", "NCCL_DEBUG": "INFO"}),
+    ("(env) ~/src$ CUDA_VISIBLE_DEVICES=4 python train.py\n", {"CUDA_VISIBLE_DEVICES": "4"}),
     ('export CUDA_VISIBLE_DEVICES=""\n', {"CUDA_VISIBLE_DEVICES": ""}),
     ("export LD_LIBRARY_PATH='/opt/cuda 12/lib64'\n", {"LD_LIBRARY_PATH": "/opt/cuda 12/lib64"}),
     ('declare -x CUDA_HOME="/usr/local/cuda-12.4"\n', {"CUDA_HOME": "/usr/local/cuda-12.4"}),

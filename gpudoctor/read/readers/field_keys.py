@@ -33,7 +33,7 @@ FIELDS = (
         "os",
         r"(?:host |guest |base |linux |my |wsl )?(?:os|operating system|platform|system|distro|distribution|environment)"
         r"(?:[ /](?:platform and distribution|platform|and|version|name|type|info|details|distribution|os)){0,3}",
-        rf"({SYSTEMS}.{{0,80}})",
+        rf"(?:(?:edition|name|os|system)[: ]{{1,3}})?({SYSTEMS}.{{0,80}})",
     ),
     Field(
         "python",

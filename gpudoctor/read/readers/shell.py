@@ -13,7 +13,7 @@ from gpudoctor.snapshot.variable_names import WHOLE
 _NAME = r"(?P<name>[A-Z][A-Z0-9_]{1,50})"
 _VALUE = r"(?:\"(?P<double>[^\"\n]{0,1000})\"|'(?P<single>[^'\n]{0,1000})'|(?P<bare>[^\s'\";`]{0,1000}))"
 _PROMPT = expression(
-    r"^\s{0,20}(?:\$env:|(?:[^\s=]{0,80}[$#>] {0,3})?(?:- {1,3})?(?:(?:export|env|sudo|declare -x|set|SET|setx|%env|ENV|ARG) {1,3}){0,3})"
+    r"^\s{0,20}(?:\$env:|(?:(?:\([\w.-]{1,40}\) ?)?[^\s=]{0,80}[$#>] {0,3})?(?:- {1,3})?(?:(?:export|env|sudo|declare -x|set|SET|setx|%env|ENV|ARG) {1,3}){0,3})"
 )
 _SETTING = expression(rf"{_NAME}(?: ?= ?){_VALUE}(?:\s{{1,10}}|,|;|&|$)")
 _MAPPING = expression(rf"{_NAME}: {{1,20}}{_VALUE}\s{{0,3}}$")

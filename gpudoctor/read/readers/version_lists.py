@@ -62,7 +62,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 
 
 def _of_line(line: Line) -> dict[str, Statement]:
-    """Return the facts of a line if it lists nothing else, or at least two and nothing that compares; of one thing the first."""
+    """Return the facts of a line if it lists nothing else, or at least two and nothing that compares; of one thing the first, of Windows and WSL in it WSL."""
     text = _HAS.sub("", line.text.strip(" \t>*-#.`"))
     text = _BUILT_WITH.sub(r"\1+cu\2\3", text)
     parts = [part for part in _BETWEEN.split(text) if part]
@@ -70,7 +70,9 @@ def _of_line(line: Line) -> dict[str, Statement]:
     facts = [list(_facts(part, line, place)) for place, part in enumerate(parts)]
     known = sum(bool(several) or _PACKAGE.fullmatch(part) is not None for several, part in zip(facts, parts, strict=True))
     is_list = known == len(parts) or (known > 1 and not OTHERS.search(line.text))
-    return {one.what: one for several in reversed(facts) for one in several} if is_list else {}
+    stated = [one for several in reversed(facts) for one in several] if is_list else []
+    stated.sort(key=lambda one: one.what == "os" and one.value.lower().startswith("wsl"))
+    return {one.what: one for one in stated}
 
 
 def _facts(part: str, line: Line, place: int) -> Iterator[Statement]:

@@ -7,18 +7,23 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN, TRAINED, framework_of
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.readers.sentences import SENTENCE, own_sentences
+from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
-    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: is)?[ =]{1,2}v?"
-    r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+]|\.\w)"
+    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?[ =]{1,2}v?"
+    r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+*]|\.[\w*])"
 )
+_BUILD = expression(
+    r"(?i)\btorch\b[^\n]{0,80}?(?:\b(?:shows?|reveals?|says?|got|gives?|gave|prints?|printed|returns?|returned|is|was|reads?|version)\b|[=:])\W{1,4}"
+    r"(?P<value>\d\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
+)
+"""A build that something printed: only PyTorch's versions end like this."""
 _DRIVER = expression(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
 _SYSTEM = expression(
     r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|ubuntu \d{2}\.\d{2})\b"
 )
-_COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=|^\s*(?:File |from |import )")
+_COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=| -> |^\s*(?:File |from |import )")
 
 _CONDA = expression(
     r"\b(?:conda|mamba) install\b(?=[^\n]{0,200}\bpytorch\b)[^\n]{0,200}?\b(?:cudatoolkit|pytorch-cuda) ?={1,2} ?(?P<value>\d{1,2}\.\d)\b"
@@ -35,7 +40,7 @@ _ABOUT = (*TRAINED, "vllm", "flash-attn", "xformers", "driver", "windows", "wsl"
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
     for line in lines:
-        for about, one in _commands(line):
+        for about, one in (*_commands(line), *_builds(line)):
             mentions.setdefault(about, []).append(one)
     for line in own_sentences(lines, _ABOUT):
         for found in _SYSTEM.finditer(line.text):
@@ -52,6 +57,13 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for several in mentions.values():
         if len({one.value for one in several}) == 1:
             yield several[0]
+
+
+def _builds(line: Line) -> Iterator[tuple[str, Statement]]:
+    """Yield the build of PyTorch that a sentence says was printed."""
+    found = _BUILD.search(line.text) if "+c" in line.text and not OTHERS.search(line.text) and not _COMMAND.search(line.text) else None
+    if found:
+        yield "torch", _statement("version:torch", found["value"], line)
 
 
 def _commands(line: Line) -> Iterator[tuple[str, Statement]]:

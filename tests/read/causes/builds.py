@@ -143,6 +143,12 @@ CASES: Final = (
     ("mixed-conda-pip", "pytorch                   2.2.0           py3.11_cuda11.8_cudnn8.7.0_0    pytorch\ntorch                     2.3.0                    pypi_0    pypi\n"),
     ("python-headers-missing", "/tmp/tmp0q/main.c:7:10: fatal error: Python.h: No such file or directory\ncompilation terminated.\n"),
     ("nvidia-wheel-version-conflict", 'torch 2.4.1 requires nvidia-cublas-cu12==12.1.3.1; platform_system == "Linux", but you have nvidia-cublas-cu12 12.6.4.1 which is incompatible.\n'),
+    ("cpu-only-build", "Windows 10, RTX 3080\nGFPGAN Initialized\nUsing device_type cpu\n"),
+    ("cpu-only-build", "[InvokeAI]::INFO --> Using torch device: CPU\nWindows 11, RTX 4080\n"),
+    ("cpu-only-build", "12:20:31-318 WARNING  Torch reports CUDA not available\n"),
+    ("amd-gpu-unsupported", "RX 6700 XT on Windows 11\nUsing device_type cpu\n"),
+    ("cpu-only-build", "the script installed torch and checking its version shows 2.1.2+cpu\nRTX 3070\n"),
+    ("cpu-only-build", "$ pip install --upgrade jax\n>>> jax.devices()\n[CpuDevice(id=0)]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

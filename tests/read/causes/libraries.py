@@ -107,6 +107,8 @@ CASES: Final = (
     ("cudnn-drops-gpu", "GPU: Tesla P40\nRuntimeError: cuDNN error: CUDNN_STATUS_ARCH_MISMATCH\n"),
     ("libdevice-not-found", "tensorflow 2.12.0\nInternalError: libdevice not found at ./libdevice.10.bc [Op:Sqrt]\n"),
     ("ptxas-too-old", "W asm_compiler.cc:235] Your CUDA software stack is old. The ptxas error was: ptxas fatal   : Value 'sm_90' is not defined for option 'gpu-name'\n"),
+    ("cudnn-missing", "Could not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory\nCannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\n"),
+    ("cuda-library-missing", "W gpu_device.cc:1960] Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -97,6 +97,18 @@ CASES: Final = (
     ("wsl-pinned-memory-limit", "Linux 5.15.146.1-microsoft-standard-WSL2\ncudaHostAlloc failed: cudaErrorMemoryAllocation: out of memory\n"),
     ("wsl-pinned-memory-limit", "WSL2, RTX 4090\nloader = DataLoader(data, pin_memory=True)\nRuntimeError: CUDA error: out of memory\n"),
     ("container-cdi-spec-incompatible", "podman version 3.4.2\nError: stat nvidia.com/gpu=all: no such file or directory\n"),
+    ("container-toolkit-missing", "nvidia-container-cli.real: ldcache error: open failed: /sbin/ldconfig.real: no such file or directory: unknown\nDebian 12, Docker 26.1\n"),
+    ("container-toolkit-missing", "stderr: nvidia-container-cli: ldcache error: process /usr/sbin/ldconfig terminated with signal 9: unknown.\n"),
+    ("container-toolkit-missing", "podman run --hooks-dir /etc/oci/hooks.d img\nError: OCI runtime error: nvidia-container-cli: container error: cgroup subsystem devices not found\n"),
+    ("container-no-gpu-access", "$ sudo ctr run --gpus 0 docker.io/acme/cuda:12 t nvidia-smi\nnvidia-container-cli: mount error: stat failed: /dev/nvidia-modeset: no such file or directory: unknown\n"),
+    ("no-driver", "stderr: nvidia-container-cli: initialization error: nvml error: driver not loaded: unknown.\nnvidia-container-cli: mount error: mount operation failed\n"),
+    ("wsl-driver-stack-broken", "Windows 11, WSL2, kernel 5.15.167.4-microsoft-standard-WSL2\n$ nvidia-smi\nFailed to initialize NVML: N/A\nFailed to properly shut down NVML: N/A\n"),
+    ("wsl-multi-gpu-limit", "WSL 2 with two RTX 3090\ntorch.distributed.DistBackendError: NCCL error: unhandled cuda error\n"),
+    ("wsl-driver-stack-broken", "WSL2 on Windows 10\nWARNING: No NVIDIA GPU detected. Ollama will run in CPU-only mode.\n"),
+    ("container-no-gpu-access", 'ollama in WSL 2 with Docker Desktop\nservices:\n  ollama:\n    image: ollama/ollama:0.3.12\n    ports:\n      - 11434:11434\nollama-1 | msg="no compatible GPUs were discovered"\n'),
+    ("container-no-gpu-access", 'INFO server config env="map[CUDA_VISIBLE_DEVICES: OLLAMA_MODELS:/root/.ollama/models OLLAMA_NUM_PARALLEL:0]"\ntime=2025-01-03 msg="no compatible GPUs were discovered"\n'),
+    ("windows-native-no-gpu", "### OS platform\n\nEdition: Windows 10 Pro; OS build 19045.3803\n\n### TensorFlow version\n\n2.15.0\n\nMy GTX 1660 could not be found.\n"),
+    ("msvc-redistributable-missing", 'Could not load torch:\n Error loading\n"C:\\apps\\webui\\venv\\lib\\site-packages\\torch\\lib\\cudnn_ops_infer64_8.dll" or one of\n its dependencies.\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -91,6 +91,10 @@ CASES: Final = (
     (_PYTHON, "Using CPython 3.13.2 interpreter at: /usr/bin/python3.13\nerror: Because only tensorflow==2.15.1 is asked for\nDEBUG No compatible version found for: tensorflow\n"),
     (_PYTHON, "Python 3.12.1\n$ pip install torch==1.13.1\nERROR: No matching distribution found for torch==1.13.1\n"),
     ("mkl-version-incompatible", 'OSError: [WinError 182] The operating system cannot run %1. Error loading "C:\\sd\\venv\\lib\\site-packages\\torch\\lib\\caffe2_detectron_ops.dll" or one of its dependencies.\n'),
+    ("package-not-installable", "Fetching package metadata .....\n\nPackageNotFoundError: Package missing in current linux-64 channels: \n  - pytorch 3.1*\n"),
+    ("python-version-unsupported", "UnsatisfiableError: The following specifications were found to be in conflict:\n  - python 3.11*\n  - pytorch 1.12.1* -> python >=3.7,<3.8.0a0\n"),
+    ("python-version-unsupported", "Could not solve for environment specs\nThe following packages are incompatible\n├─ python 3.13**  is requested and can be installed;\n└─ pytorch 2.3.0**  is not installable because there are no viable options\n"),
+    ("package-requirement-conflict", "UnsatisfiableError: The following specifications were found to be in conflict:\n  - pytorch 2.2.2* -> pytorch-cuda 11.8.*\n  - torchvision 0.16.2* -> pytorch 2.1.2 -> pytorch-cuda 12.1.*\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -75,6 +75,7 @@ CASES: Final = (
     ("cuda-visible-devices-masked", 'With os.environ["CUDA_VISIBLE_DEVICES"]=\'3\' in demo.py it ends with RuntimeError: No CUDA GPUs are available (3 runs)\n'),
     ("cuda-visible-devices-masked", "torch 2.4.1+cu121, one RTX 4090\nMy .bashrc has export CUDA_VISIBLE_DEVICES=1\nRuntimeError: No CUDA GPUs are available\n"),
     ("gpu-memory-held-by-other-process", "failed initializing StreamExecutor for CUDA device ordinal 1: Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 16945512448\n"),
+    ("cuda-visible-devices-masked", "(py39) ~/work$ CUDA_VISIBLE_DEVICES=4 python train.py\nGPU 0: Tesla V100-PCIE-16GB (UUID: GPU-7d7d7d7d-0000-0000-0000-000000000000)\nTHCudaCheck FAIL file=Module.cpp line=51 error=38 : no CUDA-capable device is detected\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

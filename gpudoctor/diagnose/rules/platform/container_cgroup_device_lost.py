@@ -9,6 +9,7 @@ from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Missing
@@ -23,11 +24,12 @@ _RESTART = (
         action=Action.CONTACT_ADMINISTRATOR,
     ),
 )
+_RESTART_POD = Fix("Delete the pod; its controller starts a new one.", action=Action.RESTART_JOB)
 
 
 @rule(
     "GD303",
-    advice=lambda _: _RESTART,
+    advice=lambda machine: (_RESTART_POD, *_RESTART[1:]) if engine_in_text(machine) in {"kubernetes", "k3s"} else _RESTART,
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     predicts=False,

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
+from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Libcuda, Missing, TextLog
@@ -36,8 +37,11 @@ _WAYS = {
     "compose": _RESERVE_IN_COMPOSE,
     "kubectl": _REQUEST_IN_POD,
     "kind:": _REQUEST_IN_POD,
+    "kubernetes": _REQUEST_IN_POD,
+    "k3s": _REQUEST_IN_POD,
+    "apptainer": Fix("Start the container with its GPUs", _START["apptainer"], action=Action.RESTART_JOB),
 }
-"""The fix for a container that a text starts with this word."""
+"""The fix for a container that a text starts with this word, and by the engine that it names."""
 _START_ANEW = (
     _RUN_WITH_DOCKER,
     msgspec.structs.replace(_RUN_WITH_PODMAN, title="With Podman", kind=FixKind.INSTEAD),
@@ -49,7 +53,7 @@ def _start_anew(machine: MachineView) -> tuple[Fix, ...]:
     """Return how to start the container that a text shows, or any container, with its GPUs. Nothing of the text becomes a command."""
     log = machine.observed.text_log
     start = log.gpu_requests.get("none") if isinstance(log, TextLog) else None
-    way = _WAYS.get(start.value.partition(" ")[0]) if start else None
+    way = _WAYS.get(start.value.partition(" ")[0] if start else engine_in_text(machine))
     return (way,) if way else _START_ANEW
 
 

@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.unknown import applicable, known, not_applicable
+from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.platform.container import image_argument
+from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 
@@ -16,6 +18,7 @@ _IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.", a
 
 @rule(
     "GD305",
+    advice=lambda machine: (_IN_POD,) if engine_in_text(machine) in {"kubernetes", "k3s"} else remedy("container-shm-too-small"),
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     predicts=False,

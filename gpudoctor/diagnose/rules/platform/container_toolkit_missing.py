@@ -11,6 +11,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, product, requests
+from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 
@@ -27,7 +28,16 @@ _CONFIGURE = {
     "docker": "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
     "containerd": "sudo nvidia-ctk runtime configure --runtime=containerd && sudo systemctl restart containerd",
     "podman": GENERATE,
+    # https://github.com/NVIDIA/k8s-device-plugin#prerequisites
+    "kubernetes": "sudo nvidia-ctk runtime configure --runtime=containerd --set-as-default && sudo systemctl restart containerd",
+    # https://docs.k3s.io/advanced#alternative-container-runtime-support
+    "k3s": "sudo systemctl restart k3s",
 }
+_HOW = {"kubernetes": "make it containerd's default runtime", "k3s": "restart k3s, which then finds the runtime nvidia"}
+_GPU_OPERATOR = Fix(
+    "Install the GPU Operator, which configures the nodes (https://docs.nvidia.com/datacenter/cloud-native/gpu-operator/latest/getting-started.html).",
+    kind=FixKind.INSTEAD,
+)
 _LIST_RUNTIMES = Fix(
     "On the host, list the runtimes; nvidia must be one of them", "docker info --format '{{json .Runtimes}}'", kind=FixKind.CHECK
 )
@@ -35,7 +45,7 @@ _LIST_RUNTIMES = Fix(
 
 @rule(
     "GD302",
-    advice=lambda machine: _install(machine.site, "docker"),
+    advice=lambda machine: _install(machine.site, engine_in_text(machine) or "docker"),
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     explains=(
@@ -90,15 +100,17 @@ def _host_without_toolkit(machine: MachineView) -> Iterator[Problem]:
 
 def _install(site: Site, engine: str) -> tuple[Fix, ...]:
     """Return the fixes that install the toolkit and configure the engine; a container does not know its host's distribution."""
-    on_host = "On the host, " if site.container else ""
+    in_cluster = engine in {"kubernetes", "k3s"}
+    where = "On each GPU node, " if in_cluster else "On the host, " if site.container else ""
     command = "" if site.container else command_for(site, _TOOLKIT)
     source = "" if "arch" in site.distribution else f" from NVIDIA's repository ({GUIDE})"
-    install = f"{on_host}install the NVIDIA Container Toolkit{source}"
+    install = f"{where}install the NVIDIA Container Toolkit{source}"
     known_engine = engine if engine in _CONFIGURE else "docker"
-    configure = f"{on_host}configure {product(known_engine)} to use it"
+    configure = _HOW.get(known_engine, f"configure {product(known_engine)} to use it")
     return (
         Fix(_capital(install if command else f"{install}."), command, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE),
-        Fix(_capital(configure), _CONFIGURE[known_engine], (ROOT,)),
+        Fix(_capital(f"{where}{configure}"), _CONFIGURE[known_engine], (ROOT,)),
+        *((_GPU_OPERATOR,) if in_cluster else ()),
     )
 
 

@@ -9,6 +9,7 @@ from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.derive.unknown import applicable, known
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Nvml, Pci
@@ -23,7 +24,7 @@ _REQUEST = {
 
 @rule(
     "GD312",
-    advice=lambda _: (_REQUEST["Slurm"], msgspec.structs.replace(_REQUEST["Kubernetes"], kind=FixKind.INSTEAD)),
+    advice=lambda machine: _request(engine_in_text(machine)),
     severity=Severity.ERROR,
     breaks=Rung.DEVICE_NODE,
     domain=Domain.JOB,
@@ -62,6 +63,13 @@ def scheduler_gpu_not_allocated(machine: MachineView) -> Iterator[Problem]:
         ),
         fixes=(_REQUEST.get(allocation.scheduler, Fix("Request a GPU from the scheduler.", action=Action.RESTART_JOB)),),
     )
+
+
+def _request(scheduler: str) -> tuple[Fix, ...]:
+    """Return how to request a GPU from the scheduler that a text names, or from each."""
+    by_scheduler = {"kubernetes": _REQUEST["Kubernetes"], "k3s": _REQUEST["Kubernetes"], "slurm": _REQUEST["Slurm"]}
+    fix = by_scheduler.get(scheduler)
+    return (fix,) if fix else (_REQUEST["Slurm"], msgspec.structs.replace(_REQUEST["Kubernetes"], kind=FixKind.INSTEAD))
 
 
 def _confidence(allocation: Allocation, machine: MachineView) -> Confidence:
