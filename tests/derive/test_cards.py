@@ -25,6 +25,7 @@ def test_every_gpu_of_the_table_with_known_memory_has_a_card_and_a_line() -> Non
         assert (card is None) == (row.memory_gib is None)
         if card is not None:
             assert 0 < card.available < card.total
+            assert not card.observed
             assert len(suitability(card)) < 200
     listed = cards.every(MATRIX)
     assert [card.total for card in listed] == sorted(card.total for card in listed)

@@ -185,3 +185,11 @@ def test_a_framework_is_required_by_another_frameworks_stack(by: str, counts: bo
     )
     (framework,) = view.frameworks
     assert (framework.required_by is not None) is counts
+
+
+@pytest.mark.parametrize("stated", [True, False])
+def test_a_stated_version_breaks_a_requirement_and_the_requirements_do_not_contradict(stated: bool) -> None:
+    where = {"where": "stated: numpy", "requirement": "numpy==2.0.2"} if stated else {"where": "torch 2.2.2", "chosen": True}
+    asking = (one("torch", "2.2.2", "numpy<2"), one("tensorflow", "2.18.0", "numpy>=2"))
+    found = stack(*asking, one("numpy", "2.0.2", **where), origin="supposed")
+    assert bool(found.contradictions) is not stated
