@@ -58,6 +58,7 @@ class NvmlError(enum.IntEnum):
     GPU_IS_LOST = 15
     RESET_REQUIRED = 16
     LIB_RM_VERSION_MISMATCH = 18
+    INSUFFICIENT_RESOURCES = 23
     NOT_READY = 27
     UNKNOWN = 999
 

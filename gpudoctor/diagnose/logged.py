@@ -57,10 +57,11 @@ def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> 
         return list(runs)
     by_name = {rule.name: rule for rule in rules}
     spoken_for, impossible = supported(machine, log), excluded(machine)
+    facts = {name for name, said in spoken_for.items() if said.what != "log"}
     found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
     more = []
     for sign in _signs(machine, log):
-        acquitted = () if sign.signature.despite_versions else _acquitted(runs, machine)
+        acquitted = () if sign.signature.despite_versions else _acquitted(runs, machine) - facts
         named = [name for name in sign.signature.causes if name in by_name and name not in acquitted]
         nearer = {} if sign.signature.needs_support else closer(sign.signature.causes, machine, log)
         on_platform = {name: why for name, why in nearer.items() if name in by_name}

@@ -20,6 +20,7 @@ CLOSER: dict[str, dict[str, str]] = {
         "libcuda-not-on-loader-path": "wsl-libcuda-not-on-path",
         "no-driver": "wsl-driver-stack-broken",
         "driver-hung": "wsl-driver-stack-broken",
+        "nccl-p2p-acs-iommu": "wsl-multi-gpu-limit",
         "all-reduce-failed": "wsl-multi-gpu-limit",
     },
     "WSL 1": {"no-driver": "wsl1", "cpu-only-build": "wsl1"},

@@ -44,8 +44,9 @@ _NO_GPU_GIVEN = "NoDevFiles"
 
 def _masked(machine: MachineView, _: str) -> Iterator[Evidence]:
     variables = machine.observed.variables
-    if isinstance(variables, Variables) and variables.values.get(VARIABLE, _NO_GPU_GIVEN) != _NO_GPU_GIVEN:
-        yield Evidence(VARIABLE, variables.values[VARIABLE] or '""', "the text")
+    value = variables.values.get(VARIABLE, _NO_GPU_GIVEN) if isinstance(variables, Variables) else _NO_GPU_GIVEN
+    if value != _NO_GPU_GIVEN and not value.startswith("MIG-"):
+        yield Evidence(VARIABLE, value or '""', "the text")
 
 
 _NO_PROGRAM = expression(r"nvidia-smi: (?:(?:command )?not found|No such file)|command not found: nvidia-smi")
@@ -130,6 +131,16 @@ def _in_mig_mode(machine: MachineView, _: str) -> Iterator[Evidence]:
             yield Evidence("MIG mode", "enabled", "nvidia-smi")
 
 
+def _several_instances(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield how many MIG instances the text lists: a process uses one of them."""
+    count = sum(len(gpu.mig_instances) for gpu in _gpus(machine) if isinstance(gpu.mig_instances, tuple))
+    if count > 1:
+        yield Evidence("MIG instances", str(count), "the text")
+
+
+_SEVERAL = expression(r"(?i)\bNCCL\b|\bDDP\b|\bDataParallel\b|\bmulti-?gpu\b|\btensor[- _]parallel\b|\ball_?reduce\b")
+
+
 def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield how many GPUs WSL 2 has, or that CUDA fails as it does with many."""
     count, host = len(_gpus(machine)), machine.observed.host
@@ -137,6 +148,8 @@ def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
         return
     if count > 1:
         yield Evidence("GPUs in WSL 2", str(count), "the text")
+    elif _SEVERAL.search(text):
+        yield Evidence("several GPUs", "in WSL 2", "the text")
     if _NO_MEMORY_TO_START.search(text):
         yield Evidence("platform", "WSL 2", "the text")
 
@@ -189,6 +202,7 @@ _FACTS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "exclusive-compute-mode": _mode(("exclusive-process", "exclusive-thread")),
     "compute-prohibited": _mode(("prohibited",)),
     "mig-no-instances": _in_mig_mode,
+    "mig-one-instance-per-process": _several_instances,
     "wsl-multi-gpu-limit": _several_in_wsl,
     "glibc-too-old": _old_glibc,
     **LIBRARIES,

@@ -44,6 +44,25 @@ def _older_than_build(machine: MachineView, _: str) -> Iterator[Evidence]:
     yield from _gpus(machine, lambda place: all(min(_places(row)) > place for row in rows))
 
 
+_FROM_CONDA = expression(r"\bconda\b[^\n]{0,120}\bpytorch\b|\bpytorch\b[^\n]{0,20}\bconda\b|\bpy[23][.\d]{1,4}_cuda\d")
+_WITHOUT_KEPLER = versions.Version(1, 3)
+_FIRST_KEPT = versions.Version(3, 7)
+"""The lowest compute capability of PyTorch's conda packages from _WITHOUT_KEPLER on; its wheels had 3.5 for longer: https://github.com/pytorch/pytorch/issues/24205"""
+
+
+def _older_than_conda_build(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield a GPU that PyTorch's conda packages leave out and its wheels do not, if conda installed PyTorch."""
+    stated = (one.observed.version for one in machine.frameworks if one.name == "torch")
+    releases = [versions.parse(one.value) for one in stated if isinstance(one, Fact)]
+    if _FROM_CONDA.search(text) and any(release and release >= _WITHOUT_KEPLER for release in releases):
+        yield from _gpus(machine, lambda place: place < _FIRST_KEPT)
+
+
+def _too_old(machine: MachineView, text: str) -> Iterator[Evidence]:
+    yield from _older_than_build(machine, text)
+    yield from _older_than_conda_build(machine, text)
+
+
 def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evidence]:
     for gpu in machine.hardware:
         place = capability(gpu, machine.matrix)
@@ -156,6 +175,6 @@ BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "metal-plugin-missing": _without_metal,
     "jetson-needs-vendor-wheel": _on_jetson,
     "gpu-too-new-for-build": _newer_than_build,
-    "gpu-too-old-for-build": _older_than_build,
+    "gpu-too-old-for-build": _too_old,
 }
 """Causes, and what yields a fact that speaks for each."""

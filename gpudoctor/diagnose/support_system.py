@@ -77,13 +77,31 @@ def _pins_memory_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield Evidence("page-locked memory in WSL 2", found[0], "a call")
 
 
+_NOT_IMPORTED = expression(r"No module named ['\"]?(?P<name>torch|tensorflow|jax)\b")
+_A_LIST = 3
+"""Packages that a list has; fewer may be all that somebody mentions."""
 _OF_ALLOCATORS = expression(r"(?:malloc|gomp|iomp|stdc\+\+|asan|tsan)")
 
 
-def _preloads_a_library(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield what LD_PRELOAD names, unless it is an allocator or a language's runtime."""
+_SHARES_GPUS = expression(r"/\S{0,200}lib(?:vgpu|cuda-control)\.so|\[HAMI-core Msg")
+"""What HAMi, 4paradigm's plugin and Tencent's vcuda preload to divide a GPU."""
+
+
+def _preloads_a_library(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield what LD_PRELOAD names, unless it is an allocator or a language's runtime, or a library that divides GPUs."""
+    if found := _SHARES_GPUS.search(text):
+        yield Evidence("preloaded library", found[0], "the log")
     if (value := machine.variable("LD_PRELOAD")) and not _OF_ALLOCATORS.search(value):
         yield Evidence("LD_PRELOAD", value, "the environment")
+
+
+def _is_not_listed(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield that the text lists the packages of the Python that lacks the framework, and the framework is not among them."""
+    listed, missing = machine.observed.packages, _NOT_IMPORTED.search(text)
+    if missing and not isinstance(listed, Missing) and len(listed.distributions) >= _A_LIST:
+        names = {one.name for one in listed.distributions}
+        if missing["name"] not in names:
+            yield Evidence("installed packages", f"no {missing['name']} among {len(names)}", listed.distributions[0].where)
 
 
 def _is_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -105,6 +123,7 @@ SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "container-shm-too-small": _shared_memory_is_small,
     "device-nodes-missing": _has_no_device_files,
     "wsl-pinned-memory-limit": _pins_memory_in_wsl,
+    "framework-missing": _is_not_listed,
     "wsl1": _is_wsl1,
     "wsl-driver-stack-broken": _is_wsl,
     "wsl-libcuda-not-on-path": _is_wsl,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor.signatures.extensions import COMPILED_FOR_A_FRAMEWORK, EXTENSIONS
 from gpudoctor.signatures.signature import Signature
 
 # TensorFlow's, PyTorch's and JAX's answers as people print them
@@ -16,6 +17,7 @@ SEES_NO_GPU = Signature(
         "jetson-needs-vendor-wheel",
         "windows-native-no-gpu",
         "container-no-gpu-access",
+        "device-nodes-missing",
         "scheduler-gpu-not-allocated",
         "cuda-visible-devices-masked",
         "libcuda-is-stub",
@@ -115,60 +117,7 @@ BUILDS = (
         vague=True,
         last=True,
     ),
-    # xformers/_cpp_lib.py, glibc's loader
-    Signature(
-        r"PyTorch \S{3,40} with CUDA \w{2,6} \(you have \d[\w.]{1,30}\+cpu\)|lib(?:c10|torch)_cuda\.so: cannot open shared object file",
-        ("cpu-only-build",),
-        "an extension is built for CUDA and this PyTorch is not",
-        ("PyTorch 2.4.0+cu121 with CUDA 1201 (you have 2.4.0+cpu)", "libc10_cuda.so: cannot open shared object file"),
-    ),
-    Signature(
-        r"PyTorch [\w.]{3,30}\+cu(\d{2,3}) with CUDA \d{2,6} \(you have \d[\w.]{1,30}\+cu(?!\1\b)\d{2,3}\)",
-        ("extension-built-for-other-cuda",),
-        "xFormers is built for another CUDA release than PyTorch",
-        ("PyTorch 2.1.0+cu118 with CUDA 1108 (you have 2.1.0+cu121)",),
-    ),
-    Signature(
-        r"PyTorch [\w.+]{3,40} with CUDA \d{2,6} \(you have \d|xFormers can't load C\+\+/CUDA extensions|xFormers wasn't build with CUDA support|xFormers was built for a different version of PyTorch",
-        ("extension-abi-mismatch", "extension-built-for-other-cuda"),
-        "xFormers is built for another release of PyTorch",
-        ("xFormers can't load C++/CUDA extensions. xFormers was built for:",),
-        vague=True,
-    ),
-    # xformers/ops/fmha/common.py
-    Signature(
-        r"requires device with capability <=? \(\d{1,2}, \d\) but your GPU has capability \(\d{1,2}, \d\) \(too new\)",
-        ("extension-missing-arch",),
-        "xFormers has no kernels for this GPU",
-        ("requires device with capability <= (9, 0) but your GPU has capability (12, 0) (too new)",),
-    ),
-    # torch_geometric's extensions, op_builder/builder.py of DeepSpeed
-    Signature(
-        r"PyTorch and torch_\w{2,20} were compiled with different CUDA|CUDA version mismatch! DeepSpeed ops",
-        ("extension-built-for-other-cuda",),
-        "an extension is built for another CUDA release than PyTorch",
-        (
-            "Detected that PyTorch and torch_scatter were compiled with different CUDA versions.",
-            "CUDA version mismatch! DeepSpeed ops were compiled and installed with a different version",
-        ),
-    ),
-    # bitsandbytes/cextension.py and cuda_setup/main.py
-    Signature(
-        r"Could not find the bitsandbytes CUDA binary|Configured (?:CUDA|GPU) binary not found at|(?:Required library version not found: |No such file[^\n]{0,200})libs?bitsandbytes_cuda\d|libbitsandbytes_cuda\d{2,3}\w{0,12}\.(?:so|dll)['`\"]?(?: is)? (?:not found|missing)",
-        ("extension-built-for-other-cuda",),
-        "bitsandbytes has no library for this CUDA version",
-        (
-            "Could not find the bitsandbytes CUDA binary at PosixPath('/opt/venv/lib/python3.12/site-packages/bitsandbytes/libbitsandbytes_cuda132.so')",
-            "CUDA SETUP: Required library version not found: libbitsandbytes_cuda117.so.",
-        ),
-    ),
-    Signature(
-        r"installed version of bitsandbytes was compiled without GPU support|CUDA Setup failed despite GPU being available",
-        ("cuda-library-missing", "extension-built-for-other-cuda", "cpu-only-build"),
-        "bitsandbytes did not find a CUDA runtime that it has a library for",
-        ("CUDA Setup failed despite GPU being available.",),
-        vague=True,
-    ),
+    *EXTENSIONS,
     # torch/cuda/__init__.py of 0.4 to 2.15
     Signature(
         r"CUDA capability sm_\d+\w? is not compatible with the current PyTorch installation|torch==\S{1,40} does not include kernels for this GPU"
@@ -313,51 +262,7 @@ BUILDS = (
         "this is a CPU-only build of TensorFlow",
         ("tf.test.is_built_with_cuda(): False", "'is_cuda_build': False"),
     ),
-    # torchvision/extension.py and torch/library.py
-    Signature(
-        r"operator torchvision::\w{2,30} does not exist|No such operator torchvision::\w{2,30}|PyTorch and torchvision were compiled with different CUDA|Couldn't load custom C\+\+ ops\. This can happen if your PyTorch and torchvision"
-        r"|Could not run 'torchvision::\w{2,20}' with arguments from the 'CUDA' backend|torchvision/(?:_C|image)\S{0,60}: undefined symbol: _Z"
-        r"|module 'torchvision' has no attribute 'extension'",
-        ("torch-torchvision-mismatch",),
-        "torchvision does not match the installed torch",
-        ("operator torchvision::nms does not exist", "PyTorch and torchvision were compiled with different CUDA major versions"),
-    ),
-    # torchaudio/_extension/utils.py
-    Signature(
-        r"PyTorch and TorchAudio were compiled with different CUDA|(?:(?:lib|_)torchaudio\w{0,20}(?:\.abi3)?|\b_torch_sox\.[\w-]{1,60})\.so: undefined symbol"
-        r"|\btorchaudio\\{1,4}lib\\{1,4}\w{2,30}\.(?:pyd|dll)",
-        ("torch-torchaudio-mismatch",),
-        "torchaudio does not match the installed torch",
-        ("PyTorch and TorchAudio were compiled with different CUDA versions", "libtorchaudio.so: undefined symbol"),
-    ),
-    # glibc's dynamic loader: PyTorch's own libraries lack a symbol only if one of them does not match the others
-    Signature(
-        r"/torch/(?:lib/lib\w{3,30}|_C\S{0,40})\.so[\d.]{0,8}: undefined symbol: _Z\w{0,40}(?:N2at|N3c10|N5torch|N6caffe2)",
-        ("two-copies-of-framework", "framework-files-damaged"),
-        "the libraries of two PyTorch releases are mixed in one folder",
-        ("site-packages/torch/lib/libtorch_python.so: undefined symbol: _ZN2at",),
-    ),
-    Signature(
-        r"(?:undefined |^ {0,8})symbol:? _Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl)\w|undefined symbol: TFE?_[A-Z]\w"
-        r"|\bcpython-\d{2,3}\S{0,40}\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops|libtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
-        ("extension-abi-mismatch", "two-copies-of-framework"),
-        "an extension was compiled for a different version of the framework",
-        (
-            "undefined symbol: _ZN3c105Error",
-            "undefined symbol: _ZN2at4_ops",
-            "undefined symbol: _ZN5torch3jit",
-            "undefined symbol: _ZN10tensorflow12OpDefBuilder",
-            "PyTorch version mismatch! DeepSpeed ops were compiled and installed with a different version",
-        ),
-    ),
-    # glibc's loader: an extension that is imported without the PyTorch it was compiled for
-    Signature(
-        r"\blibc10\.so: cannot open shared object file",
-        ("extension-abi-mismatch", "wrong-python-environment"),
-        "an extension was loaded without PyTorch's libraries",
-        ("ImportError: libc10.so: cannot open shared object file: No such file or directory",),
-        vague=True,
-    ),
+    *COMPILED_FOR_A_FRAMEWORK,
     # cupy/__init__.py: https://github.com/cupy/cupy/issues/8226
     Signature(
         r"Failed to import CuPy\.|CuPy failed to load lib|CuPy is not correctly installed",
@@ -387,7 +292,7 @@ BUILDS = (
     ),
     # a wheel for Linux on Windows; what the extra and-cuda of TensorFlow 2.15.0 requires
     Signature(
-        r"[A-Z]:\\[^\n]{0,300}bitsandbytes\\libbitsandbytes_cpu\.so|requirement tensorrt[-_]libs==8\.|No matching distribution found for tensorrt[-_]libs==8\.",
+        r"[A-Z]:\\[^\n]{0,300}bitsandbytes\\libbitsandbytes_cpu\.so|argument of type 'WindowsPath' is not iterable|requirement tensorrt[-_]libs==8\.|No matching distribution found for tensorrt[-_]libs==8\.",
         ("broken-release",),
         "the published wheel lacks a part that it needs",
         (

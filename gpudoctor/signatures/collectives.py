@@ -151,7 +151,7 @@ STALLED = (
         r"|(?i:\b"
         + _HANGS
         + r"\w{0,5}\b[^\n]{0,100}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|(?:two|multiple|several|[2-9]|16) gpus))",
-        (_P2P, "all-reduce-failed"),
+        (_P2P, "wsl-multi-gpu-limit", "all-reduce-failed"),
         "programs that use several GPUs hang",
         ("NCCL all_reduce hangs with 2 GPUs",),
         vague=True,

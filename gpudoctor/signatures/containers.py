@@ -14,6 +14,13 @@ CONTAINERS = (
         "this Podman does not know CDI devices",
         ("Error: stat nvidia.com/gpu=all: no such file or directory",),
     ),
+    # pkg/cdi/spec.go of container-device-interface; https://github.com/NVIDIA/nvidia-container-toolkit/issues/1860
+    Signature(
+        r"failed to unmarshal CDI Spec\b|\bCDI [Ss]pec\b[^\n]{0,160}\bjson: unknown field\b",
+        ("container-cdi-spec-incompatible",),
+        "the container engine cannot read this version of the CDI specification",
+        ('failed to unmarshal CDI Spec: error unmarshaling JSON: while decoding JSON: json: unknown field "additionalGids"',),
+    ),
     Signature(
         r"failed to stat CDI host device|(?:statfs|error stat'ing file `?|cannot stat [`'\"]?|stat) ?/\S{1,200}/lib\w{0,20}(?:cuda|nvidia)\S{0,60}\.so\.\d{3}\.\S{1,20} (?i:no such file)",
         ("container-cdi-spec-stale",),

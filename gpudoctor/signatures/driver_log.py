@@ -96,10 +96,25 @@ DRIVER_LOG = (
         ("NVRM: No NVIDIA GPU found.", "NVRM: No NVIDIA devices probed."),
     ),
     Signature(
-        rf"{_XID}(?:74|14[4-9]|150)\b|NVLink: fatal error detected on link",
+        rf"{_XID}(?:74|14[4-9]|150)\b|\b(?i:xid)(?: error| code)?:? {{0,2}}(?:74|14[4-9]|150)\b|NVLink: fatal error detected on link",
         ("nvlink-errors",),
         "an NVLink had errors",
         ("NVLink: fatal error detected on link 5(0x10000, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0)",),
+    ),
+    # nvidia-smi nvlink -e of 470 to 550; a link repeats a few packets in its life
+    Signature(
+        r"Link \d{1,2}: (?:(?:Replay|CRC) Errors: [1-9]\d{2,}|Recovery Errors: [1-9])",
+        ("nvlink-errors",),
+        "an NVLink had errors",
+        ("\t Link 3: CRC Errors: 90211", "\t Link 3: Recovery Errors: 7"),
+        vague=True,
+    ),
+    # nvidia-smi conf-compute -grs
+    Signature(
+        r"Confidential Compute GPUs Ready state: not-ready",
+        ("confidential-computing-not-ready",),
+        "the GPU waits for attestation",
+        ("Confidential Compute GPUs Ready state: not-ready",),
     ),
     Signature(
         r"SXid \([^)\n]{1,100}\): \d{5}, Fatal",

@@ -30,7 +30,7 @@ HINTS = (
     ),
     # firmware settings without which a large BAR has no address
     Hint(
-        r"(?i)\b(?:above[ -]4g(?:b)?(?: decoding)?|re-?sizable bar|rebar)\b[^\n]{0,60}\b(?:disabled|deactivated|off|not enabled|inactive)\b|\benabl\w{2,3} (?:above[ -]4g|re-?sizable bar|rebar)",
+        r"(?i)\b(?:above[ -]4g(?:b)?(?: decoding)?|re-?sizable bar|rebar)\b[^\n]{0,60}\b(?:disabled|deactivated|off|not enabled|inactive)\b|\b(?:enabl|activat)\w{1,3} (?:both )?\W{0,2}(?:above[ -]4g|re-?sizable bar|rebar)",
         "pci-bar-not-assigned",
         "Above 4G Decoding was disabled in the BIOS",
     ),
@@ -113,7 +113,7 @@ HINTS = (
     ),
     # what `lspci -vvv` shows of ACS, and the kernel's options for the IOMMU: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     Hint(
-        r"(?i)\bSrcValid\+|\bACSCtl\b|\b(?:intel_|amd_)?iommu\b|\bNCCL_P2P_DISABLE\b|\bIO_PAGE_FAULT\b|\bDMAR: \[DMA",
+        r"(?i)\bSrcValid\+|\bACSCtl\b|\b(?:intel_|amd_)?iommu\b|\bNCCL_P2P_DISABLE\b|\bCAN(?:NOT)? Access Peer Device\b|\b(?i:disabl\w{1,3}) (?:the )?ACS\b|\bIO_PAGE_FAULT\b|\bDMAR: \[DMA",
         "nccl-p2p-acs-iommu",
         "ACSCtl: SrcValid+ TransBlk- ReqRedir+",
     ),
@@ -172,6 +172,12 @@ HINTS = (
         "gpu-too-old-for-build",
         "GeForce GT 740M",
     ),
+    # what shows that conda installed PyTorch, whose build is another one than the wheel's
+    Hint(
+        r"\bconda (?:install|create|list)\b[^\n]{0,120}\bpytorch\b|\bpy[23][.\d]{1,4}_cuda\d|\bpytorch [\d.]{1,8} (?:from|with|by|via) conda\b",
+        "",
+        "conda install pytorch cudatoolkit=10.1 -c pytorch",
+    ),
     # processors from before 2011 and cheap ones after, which have no AVX
     Hint(
         r"\b(?:Pentium|Celeron|Core ?2|Phenom|Core\(?T?M?\)? i[357][ -]\d{3}\b|Xeon\S{0,3} [EXLW]5[456]\d\d)\b",
@@ -180,7 +186,12 @@ HINTS = (
     ),
     Hint(r"LD_LIBRARY_PATH[^\n]{0,300}/stubs\b", "libcuda-is-stub", "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs"),
     Hint(
-        r"(?i)\blspci\b[^\n]{0,40}nvidia[^\n]{0,30}\b(?:nothing|empty|no output|no result|shows no)",
+        r"cannot access '?/dev/nvidia(?:\*|\d{1,2}|ctl)'?: No such file|(?i:\bno /dev/nvidia(?:\*|0|ctl)|\bnvidia-modprobe\b[^\n]{0,40}\b(?:creat|fix|solv|help))",
+        "device-nodes-missing",
+        "ls: cannot access '/dev/nvidia0': No such file or directory",
+    ),
+    Hint(
+        r"(?i)\blspci\b[^\n]{0,40}nvidia[^\n]{0,30}\b(?:nothing|empty|no output|no result|shows no|prints no)",
         "no-gpu",
         "lspci | grep -i nvidia shows nothing",
     ),

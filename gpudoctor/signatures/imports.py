@@ -131,6 +131,14 @@ IMPORTS = (
         "a file has the name of a package or of a standard module",
         ('File "/home/me/torch.py", line 4, in <module>',),
     ),
+    # what pip show answers
+    Signature(
+        r"Package\(s\) not found: (?:torch|tensorflow|jax)\s{0,4}$",
+        ("framework-missing", "wrong-python-environment"),
+        "the framework is not installed for this Python",
+        ("WARNING: Package(s) not found: torch",),
+        vague=True,
+    ),
     Signature(
         r"No module named ['\"`]?(?:torch|(?i:tensorflow)|jax|jaxlib)(?![\w-]|\.\w)",
         ("framework-missing", "wrong-python-environment"),

@@ -203,10 +203,13 @@ LIBRARIES = (
     ),
     # what LLVM in Triton and Numba says of an architecture that it does not know
     Signature(
-        r"'sm_\d{2,3}\w?' is not a recognized processor for this target",
+        r"'sm_\d{2,3}\w?' is not a recognized processor for this target|Triton only supports CUDA \d{1,2}\.\d or higher, but got CUDA version",
         ("triton-ptxas-too-old",),
         "the compiler in Triton or Numba does not know this GPU",
-        ("'sm_120' is not a recognized processor for this target (ignoring processor)",),
+        (
+            "'sm_120' is not a recognized processor for this target (ignoring processor)",
+            "RuntimeError: Triton only supports CUDA 10.0 or higher, but got CUDA version: 12.8",
+        ),
     ),
     Signature(
         r"(?i)(?:triton|ptxas-blackwell)[^\n]{0,200}(?:Value 'sm_\d{2,3}\w?' is not defined for option|Unsupported \.version)",

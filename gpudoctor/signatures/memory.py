@@ -44,7 +44,7 @@ MEMORY = (
         r"OOM when allocating tensor[^\n]{0,1000}device:CPU:|DefaultCPUAllocator: (?:can't|not enough|can not) (?:allocate )?memory|(?<!OutOf)(?<!OutOfGpu)\bMemoryError\b|std::bad_alloc"
         r"|\bOOMKilled\b|[Oo]ut of memory: Kill(?:ed)? process|Memory cgroup out of memory|invoked oom-killer|\boom-kill event|oom_reaper: reaped process"
         r"|is killed by signal: Killed|requires more system memory \(|(?:exit(?:ed)?(?: with)?(?: code| status| status code)?|exitcode|returned)[ :=]{1,5}(?:137|-9)\b"
-        r"|Unable to allocate [\d.]{1,12} ?[KMGT]iB for an array|Signal 9 \(SIGKILL\) received by PID",
+        r"|Unable to allocate [\d.]{1,12} ?[KMGT]iB for an array|Signal 9 \(SIGKILL\) received by PID|terminated with signal SIGKILL\b|died with <Signals\.SIGKILL",
         ("host-memory-insufficient",),
         "the machine ran out of memory, or the program reached its memory limit",
         (

@@ -4,8 +4,44 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
+_USE = r"(?:\.cuda\(|\.to\(|\bcuda\b|\bgpu\b)"
+_LONG = r"\b(?:minutes?|(?:very|really|extremely|so) (?:long|slow)|long time)\b"
+
 # nvidia-smi -q -d PERFORMANCE of 390 to 580
 SLOWNESS = (
+    # PTX of a build without machine code for the GPU: https://github.com/pytorch/pytorch/issues/537, /issues/18359
+    Signature(
+        r"(?i)\bptx[ -]?jit(?:t?ing|ted)?\b|\bjit[ -]?compil\w{1,4}\b[^\n]{0,40}\bptx\b|\bcompil(?:es?|ing|ation of)\b[^\n]{0,20}\bptx\b",
+        ("slow-ptx-jit",),
+        "the driver compiles PTX for a GPU that the build has no machine code for",
+        ("startup is slow because of PTX JIT compilation",),
+        vague=True,
+    ),
+    Signature(
+        rf"(?i)\b(?:first|initial)\b(?! (?:epoch|step|batch|iteration))[^\n]{{0,60}}{_USE}[^\n]{{0,80}}{_LONG}|{_LONG}[^\n]{{0,80}}{_USE}[^\n]{{0,60}}\bfirst time\b"
+        rf"|{_USE}[^\n]{{0,60}}{_LONG}[^\n]{{0,40}}\bfirst time\b|{_LONG}[^\n]{{0,40}}\bfirst time\b[^\n]{{0,40}}{_USE}"
+        rf"|(?:\.cuda\(\)?|\bcuda function\b)[^\n]{{0,20}}\b(?:takes?|took|needs?)\b[^\n]{{0,20}}{_LONG}|\b(?:long|lot of) time\b[^\n]{{0,40}}\.cuda\(",
+        ("slow-ptx-jit", "persistence-mode-off"),
+        "the first use of the GPU takes minutes: the driver compiles PTX for a GPU that the build has no machine code for",
+        ("the first call of .cuda() takes 4 minutes", "It takes about 3 minutes to run torch.zeros(1).cuda() for the first time"),
+        vague=True,
+        tells="python -c 'import torch; print(torch.cuda.get_arch_list(), torch.cuda.get_device_capability())'",
+    ),
+    Signature(
+        r"(?i)\bgpus?\b[^\n]{0,60}\b(?:power[ -](?:throttl\w{2,4}|limited|capped)|throttl\w{2,4} (?:by|because of|due to) (?:the )?power)",
+        ("power-throttled",),
+        "the GPU lowers its clocks because of its power limit",
+        ("the GPU is power throttled",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\bgpu\b[^\n]{0,60}\b(?:slower than|half as fast as|half the speed of)\b[^\n]{0,30}\b(?:other|same|identical|another) [^\n]{0,20}\bgpus?\b"
+        r"|\b(?:only|just) [\d.,]{1,6} ?(?:TFLOPS|TFLOP/s|GB/s)\b[^\n]{0,60}\b(?:expect\w{0,3}|others?|instead|should|nominal)",
+        ("gpu-slower-than-expected",),
+        "the GPU is slower than others of its model",
+        ("GPU 3 is half as fast as the other GPUs", "it reaches only 60 TFLOPS, others report 165"),
+        vague=True,
+    ),
     Signature(
         r"(?:SW|HW) Thermal Slowdown\s{0,40}: Active|(?i:\bgpus?\b[^\n]{0,60}\b(?:overheat|thermal(?:ly)?[ -]throttl))",
         ("thermal-throttled",),

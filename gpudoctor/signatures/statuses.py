@@ -146,7 +146,7 @@ STATUSES = (
         101,
         "INVALID_DEVICE",
         ("invalid device ordinal",),
-        ("cuda-visible-devices-masked",),
+        ("cuda-visible-devices-masked", "mig-one-instance-per-process"),
         "the requested GPU is not visible to this process",
     ),
     # https://github.com/jhj0517/Whisper-WebUI/issues/279

@@ -231,6 +231,17 @@ _VAGUE = (
         also=rf"\bcudaErrorInitializationError\b|{_OF_CUDA}: initialization error\b(?!:)|\b(?:cuda driver library|nvcuda|cudart) init failure: 3\b",
         tells="sudo dmesg | grep request_free_mem_region; cat /proc/driver/nvidia/version",
     ),
+    # HAMi-core's logger, include/log_utils.h; glibc's loader
+    Signature(
+        r"\[HAMI-core (?:ERROR|Warn)|ERROR: ld\.so: object '[^'\n]{1,200}(?:gpu|cuda|nvml)[^'\n]{0,60}' from \S{1,40} cannot be preloaded",
+        ("preloaded-library-intercepts-cuda",),
+        "a preloaded library that answers CUDA's calls fails",
+        (
+            "[HAMI-core ERROR (pid:29 thread=1 libvgpu.c:122)]: cuInit failed: 3",
+            "ERROR: ld.so: object '/usr/local/vgpu/libvgpu.so' from /etc/ld.so.preload cannot be preloaded (cannot read file data): ignored.",
+        ),
+        vague=True,
+    ),
     Signature(
         r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount|\b(?:cuda driver library|nvcuda|cudart) init failure: \d)",
         ("cuda-init-fails",),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections import Counter
 
 import pytest
 
 from gpudoctor.matrix import Matrix
+from gpudoctor.signatures.table import SIGNATURES
 from tests.read import causes as families
 from tests.read.test_read import causes
 
@@ -20,6 +22,16 @@ def _texts(name: str) -> list[object]:
         for module in _MODULES
         for number, (cause, text) in enumerate(getattr(module, name, ()))
     ]
+
+
+_FEWEST = 3
+"""Texts of a cause: one alone may fit its words and not what the program prints."""
+
+
+def test_every_cause_has_three_texts() -> None:
+    written = Counter(cause for module in _MODULES for cause, _ in getattr(module, "CASES", ()))
+    likeliest = {signature.causes[0] for signature in SIGNATURES}
+    assert {cause: written[cause] for cause in likeliest | written.keys() if written[cause] < _FEWEST} == {}
 
 
 @pytest.mark.parametrize(("cause", "text"), _texts("CASES"))

@@ -60,7 +60,8 @@ def test_the_xml_states_the_same_facts(matrix: Matrix) -> None:
     assert isinstance(gpu.remapped_rows, RemappedRows)
     assert gpu.remapped_rows.pending
     assert (gpu.virtualization, gpu.clocks_event_reasons) == ("passthrough", 4)
-    assert gpu.fabric == Fabric(state="in-progress", status=0, clique=0)
+    assert isinstance(gpu.fabric, Fabric)
+    assert (gpu.fabric.state, gpu.fabric.status, gpu.fabric.clique) == ("in-progress", 0, 0)
     assert isinstance(gpu.compute_processes, tuple)
     assert [one.label for one in gpu.compute_processes] == ["python (pid 90210)"]
     nvml = read(texts.XML, matrix).nvml

@@ -22,18 +22,26 @@ _CLASSES = {"VGA compatible controller": "0300", "3D controller": "0302", "Displ
 _VENDORS = {"nvidia": "10de", "advanced micro devices": "1002", "intel": "8086"}
 _SWITCH = expression(r"(?i)\b(?:bbswitch|bumblebee|optimus|prime-select|prime-run|vga_?switcheroo|envycontrol)\b")
 """What switches a laptop's GPU off: it then returns only ones, as a GPU that fell off the bus does."""
-_KINDS_OF_A_WHOLE_LIST = ("Host bridge", "PCI bridge", "ISA bridge")
-"""Devices that every PC has: a list with all of these was not cut to some devices."""
+_KINDS_OF_A_WHOLE_LIST = {"Host bridge", "ISA bridge"}
+"""Devices that every PC has: a list with these was not cut to some kinds."""
+_VIRTUAL = expression(r"(?i)\b(?:qemu|virtio|red hat|amazon|vmware|hyper-v|google)\b")
+"""Names of devices in virtual machines, which may have all devices on their first bus."""
+_COMMAND = expression(r"(?:^|[$#>%`] ?)(?:sudo )?lspci\b(?P<options>[^|`\n]{0,40})(?P<filter>\|[^`\n]{0,120})?`?$")
+_CUT = expression(r"^\W{0,4}(?:\.{3}|\u2026|snip)\W{0,4}$")
+_FOR_NVIDIA = expression(r"(?i)\bnvidia\b|\b10de\b")
+_FOR_DISPLAYS = expression(r"(?i)\bvga\b.{0,60}\b(?:3d|display)\b|\b(?:3d|display)\b.{0,60}\bvga\b")
+_NOTHING = expression(r"(?i)^\W{0,3}(?:no (?:output|results?|entries)|nothing|empty|none|blank|returns nothing)\b")
+_PROMPT = expression(r"^[\w.@~:/()\[\] -]{0,80}[$#%>] ?\S")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     current = ""
-    kinds: set[str] = set()
+    devices: list[re.Match[str]] = []
     last, silent = 0, False
     for line in lines:
         device = _DEVICE.match(line.text) if ":" in line.text[:24] else None
         if device is not None:
-            kinds.add(device["kind"])
+            devices.append(device)
             last = line.number
             silent = silent or device["revision"] == "ff"
             current = (normalise_address(device["address"]) or "") if _is_gpu(device) else ""
@@ -46,8 +54,32 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     switch = next((line for line in lines if _SWITCH.search(line.text)), None) if silent else None
     if switch is not None:
         yield Statement("gpu switch", switch.text.strip()[:80], _NAME, switch.number, Rank.TOOL)
-    if kinds.issuperset(_KINDS_OF_A_WHOLE_LIST):
-        yield Statement("pci list", "whole", _NAME, last, Rank.TOOL)
+    whole = next(_answers(lines), last if devices and _is_whole(devices, lines) else 0)
+    if whole:
+        yield Statement("pci list", "whole", _NAME, whole, Rank.TOOL)
+
+
+def _is_whole(devices: Sequence[re.Match[str]], lines: Sequence[Line]) -> bool:
+    """Return whether a list has what every PC has and was not cut before the GPUs, which come after the bridges of the first bus."""
+    kinds = {device["kind"] for device in devices}
+    if not kinds >= _KINDS_OF_A_WHOLE_LIST or all("bridge" in kind or kind in _CLASSES for kind in kinds):
+        return False
+    commands = (_COMMAND.search(line.text) for line in lines if "lspci" in line.text)
+    if any(command and command["filter"] for command in commands) or any(_CUT.match(line.text) for line in lines):
+        return False
+    beyond_first_bus = any(not device["address"].rpartition(":")[0].endswith("00") for device in devices)
+    return "PCI bridge" not in kinds or beyond_first_bus or any(_VIRTUAL.search(device["name"]) for device in devices)
+
+
+def _answers(lines: Sequence[Line]) -> Iterator[int]:
+    """Yield the lines of commands that asked for every GPU, of NVIDIA or of all vendors, and got an answer that may be empty."""
+    for place, line in enumerate(lines):
+        command = _COMMAND.search(line.text) if "lspci" in line.text else None
+        answer = lines[place + 1].text if command and place + 1 < len(lines) else ""
+        wanted = command["options"] + (command["filter"] or "") if command else ""
+        is_empty = _NOTHING.match(answer) or (_PROMPT.match(line.text) and _PROMPT.match(answer))
+        if (_FOR_NVIDIA.search(wanted) and is_empty) or (_FOR_DISPLAYS.search(wanted) and _DEVICE.match(answer)):
+            yield line.number
 
 
 def _is_gpu(device: re.Match[str]) -> bool:

@@ -10,7 +10,7 @@ from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot import normalise_address
 
 _NAME = "nvidia-smi --query-gpu"
-_COMMAND = expression(r"--query-gpu[= ](?P<names>[\w.,]{3,2000})")
+_COMMAND = expression(r"--query-(?:gpu|remapped-rows|retired-pages)[= ](?P<names>[\w.,]{3,2000})")
 _COLUMN = expression(r"^[\w.]{2,80}(?: \[(?:MiB|MHz|W|%)\])?$")
 _LONGEST = 80
 """Names in a query: more is no table that a person pasted."""
@@ -45,6 +45,10 @@ FACTS = {
     "retired_pages.double_bit.count": "retired double",
     "retired_pages.dbe": "retired double",
     "retired_pages.pending": "retirement pending",
+    "remapped_rows.correctable": "remapped correctable",
+    "remapped_rows.uncorrectable": "remapped uncorrectable",
+    "remapped_rows.pending": "remap pending",
+    "remapped_rows.failure": "remap failed",
     "pcie.link.gen.current": "link generation",
     "pcie.link.gen.max": "link generation max",
     "pcie.link.gen.gpumax": "link generation own",
@@ -69,7 +73,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     started = False
     row = 0
     for line in lines:
-        command = _COMMAND.search(line.text) if "--query-gpu" in line.text else None
+        command = _COMMAND.search(line.text) if "--query-" in line.text else None
         if command is not None:
             names, row, started = command["names"].strip(",").split(","), 0, False
             continue

@@ -78,6 +78,14 @@ FACTS = {
     "gpu_power_readings/default_power_limit": "power limit default",
     "fabric/state": "fabric state",
     "fabric/status": "fabric status",
+    "fabric/cliqueid": "fabric clique",
+    "fabric/clusteruuid": "fabric cluster",
+    "health/summary": "fabric health summary",
+    "health/bandwidth": "fabric health bandwidth",
+    "health/route_recovery_in_progress": "fabric health route recovery",
+    "health/route_unhealthy": "fabric health route unhealthy",
+    "health/access_timeout_recovery": "fabric health access timeout",
+    "health/incorrect_configuration": "fabric health configuration",
 }
 """The keys of the facts, by label, or by section and label where only both tell."""
 

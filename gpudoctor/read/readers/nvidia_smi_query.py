@@ -34,6 +34,9 @@ _SIGNS = (
         "gpu link info",
         "gpu current temp",
         "recovery action",
+        "cliqueid",
+        "route unhealthy",
+        "<health>",
     ),
 )
 """Of an output or an excerpt, in lower case."""

@@ -73,6 +73,7 @@ READER = Reader(
         Form("platform:wsl1", r"\b(?P<value>\d\.\d{1,2}\.\d{1,3}-\d{4,6}-Microsoft)\b"),
         Form("platform:wsl1", r"^\s*[-*] \[[xX]\] (?P<value>WSL 1)\s*$", Rank.LISTING),
         Form("platform:wsl2", r"^\s*(?P<value>WSL version: 2\.[\d.]{1,12})$", Rank.LOG),
+        Form("platform:wsl2", r"\b(?P<value>\d\.\d{1,3}\.\d{1,3}[\d.]{0,8}-microsoft-standard[\w-]{0,8})"),
         Form("kernel platform", r"(?P<value>Linux version \d\.\d{1,2}\.\S{1,60}) \("),
         # what only Linux has, or TensorFlow's build for it
         Form(

@@ -6,8 +6,22 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gpudoctor.codes import NvmlError
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.sections.gpu_values import ANSWER, COUNT, FAILED, FIELDS, MIB, SENSORS, clock_reasons, value_of
+from gpudoctor.read.sections.gpu_values import (
+    ANSWER,
+    COUNT,
+    FABRIC_ANSWERS,
+    FABRIC_CONFIGURATION,
+    FABRIC_HEALTH,
+    FAILED,
+    FIELDS,
+    MIB,
+    SENSORS,
+    clock_reasons,
+    value_of,
+    wrong_configuration,
+)
 from gpudoctor.read.sections.stated import NOT_STATED
 from gpudoctor.read.statements import Statement
 from gpudoctor.snapshot import (
@@ -220,9 +234,42 @@ def _licences(facts: Facts) -> tuple[Licence, ...] | None:
 def _fabric(facts: Facts) -> Fabric | Missing | None:
     if "fabric state" not in facts:
         return None
-    state = value_of(facts["fabric state"].value, lambda text: text.lower().replace(" ", "-"))
-    status = facts["fabric status"].value if "fabric status" in facts else ""
-    return state if isinstance(state, Missing) else Fabric(state=state, status=0 if status in ("Success", "N/A", "") else 999, clique=0)
+    state = value_of(facts["fabric state"].value, _hyphened)
+    if isinstance(state, Missing):
+        return state
+    return Fabric(
+        state=state,
+        status=_registration(facts),
+        clique=_count(facts, "fabric clique"),
+        health=_fabric_health(facts),
+        summary=_value(facts, "fabric health summary", _hyphened) if "fabric health summary" in facts else NOT_STATED,
+        cluster=_value(facts, "fabric cluster", _digits) if "fabric cluster" in facts else NOT_STATED,
+    )
+
+
+def _hyphened(text: str) -> str:
+    return text.lower().replace(" ", "-")
+
+
+def _digits(text: str) -> str:
+    return text.replace("-", "").lower()
+
+
+def _registration(facts: Facts) -> int:
+    """Return NVML's code of a GPU's registration with its fabric; UNKNOWN for words that are not in NVML's list."""
+    words = facts["fabric status"].value if "fabric status" in facts else ""
+    if words in ("Success", "N/A", ""):
+        return 0
+    return NvmlError.__members__.get(words.upper().replace(" ", "_"), NvmlError.UNKNOWN)
+
+
+def _fabric_health(facts: Facts) -> int | Missing:
+    """Return NVML's health mask of what nvidia-smi prints of it; not stated if it prints none."""
+    answers = [(shift, facts[fact].value) for shift, fact in FABRIC_HEALTH.items() if fact in facts]
+    mask = sum(FABRIC_ANSWERS.get(answer, 0) << shift for shift, answer in answers)
+    if "fabric health configuration" in facts:
+        mask |= wrong_configuration(facts["fabric health configuration"].value) << FABRIC_CONFIGURATION
+    return mask or NOT_STATED
 
 
 def _reasons(facts: Facts) -> int | None:

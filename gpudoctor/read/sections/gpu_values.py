@@ -105,3 +105,24 @@ def value_of(text: str, parse: Callable[[str], Any]) -> Any:
 def clock_reasons(stated: Iterable[tuple[str, str]]) -> int:
     """Return the clock's reasons as NVML's bits, of the names and states that nvidia-smi shows."""
     return sum({_REASONS.get(name, 0) for name, state in stated if state == "Active"})
+
+
+FABRIC_HEALTH = {
+    0: "fabric health bandwidth",
+    2: "fabric health route recovery",
+    4: "fabric health route unhealthy",
+    6: "fabric health access timeout",
+}
+"""Where NVML's health mask has what nvidia-smi prints of a fabric: nvml.h, NVML_GPU_FABRIC_HEALTH_MASK_SHIFT_*."""
+FABRIC_CONFIGURATION = 8
+FABRIC_ANSWERS = {"Degraded": 1, "True": 1, "Full": 2, "False": 2}
+_CONFIGURATIONS = {"guid": 2, "chassis": 3, "partition": 4, "nvlink": 5, "f(?:irm)?w": 6, "location": 7, "state": 8}
+"""A word of each of NVML_GPU_FABRIC_HEALTH_MASK_INCORRECT_CONFIGURATION_*, and its code."""
+_RIGHT = 1
+
+
+def wrong_configuration(text: str) -> int:
+    """Return NVML's code for what nvidia-smi calls a fabric's incorrect configuration; 0 where it does not say."""
+    if text == "None":
+        return _RIGHT
+    return next((code for word, code in _CONFIGURATIONS.items() if re.search(word, text.lower())), 0)

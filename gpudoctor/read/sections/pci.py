@@ -14,9 +14,9 @@ _NO_DRIVER = Missing(Cause.ABSENT, "lspci names kernel modules, but no driver in
 
 
 def pci(stated: Stated) -> Pci | Missing:
-    """Return the GPUs of a list of PCI devices; not stated if the list may have been cut to the GPUs of another vendor."""
+    """Return the GPUs of a list of PCI devices; not stated if it may have been cut before NVIDIA's, or nvidia-smi lists a GPU that it lacks."""
     devices = tuple(_device(address, one.value, stated) for address, one in sorted(stated.all("pci:").items()))
-    whole = stated.get("pci list") is not None
+    whole = stated.get("pci list") is not None and not stated.all("gpu:")
     return Pci(devices=devices) if whole or any(device.vendor == PciVendor.NVIDIA for device in devices) else NOT_STATED
 
 

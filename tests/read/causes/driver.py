@@ -139,6 +139,24 @@ CASES: Final = (
     ("device-nodes-missing", "ls: cannot access '/dev/nvidia*': No such file or directory\nnvidia              56823808  0\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE\n"),
     ("forward-compat-unsupported-hw", "GeForce RTX 2070 Super\nCUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE: forward compatibility was attempted on non supported HW\n"),
     ("cuda-compat-lib-conflict", "image: nvcr.io/nvidia/tensorflow:24.03-tf2-py3\nfailed call to cuInit: CUDA_ERROR_SYSTEM_DRIVER_MISMATCH: system has unsupported display driver / cuda driver combination\n"),
+    ("mps-misconfigured", "RuntimeError: Unexpected error from cudaGetDeviceCount(). Did you run some cuda functions before calling NumCudaDevices() that might have already set an error? Error 805: MPS client failed to connect to the MPS control daemon or the MPS server\n"),
+    ("mps-misconfigured", "RuntimeError: Unexpected error from cudaGetDeviceCount()\nError 807: MPS server is not ready to accept new MPS client requests\n8 x NVIDIA L40S\n"),
+    ("mps-misconfigured", "failed call to cuInit: CUDA_ERROR_MPS_CONNECTION_FAILED: MPS client failed to connect to the MPS control daemon or the MPS server\n"),
+    ("mps-misconfigured", "CUDA_MPS_PIPE_DIRECTORY=/run/nvidia-mps\nGPU 0: Tesla T4\nCUDA error: MPS server reached maximum number of clients, cudaErrorMpsMaxClientsReached (808)\n"),
+    ("confidential-computing-not-ready", "NVIDIA H100 PCIe in a confidential VM\n$ nvidia-smi conf-compute -grs\nConfidential Compute GPUs Ready state: not-ready\nRuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized\n"),
+    ("confidential-computing-not-ready", "$ nvidia-smi conf-compute -f\nCC status: ON\n$ nvidia-smi conf-compute -grs\nConfidential Compute GPUs Ready state: not-ready\n"),
+    ("confidential-computing-not-ready", "CUDA error: system not yet initialized\nAfter the attestation `nvidia-smi conf-compute -srs 1` it works.\n"),
+    ("device-nodes-missing", "$ lsmod | grep nvidia\nnvidia_uvm           1540096  0\nnvidia              56721408  1 nvidia_uvm\n$ ls /dev/nvidia*\nls: cannot access '/dev/nvidia*': No such file or directory\n>>> torch.cuda.is_available()\nFalse\n"),
+    ("device-nodes-missing", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.90.07\nls: cannot access /dev/nvidia0: No such file or directory\ncuInit failed: CUDA_ERROR_NO_DEVICE\n"),
+    ("device-nodes-missing", "modprobe nvidia succeeds, but there is no /dev/nvidia0 and no /dev/nvidiactl; running nvidia-modprobe creates them\nno CUDA-capable device is detected\n"),
+    ("preloaded-library-intercepts-cuda", "[HAMI-core Msg(29:139649465149248:libvgpu.c:836)]: Initializing.....\n[HAMI-core ERROR (pid:29 thread=1 libvgpu.c:122)]: cuInit failed: 3\n"),
+    ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/usr/lib/libcuda-control.so\nRuntimeError: CUDA error: initialization error\n"),
+    ("nouveau-loaded", "GPU 0: NVIDIA GeForce RTX 3060\n01:00.0 VGA compatible controller: NVIDIA Corporation GA106 [GeForce RTX 3060] (rev a1)\n\tKernel driver in use: nvidia\n\tKernel modules: nvidiafb, nouveau, nvidia_drm, nvidia\n02:00.0 VGA compatible controller: NVIDIA Corporation GA104 [GeForce RTX 3070] (rev a1)\n\tKernel driver in use: nouveau\n\tKernel modules: nvidiafb, nouveau, nvidia_drm, nvidia\n"),
+    ("nova-loaded", "01:00.0 VGA compatible controller [0300]: NVIDIA Corporation AD104 [GeForce RTX 4070] [10de:2786] (rev a1)\n\tKernel driver in use: nvidia\n02:00.0 3D controller [0302]: NVIDIA Corporation AD102GL [L40S] [10de:26b9] (rev a1)\n\tKernel driver in use: nova_core\n"),
+    ("driver-too-old", "torch 2.6 built for CUDA 12.6, machine has CUDA 11.4, driver 470.82.01\ntorch.cuda.is_available() is False\n"),
+    ("driver-too-old", "nvidia-smi shows CUDA 11.2 (driver 460.106), nvcc 12.1, torch 2.1.0+cu121\nThe NVIDIA driver on your system is too old (found version 11020).\n"),
+    ("driver-too-old", "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver by downloading and installing a new version\ntorch==2.5.1+cu124\n"),
+    ("driver-too-old", "CUDA driver version is insufficient for CUDA runtime version\nCUDA used to build PyTorch: 11.8\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -152,5 +170,8 @@ NEAR_MISSES: Final = (
     ("kernel-module-not-built", "ModuleNotFoundError: No module named 'nvidia'\nRuntimeError: No CUDA GPUs are available\n"),
     ("driver-hung", "nvidia-smi works.\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"),
     ("device-permission-denied", "PermissionError: [Errno 13] Permission denied: '/data/model.pt'\nRuntimeError: No CUDA GPUs are available\n"),
+    ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4\nRuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.\n"),
+    ("confidential-computing-not-ready", "torch==2.5.1\nConfidential Compute GPUs Ready state: ready\n"),
+    ("device-nodes-missing", "crw-rw-rw- 1 root root 195, 0 Jan 4 10:00 /dev/nvidia0\ncrw-rw-rw- 1 root root 195, 255 Jan 4 10:00 /dev/nvidiactl\ncrw-rw-rw- 1 root root 508, 0 Jan 4 10:00 /dev/nvidia-uvm\ntorch.cuda.is_available() False\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

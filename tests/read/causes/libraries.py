@@ -109,6 +109,13 @@ CASES: Final = (
     ("ptxas-too-old", "W asm_compiler.cc:235] Your CUDA software stack is old. The ptxas error was: ptxas fatal   : Value 'sm_90' is not defined for option 'gpu-name'\n"),
     ("cudnn-missing", "Could not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open shared object file: No such file or directory\nCannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\n"),
     ("cuda-library-missing", "W gpu_device.cc:1960] Cannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\n"),
+    ("cuda-mixed-versions", "PyTorch version: 2.6.0+cu124\nCUDA used to build PyTorch: 12.4\nNvidia driver version: 560.35.05\nGPU 0: NVIDIA RTX A5000\nLD_LIBRARY_PATH=/usr/local/cuda-11.8/lib64:/usr/local/cuda-12.4/lib64\n$ ls -d /usr/local/cuda*\n/usr/local/cuda  /usr/local/cuda-11.8  /usr/local/cuda-12.4\n"),
+    ("cuda-mixed-versions", "$ echo $LD_LIBRARY_PATH\n/usr/local/cuda-12.1/lib64:/usr/local/cuda-10.2/lib64:/usr/lib/x86_64-linux-gnu\n$ nvidia-smi -L\nGPU 0: Tesla V100-SXM2-16GB (UUID: GPU-0f3a9a77-5b1c-8d53-6c4e-7d6f0a6e7c11)\ntensorflow 2.15.0\n"),
+    ("cuda-mixed-versions", "torch 2.9.1+cu130, NVIDIA L4\nnvidia-cublas              13.1.0.3\nnvidia-cuda-runtime        13.0.96\nnvidia-cudnn-cu12          9.10.2.21\nexport LD_LIBRARY_PATH=/usr/local/cuda-12.8/lib64:/usr/local/cuda-13.0/lib64:$LD_LIBRARY_PATH\n"),
+    ("cuda-library-missing", "RuntimeError: CUDA Setup failed despite GPU being available. Please run the following command to get more information:\npython -m bitsandbytes\nCUDA_SETUP: WARNING! libcudart.so not found in any environmental path. Searching in backup paths...\nCUDA SETUP: Highest compute capability among GPUs detected: 8.6\nCUDA SETUP: Detected CUDA version 122\ntorch 2.0.1, cuDNN version: 8500\n"),
+    ("cuda-library-damaged", "OSError: /opt/venv/lib/python3.11/site-packages/nvidia/cublas/lib/libcublasLt.so.12: file too short\n"),
+    ("cuda-library-damaged", "ImportError: /usr/lib/x86_64-linux-gnu/libcudnn.so.8: invalid ELF header\n"),
+    ("cuda-library-damaged", "OSError: /home/ml/miniconda3/envs/t/lib/libcudart.so.12: file too short\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

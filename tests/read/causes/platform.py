@@ -109,6 +109,12 @@ CASES: Final = (
     ("container-no-gpu-access", 'INFO server config env="map[CUDA_VISIBLE_DEVICES: OLLAMA_MODELS:/root/.ollama/models OLLAMA_NUM_PARALLEL:0]"\ntime=2025-01-03 msg="no compatible GPUs were discovered"\n'),
     ("windows-native-no-gpu", "### OS platform\n\nEdition: Windows 10 Pro; OS build 19045.3803\n\n### TensorFlow version\n\n2.15.0\n\nMy GTX 1660 could not be found.\n"),
     ("msvc-redistributable-missing", 'Could not load torch:\n Error loading\n"C:\\apps\\webui\\venv\\lib\\site-packages\\torch\\lib\\cudnn_ops_infer64_8.dll" or one of\n its dependencies.\n'),
+    ("wsl-multi-gpu-limit", "Linux desk 5.15.153.1-microsoft-standard-WSL2 #1 SMP x86_64 GNU/Linux\nGPU 0: NVIDIA GeForce RTX 4090\nGPU 1: NVIDIA GeForce RTX 4090\ndesk:3310:3399 [1] NCCL WARN Cuda failure 'peer access is not supported between these two devices'\n"),
+    ("wsl-multi-gpu-limit", "Python platform: Linux-5.15.146.1-microsoft-standard-WSL2-x86_64-with-glibc2.35\nGPU 0: NVIDIA RTX A6000\nGPU 1: NVIDIA RTX A6000\ntorch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:275, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.20.5\n"),
+    ("wsl-multi-gpu-limit", "WSL2 Ubuntu 22.04 with two RTX 3090\nDDP training hangs at NCCL init\n"),
+    ("wsl-multi-gpu-limit", "vLLM in WSL 2 with tensor parallel size 2 on 2x RTX 3060\nWARNING Custom allreduce is disabled because your platform lacks GPU P2P capability\nRuntimeError: NCCL error: unhandled system error\n"),
+    ("container-cdi-spec-incompatible", 'The following error was triggered when refreshing the CDI registry: failed to load CDI Spec failed to parse CDI Spec "/etc/cdi/nvidia.yaml": failed to unmarshal CDI Spec: error unmarshaling JSON: while decoding JSON: json: unknown field "additionalGids"\n'),
+    ("container-cdi-spec-incompatible", 'podman version 4.2.0\nfailed to load CDI Spec: failed to parse CDI Spec "/var/run/cdi/nvidia.yaml": failed to unmarshal CDI Spec: json: unknown field "hostPath"\nError: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

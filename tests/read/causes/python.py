@@ -95,6 +95,10 @@ CASES: Final = (
     ("python-version-unsupported", "UnsatisfiableError: The following specifications were found to be in conflict:\n  - python 3.11*\n  - pytorch 1.12.1* -> python >=3.7,<3.8.0a0\n"),
     ("python-version-unsupported", "Could not solve for environment specs\nThe following packages are incompatible\n├─ python 3.13**  is requested and can be installed;\n└─ pytorch 2.3.0**  is not installable because there are no viable options\n"),
     ("package-requirement-conflict", "UnsatisfiableError: The following specifications were found to be in conflict:\n  - pytorch 2.2.2* -> pytorch-cuda 11.8.*\n  - torchvision 0.16.2* -> pytorch 2.1.2 -> pytorch-cuda 12.1.*\n"),
+    ("framework-missing", ">>> import torch\nTraceback (most recent call last):\n  File \"<stdin>\", line 1, in <module>\nModuleNotFoundError: No module named 'torch'\n"),
+    ("framework-missing", "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    import tensorflow as tf\nModuleNotFoundError: No module named 'tensorflow'\n$ pip list\nPackage    Version\n---------- -------\nnumpy      2.1.3\npandas     2.2.3\npip        24.3.1\n"),
+    ("framework-missing", "WARNING: Package(s) not found: torch\n"),
+    ("framework-missing", ">>> import jax\nImportError: No module named jax\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

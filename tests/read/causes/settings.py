@@ -76,6 +76,12 @@ CASES: Final = (
     ("cuda-visible-devices-masked", "torch 2.4.1+cu121, one RTX 4090\nMy .bashrc has export CUDA_VISIBLE_DEVICES=1\nRuntimeError: No CUDA GPUs are available\n"),
     ("gpu-memory-held-by-other-process", "failed initializing StreamExecutor for CUDA device ordinal 1: Internal: failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 16945512448\n"),
     ("cuda-visible-devices-masked", "(py39) ~/work$ CUDA_VISIBLE_DEVICES=4 python train.py\nGPU 0: Tesla V100-PCIE-16GB (UUID: GPU-7d7d7d7d-0000-0000-0000-000000000000)\nTHCudaCheck FAIL file=Module.cpp line=51 error=38 : no CUDA-capable device is detected\n"),
+    ("mig-one-instance-per-process", "GPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-6e3a)\n  MIG 3g.40gb     Device  0: (UUID: MIG-0a11)\n  MIG 3g.40gb     Device  1: (UUID: MIG-0a12)\nRuntimeError: CUDA error: invalid device ordinal\n"),
+    ("mig-one-instance-per-process", "torch.cuda.set_device(1) -> CUDA error: invalid device ordinal\nThe H100 is split in MIG instances 1g.10gb, CUDA_VISIBLE_DEVICES=MIG-3f2a,MIG-77b1\n"),
+    ("host-memory-insufficient", "Epoch 3 ... Killed\nkernel: Out of memory: Killed process 22110 (python) total-vm:98213212kB, anon-rss:63321100kB\n"),
+    ("host-memory-insufficient", "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL\nRTX 4090, torch 2.6.0+cu124\n"),
+    ("host-memory-insufficient", "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\ntrain.py FAILED\n  exitcode   : -9 (pid: 3312)\n  traceback : Signal 9 (SIGKILL) received by PID 3312\nGPU 0: NVIDIA A100-SXM4-80GB\n"),
+    ("host-memory-insufficient", "RuntimeError: DataLoader worker (pid 4501) is killed by signal: Killed.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

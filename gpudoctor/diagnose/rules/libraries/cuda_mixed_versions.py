@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, EnvironmentView, FrameworkView
+from gpudoctor import versions
+from gpudoctor.derive import EffectiveCuda, EnvironmentView, FrameworkView, MachineView
 from gpudoctor.derive.libraries import PATH
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.unknown import NO_GPU, not_applicable
@@ -14,8 +16,11 @@ from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import LibraryFile, LibraryUse, Missing
+from gpudoctor.snapshot import LibraryFile, LibraryUse, Missing, TextLog
 from gpudoctor.versions import Version
+
+_FOLDER = re.compile(r"/\S{0,200}/cuda-(?P<release>\d{1,2}\.\d)(?=/|$)")
+"""Where NVIDIA's installers put a toolkit."""
 
 
 @rule(
@@ -95,7 +100,7 @@ def _one_cuda(framework: FrameworkView, cuda: EffectiveCuda, owners: tuple[str, 
 def _two_on_the_path(environment: EnvironmentView) -> Iterator[Problem]:
     """Report toolkits of two CUDA major versions in LD_LIBRARY_PATH."""
     entries = [entry for entry in environment.machine.variable(PATH).split(":") if entry]
-    toolkits = [(version, place) for version, place in system_cudas(environment.machine.known_toolkits) if place not in {"", "/usr"}]
+    toolkits = [*_toolkits(environment.machine, entries)]
     found: dict[int, tuple[str, Version]] = {}
     for entry in entries:
         for version, place in toolkits:
@@ -117,6 +122,18 @@ def _two_on_the_path(environment: EnvironmentView) -> Iterator[Problem]:
             ),
         ),
     )
+
+
+def _toolkits(machine: MachineView, entries: list[str]) -> Iterator[tuple[Version, str]]:
+    """Yield the toolkits with their folders: those on disk, or in a text those that the entries of the path name."""
+    if not isinstance(machine.observed.text_log, TextLog):
+        yield from ((version, place) for version, place in system_cudas(machine.known_toolkits) if place not in {"", "/usr"})
+        return
+    for entry in entries:
+        named = _FOLDER.match(entry)
+        version = versions.parse(named["release"]) if named else None
+        if named and version:
+            yield version, named[0]
 
 
 def _is_in(entry: str, place: str) -> bool:
