@@ -71,3 +71,12 @@ def test_what_was_not_checked_or_skipped_is_a_notification() -> None:
     assert invocation["toolConfigurationNotifications"] == [
         {"level": "note", "message": {"text": "GD102 gpu-count-mismatch was skipped: a guest's card"}}
     ]
+
+
+def test_no_text_of_the_machine_steers_a_viewer() -> None:
+    report = build(samples.mismatch)
+    hostile = tuple(msgspec.structs.replace(finding, message="\x1b[2Jcleared\u202e") for finding in report.findings)
+    told = json.dumps(run(msgspec.structs.replace(report, findings=hostile))["results"], ensure_ascii=False)
+    assert "cleared" in told
+    assert "\\u001b" not in told
+    assert "\u202e" not in told

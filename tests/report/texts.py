@@ -100,8 +100,8 @@ def _matrix(subject: str, name: str, version: str | None = None) -> str:
     return tables.render(subject, found.table, found.rows, [source], WIDE, support=found.support)
 
 
-def _environment() -> str:
-    seen = recorded(XRAYED)
+def _environment(name: str) -> str:
+    seen = recorded(name)
     assert isinstance(seen.frameworks, tuple)
     return libraries.environment(Environment("/opt/venv/bin/python", "named with --python", seen.frameworks, seen.libraries), WIDE)
 
@@ -112,7 +112,9 @@ def _files() -> str:
     file = File(
         "/opt/app/train", machine="x86_64", soname="libtrain.so", runpath="$ORIGIN", needed=("libcudart.so.12",), needs=(direct, missing)
     )
-    return libraries.files(Files("/usr/bin/python3", (file, File("/opt/app/notes", problem="it is not an ELF file"))), WIDE)
+    return libraries.files(
+        Files("/opt/environments/of/a/long/path/" + "python" * 10, (file, File("/opt/app/notes", problem="it is not an ELF file"))), WIDE
+    )
 
 
 def _environments() -> str:
@@ -156,12 +158,15 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "fit.training": lambda: _fit("llama-8b", Asked(batch=4, precision="bf16", lora=8)),
     "fit.inference": lambda: _fit("llama-8b", Asked(precision="bf16", infer=True)),
     "fit.fits": lambda: _fit("resnet50", Asked(batch=32, precision="bf16")),
+    "fit.data_parallel": lambda: _fit("resnet50", Asked(batch=64, gpus=4)),
+    "fit.sharded": lambda: _fit("llama-8b", Asked(batch=1, precision="bf16", gpus=4, shard="zero3", offload=True)),
     "matrix.framework": lambda: _matrix("framework", "torch", "2.5.1"),
     "matrix.cuda": lambda: _matrix("cuda", "12.4"),
     "matrix.gpu": lambda: _matrix("gpu", "a100"),
     "matrix.driver": lambda: _matrix("driver", "470.256.02"),
     "environments": _environments,
-    "xray": _environment,
+    "xray": lambda: _environment(XRAYED),
+    "xray.loaded": lambda: _environment("loaded-from-elsewhere"),
     "xray.files": _files,
     "ticket": lambda: markdown.render(machines.report(MEASURED), {Kind.HOME: 2, Kind.HOST: 1, Kind.CREDENTIALS: 3}),
     "ticket.broken": lambda: markdown.render(machines.report(BROKEN), {}),
