@@ -14,6 +14,7 @@ from gpudoctor.derive.gpu_code import LACKS, Fit
 from gpudoctor.derive.packages import Demand
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
 from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.diagnose.system_libraries import unstated_libraries
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
@@ -78,7 +79,7 @@ def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
     for view in machine.frameworks:
         framework = view.observed
         version = framework.version.value if isinstance(framework.version, Fact) else ""
-        unknown = _release(machine, framework, version) or _unjudged(view) or _build(machine, view) or _without_gpu(machine, view)
+        unknown = _release(machine, framework, version) or _unjudged(view) or _build(machine, view) or _assumed(machine, view)
         reason = "" if view.trains_on_gpu else unknown
         if reason:
             what = f"{framework.distribution or framework.name} {version}".strip()
@@ -119,10 +120,17 @@ def _build(machine: MachineView, view: FrameworkView) -> str:
     return f"it is unknown whether this build has kernels for compute capability {unsure.capability}" if unsure else ""
 
 
-def _without_gpu(machine: MachineView, view: FrameworkView) -> str:
-    """Return why an add-on of a framework is not known to work on an assumed machine without a GPU; empty for other packages."""
-    add_on = not machine.hardware and any(row.accelerator == "cuda" and extended_by(row) for row in view.published)
-    return "it is built for CUDA, and whether it works without a GPU is unknown" if add_on and machine.observed.origin == SUPPOSED else ""
+def _assumed(machine: MachineView, view: FrameworkView) -> str:
+    """Return what was not stated of an assumed machine and decides whether a build works there; empty if nothing is."""
+    if machine.observed.origin != SUPPOSED:
+        return ""
+    return unstated_libraries(view) if machine.hardware else _without_gpu(view)
+
+
+def _without_gpu(view: FrameworkView) -> str:
+    """Return why an add-on of a framework is not known to work without a GPU; empty for other packages."""
+    add_on = any(row.accelerator == "cuda" and extended_by(row) for row in view.published)
+    return "it is built for CUDA, and whether it works without a GPU is unknown" if add_on else ""
 
 
 def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:

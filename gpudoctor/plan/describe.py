@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from gpudoctor import versions
 from gpudoctor.derive.specifiers import requirement as parsed
+from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.plan.candidates import Candidate
@@ -24,7 +25,9 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
     index = next((f"{spec_of(one.name).wheel_index}/{tag}" for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
     unlisted = tuple(_unlisted(name, packages.get(name)) for name in search.unlisted if name not in packages or not packages[name].pure)
     unlisted += wishes.not_planned
-    unlisted += tuple(f"{one.label} needs {one.system} on the system; pip does not install them." for one in found.candidates if one.system)
+    on_system = {one.label: one.system for one in found.candidates if one.system}
+    unlisted += tuple(f"{label} needs {what} on the system; pip does not install them." for label, what in on_system.items())
+    unchecked = (one for one in found.judgement.not_judged if one.what not in on_system)
     return Environment(
         verdict=str(found.judgement.verdict.value) if not unlisted else "unknown",
         name=name(found),
@@ -34,7 +37,7 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
         index=index,
         torch_backend=tag,
         warnings=tuple(finding.message for finding in found.judgement.findings),
-        not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in found.judgement.not_judged), *unlisted),
+        not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in unchecked), *unlisted),
         older_because=tuple(_newer(found, search)),
         commands=commands(tuple(one.requirement for one in pins), found.python, index, tag, windows=windows),
         locked=tuple(f"{one.name}=={one.version}" for one in packages.values()),
@@ -122,8 +125,8 @@ def _newer(found: Chosen, search: Search) -> Iterator[str]:
         rejected = next((other for other in search.rejected if other.candidate.name == one.name and other.candidate.release in newer), None)
         if rejected is not None:
             yield f"{rejected.candidate.label}: {rejected.judgement.why}"
-        elif one.system and not newer and (why := search.judged_as_stated(one.name).why):
-            yield why
+        elif one.system and not newer and (as_stated := search.judged_as_stated(one.name)).verdict is Verdict.BROKEN:
+            yield as_stated.why
     clash = next((one for one in search.clashes if one.releases != found.releases), None)
     if clash is not None and not search.rejected:
         yield f"{joined(one.label for one in clash.candidates)}: {clash.judgement.why}"

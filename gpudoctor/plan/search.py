@@ -31,6 +31,8 @@ _EARLIER = 6
 """How many builds back a Python version must have had wheels to be preferred to newer ones."""
 _OF_PYTHON = ("python-version-unsupported", "package-not-installable")
 """Rules after whose finding another Python version is worth a try."""
+_OF_GPU = ("gpu-too-old-for-build", "gpu-below-framework-minimum")
+"""Rules whose finding no other driver changes."""
 
 
 class Chosen(msgspec.Struct, frozen=True):
@@ -78,7 +80,15 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
 class Search:
     """One search on one machine."""
 
-    def __init__(self, wishes: Wishes, machine: Machine, matrix: Matrix, until: float = float("inf"), judge: Judge | None = None) -> None:
+    def __init__(
+        self,
+        wishes: Wishes,
+        machine: Machine,
+        matrix: Matrix,
+        until: float = float("inf"),
+        judge: Judge | None = None,
+        known: Iterable[Rejected] = (),
+    ) -> None:
         self._wishes = wishes
         self._machine = machine
         self._matrix = matrix
@@ -87,15 +97,23 @@ class Search:
         self._judge = judge or Judge(machine, matrix, frozenset((*self.unlisted, "numpy")))
         self._most = self._judge.count + MOST
         self._lists: dict[str, tuple[Candidate, ...]] = {}
-        self._alone: dict[Candidate, Judgement] = {}
+        self._alone = {one.candidate: one.judgement for one in known}
+        self._demanded: dict[tuple[str, str], tuple[Requirement, ...]] = {}
         self._unknown: Chosen | None = None
         """The newest set that may work but was not fully checked."""
+        self._unchecked: set[Candidate] = set()
+        """Add-ons that could not be checked although all beside them was."""
         self.rejected: list[Rejected] = []
         """Builds that do not work, whatever is beside them."""
         self.clashes: list[Chosen] = []
         """Sets of releases that work alone and not together."""
         self.gave_up = False
         """Whether sets remain that were not judged."""
+
+    @property
+    def rejected_for_the_gpu(self) -> tuple[Rejected, ...]:
+        """The builds that do not work with any driver, since they have no code for so old a GPU."""
+        return tuple(one for one in self.rejected if any(map(one.judgement.named, _OF_GPU)))
 
     def for_wishes(self, wishes: Wishes) -> Search:
         """Return a search for other wishes about the same packages, or some of them, on the same machine."""
@@ -145,8 +163,17 @@ class Search:
         for found in self._judged(self._sets(tuple(self.leads), ())):
             if found.judgement.works:
                 return found if found.judgement.verdict is Verdict.READY else self._best_build(found)
-            self._unknown = self._unknown or found
+            self._keep(found)
         return self._unknown
+
+    def _keep(self, found: Chosen) -> None:
+        """Remember a set that was not fully checked; of those with the newest add-on, the one with the most packages checked."""
+        unchecked = {one.what.split()[0].partition("[")[0] for one in found.judgement.not_judged}
+        if len(unchecked) == 1:
+            self._unchecked |= {one for one in found.candidates if one.name in unchecked and framework_of(one.name) is None}
+        kept = self._unknown
+        if kept is None or (found.candidates[0] == kept.candidates[0] and len(found.judgement.not_judged) < len(kept.judgement.not_judged)):
+            self._unknown = found
 
     def _best_build(self, found: Chosen) -> Chosen:
         """Return the same releases in builds without a warning, if there are any."""
@@ -175,12 +202,12 @@ class Search:
             yield self._matching(chosen)
             return
         for one in self.candidates(names[0]):
-            if any(map(self._hopeless, chosen)):  # by what the search found meanwhile
-                return
-            if any(self.disagreement(other, one) or self.disagreement(one, other) for other in chosen) or not self.pythons((*chosen, one)):
+            if any(self.disagreement(other, one) or self.disagreement(one, other) for other in chosen) or self._with_wheels((*chosen, one)) == set():
                 continue
             if not self._hopeless(one):
                 yield from self._sets(names[1:], (*chosen, one))
+                if any(map(self._hopeless, chosen)):  # by what the search found meanwhile
+                    return
 
     def candidates(self, name: str) -> tuple[Candidate, ...]:
         """Return the candidates of a package, newest first."""
@@ -208,16 +235,21 @@ class Search:
 
     def disagreement(self, one: Candidate, other: Candidate) -> str:
         """Return what a release requires of another and that one does not satisfy; "" if there is nothing."""
-        environment = marker_environment(self._wishes.python, self._machine.platform)
-        for text in one.requires:
-            wanted = requirement(text)
-            if wanted is None or wanted.name != other.name or holds(wanted.marker, environment, one.extras) is not True:
-                continue
+        for wanted in self._demands(one, other.name):
             if satisfies(other.release, wanted.specifier) is False:
                 return f"{wanted.name}{wanted.specifier}"
             if one.name in COMPANIONS and not self._in_build(wanted, other.tag):
                 return f"a build of {wanted.name} other than {other.tag}"
         return ""
+
+    def _demands(self, one: Candidate, name: str) -> tuple[Requirement, ...]:
+        """Return what a release requires here of another package."""
+        key = (one.requirement, name)
+        if key not in self._demanded:
+            environment = marker_environment(self._wishes.python, self._machine.platform)
+            named = (wanted for wanted in map(requirement, one.requires) if wanted is not None and wanted.name == name)
+            self._demanded[key] = tuple(wanted for wanted in named if holds(wanted.marker, environment, one.extras) is True)
+        return self._demanded[key]
 
     def _in_build(self, wanted: Requirement, tag: str) -> bool:
         """Return whether a companion is published in a build: in those of the first release of the framework that it requires."""
@@ -239,7 +271,9 @@ class Search:
         judgement = self._judged_alone(one)
         if judgement.of_machine:
             return False  # every release has this: the first set says so and ends the search
-        return judgement.verdict is Verdict.BROKEN or (judgement.verdict is Verdict.UNKNOWN and self._unknown is not None)
+        if judgement.verdict is Verdict.UNKNOWN:
+            return one in self._unchecked if framework_of(one.name) is None else self._unknown is not None
+        return judgement.verdict is Verdict.BROKEN
 
     def _judged_alone(self, one: Candidate) -> Judgement:
         """Return the answer for a build whatever is beside it: a framework with the libraries that it requires, an add-on by itself."""
@@ -251,10 +285,12 @@ class Search:
 
     def _bare(self, one: Candidate) -> Judgement:
         """Return the answer for an add-on by itself, or for a library with kernels that it pins if that does not work here."""
-        python = next(iter(self.pythons((one,))), "")
-        answers = (self._judge((text,), python, alone=True) for text in (judged_as(one), *self._pinned_kernels(one)))
-        own = next(answers)
-        return own if own.verdict is Verdict.BROKEN else next((other for other in answers if other.verdict is Verdict.BROKEN), own)
+        python, own, kernels = next(iter(self.pythons((one,))), ""), judged_as(one), tuple(self._pinned_kernels(one))
+        row = self._matrix.resolve(one.name, one.release, self._machine.platform).row
+        has_code = row is not None and row.accelerator == "cuda"
+        answers = (self._judge((text,), python, alone=True) for text in ((own, *kernels) if has_code else (*kernels, own)))
+        broken = next((answer for answer in answers if answer.verdict is Verdict.BROKEN), None)
+        return broken or self._judge((own,), python, alone=True)
 
     def _pinned_kernels(self, one: Candidate) -> Iterator[str]:
         environment = marker_environment(self._wishes.python, self._machine.platform)
@@ -268,17 +304,22 @@ class Search:
 
     def pythons(self, chosen: Iterable[Candidate]) -> list[str]:
         """Return the Python versions with wheels of all these releases: the preferred one first, then the newest."""
+        found = self._with_wheels(chosen)
         if self._wishes.python:
-            short = ".".join(self._wishes.python.split(".")[:2])
-            return [self._wishes.python] if all(short in one.pythons or not one.pythons for one in chosen) else []
-        lists = [set(one.pythons) for one in chosen if one.pythons]
-        if not lists:
+            return [self._wishes.python] if found is None or found else []
+        if found is None:
             return [self._wishes.preferred]
-        allowed = self._wishes.pythons
-        common = [python for python in set.intersection(*lists) if not python.endswith("t") and (not allowed or python in allowed)]
-        common.sort(key=lambda text: versions.parse(text) or versions.Version(0), reverse=True)
+        common = sorted(found, key=lambda text: versions.parse(text) or versions.Version(0), reverse=True)
         settled = set(common).intersection(*(self._settled_pythons(one) or common for one in chosen))
         return sorted(common, key=lambda python: (python != self._wishes.preferred, python not in settled))
+
+    def _with_wheels(self, chosen: Iterable[Candidate]) -> set[str] | None:
+        """Return the allowed Python versions with wheels of all these releases; None for any."""
+        lists = [set(one.pythons) for one in chosen if one.pythons]
+        if not lists:
+            return None
+        allowed = (".".join(self._wishes.python.split(".")[:2]),) if self._wishes.python else self._wishes.pythons
+        return {python for python in set.intersection(*lists) if (python in allowed if allowed else not python.endswith("t"))}
 
     def _settled_pythons(self, one: Candidate) -> tuple[str, ...]:
         """Return the Python versions of an earlier build: other packages are more likely to have wheels for these too."""

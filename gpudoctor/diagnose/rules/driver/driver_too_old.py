@@ -10,7 +10,7 @@ from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_bounds
 from gpudoctor.diagnose.advice.gpu_code import models
-from gpudoctor.diagnose.advice.installing import install
+from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -71,6 +71,8 @@ def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
     release = pick(machine, framework.name)
     if release is not None:
         yield install(machine, framework.name, release, kind=kind)
+    elif hopeless and pick(machine, framework.name, any_python=True) is not None:
+        yield from install_framework(machine, framework.name)
     elif hopeless:
         yield Fix(
             f"Use another GPU: branch {last} is the last driver for this one, and no published {framework.name} build with CUDA supports both.",
