@@ -87,6 +87,7 @@ class Search:
         matrix: Matrix,
         until: float = float("inf"),
         judge: Judge | None = None,
+        *,
         known: Iterable[Rejected] = (),
     ) -> None:
         self._wishes = wishes
@@ -202,7 +203,10 @@ class Search:
             yield self._matching(chosen)
             return
         for one in self.candidates(names[0]):
-            if any(self.disagreement(other, one) or self.disagreement(one, other) for other in chosen) or self._with_wheels((*chosen, one)) == set():
+            if (
+                any(self.disagreement(other, one) or self.disagreement(one, other) for other in chosen)
+                or self._with_wheels((*chosen, one)) == set()
+            ):
                 continue
             if not self._hopeless(one):
                 yield from self._sets(names[1:], (*chosen, one))

@@ -78,8 +78,10 @@ def test_pythons(requirement: str, fact: str, python: str, cause: str) -> None:
     expect(judged(requirement, python=python), cause, fact)
 
 
+CUDA_11_8 = {"system_cuda": "11.8", "system_cudnn": "8.6"}
+
 PLATFORMS = [
-    ("tensorflow==2.10.1", "the last with CUDA on native Windows", {"os": "windows"}, ""),
+    ("tensorflow==2.10.1", "the last with CUDA on native Windows", {"os": "windows", "system_cuda": "11.2", "system_cudnn": "8.1"}, ""),
     ("tensorflow==2.11.0", "the first without", {"os": "windows"}, "windows-native-no-gpu"),
     ("tensorflow[and-cuda]==2.18.0", "under WSL the Linux wheels count", {"os": "wsl", "driver": "551.61"}, ""),
     ("torch==2.6.0", "the default wheel for Windows is the CPU's", {"os": "windows"}, "no-cuda-wheel-for-platform|cpu-only-build"),
@@ -120,7 +122,7 @@ LIBRARIES = [
     (("tensorflow==2.14.0",), "the first release whose CUDA an extra brings", {}, "cuda-library-missing"),
     (("tensorflow==2.18.0",), "the extra was forgotten", {"os": "wsl"}, "cuda-library-missing"),
     (("tensorflow[and-cuda]==2.14.0",), "the extra brings CUDA", {}, ""),
-    (("tensorflow==2.13.1",), "before the extra: the CUDA of the system is not stated and not judged", {}, ""),
+    (("tensorflow==2.13.1",), "before the extra: it opens the system's", CUDA_11_8, ""),
     (("tensorflow==2.18.0",), "the system's CUDA 12 and cuDNN 9", {"system_cuda": "12.5", "system_cudnn": "9.3"}, ""),
     (("tensorflow==2.18.0",), "the system's CUDA 11", {"system_cuda": "11.8"}, "cuda-version-mismatch"),
     (("tensorflow==2.18.0", "tensorflow-text==2.18.0"), "an add-on changes nothing", {}, "cuda-library-missing"),
@@ -206,7 +208,7 @@ TOGETHER = [
         {"gpus": (V100,)},
         "cudnn-wrong-major|cudnn-version-mismatch",
     ),
-    (("tensorflow==2.12.0",), "requires a jax of the time, not the newest", {"gpus": (A100,)}, ""),
+    (("tensorflow==2.12.0",), "requires a jax of the time, not the newest", {"gpus": (A100,), **CUDA_11_8}, ""),
     (("jax[cuda12]==0.6.0",), "brings its own CUDA", {"system_cuda": "11.8"}, ""),
     (("jax[cuda12-local]==0.6.0",), "takes the system's", {"system_cuda": "11.8"}, "cuda-version-mismatch"),
     (("tensorflow-cpu==2.10.0", "tensorflow-directml-plugin==0.4.0.dev230202"), "reaches the GPU by DirectML", {"os": "windows"}, ""),

@@ -89,6 +89,25 @@ def test_packages_that_must_match(gpu: str, driver: str, asked: tuple[str, ...],
     assert pins(planned(gpu, driver, *asked)) == expected
 
 
+def test_a_build_that_cannot_be_checked_does_not_hide_an_older_one_that_works() -> None:
+    plan = planned("RTX 5090", "570.124.06", "bitsandbytes<=0.50.2", TORCH)
+    assert (plan.exit_code, pins(plan)) == (0, ["bitsandbytes==0.50.2", "torch==2.11.0+cu128"])
+
+
+def test_beside_an_unchecked_add_on_the_framework_is_one_that_works() -> None:
+    plan = planned("RTX 5090", "570.124.06", "flash-attn<=2.8.3.post2", TORCH)
+    assert (plan.exit_code, pins(plan)) == (3, ["flash-attn==2.8.3.post2", "torch==2.11.0+cu128"])
+    assert plan.environment is not None
+    assert [one.partition(" was")[0] for one in plan.environment.not_checked] == ["flash-attn 2.8.3.post2"]
+
+
+def test_a_gpu_too_old_for_every_build_is_told_soon() -> None:
+    began = time.process_time()
+    plan = planned("GTX 680", "470.256.02", "sglang<=0.5.23")
+    assert plan.exit_code == 1
+    assert time.process_time() - began < 1.7, "0.9 s on a loaded machine"
+
+
 def test_a_package_that_no_table_lists_is_planned_and_named() -> None:
     plan = planned("L4", "580.65.06", TORCH, "spconv-cu120")
     assert plan.exit_code == 3
