@@ -109,6 +109,11 @@ class Stack:
         return {wheels: row for wheels, row in rows if row is not None}
 
     @cached_property
+    def rows(self) -> tuple[FrameworkRelease, ...]:
+        """The matrix's rows of all distributions that have one."""
+        return tuple(row for one in self.distributions.values() if (row := self.row(one)) is not None)
+
+    @cached_property
     def demands(self) -> tuple[Demand, ...]:
         """Every requirement that applies here."""
         extras = {name: set(one.extras if self.supposed else self._installed_extras(one)) for name, one in self.distributions.items()}

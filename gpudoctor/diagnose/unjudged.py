@@ -18,7 +18,7 @@ from gpudoctor.diagnose.system_libraries import unstated_libraries
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
-from gpudoctor.matrix import FrameworkRelease, Resolved
+from gpudoctor.matrix import Resolved
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.snapshot import SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing
 from gpudoctor.snapshot.distributions import near
@@ -171,7 +171,7 @@ def _package(one: Distribution, stack: Stack, machine: MachineView) -> str:
 
 def _perhaps_refused(one: Distribution, stack: Stack) -> str:
     """Return which package may exclude this version, on Python versions that were not ruled out; empty if none does."""
-    for row in _rows(stack):
+    for row in stack.rows:
         for wanted in filter(None, map(requirement, row.requires)):
             if wanted.name == one.name and stack.applies(wanted) is None and satisfies(one.version, wanted.specifier) is False:
                 return (
@@ -184,14 +184,9 @@ def _compared(one: Distribution, stack: Stack) -> bool:
     """Whether a package is checked against another's requirement, or against the NumPy that another was compiled for."""
     return (
         any(_compares(demand, stack) for demand in stack.demands if one.name in {demand.by.name, demand.requirement.name})
-        or (one.name == "numpy" and any(row.numpy_abi for row in _rows(stack)))
-        or any(_allows(text, one) for row in _rows(stack) for text in row.requires)
+        or (one.name == "numpy" and any(row.numpy_abi for row in stack.rows))
+        or any(_allows(text, one) for row in stack.rows for text in row.requires)
     )
-
-
-def _rows(stack: Stack) -> Iterator[FrameworkRelease]:
-    """Return the table rows of the installed packages."""
-    return (row for held in stack.distributions.values() if (row := stack.row(held)) is not None)
 
 
 def _allows(text: str, one: Distribution) -> bool:
