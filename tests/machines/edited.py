@@ -287,11 +287,11 @@ EDITED: dict[str, Edited] = {
         folded=("cpu-only-build", "no-cuda-wheel-for-platform"),
     ),
     "windows-tensorflow-2.10-supposed": Edited(
-        about="the last TensorFlow with CUDA on native Windows",
+        about="the last TensorFlow with CUDA on native Windows, without the CUDA that it needs",
         base="healthy-one",
         change=lambda _: environments.supposed("tensorflow==2.10.0", os="windows", python="3.10"),
         level=None,
-        verdict="ready",
+        verdict="unknown",
     ),
     "windows-torch-supposed": Edited(
         about="torch on Windows from the package index, whose wheel has no CUDA",
