@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.read import read_text
 from gpudoctor.read.lines import lines_of
@@ -49,3 +51,10 @@ def test_a_reader_of_a_tool_is_believed_first(matrix: Matrix) -> None:
     found = read_text(text.encode(), "pasted.txt", matrix, "2026-11-22T00:00:00Z").frameworks
     assert isinstance(found, tuple)
     assert [one.version.value for one in found if isinstance(one.version, Fact)] == ["2.7.1+cu128"]
+
+
+def test_the_fix_of_an_old_driver_names_the_one_that_the_build_needs(matrix: Matrix) -> None:
+    text = b"torch==2.5.1+cu124\nRuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n"
+    (finding,) = diagnose(read_text(text, "pasted.txt", matrix, ""), matrix, Policy(level=None)).root_causes
+    assert finding.name == "driver-too-old"
+    assert "525.60.13 or newer" in finding.fixes[0].title

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, FrameworkView
+from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView
 from gpudoctor.derive.cuda import serves
 from gpudoctor.derive.gpu_code import Fit, compiles
 from gpudoctor.derive.unknown import known, not_applicable
@@ -23,7 +23,7 @@ from gpudoctor.versions import Version
 
 @rule(
     "GD203",
-    advice=lambda machine: (update_driver(machine),),
+    advice=lambda machine: (update_driver(machine, _floor_of_builds(machine)),),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(
@@ -53,6 +53,13 @@ def driver_too_old(framework: FrameworkView) -> Iterator[Problem]:
         ),
         fixes=tuple(_fixes(framework, cuda)),
     )
+
+
+def _floor_of_builds(machine: MachineView) -> Version | None:
+    """Return the oldest driver that serves every stated build; None where no build's CUDA is known."""
+    builds = (one.cuda_or_missing for one in machine.frameworks)
+    floors = (cuda.floor for cuda in builds if isinstance(cuda, EffectiveCuda))
+    return max((floor for floor in floors if isinstance(floor, Version)), default=None)
 
 
 def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
