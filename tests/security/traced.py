@@ -59,8 +59,8 @@ class Trace:
         return opened + self.calls(*CHANGING)
 
     def networks(self) -> list[str]:
-        """Return the calls that make or use a socket of a network."""
-        return [line for line in self.lines if re.search(r"\b(?:AF|PF)_INET6?\b", line)]
+        """Return the calls that make or use a socket of a network; one that asks the kernel for this machine's addresses is none."""
+        return [line for line in self.lines if re.search(r"\b(?:AF|PF)_INET6?\b", line) and "_NETLINK" not in line]
 
     def beyond(self) -> list[str]:
         """Return the calls with an address beyond this machine. TensorFlow binds a socket to ::1 to find out whether there is IPv6."""

@@ -84,11 +84,16 @@ def run(
     closed: bool = False,
     framework: str = "tensorflow",
     interpreter: Path | None = None,
-    under: tuple[str, ...] = (),
+    traced: bool = False,
 ) -> Run:
-    """Run the child from the folder / with `patch` executed before it, `under` another program; `closed` starts it without standard input, output and error."""
+    """Run the child from the folder / with `patch` executed before it.
+
+    `closed` starts it without standard input, output and error; `traced` records its system calls of networks where there is strace.
+    """
     (folder / "sitecustomize.py").write_text(patch, encoding="utf-8")
     shell = ("/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh") if closed else ()
+    calls = folder / "calls"
+    under = tracing(calls, "network") if traced and shutil.which("strace") else ()
     reader, writer = os.pipe()
     command = [
         *shell,
@@ -120,6 +125,7 @@ def run(
         [line[1:] for line in lines if line.startswith("@") and line != "@"],
         (folder / "output").read_bytes(),
         (folder / "errors").read_text(encoding="utf-8", errors="backslashreplace"),
+        tuple(trace_in(calls).beyond()) if under else None,
     )
 
 
@@ -127,11 +133,9 @@ def healthy_run(factory: pytest.TempPathFactory, framework: str = "tensorflow", 
     """Return a whole training run on the CPU, made once for several tests, and the files that it left in the home folder."""
 
     def make() -> tuple[Run, list[str]]:
-        folder, home = factory.mktemp("healthy"), factory.mktemp("home")
-        calls = folder / "calls"
-        under = tracing(calls, "network") if shutil.which("strace") else ()
-        made = run(folder, "--devices", "cpu", framework=framework, interpreter=interpreter, settings={"HOME": str(home)}, under=under)
-        network = tuple(trace_in(calls).beyond()) if under else None
-        return made._replace(network=network), [str(path) for path in home.rglob("*")]
+        home = factory.mktemp("home")
+        settings = {"HOME": str(home)}
+        made = run(factory.mktemp("healthy"), "--devices", "cpu", framework=framework, interpreter=interpreter, settings=settings, traced=True)
+        return made, [str(path) for path in home.rglob("*")]
 
     return once(factory, f"healthy-{framework}", make)

@@ -44,8 +44,15 @@ def start(framework: str, interpreter: Path | None, smoke: Start) -> Start:
     return run
 
 
-def test_both_devices_get_the_exact_sums_of_both_sizes(start: Start, tmp_path: Path) -> None:
-    run = start(settings={"TMPDIR": str(tmp_path)})
+@pytest.fixture(scope="module")
+def right_and_left(start: Start, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run, list[Path]]:
+    """A right all-reduce, and what it left in its temporary folder."""
+    temporary = tmp_path_factory.mktemp("temporary")
+    return start(settings={"TMPDIR": str(temporary)}, traced=True), list(temporary.iterdir())
+
+
+def test_both_devices_get_the_exact_sums_of_both_sizes(right_and_left: tuple[Run, list[Path]]) -> None:
+    run, left = right_and_left
     assert run.status == 0, run.errors[-2000:]
     sums = run.all("sum")
     assert [(one["over"], one["error"], one["wrong"], one["repetitions"]) for one in sums] == [(BOTH, 0.0, [], 3)] * 2
@@ -54,7 +61,13 @@ def test_both_devices_get_the_exact_sums_of_both_sizes(start: Start, tmp_path: P
         assert one["bus_bytes_per_second"] == pytest.approx(one["size"] / one["seconds"])  # 2 (n - 1) / n is 1 for two
     assert run.outline()[-4:] == ["sum", "sum", "end all-reduce", "done"]
     assert run.marks.count("connecting the devices") or "CPU:1: connecting the devices" in run.marks
-    assert list(tmp_path.iterdir()) == []
+    assert left == []
+
+
+def test_the_all_reduce_connects_to_this_machine_only(right_and_left: tuple[Run, list[Path]]) -> None:
+    if right_and_left[0].network is None:
+        pytest.skip("needs strace (Debian: strace)")
+    assert right_and_left[0].network == ()
 
 
 def test_one_wrong_element_on_one_device_is_detected(start: Start, framework: str) -> None:
