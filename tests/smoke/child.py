@@ -135,7 +135,9 @@ def healthy_run(factory: pytest.TempPathFactory, framework: str = "tensorflow", 
     def make() -> tuple[Run, list[str]]:
         home = factory.mktemp("home")
         settings = {"HOME": str(home)}
-        made = run(factory.mktemp("healthy"), "--devices", "cpu", framework=framework, interpreter=interpreter, settings=settings, traced=True)
+        made = run(
+            factory.mktemp("healthy"), "--devices", "cpu", framework=framework, interpreter=interpreter, settings=settings, traced=True
+        )
         return made, [str(path) for path in home.rglob("*")]
 
     return once(factory, f"healthy-{framework}", make)

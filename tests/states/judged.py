@@ -11,7 +11,7 @@ from gpudoctor.findings import Diagnosis, Level, OutcomeKind, Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Snapshot
 from tests.states.table import STATES, State
-from tests.states.walk import healthy, with_state
+from tests.states.walk import GPU, healthy, with_state
 
 LOOK = Policy(level=Level.LOOK)
 HIDES = {
@@ -50,6 +50,7 @@ MODES = (
         frozenset({"pcie-link-degraded", "resizable-bar-off", "mig-change-pending"}),
         "its link and its MIG mode are the host's",
     ),
+    Mode("gpus.*.licences.*.licensed", False, frozenset({"vgpu-licence-expiring"}), "no licence, no expiry"),
     *(
         Mode("gpus.*.fabric.state", state, frozenset({"fabric-unhealthy"}), "nvml.h: status is valid once the state is completed")
         for state in ("not-started", "in-progress")
@@ -75,7 +76,7 @@ def in_state(gpus: int, places: tuple[int, ...], *states: State) -> Snapshot:
     """Return the machine with these states on the GPUs of these places."""
     snapshot = machine(gpus)
     for state in states:
-        snapshot = with_state(snapshot, {**state.beside, state.path: state.value}, places)
+        snapshot = with_state(snapshot, state.values, places)
     return snapshot
 
 
@@ -85,20 +86,37 @@ def names(snapshot: Snapshot) -> set[str]:
 
 
 def pairs() -> list[tuple[State, State]]:
-    """Return each two states that must be found and are about different fields."""
+    """Return each two states that must be found and can be answered at once."""
     shown = [state for state in STATES if state.finds and state.alone]
-    return [(one, other) for one, other in combinations(shown, 2) if not _overlap(one, other)]
-
-
-def _overlap(one: State, other: State) -> bool:
-    written = [path for state in (one, other) for path in (state.path, *state.beside)]
-    return len(set(written)) < len(written) or any(first != second and second.startswith(first) for first in written for second in written)
+    return [(one, other) for one, other in combinations(shown, 2) if not _clash(one, other) or (_on_a_gpu(one) and _on_a_gpu(other))]
 
 
 def missed(one: State, other: State) -> str:
-    """Return which of two states on one of eight GPUs is not found, and what is found instead; empty if both are, or one hides or excludes the other."""
-    found = names(in_state(8, (3,), one, other))
-    values = {path: value for state in (one, other) for path, value in ({**state.beside, state.path: state.value}).items()}
-    excluded = (mode.excludes for mode in MODES if values.get(mode.path) == mode.value)
-    lost = {one.finds, other.finds}.difference(found, *excluded)
-    return f"{one} and {other}: not {', '.join(sorted(lost))}, but {', '.join(sorted(found))}" if lost and not found & HIDES.keys() else ""
+    """Return which of two states is not found, and what is found instead; empty if both are, or one hides or excludes the other.
+
+    Both are of one of eight GPUs, or of one each where that GPU cannot be in both.
+    """
+    if _clash(one, other):
+        found, excuses = names(with_state(in_state(8, (3,), one), other.values, (5,))), frozenset[str]()
+    else:
+        found = names(in_state(8, (3,), one, other))
+        values = {**one.values, **other.values}
+        excluded = {name for mode in MODES if values.get(mode.path) == mode.value for name in mode.excludes}
+        excuses = frozenset({one.finds, other.finds} if found & HIDES.keys() else excluded)
+    lost = {one.finds, other.finds} - found - excuses
+    return f"{one} and {other}: not {', '.join(sorted(lost))}, but {', '.join(sorted(found))}" if lost else ""
+
+
+def _clash(one: State, other: State) -> bool:
+    """Return whether two states are of one field, or give one, or a field and a part of it, different values."""
+    return one.path == other.path or any(
+        _within(first, second) and mine != its for first, mine in one.values.items() for second, its in other.values.items()
+    )
+
+
+def _within(first: str, second: str) -> bool:
+    return f"{first}.".startswith(f"{second}.") or f"{second}.".startswith(f"{first}.")
+
+
+def _on_a_gpu(state: State) -> bool:
+    return all(path.startswith(GPU) for path in state.values)

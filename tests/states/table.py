@@ -29,6 +29,11 @@ class State:
     beside: Mapping[str, Any] = field(default_factory=dict)
     alone: bool = True
 
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """Return all values of the state by path."""
+        return {**self.beside, self.path: self.value}
+
     def __str__(self) -> str:
         return f"{self.path}={str(self.value)[:40]}"
 
