@@ -111,7 +111,7 @@ def test_a_missing_program_is_an_outcome() -> None:
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="none", argv=("/nowhere/python",)))
         outcome = supervisor.wait(["none"])["none"]
-    assert outcome.end is End.NOT_STARTED
+    assert (outcome.end, outcome.pid) == (End.NOT_STARTED, 0)
     assert "No such file" in outcome.trouble
 
 
