@@ -26,7 +26,10 @@ from tests.seams.spoiled import WAYS, has_answers, header_of
 UNKNOWN: Final = "return 999"
 """NVML_ERROR_UNKNOWN and CUDA_ERROR_UNKNOWN: what is missing then is what the function tells."""
 CODE: Final = re.compile(r"(?:NVML|CUDA)_ERROR_\w+\s*=\s*(\d+)")
-DELAY: Final = "sleep 300"
+DELAY: Final = 300
+"""Milliseconds that a late call takes."""
+DELAYS: Final = 2000
+"""Milliseconds that all late calls of a check may take: half of its time."""
 KILLED: Final = "was killed by"
 """Why facts are missing after a handle that is garbage crashed the library."""
 OPENERS: Final = frozenset({"nvmlInit", "nvmlDeviceGetCount", "nvmlDeviceGetHandleByIndex", "cuInit", "cuDeviceGetCount", "cuDeviceGet"})
@@ -112,7 +115,8 @@ def cells(workplace: Workplace) -> Iterator[Case]:
             if function not in {*PROMISED, *UNPROMISED}:
                 msg = f"{function} is in no table of driver_promises.py"
                 raise LookupError(msg)
-            for fault in faults(function, short=workplace.short):
+            calls = sum(call.function == function for call in machine.calls)
+            for fault in faults(function, calls, short=workplace.short):
                 yield Case(function, fault, partial(here.run, function, fault))
 
 
@@ -126,12 +130,12 @@ def codes(function: str) -> list[int]:
     return sorted({int(number) for number in CODE.findall(header_of(source_of(function)).read_text())})
 
 
-def faults(function: str, *, short: bool) -> Iterator[str]:
-    """Yield the faults of a function; a short run has a sample, the same each time, and hangs only where something is promised."""
+def faults(function: str, calls: int, *, short: bool) -> Iterator[str]:
+    """Yield the faults of a function that a check calls so often; a short run has a sample, the same each time, and hangs only where something is promised."""
     answers = [f"return {code}" for code in codes(function)]
     spoiled = [f"spoil {way}" for way in WAYS] if has_answers(source_of(function), function) else []
     if not short:
-        yield from (*answers, *spoiled, *DEATHS, DELAY)
+        yield from (*answers, *spoiled, *DEATHS, f"sleep {min(DELAY, DELAYS // calls)}")
         return
     chance = random.Random(function)
     sampled = [chance.choice(answers), *(chance.choice(spoiled) for _ in spoiled[:1]), chance.choice(["crash", "leave"])]

@@ -36,13 +36,13 @@ def test_when_ready_is_wrong(function: str, fault: str, verdict: str, holds: boo
 def test_every_code_of_both_headers_is_tried() -> None:
     assert {3, 9, 15, 18, 999} <= set(driver_calls.codes("nvmlInit"))
     assert {3, 100, 802, 803, 804, 999} <= set(driver_calls.codes("cuInit"))
-    assert {"return 15", "crash", "leave", "hang", "sleep 300"} <= set(driver_calls.faults("nvmlInit", short=False))
+    assert {"return 15", "crash", "leave", "hang", "sleep 300"} <= set(driver_calls.faults("nvmlInit", 1, short=False))
 
 
 def test_answers_are_spoiled_where_there_are_any() -> None:
-    assert "spoil garbage" in driver_calls.faults("nvmlDeviceGetName", short=False)
-    assert "spoil garbage" in driver_calls.faults("cuDeviceTotalMem", short=False)
-    assert "spoil garbage" not in driver_calls.faults("nvmlInit", short=False)
+    assert "spoil garbage" in driver_calls.faults("nvmlDeviceGetName", 1, short=False)
+    assert "spoil garbage" in driver_calls.faults("cuDeviceTotalMem", 1, short=False)
+    assert "spoil garbage" not in driver_calls.faults("nvmlInit", 1, short=False)
 
 
 def test_a_function_is_promised_or_there_is_a_reason_why_not() -> None:

@@ -95,7 +95,8 @@ class Details:
     def all(self, ecc_enabled, read):
         """Yield every name of NAMES with its value, each once it is known, with fields from the values read."""
         yield {"held_back": self.held(read)}
-        yield self.values(ALONE)
+        for question in ALONE:
+            yield self.values([question])
         yield {"board": whole("gpu-board", self.values(BOARD + SERIAL) if self.identify else dict(self.values(BOARD), serial=SECRET))}
         yield {"heat": whole("heat", dict(self.values(HEAT), **{name: read[field] for name, field in HEAT_FIELDS.items()}))}
         yield {"application_clocks": whole("application-clocks", self.values(CLOCKS))}
