@@ -36,6 +36,8 @@ OPENERS: Final = frozenset({"nvmlInit", "nvmlDeviceGetCount", "nvmlDeviceGetHand
 """Functions without which nothing is told."""
 ANY: Final = -2
 """Instead of a GPU, where a fact is about none or several."""
+NONE: Final = -1
+"""Instead of a GPU, where a call is about none, such as that for a process's name."""
 UNSTARTED: Final = "(Uninitialized)"
 """What NVML answers to every call if it did not start."""
 
@@ -93,7 +95,7 @@ class Cells:
         tellers = {one.function for one in calls} - OPENERS
         sections = {place[:4] for place in self.told(function)}  # a section is told whole, and a list with what is in it
         asked = [place for place in lost if place[:4] not in sections and place[-1] != "type"]
-        told_by = {place: [(name, _gpu(place)) for name in tellers if place in self.told(name)] for place in asked}
+        told_by = {place: [(name, gpu) for name in tellers if place in self.told(name) for gpu in (_gpu(place), NONE)] for place in asked}
         kept = [place for place, by in told_by.items() if by and open_yet.isdisjoint(by)]
         return f"lost what was told before: {shown(kept)}" if kept else ""
 

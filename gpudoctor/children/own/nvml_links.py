@@ -48,8 +48,9 @@ class Links:
         self.refusal = None  # for older calls: what one link does not offer, no other does
 
     def all(self, count):
-        """The fabric's state, and each link with its speed, peer and counters; `count` is the number of links."""
+        """Yield the fabric's state, then each link with its speed, peer and counters; `count` is the number of links."""
         state = self.ask(FABRIC, fabric)
+        yield {"fabric": state if isinstance(state, dict) else state[0]}
         links = self.states(count)
         version = answer.missing("unsupported", "no NVLink is up")
         if isinstance(links, list):
@@ -63,7 +64,7 @@ class Links:
             for link in self.up:
                 link.update(self.told(link["link"]), speed=read[SPEED, link["link"]], remote=self.remote(link["link"]))
         version = word(VERSIONS)(version)[0] if isinstance(version, int) else version
-        return {"fabric": state if isinstance(state, dict) else state[0], "nvlinks": links, "nvlink_version": version}
+        yield {"nvlinks": links, "nvlink_version": version}
 
     def remote(self, link):
         remote = self.ask((("nvmlDeviceGetNvLinkRemoteDeviceType", link),), word(REMOTES), quiet=True)

@@ -21,6 +21,10 @@ gc.disable()  # it would take two of forty milliseconds
 # nvml.h, nvmlReturn_t
 INVALID_ARGUMENT, NOT_FOUND = 2, 6
 VGPU, P2P_READ = "vgpu", 0
+PAIR_QUESTIONS = (
+    ("ancestor", ("nvmlDeviceGetTopologyCommonAncestor",), word(ANCESTORS)),
+    ("p2p", ("nvmlDeviceGetP2PStatus", P2P_READ), word(P2P)),
+)
 UNTOLD = ("gpus", "pairs", "confidential", "confidential_ready", "alarms")  # without nvmlInit
 MOST_INSTANCES = 64  # a GPU has seven slices
 
@@ -61,7 +65,8 @@ class Gpu:
                 self.tell(told)
             read = self.counters.read([*FIELDS, LINK_COUNT, *self.details.fields(known["ecc_enabled"])])
             self.tell(self.counters.all(read))
-            self.tell(self.links.all(read[LINK_COUNT]))
+            for told in self.links.all(read[LINK_COUNT]):
+                self.tell(told)
             for told in self.details.all(known["ecc_enabled"], read):
                 self.tell(told)
             for told in self.further(known):
@@ -116,20 +121,25 @@ FURTHER = [
 ]  # fmt: skip
 
 
-def pairs(nvml, gpus):
-    """How the PCI bus connects each two GPUs, and whether one may read the other's memory."""
-    found = []
-    for place, one in enumerate(gpus):
-        for other in gpus[place + 1 :]:
-            both = (one.handle[0], other.handle[0])
-            names = " %d %d" % (one.index, other.index)
-            nvml.record = Record()
-            (ancestor,) = first(nvml.ask((("nvmlDeviceGetTopologyCommonAncestor",),), word(ANCESTORS), both, names))
-            (p2p,) = first(nvml.ask((("nvmlDeviceGetP2PStatus", P2P_READ),), word(P2P), both, names))
-            found.append({"type": "gpu-pair", "one": one.index, "other": other.index, "ancestor": ancestor, "p2p": p2p})
-            if nvml.record.alarms:
-                blame(nvml, nvml.record.alarms, (one, other))
-    return found
+def tell_pairs(nvml, gpus):
+    """How the PCI bus connects each two GPUs, and then whether one may read the other's memory."""
+    pairs = [(one, other) for place, one in enumerate(gpus) for other in gpus[place + 1 :]]
+    unread = answer.missing("failed", "nvmlDeviceGetP2PStatus did not return for each pair of GPUs")
+    told = [{"type": "gpu-pair", "one": one.index, "other": other.index, "p2p": unread} for one, other in pairs]
+    for name, call, convert in PAIR_QUESTIONS:
+        for pair, values in zip(pairs, told):
+            values[name] = of_pair(nvml, call, convert, pair)
+        answer.say({"type": "nvml", "pairs": told})
+
+
+def of_pair(nvml, call, convert, pair):
+    """One answer about two GPUs."""
+    one, other = pair
+    nvml.record = Record()
+    (value,) = first(nvml.ask((call,), convert, (one.handle[0], other.handle[0]), " %d %d" % (one.index, other.index)))
+    if nvml.record.alarms:
+        blame(nvml, nvml.record.alarms, pair)
+    return value
 
 
 def blame(nvml, alarms, both):
@@ -189,7 +199,7 @@ def main():
         gpu.describe()
         if gpu.open:
             gpus.append(gpu)
-    answer.say({"type": "nvml", "pairs": pairs(nvml, gpus)})
+    tell_pairs(nvml, gpus)
     for gpu in gpus:
         gpu.look_again()
 
