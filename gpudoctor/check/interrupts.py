@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 from types import TracebackType
+from typing import Any
+
+_SOON = 0.01
 
 
 def stopping() -> tuple[signal.Signals, ...]:
@@ -20,6 +25,13 @@ class Interrupted(BaseException):
         self.number = number
 
 
+def once_more(number: int) -> None:
+    """Send this process a signal again, in a moment: its exception came in a callback of Python's, such as importlib's, which prints and forgets it."""
+    from threading import Timer  # noqa: PLC0415 -- 3 ms, for what hardly ever happens
+
+    Timer(_SOON, os.kill, (os.getpid(), number)).start()
+
+
 class Interrupts:
     """Catches the signals while it is open and holds the first one back until `allow`: an interrupted import cannot be repeated."""
 
@@ -29,9 +41,11 @@ class Interrupts:
 
     def __enter__(self) -> Interrupts:  # noqa: PYI034 -- typing.Self is newer than Python 3.10
         self._before = {number: signal.signal(number, self._take) for number in stopping()}
+        self._hook, sys.unraisablehook = sys.unraisablehook, self._lost
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        sys.unraisablehook = self._hook
         for number, handler in self._before.items():
             signal.signal(number, handler)
 
@@ -44,6 +58,13 @@ class Interrupts:
         """Raise Interrupted if a signal has come: for code that calls into C++, which must not be interrupted."""
         if self._number:
             raise Interrupted(self._number)
+
+    def _lost(self, lost: Any) -> None:
+        if isinstance(lost.exc_value, Interrupted):
+            signal.signal(lost.exc_value.number, self._take)
+            once_more(lost.exc_value.number)
+        else:
+            self._hook(lost)
 
     def _take(self, number: int, _frame: object) -> None:
         signal.signal(number, signal.SIG_IGN)

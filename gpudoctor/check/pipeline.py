@@ -20,7 +20,7 @@ from gpudoctor.check.model import CheckOptions
 from gpudoctor.check.wait import look_again
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.transient import healing
-from gpudoctor.diagnose import choose, diagnose
+from gpudoctor.diagnose import choose, diagnose, tables_date
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Level
 from gpudoctor.matrix_files import open_matrix
@@ -151,11 +151,12 @@ class Pipeline:
         began = time.monotonic()
         diagnosis = diagnose(snapshot, self._matrix, self._options.policy)
         self._timings.append(Timing("diagnosis", time.monotonic() - began))
+        date = tried(tables_date, self._matrix)
         return Examination(
             snapshot=snapshot,
             diagnosis=diagnosis,
             policy=self._options.policy,
-            matrix_date=self._matrix.date,
+            matrix_date=date if isinstance(date, str) else "",
             timings=tuple(self._timings),
             interrupted=self._interrupted,
         )

@@ -11,12 +11,13 @@ import msgspec
 
 from gpudoctor.cli import output
 from gpudoctor.cli.destinations import Destination
-from gpudoctor.cli.formats import Format
+from gpudoctor.cli.formats import FOR_PEOPLE, Format
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.settings import Delivery
 from gpudoctor.errors import OutputError, UnfinishedError
 from gpudoctor.examination import Examination
 from gpudoctor.redact.shell import runnable
+from gpudoctor.report import bare
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
 from gpudoctor.snapshot import readable
@@ -69,8 +70,10 @@ def _write(report: Report, one: Destination, settings: Delivery) -> Exception | 
         written = _rendered(report, one, settings)
     except UnfinishedError as unfinished:
         written, failure = unfinished.text.encode("ascii", "backslashreplace"), unfinished.crash
-    except Exception as crash:  # noqa: BLE001 -- a defect in one format must not hide the others
-        return crash
+    except Exception as crash:  # noqa: BLE001 -- a defect in one format must not hide the others, nor what was found
+        if one.format not in FOR_PEOPLE:
+            return crash
+        written, failure = bare.render(report, crash).encode("ascii"), crash
     try:
         output.write(written, one.file, append=one.append)
     except OutputError as error:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import sys
+from typing import Any
 
 from gpudoctor.cli import failure, live, system
 from gpudoctor.cli.destinations import require_writable
@@ -23,6 +25,7 @@ def carry_out(settings: Settings, command: str = "check") -> int:
     from gpudoctor.check.run import run  # noqa: PLC0415 -- the same
 
     require_writable(settings.destinations)
+    sys.unraisablehook = _lost
     for number in stopping():
         signal.signal(number, _stop)
     with live.display(quiet=settings.quiet, report_is_text=settings.main.format in FOR_PEOPLE) as progress:
@@ -30,6 +33,16 @@ def carry_out(settings: Settings, command: str = "check") -> int:
     from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 40 ms, had it been before the children were started
 
     return deliver(examination, command, settings)
+
+
+def _lost(lost: Any) -> None:
+    """Handle an exception that Python cannot pass on."""
+    if isinstance(lost.exc_value, KeyboardInterrupt) and lost.exc_value.args:
+        from gpudoctor.check.interrupts import once_more  # noqa: PLC0415 -- on Linux alone
+
+        once_more(lost.exc_value.args[0])
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _stop(number: int, _frame: object) -> None:

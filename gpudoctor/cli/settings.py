@@ -260,5 +260,7 @@ def _toml(file: str) -> dict[str, object]:
         raise UsageError(f"The configuration file {file} cannot be read: {error.strerror}.") from None
     except RecursionError:
         raise UsageError(f"The configuration file {file} is nested too deeply.") from None
-    except ValueError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"The configuration file {file} is not TOML: {error}.") from None
+    except ValueError:  # of int()
+        raise UsageError(f"The configuration file {file} has a number with thousands of digits.") from None

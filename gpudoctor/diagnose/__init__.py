@@ -15,12 +15,13 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.steps import Steps
 from gpudoctor.diagnose.unjudged import not_judged
 from gpudoctor.diagnose.verdict import exit_code, unproven, verdict
-from gpudoctor.findings import Diagnosis, Finding, LadderRow, Outcome, Policy, ProvedTo
+from gpudoctor.exit_codes import CRASHED
+from gpudoctor.findings import Diagnosis, Finding, LadderRow, Outcome, Policy, ProvedTo, Verdict
 from gpudoctor.findings.summary import Summary
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Snapshot, TextLog
 
-__all__ = ["Rule", "choose", "diagnose"]
+__all__ = ["Rule", "choose", "diagnose", "tables_date"]
 
 
 def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Rule, ...] | None = None) -> Diagnosis:
@@ -28,11 +29,23 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
 
     Raises UsageError where the policy chooses rules that do not exist, or none.
     """
-    machine = MachineView(snapshot, matrix, policy)
     steps = Steps()
+    whole = steps(diagnosis, None, steps, snapshot, matrix, policy, rules)
+    if whole is not None:
+        return whole
+    because = crashes(steps)
+    outcomes = tuple(steps.crashed)
+    return Diagnosis(
+        verdict=Verdict.UNKNOWN, exit_code=CRASHED, proved_to=NOTHING, findings=(), outcomes=outcomes, ladder=(), because=because
+    )
+
+
+def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Rule, ...] | None) -> Diagnosis:
+    """Return the diagnosis, with what crashed on the way."""
+    machine = MachineView(snapshot, matrix, policy)
     rules = steps(needed, ALWAYS, machine, policy) if rules is None else rules
-    chosen = choose(rules, policy)
-    each = run_each(chosen, machine)
+    chosen = steps(choose, (), rules, policy)
+    each: list[Run] = steps(run_each, [], chosen, machine)
     runs = steps(spare, each, each, machine)
     if isinstance(snapshot.text_log, TextLog):
         from gpudoctor.diagnose.logged import logged  # noqa: PLC0415 -- a live machine has no text, and this loads the signatures
@@ -44,23 +57,37 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     unjudged = steps(not_judged, (), machine)
     because = steps(unproven, "", machine, unjudged, runs)
     rows = steps(ladder_rows, (), machine)
-    proved = steps(proved_by, ProvedTo(rung=None, gpus=0, of=0, text=""), machine, rows)
+    proved = steps(proved_by, NOTHING, machine, rows)
     seen = steps(summary, Summary(), machine)
-    outcomes = (*outcomes, *steps.crashed)
-    because = "; ".join(filter(None, (because, *(outcome.reason for outcome in steps.crashed))))
-    answer = verdict(findings, because)
+    steps(tables_date, "", matrix)  # the report states it
+    left_out = steps(skipped, (), rules, policy)
+    answer = steps(verdict, Verdict.UNKNOWN, findings, because or crashes(steps))
+    code = steps(exit_code, CRASHED, answer, policy, (*outcomes, *steps.crashed), snapshot)
     return Diagnosis(
         verdict=answer,
-        exit_code=exit_code(answer, policy, outcomes, snapshot),
+        exit_code=code,
         proved_to=proved,
         findings=findings,
-        outcomes=outcomes,
+        outcomes=(*outcomes, *steps.crashed),
         ladder=rows,
-        because=because,
-        skipped=skipped(rules, policy),
+        because="; ".join(filter(None, (because, crashes(steps)))),
+        skipped=left_out,
         not_judged=unjudged,
         summary=seen,
     )
+
+
+def tables_date(matrix: Matrix) -> str:
+    """Return when the tables were last updated."""
+    return matrix.date
+
+
+NOTHING = ProvedTo(rung=None, gpus=0, of=0, text="")
+
+
+def crashes(steps: Steps) -> str:
+    """Return which steps crashed, and how; empty if none did."""
+    return "; ".join(outcome.reason for outcome in steps.crashed)
 
 
 def ladder_rows(machine: MachineView) -> tuple[LadderRow, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -13,7 +14,7 @@ from gpudoctor.children.channel import isolated, outcome_of, own, script
 from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.interpreter import START, asking
 from gpudoctor.probe.target import Target, target
-from gpudoctor.probe.tried import tried
+from gpudoctor.probe.tried import extended, tried, without_rest
 from gpudoctor.process import Outcome, Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Missing, Snapshot
 
@@ -78,9 +79,13 @@ class Inventory:
         self.target = Target("", "")
         self.interpreter: str | None = None
         self.libcuda_interpreter = sys.executable
+        self._crash: Missing | None = None
 
     def begin(self) -> None:
         """Start the children. Raises UsageError if --python names nothing that can be started."""
+        self._crash = tried(self._begin)
+
+    def _begin(self) -> None:
         self.nodes = tried(device_nodes, self.options.root)  # before any driver library can create one
         paths = own_path()
         identify = ("--identify",) if self.options.identify else ()
@@ -112,7 +117,8 @@ class Inventory:
         """
         from gpudoctor.probe.observation import observe  # noqa: PLC0415 -- 20 ms, while the children look
 
-        return observe(self)
+        empty = Snapshot(created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        return without_rest(empty, self._crash) if self._crash else extended(empty, observe, self)
 
     def start_xray(self, arguments: tuple[str, ...]) -> None:
         """Start the child that looks for libraries without loading any."""

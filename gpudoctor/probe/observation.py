@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
+from typing import TypeVar
 
 import msgspec
 
@@ -25,34 +26,42 @@ from gpudoctor.probe.pci import pci
 from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.surroundings import with_surroundings
 from gpudoctor.probe.toolkits import compilers, toolkits
-from gpudoctor.probe.tried import tried
+from gpudoctor.probe.tried import extended, tried
 from gpudoctor.probe.variables import variables
 from gpudoctor.process import Outcome
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda, Missing, Packages, Python, Snapshot, readable
 
+First = TypeVar("First")
+Second = TypeVar("Second")
 
-def observe(inventory: Inventory) -> Snapshot:
+
+def observe(empty: Snapshot, inventory: Inventory) -> Snapshot:
     """The snapshot of one look."""
     options, environ = inventory.options, inventory.environ
-    python, environment = _target(inventory)
-    seen = _machine(options.root, environ, inventory.nodes, identify=options.identify)
-    masked, unmasked = _libcuda(inventory, python)
+    python, environment = _two(tried(_target, inventory))
+    seen = extended(empty, _machine, options.root, environ, inventory.nodes, identify=options.identify)
+    masked, unmasked = _two(tried(_libcuda, inventory, python))
     whole = msgspec.structs.replace(
         seen,
-        **_sections(environment, python, inventory),
+        **_all_sections(environment, python, inventory),
         nvml=tried(answers.nvml, inventory.wait("nvml")),
         libcuda=masked,
         libcuda_unmasked=unmasked,
         script_folder=NODE if options.node else tried(script_folder, options.cwd),
         remarks=tuple(inventory.remarks),
     )
-    return afterwards(whole, options.root, inventory.supervisor)
+    return extended(whole, afterwards, options.root, inventory.supervisor)
+
+
+def _two(answers: tuple[First, Second] | Missing) -> tuple[First | Missing, Second | Missing]:
+    """Return two answers, or for both why there is none."""
+    return (answers, answers) if isinstance(answers, Missing) else answers
 
 
 def target_sections(inventory: Inventory) -> dict[str, object]:
     """The snapshot's sections about the target alone, whose interpreter was asked."""
-    python, environment = _target(inventory)
-    return _sections(environment, python, inventory)
+    python, environment = _two(tried(_target, inventory))
+    return _all_sections(environment, python, inventory)
 
 
 def _target(inventory: Inventory) -> tuple[Python | Missing, _Environment | Missing]:
@@ -90,6 +99,12 @@ def _environment(inventory: Inventory, python: Python, path: tuple[str, ...], an
     return _Environment(python, installed, found, xrayed)
 
 
+def _all_sections(environment: _Environment | Missing, python: Python | Missing, inventory: Inventory) -> dict[str, object]:
+    """Return the snapshot's sections about the target environment, whatever crashes."""
+    seen = tried(_sections, environment, python, inventory)
+    return {"python": python, **dict.fromkeys(("packages", "frameworks", "libraries"), seen)} if isinstance(seen, Missing) else seen
+
+
 def _sections(environment: _Environment | Missing, python: Python | Missing, inventory: Inventory) -> dict[str, object]:
     """Return the snapshot's sections about the target environment; waits for the X-ray."""
     if isinstance(environment, Missing):
@@ -98,10 +113,10 @@ def _sections(environment: _Environment | Missing, python: Python | Missing, inv
     return {"python": environment.python, "packages": environment.packages, "frameworks": environment.frameworks, "libraries": seen}
 
 
-def _machine(root: str, environ: Mapping[str, str], nodes: DeviceNodes | Missing, *, identify: bool) -> Snapshot:
+def _machine(empty: Snapshot, root: str, environ: Mapping[str, str], nodes: DeviceNodes | Missing, *, identify: bool) -> Snapshot:
     """What needs no child."""
-    seen = Snapshot(
-        created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    seen = msgspec.structs.replace(
+        empty,
         host=tried(host, root, environ, identify=identify),
         container=tried(container, root, environ),
         variables=tried(variables, environ),
@@ -112,7 +127,7 @@ def _machine(root: str, environ: Mapping[str, str], nodes: DeviceNodes | Missing
         compilers=tried(compilers, root, environ),
     )
     seen = msgspec.structs.replace(seen, cuda_files=tried(cuda_files, root, environ, seen.kernel_driver))
-    return with_surroundings(with_kernel_side(seen, root), root, environ)
+    return extended(extended(seen, with_kernel_side, root), with_surroundings, root, environ)
 
 
 def _libcuda(inventory: Inventory, python: Python | Missing) -> tuple[Libcuda | Missing, Libcuda | Missing]:

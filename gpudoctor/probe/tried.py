@@ -1,12 +1,14 @@
-"""Calls a probe: a defect of ours costs its own section of the snapshot, not the whole report."""
+"""Calls a probe, or what reads several sections: a defect of ours costs these sections of the snapshot, not the whole report."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
+
+import msgspec
 
 from gpudoctor.errors import GpudoctorError
-from gpudoctor.snapshot import Cause, Missing
+from gpudoctor.snapshot import NOT_ASKED, Cause, Missing, Snapshot
 
 P = ParamSpec("P")
 Section = TypeVar("Section")
@@ -20,3 +22,14 @@ def tried(probe: Callable[P, Section], *arguments: P.args, **named: P.kwargs) ->
         raise
     except Exception as error:  # noqa: BLE001 -- any defect
         return Missing(Cause.CRASHED, f"gpudoctor crashed in {probe.__module__}.{probe.__name__}: {type(error).__name__}: {error}")
+
+
+def extended(seen: Snapshot, step: Callable[Concatenate[Snapshot, P], Snapshot], *arguments: P.args, **named: P.kwargs) -> Snapshot:
+    """Return the snapshot with what the step reads; where it crashes, with that as the reason why the rest is missing."""
+    read = tried(step, seen, *arguments, **named)
+    return without_rest(seen, read) if isinstance(read, Missing) else read
+
+
+def without_rest(seen: Snapshot, reason: Missing) -> Snapshot:
+    """Return the snapshot with the reason in each section that was not read."""
+    return msgspec.structs.replace(seen, **{field: reason for field in seen.__struct_fields__ if getattr(seen, field) == NOT_ASKED})

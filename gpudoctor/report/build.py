@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import msgspec
 
 from gpudoctor import __version__, findings
 from gpudoctor.diagnose.rules import FAMILY_OF
+from gpudoctor.diagnose.steps import Steps
 from gpudoctor.examination import Examination, Timing
+from gpudoctor.exit_codes import CRASHED
+from gpudoctor.findings import OutcomeKind, Verdict
 from gpudoctor.report import model, words
 from gpudoctor.snapshot import Host, Missing, Python, Snapshot, TextLog
 
 TOOL = model.Tool("gpudoctor", __version__)
+Result = TypeVar("Result")
 _PAGES = "https://github.com/gpudoctor/gpudoctor/blob/main/gpudoctor/diagnose/rules"
 
 
@@ -23,48 +29,69 @@ def url(rule: str) -> str:
 
 def build(examination: Examination, command: str = "check", argv: tuple[str, ...] = ()) -> model.Report:
     """Return the report of `examination`; pure, so the same examination gives the same report."""
-    diagnosis, snapshot = examination.diagnosis, examination.snapshot
+    diagnosis, snapshot, steps = examination.diagnosis, examination.snapshot, Steps()
     return model.Report(
         schema=model.SCHEMA,
-        id=_digest(examination),
+        id=steps(_digest, "", examination),
         tool=TOOL,
         command=command,
         created=snapshot.created,
-        examined=_examined(snapshot),
-        policy=_policy(examination.policy),
+        examined=steps(_examined, model.Examined(None, "", None), snapshot),
+        policy=steps(_policy, _NO_POLICY, examination.policy),
         verdict=diagnosis.verdict.value,
         because=diagnosis.because,
-        proved_to=_proved_to(diagnosis.proved_to, snapshot),
-        exit_code=128 + examination.interrupted if examination.interrupted else diagnosis.exit_code,
-        findings=tuple(_finding(finding) for finding in diagnosis.findings),
-        could_not_tell=tuple(
-            model.CouldNotTell(
-                code=outcome.code,
-                name=outcome.name,
-                subject=_subject(outcome.subject),
-                kind=outcome.kind.value,
-                reason=outcome.reason,
-                because_of=outcome.because_of,
-                cause=outcome.cause,
-            )
-            for outcome in diagnosis.outcomes
-            if outcome.kind in {findings.OutcomeKind.COULD_NOT_TELL, findings.OutcomeKind.CRASHED}
-        ),
-        passed=tuple(
-            model.Passed(outcome.code, outcome.name, _subject(outcome.subject))
-            for outcome in diagnosis.outcomes
-            if outcome.kind is findings.OutcomeKind.PASSED
-        ),
-        ladder=() if snapshot.origin == model.SUPPOSED else tuple(_row(row) for row in diagnosis.ladder),
+        proved_to=steps(_proved_to, model.ProvedTo(None, 0, 0, ""), diagnosis.proved_to, snapshot),
+        findings=_each(steps, _finding, diagnosis.findings),
+        passed=_each(steps, _passed, (one for one in diagnosis.outcomes if one.kind is OutcomeKind.PASSED)),
+        ladder=_each(steps, _row, () if snapshot.origin == model.SUPPOSED else diagnosis.ladder),
         matrix=model.Tables(examination.matrix_date),
         timings=tuple(Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
         snapshot=snapshot,
         skipped=tuple(model.Skipped(rule.code, rule.name, rule.reason) for rule in diagnosis.skipped),
         summary=diagnosis.summary,
-        not_judged=tuple(model.NotJudged(_subject(one.subject), one.what, one.reason) for one in diagnosis.not_judged),
+        not_judged=_each(steps, _not_judged, diagnosis.not_judged),
         argv=argv,
-        recognised=_recognised(snapshot.text_log),
+        recognised=steps(_recognised, None, snapshot.text_log),
+        # last: what crashed above is in both
+        could_not_tell=tuple(_could_not_tell(one) for one in (*diagnosis.outcomes, *steps.crashed) if one.kind in _UNTOLD),
+        exit_code=_exit_code(examination, steps),
     )
+
+
+_UNTOLD = {OutcomeKind.COULD_NOT_TELL, OutcomeKind.CRASHED}
+_NO_POLICY = model.Policy(level=None, allow_cpu=False, only=(), skip=(), fail_on="")
+
+
+def _exit_code(examination: Examination, steps: Steps) -> int:
+    if examination.interrupted:
+        return 128 + examination.interrupted
+    diagnosis = examination.diagnosis
+    return CRASHED if steps.crashed and diagnosis.verdict is not Verdict.BROKEN else diagnosis.exit_code
+
+
+def _each(steps: Steps, convert: Callable[[Any], Result], items: Iterable[Any]) -> tuple[Result, ...]:
+    """Return each item converted, without those where our code crashes."""
+    return tuple(one for item in items if (one := steps(convert, None, item)) is not None)
+
+
+def _could_not_tell(outcome: findings.Outcome) -> model.CouldNotTell:
+    return model.CouldNotTell(
+        code=outcome.code,
+        name=outcome.name,
+        subject=model.Subject(outcome.subject.kind.value, outcome.subject.key),
+        kind=outcome.kind.value,
+        reason=outcome.reason,
+        because_of=outcome.because_of,
+        cause=outcome.cause,
+    )
+
+
+def _passed(outcome: findings.Outcome) -> model.Passed:
+    return model.Passed(outcome.code, outcome.name, _subject(outcome.subject))
+
+
+def _not_judged(one: findings.NotJudged) -> model.NotJudged:
+    return model.NotJudged(_subject(one.subject), one.what, one.reason)
 
 
 def _recognised(log: TextLog | Missing) -> model.Recognised | None:

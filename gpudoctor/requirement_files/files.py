@@ -39,8 +39,10 @@ def toml_of(text: str, file: str) -> dict[str, Any]:
         return dict(tomllib.loads(text))
     except RecursionError:
         raise UsageError(f"{file} is nested too deeply to be a file of requirements.") from None
-    except ValueError as error:
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{file} is not valid TOML: {error}.") from None
+    except ValueError:  # of int()
+        raise UsageError(f"{file} has a number with thousands of digits.") from None
 
 
 class Lines:

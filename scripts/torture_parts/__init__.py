@@ -8,6 +8,7 @@ from typing import Final
 from scripts.torture_parts import (
     binaries,
     clock,
+    defects,
     driver_calls,
     limits,
     nvml_states,
@@ -29,6 +30,7 @@ PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
     "state-pairs": state_pairs.cells,
     "signals": signals.cells,
     "clock": clock.cells,
+    "defects": defects.cells,
     "patient": patient.cells,
     "stages": stages.cells,
     "limits": limits.cells,

@@ -5,13 +5,18 @@ from __future__ import annotations
 import ast
 import inspect
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import gpudoctor.diagnose as package
+from gpudoctor.cli import deliver
+from gpudoctor.cli.destinations import Destination
+from gpudoctor.cli.formats import FOR_PEOPLE, Format
+from gpudoctor.cli.settings import Delivery
 from gpudoctor.derive import GpuView, MachineView
-from gpudoctor.diagnose import diagnose, logged
+from gpudoctor.diagnose import diagnose, diagnosis, logged
 from gpudoctor.errors import UnfinishedError
 from gpudoctor.examination import Examination
 from gpudoctor.exit_codes import CRASHED
@@ -22,6 +27,8 @@ from gpudoctor.report import terminal
 from gpudoctor.report.build import build
 from gpudoctor.report.page import Look
 from tests.builders import machine
+from tests.machines.diagnoses import diagnosis as known_diagnosis
+from tests.machines.store import recorded
 
 LOOK = Policy(level=Level.LOOK)
 OF_TEXT = {"reported", "logged"}
@@ -58,7 +65,7 @@ def reported(found: Diagnosis) -> str:
     return terminal.render(report, Look(verbose=True))
 
 
-@pytest.mark.parametrize("step", called(diagnose, "steps"))
+@pytest.mark.parametrize("step", called(diagnosis, "steps"))
 def test_a_defect_in_a_step_of_the_diagnosis(step: str, matrix: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(MODULES.get(step, package), step, planted)
     pasted = read_text(b"RuntimeError: CUDA error: out of memory\n", "pasted", matrix, "2026-01-02T03:04:05Z")
@@ -81,6 +88,22 @@ def test_a_defect_in_a_derived_fact(kind: type, name: str, matrix: Matrix, monke
 
 def test_every_section_is_drawn_under_guard() -> None:
     assert set(called(terminal.render, "drawn")) == {*SECTIONS, *OTHERS}
+
+
+@pytest.mark.parametrize("form", sorted(FOR_PEOPLE))
+def test_what_was_found_is_written_where_the_drawing_of_a_report_crashes(
+    form: Format, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, file = "kernel-meets-ecc-error", tmp_path / "report"
+    found = Examination(snapshot=recorded(name), diagnosis=known_diagnosis(name), policy=LOOK, matrix_date="2026-01-01")
+    monkeypatch.setattr(deliver, "_rendered", planted)
+    with pytest.raises(ZeroDivisionError, match="planted"):
+        deliver.deliver(found, "check", Delivery(destinations=(Destination(form, str(file)),), quiet=True, no_color=True, root="/"))
+    lines = file.read_text().splitlines()
+    assert lines[0].startswith("    BROKEN")
+    assert any(line.startswith("    error GD") for line in lines)
+    assert any(line.startswith("      fix: ") for line in lines)
+    assert lines[-1].endswith("ZeroDivisionError: planted")
 
 
 @pytest.mark.parametrize("section", SECTIONS)

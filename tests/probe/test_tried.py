@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ def _probes() -> list[tuple[ModuleType, str]]:
     for module in (observation, kernel_side, surroundings, inventory):
         calls = (node for node in ast.walk(ast.parse(inspect.getsource(module))) if isinstance(node, ast.Call))
         names = {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "tried"}
-        found += [(module, name) for name in sorted(names)]
+        found += [(module, name) for name in sorted(names) if name not in {"_target", "_libcuda", "_sections", "self._begin"}]
     return [*found, *((observation, name) for name in ("packages", "installers", "frameworks", "inside"))]
 
 
@@ -35,17 +36,37 @@ CONDITIONAL = {"journal", "stuck", "fabric_parts", "fabric_manager", "elsewhere"
     ("module", "name"), _probes(), ids=lambda value: value if isinstance(value, str) else value.__name__.rpartition(".")[2]
 )
 def test_a_defect_costs_one_section(module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> object:
-        raise ZeroDivisionError("planted")
-
     owner, _, attribute = name.rpartition(".")
-    monkeypatch.setattr(getattr(module, owner) if owner else module, attribute, broken)
+    monkeypatch.setattr(getattr(module, owner) if owner else module, attribute, planted)
     examination = run(CheckOptions(policy=Policy(level=Level.LOOK)))
     crashed = [gap.reason for gap in gaps(examination.snapshot) if "planted" in gap.reason]
     assert crashed or name in CONDITIONAL
     assert examination.diagnosis.exit_code in {CRASHED, 1} if crashed else True
     assert sum(_is_read(examination.snapshot, field) for field in Snapshot.__struct_fields__) > 12
     assert examination.diagnosis.outcomes
+
+
+SEVERAL = [
+    *(
+        (observation, name)
+        for name in ("observe", "_machine", "_target", "_libcuda", "_sections", "with_kernel_side", "with_surroundings", "afterwards")
+    ),
+    (inventory.Inventory, "_begin"),
+]
+"""What reads several sections."""
+
+
+@pytest.mark.parametrize(("place", "name"), SEVERAL, ids=[name for _, name in SEVERAL])
+def test_a_defect_in_what_reads_several_sections_keeps_the_report(place: object, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(place, name, planted)
+    examination = run(CheckOptions(policy=Policy(level=Level.LOOK)))
+    assert any("planted" in gap.reason for gap in gaps(examination.snapshot))
+    assert examination.diagnosis.exit_code in {CRASHED, 1}
+    assert examination.diagnosis.outcomes
+
+
+def planted(*_: object, **__: object) -> Any:
+    raise ZeroDivisionError("planted")
 
 
 def _is_read(snapshot: Snapshot, field: str) -> bool:

@@ -73,3 +73,16 @@ def test_some_cells_hold(fake_nvml: object) -> None:  # noqa: ARG001 -- skips wi
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "9 of 9 cells hold, 0 wrongly ready" in done.stdout
+
+
+def test_some_defects_of_ours_cost_a_section_each(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
+    names = (
+        "gpudoctor.probe.pci:pci",
+        "gpudoctor.probe.observation:_machine",
+        "gpudoctor.matrix.lookup:Matrix.rows",
+        "gpudoctor.report.build:_row",
+    )
+    command = (sys.executable, SCRIPTS / "torture", "--part", "defects", *names)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 of 4 cells hold" in done.stdout

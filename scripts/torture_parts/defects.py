@@ -1,0 +1,128 @@
+"""Our own code crashes: each function that a check calls raises an exception, one at a time.
+
+The functions are found by recording the calls of checks, so a new probe, derived fact or part of a report is covered by itself. The check must say
+that gpudoctor crashed, with exit code 4 and without a traceback. What was observed must still be reported, except where nothing can be: before the
+look, in what writes, and in what removes secrets, since no report may be written with them.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from scripts.torture_parts.cell import Case, Result, Workplace
+from scripts.torture_parts.defect import PLANTED
+from scripts.torture_parts.patient import check_of, patient
+from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with, seen_by_child
+
+DEFECT: Final = str(Path(__file__).parent / "defect.py")
+LIMIT: Final = 20.0
+SAMPLE: Final = 40
+"""In a short torture one function in so many is tried."""
+CERTAIN: Final = ("gpudoctor.probe", "gpudoctor.derive", "gpudoctor.diagnose", "gpudoctor.report", "gpudoctor.frameworks", "gpudoctor.findings", "gpudoctor.matrix")  # fmt: skip
+"""Packages whose defects cost a part of the report."""
+_BY_REASON: Final[Mapping[str, tuple[str, ...]]] = {
+    "it is the guard of the others": (
+        "gpudoctor.probe.tried:",
+        "gpudoctor.probe.inventory:Inventory.begin",
+        "gpudoctor.probe.inventory:Inventory.finish",
+        "gpudoctor.diagnose:crashes",
+        "gpudoctor.diagnose:diagnose",
+        "gpudoctor.diagnose.steps:",
+        "gpudoctor.report.build:build",
+        "gpudoctor.report.build:_each",
+        "gpudoctor.report.build:_exit_code",
+        "gpudoctor.report.build:_could_not_tell",
+    ),
+    "no report is written with names and secrets in it": ("gpudoctor.probe.identity:", "gpudoctor.probe.files:"),
+    "it runs before the look": (
+        "gpudoctor.probe.inventory:Inventory.__init__",
+        "gpudoctor.frameworks.spec:Names.",
+        "gpudoctor.frameworks.spec:FrameworkSpec.one_build",
+    ),
+    "no table can be read": (
+        "gpudoctor.matrix_files:open_matrix",
+        "gpudoctor.matrix_files:shipped_tables",
+        "gpudoctor.matrix.lookup:Matrix.__init__",
+    ),
+    "it makes a sentence of any other crash": (
+        "gpudoctor.__main__:",
+        "gpudoctor.cli:",
+        "gpudoctor.cli.failure:",
+        "gpudoctor.cli.output:hold_descriptors",
+    ),
+}
+LOST: Final = tuple(name for names in _BY_REASON.values() for name in names)
+"""Functions, or all of a module, whose defect costs the report."""
+LAST: Final = _BY_REASON["it makes a sentence of any other crash"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A check and its environment."""
+
+    arguments: Sequence[str]
+    environ: Mapping[str, str]
+
+
+def checks(workplace: Workplace) -> Iterator[Check]:
+    """Yield a check of two GPUs, and one of a Python environment; both find nothing wrong with them."""
+    nvml = Nvml(gpus=2)
+    tree = Tree(pci=[PciCard.of(card) for card in nvml.cards], kernel_driver=nvml.driver).build(workplace.folder / "tree")
+    shims = environ_with(nvml, Cuda(gpus=nvml.gpus), directory=workplace.folder / "shims", base=workplace.environ)
+    yield Check(("check", "--node"), seen_by_child(tree, shims))
+    bare = Tree().build(workplace.folder / "bare")
+    yield Check((*check_of(patient(workplace.folder / "patient"), bare, "--no-smoke")[1:],), workplace.environ)
+
+
+def cells(workplace: Workplace) -> Iterator[Case]:
+    """Yield each function on the first check that calls it."""
+    met: set[str] = set()
+    for number, check in enumerate(checks(workplace)):
+        calls = workplace.folder / f"calls-{number}"
+        _run(check, calls, "--called", str(calls))
+        names = [name for name in calls.read_text().split() if name not in met and _chosen(name, workplace)]
+        met.update(names)
+        for name in names[:: SAMPLE if workplace.short else 1]:
+            module, _, function = name.partition(":")
+            yield Case(module, f"defect in {function}", partial(run, workplace, check, name), ".".join(module.split(".")[:2]))
+
+
+def _chosen(name: str, workplace: Workplace) -> bool:
+    return not workplace.only or name.startswith(workplace.only)
+
+
+def _run(check: Check, file: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    arguments = [word for word in check.arguments if word not in {"--format", "json"}]
+    command = (sys.executable, DEFECT, *words, *arguments, "--json", f"{file}.json")
+    return subprocess.run(command, env=check.environ, capture_output=True, timeout=LIMIT, check=False)
+
+
+def run(workplace: Workplace, check: Check, name: str) -> Result:
+    """Return what a check says that has a defect in a function of ours."""
+    file = workplace.folder / name.replace(":", "-").replace("<", "")
+    try:
+        done = _run(check, file, name)
+    except subprocess.TimeoutExpired:
+        return Result(f"still runs after {LIMIT:.0f} s")
+    said, report = done.stdout + done.stderr, _report(Path(f"{file}.json"))
+    result = Result("", done.returncode, str(report.get("verdict", "")))
+    result = result.but("a traceback" if b"Traceback" in done.stderr and not name.startswith(LAST) else "")
+    result = result.but("" if done.returncode in {1, 4} or PLANTED not in f"{said!r}{report}" else f"exit code {done.returncode}")
+    if not name.startswith(CERTAIN) or name.startswith(LOST):
+        return result
+    seen = bool(report) or b"READY" in said or b"UNKNOWN" in said or b"BROKEN" in said
+    return result.but("" if seen else f"the report is lost: {done.stderr.decode()[-200:]}")
+
+
+def _report(file: Path) -> Mapping[str, object]:
+    try:
+        return dict(json.loads(file.read_bytes()))
+    except (OSError, ValueError):
+        return {}

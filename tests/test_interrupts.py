@@ -1,0 +1,71 @@
+"""A signal that Python loses in a callback of its own ends a check all the same."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import weakref
+
+import pytest
+
+from gpudoctor.check.interrupts import Interrupted, Interrupts
+
+COMMAND = """
+import os, signal, time, weakref
+from gpudoctor.cli import examine
+
+class Thing: pass
+
+def work(**_):
+    thing = Thing()
+    kept = weakref.ref(thing, lambda _: os.kill(os.getpid(), signal.SIGHUP))
+    del thing
+    time.sleep(5)
+
+examine.live.display = work
+from gpudoctor.cli import run
+run()
+"""
+
+
+class Thing:
+    """Something whose end calls back."""
+
+
+def signalled(number: int) -> None:
+    """Get a signal in a callback, and wait."""
+    thing = Thing()
+    kept = weakref.ref(thing, lambda _: os.kill(os.getpid(), number))
+    del thing
+    assert kept() is None
+    time.sleep(2)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_in_a_callback_interrupts_a_moment_later(number: signal.Signals, capfd: pytest.CaptureFixture[str]) -> None:
+    with Interrupts() as interrupts:
+        interrupts.allow()
+        with pytest.raises(Interrupted) as stopped:
+            signalled(number)
+    assert stopped.value.number == number
+    assert "Traceback" not in capfd.readouterr().err
+
+
+def test_a_command_ends_by_a_signal_that_came_in_a_callback() -> None:
+    done = subprocess.run((sys.executable, "-c", COMMAND, "check", "--no-smoke"), capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 128 + signal.SIGHUP
+    assert done.stderr == "gpudoctor: Stopped by SIGHUP before anything was found.\n"
+
+
+def test_any_other_exception_in_a_callback_goes_where_it_went_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[type[BaseException] | None] = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda lost: taken.append(lost.exc_type))
+    with Interrupts():
+        thing = Thing()
+        kept = weakref.ref(thing, lambda _: 1 // 0)
+        del thing
+    assert kept() is None
+    assert taken == [ZeroDivisionError]
