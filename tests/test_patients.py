@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -90,3 +91,21 @@ def test_a_start_of_twelve_seconds_is_waited_for(machine: Machine, tmp_path: Pat
     report = document("report", checked.stdout)
     assert report["snapshot"]["python"]["version"] == newest("3.13")
     assert report["because"] == "no framework is installed in this environment"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give an environment to another user")
+@pytest.mark.parametrize("closed", [False, True], ids=["readable", "closed"])
+def test_an_environment_of_another_user(machine: Machine, tmp_path: Path, closed: bool) -> None:
+    place = venv(tmp_path / "theirs", newest("3.13"), "")
+    for path in (place, *place.rglob("*")):
+        os.chown(path, 12345, 12345, follow_symlinks=False)
+    place.chmod(0o700 if closed else 0o755)
+    listed = sorted((path, path.lstat().st_mtime_ns) for path in place.rglob("*"))
+    ended = machine.run("check", "--no-smoke", python=place / "bin/python", wrapper=("setpriv", "--bounding-set=-all", "--inh-caps=-all"))
+    assert sorted((path, path.lstat().st_mtime_ns) for path in place.rglob("*")) == listed
+    if closed:
+        assert ended.returncode == 2
+        assert "(permission denied)" in document("error", ended.stdout)["error"]["message"]
+    else:
+        report = document("report", ended.stdout)
+        assert (report["verdict"], report["examined"]["python"]) == ("unknown", str(place / "bin/python"))

@@ -81,9 +81,22 @@ def _fault(place: str) -> str:
     """Why a path can neither be started nor searched."""
     if dangling := _dangling(place):
         return f"{readable(dangling)} is a link to {readable(os.path.realpath(dangling))}, which does not exist"
+    if _is_closed(place) or _is_closed(f"{place}/bin/python"):
+        return "permission denied"
     if os.path.isdir(place):
         return "the folder has no bin/python"
     return "the file is not executable" if place and os.path.lexists(place) else "no such file or folder"
+
+
+def _is_closed(path: str) -> bool:
+    """Return whether this user may not reach a path."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        pass
+    return False
 
 
 def _dangling(place: str) -> str:

@@ -76,7 +76,7 @@ def _paths(site: Path) -> None:
 
 SITES: Final[Mapping[str, Callable[[Path], None]]] = {
     "20,000 distributions": lambda site: _many(site, 20_000, 0),
-    "2,000 distributions of 200 requirements": lambda site: _many(site, 2_000, 200),
+    "5,000 distributions of 200 requirements": lambda site: _many(site, 5_000, 200),
     "METADATA of 1 GiB": lambda site: _sparse(site, "METADATA"),
     "RECORD of 1 GiB": lambda site: _sparse(site, "RECORD"),
     "names that steer terminals": _steering,

@@ -46,6 +46,11 @@ def test_a_configuration_that_is_no_regular_file(fifo: str) -> None:
         assert f"{file} cannot be read: Not a regular file" in refused("check", "--config", file)
 
 
+def test_a_file_of_fields_that_is_no_regular_file(fifo: str) -> None:
+    for file in (fifo, "/dev/zero"):
+        assert "Not a regular file" in refused("diff", "a.json", "b.json", "--ignore-file", file)
+
+
 @pytest.mark.parametrize(("text", "words"), CONFIGS.values(), ids=CONFIGS)
 def test_a_configuration_that_is_hostile(text: str, words: str, tmp_path: Path) -> None:
     file = tmp_path / "c.toml"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.machines.build import UNSET
@@ -25,8 +26,10 @@ class Machine:
         self.python = environment(place / "environment", recipe.packages)
         self._environ = environ_with(*recipe.libraries, directory=place / "libraries", base=base)
 
-    def run(self, *arguments: str, python: Path | None = None, package: Path = ROOT) -> subprocess.CompletedProcess[bytes]:
-        """Run the command of the gpudoctor that lies in `package`."""
+    def run(
+        self, *arguments: str, python: Path | None = None, package: Path = ROOT, wrapper: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[bytes]:
+        """Run the command of the gpudoctor that lies in `package`, started by the wrapper."""
         more = ("--root", str(self.root), "--python", str(python or self.python), "--format", "json")
-        command = (sys.executable, "-m", "gpudoctor", *arguments, *more)
+        command = (*wrapper, sys.executable, "-m", "gpudoctor", *arguments, *more)
         return subprocess.run(command, env=self._environ, cwd=package, capture_output=True, check=False, timeout=200)

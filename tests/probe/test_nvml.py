@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import datetime as dt
 import sys
+import time
 from collections.abc import Callable
 
 import pynvml
 import pytest
 
-from gpudoctor.snapshot import Cause, Fabric, LinkCount, Missing, Nvml, NvmlGpu, RetiredPages, Sram
+from gpudoctor.snapshot import Cause, Fabric, Libcuda, LinkCount, Missing, Nvml, NvmlGpu, RetiredPages, Sram
 from tests.probe.places import Options, look
-from tests.seams import LACKED, READ_TWICE, Mig
+from tests.seams import LACKED, READ_TWICE, Cuda, Mig
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
 
@@ -269,3 +270,15 @@ def test_a_number_that_no_gpu_has_is_missing(card: AskCard, function: str, field
     assert isinstance(found, Missing)
     assert (found.cause, found.reason.partition(":")[0]) == (Cause.FAILED, function)
     assert gpu.persistence is True
+
+
+@pytest.mark.parametrize("library", [Library(calls={"nvmlDeviceGetCount": "spoil huge"}), Cuda(calls={"cuDeviceGetCount": "spoil huge"})])
+def test_a_number_of_gpus_that_no_machine_has_is_not_walked(library: Library | Cuda, shim_environment: Shims) -> None:
+    began = time.monotonic()
+    seen = look(Options(python=sys.executable), shim_environment(library))[0]
+    assert time.monotonic() - began < 20
+    section = seen.nvml if isinstance(library, Library) else seen.libcuda
+    assert isinstance(section, Nvml | Libcuda)
+    counted = section.gpus if isinstance(section, Nvml) else section.devices
+    assert isinstance(counted, Missing)
+    assert ", which no " in counted.reason
