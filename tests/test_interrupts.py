@@ -31,6 +31,34 @@ run()
 """
 
 
+WHILE_TYPES_ARE_READ = """
+from __future__ import annotations
+import os, signal
+import msgspec
+from gpudoctor.check.interrupts import Interrupted, Interrupts
+from gpudoctor.children.channel import decoder
+
+def kick():
+    os.kill(os.getpid(), signal.SIGTERM)
+    return int
+
+class Inner(msgspec.Struct, tag=True):
+    known: int
+    kicking: kick()
+
+class Outer(msgspec.Struct, tag=True):
+    inner: Inner
+
+with Interrupts() as interrupts:
+    interrupts.allow()
+    try:
+        decoder((Outer,))
+    except Interrupted:
+        print("interrupted")
+    print(decoder((Outer,)).decode(b'{"type":"Outer","inner":{"type":"Inner","known":1,"kicking":2}}'))
+"""
+
+
 class Thing:
     """Something whose end calls back."""
 
@@ -69,3 +97,9 @@ def test_any_other_exception_in_a_callback_goes_where_it_went_before(monkeypatch
         del thing
     assert kept() is None
     assert taken == [ZeroDivisionError]
+
+
+def test_a_signal_while_an_answer_s_types_are_read_spoils_none() -> None:
+    done = subprocess.run((sys.executable, "-c", WHILE_TYPES_ARE_READ), capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "interrupted\nOuter(inner=Inner(known=1, kicking=2))\n"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
-_SOON = 0.01
+_SOON = 0.05
 
 
 def stopping() -> tuple[signal.Signals, ...]:
@@ -25,11 +25,10 @@ class Interrupted(BaseException):
         self.number = number
 
 
-def once_more(number: int) -> None:
-    """Send this process a signal again, in a moment: its exception came in a callback of Python's, such as importlib's, which prints and forgets it."""
-    from threading import Timer  # noqa: PLC0415 -- 3 ms, for what hardly ever happens
-
-    Timer(_SOON, os.kill, (os.getpid(), number)).start()
+def once_more(handler: Callable[[int, Any], None], number: int) -> None:
+    """Handle a signal again in a moment: its exception came in a callback of Python's, such as importlib's, which prints and forgets it."""
+    signal.signal(signal.SIGALRM, lambda _, frame: handler(number, frame))
+    signal.setitimer(signal.ITIMER_REAL, _SOON)
 
 
 class Interrupts:
@@ -61,8 +60,7 @@ class Interrupts:
 
     def _lost(self, lost: Any) -> None:
         if isinstance(lost.exc_value, Interrupted):
-            signal.signal(lost.exc_value.number, self._take)
-            once_more(lost.exc_value.number)
+            once_more(self._take, lost.exc_value.number)
         else:
             self._hook(lost)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 from collections.abc import Mapping
 from functools import cache, reduce
@@ -152,8 +153,13 @@ class Heard:
 
 
 @cache
-def _decoder(kinds: tuple[Any, ...]) -> msgspec.json.Decoder[Any]:
-    return msgspec.json.Decoder(reduce(or_, kinds))
+def decoder(kinds: tuple[Any, ...]) -> msgspec.json.Decoder[Any]:
+    """Return what decodes these events. Signals wait: msgspec 0.22 keeps what it has of a type when one interrupts it, and crashes on its next use."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
+    try:
+        return msgspec.json.Decoder(reduce(or_, kinds))
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def decoded(line: bytes, kinds: tuple[Any, ...]) -> tuple[Any, str]:
@@ -161,7 +167,7 @@ def decoded(line: bytes, kinds: tuple[Any, ...]) -> tuple[Any, str]:
     if line.startswith(_MARK):
         return None, ""
     try:
-        return _decoder(kinds).decode(line), ""
+        return decoder(kinds).decode(line), ""
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         return None, f"wrote an invalid line: {ascii(line[:_SHOWN])[2:-1]} ({error})"
 

@@ -40,7 +40,7 @@ def _lost(lost: Any) -> None:
     if isinstance(lost.exc_value, KeyboardInterrupt) and lost.exc_value.args:
         from gpudoctor.check.interrupts import once_more  # noqa: PLC0415 -- on Linux alone
 
-        once_more(lost.exc_value.args[0])
+        once_more(_stop, lost.exc_value.args[0])
     else:
         sys.__unraisablehook__(lost)
 

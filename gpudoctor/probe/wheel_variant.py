@@ -7,6 +7,7 @@ from itertools import islice
 
 import msgspec
 
+from gpudoctor.children.channel import decoder
 from gpudoctor.probe import files
 from gpudoctor.snapshot import NOT_ASKED, Cause, Missing, Variant, readable
 
@@ -26,7 +27,7 @@ def variant(path: str) -> Variant | Missing:
     if isinstance(text, Missing):
         return NOT_ASKED if text.cause is Cause.ABSENT else text
     try:
-        ((label, namespaces),) = msgspec.json.decode(text, type=_File).variants.items()
+        ((label, namespaces),) = decoder((_File,)).decode(text).variants.items()
     except (msgspec.MsgspecError, ValueError):
         return Missing(Cause.FAILED, f"{readable(path)} does not describe one variant")
     found = (
