@@ -12,6 +12,7 @@ from gpudoctor.derive.plugins import mismatched_plugins, version_numbers
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
+from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.matrix.tables import CUDA
 from gpudoctor.snapshot import Fact, Missing, Platform
@@ -52,7 +53,7 @@ _FIRST_KEPT = versions.Version(3, 7)
 
 def _older_than_conda_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield a GPU that PyTorch's conda packages leave out and its wheels do not, if conda installed PyTorch."""
-    stated = (one.observed.version for one in machine.frameworks if one.name == "torch")
+    stated = (one.observed.version for one in machine.frameworks if one.name == TORCH.name)
     releases = [versions.parse(one.value) for one in stated if isinstance(one, Fact)]
     if _FROM_CONDA.search(text) and any(release and release >= _WITHOUT_KEPLER for release in releases):
         yield from _gpus(machine, lambda place: place < _FIRST_KEPT)

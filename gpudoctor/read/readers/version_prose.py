@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN, TRAINED, framework_of
+from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -63,7 +64,7 @@ def _builds(line: Line) -> Iterator[tuple[str, Statement]]:
     """Yield the build of PyTorch that a sentence says was printed."""
     found = _BUILD.search(line.text) if "+c" in line.text and not OTHERS.search(line.text) and not _COMMAND.search(line.text) else None
     if found:
-        yield "torch", _statement("version:torch", found["value"], line)
+        yield TORCH.name, _statement(f"version:{TORCH.name}", found["value"], line)
 
 
 def _commands(line: Line) -> Iterator[tuple[str, Statement]]:
