@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -92,9 +93,7 @@ def _in_bytes(part: str, written: str) -> str:
 
 
 def _check(specifier: str, written: str, example: str) -> None:
-    from gpudoctor import comparisons  # noqa: PLC0415 -- 10 ms for packaging, only where something is required
-
-    if not comparisons.understood(specifier):
+    if not _comparisons().understood(specifier):
         raise UsageError(f"--require {written!r}: the comparison is not valid; write it as in '{example}'.")
 
 
@@ -103,6 +102,11 @@ def fits(condition: Condition, value: str) -> bool | None:
 
     A pre-release counts as the version it is.
     """
-    from gpudoctor import comparisons  # noqa: PLC0415 -- see _check
+    met: bool | None = _comparisons().allows(condition.specifier, value)
+    return met
 
-    return comparisons.allows(condition.specifier, value)
+
+def _comparisons() -> ModuleType:
+    from gpudoctor import comparisons  # noqa: PLC0415 -- 10 ms for packaging, only where something is required
+
+    return comparisons

@@ -9,6 +9,11 @@ import msgspec
 
 from gpudoctor.errors import OutputError, UsageError
 
+try:
+    import sqlite3
+except ModuleNotFoundError:
+    raise UsageError("This Python was built without SQLite, which this command needs; run gpudoctor with another Python.") from None
+
 T = TypeVar("T", bound=msgspec.Struct)
 _CACHE: Final = 2048
 """KiB in memory; only more than that makes a file."""
@@ -18,10 +23,6 @@ class Shelf(Generic[T]):
     """Structs by number. Those with a name have a key as well, by which they are found and sorted."""
 
     def __init__(self, kind: type[T]) -> None:
-        try:
-            import sqlite3  # noqa: PLC0415 -- some Pythons are built without it
-        except ModuleNotFoundError:
-            raise UsageError("This Python was built without SQLite, which this command needs; run gpudoctor with another Python.") from None
         self._decoder, self._encoder, self._size = msgspec.msgpack.Decoder(kind), msgspec.msgpack.Encoder(), 0
         self._failure = sqlite3.Error
         self._file = sqlite3.connect("", isolation_level=None)  # https://www.sqlite.org/inmemorydb.html#temp_db

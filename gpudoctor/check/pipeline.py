@@ -20,7 +20,7 @@ from gpudoctor.check.model import CheckOptions
 from gpudoctor.check.wait import look_again
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.transient import healing
-from gpudoctor.diagnose import choose, diagnose, tables_date
+from gpudoctor.diagnose import choose, diagnose, rules, tables_date
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Level
 from gpudoctor.matrix_files import open_matrix
@@ -31,16 +31,14 @@ from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Smoke, Snapshot
 
 
-def refuse(options: CheckOptions) -> None:
-    """Raise UsageError early for rules or tables that do not exist."""
-    from gpudoctor.diagnose.rules import RULES  # noqa: PLC0415 -- 5 ms, only for rules that are named
-
-    choose(RULES, options.policy)
-    open_matrix(options.compat)
-
-
 class Pipeline:
     """One check that started at `began`, a time.monotonic()."""
+
+    @staticmethod
+    def refuse(options: CheckOptions) -> None:
+        """Raise UsageError early for rules or tables that do not exist."""
+        choose(rules.RULES, options.policy)
+        open_matrix(options.compat)
 
     def __init__(self, options: CheckOptions, progress: Progress, supervisor: Supervisor, began: float) -> None:
         self._options = options

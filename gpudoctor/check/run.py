@@ -12,6 +12,7 @@ from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress, silent
 
 if TYPE_CHECKING:
+    from gpudoctor.check.pipeline import Pipeline
     from gpudoctor.examination import Examination
 
 
@@ -23,15 +24,18 @@ def run(options: CheckOptions, progress: Progress = silent) -> Examination:
     """
     began = time.monotonic()
     if options.policy.only or options.policy.skip or options.compat is not None:
-        from gpudoctor.check.pipeline import refuse  # noqa: PLC0415 -- see below
-
-        refuse(options)
+        _pipeline().refuse(options)
     with Interrupts() as interrupts, Supervisor(began + options.timeout) as supervisor:
         progress(Event("begin", "inventory"))
         inventory = Inventory(supervisor, options)
         inventory.begin()
-        from gpudoctor.check.pipeline import Pipeline  # noqa: PLC0415 -- 80 ms, while the children look
-
-        pipeline = Pipeline(options, progress, supervisor, began)
+        pipeline = _pipeline()(options, progress, supervisor, began)
         snapshot = pipeline.observe(inventory, interrupts)
     return pipeline.conclude(snapshot)
+
+
+def _pipeline() -> type[Pipeline]:
+    """Return the rest of a check."""
+    from gpudoctor.check.pipeline import Pipeline  # noqa: PLC0415 -- 80 ms, while the children look
+
+    return Pipeline

@@ -6,36 +6,10 @@ import os
 import sys
 from importlib import import_module
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from gpudoctor.cli import failure, output
-from gpudoctor.errors import OutputError
 from gpudoctor.exit_codes import USAGE
-
-if TYPE_CHECKING:
-    import typer
-
-MODULES = {
-    "check": "check",
-    "smoke": "smoke",
-    "diagnose": "diagnose",
-    "ticket": "ticket",
-    "diff": "diff",
-    "fleet": "fleet_check",
-    "compat": "compat",
-    "plan": "plan",
-    "index": "index",
-    "fit": "fit",
-    "matrix": "matrix",
-    "xray": "xray",
-    "envs": "envs",
-    "explain": "pages",
-    "rules": "pages",
-    "schema": "pages",
-    "mcp": "mcp",
-    "completion": "completion",
-}
-"""The module of each command, in the order of the help."""
 
 COMPLETE = "_GPUDOCTOR_COMPLETE"
 """The variable with which a shell asks for completion."""
@@ -74,35 +48,9 @@ def _without_typer(arguments: list[str]) -> int | None:
 
 
 def _with_typer(arguments: list[str]) -> int:
-    import typer  # noqa: PLC0415 -- 40 ms, see above
-
-    command = typer.main.get_command(program_with(*(arguments or _completed())[:1]))
-    try:
-        return int(command.main(arguments, prog_name="gpudoctor", standalone_mode=False) or 0)
-    except OSError as error:  # Typer printing its help; our own output raises OutputError
-        raise OutputError(f"The help could not be written to standard output: {error.strerror}.") from None
-
-
-def _completed() -> list[str]:
-    """Return the words of the line that a shell asks to complete; none unless a shell asks."""
-    if COMPLETE not in os.environ:
-        return []
-    from typer._completion_classes import completion_init  # noqa: PLC0415 -- only for the shell
-
-    completion_init()
-    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
-    return line.split()[1:]
-
-
-def program_with(named: str = "") -> typer.Typer:
-    """Return the program with the named command, or with all commands if none is named."""
-    from gpudoctor.cli.program import app  # noqa: PLC0415 -- loads Typer
-
+    commands = import_module("gpudoctor.cli.commands")  # 40 ms for Typer
     _load_msgspec()
-    modules = [MODULES[named]] if named in MODULES else dict.fromkeys(MODULES.values())
-    for module in modules:
-        import_module(f"gpudoctor.cli.{module}")
-    return app
+    return int(commands.run(arguments))
 
 
 def _load_msgspec() -> None:

@@ -21,7 +21,7 @@ from gpudoctor.cli import failure, system
 from gpudoctor.cli.bounded import bounded
 from gpudoctor.cli.content import content, diagnosed
 from gpudoctor.cli.deliver import redacted_report
-from gpudoctor.cli.look import error as error_document
+from gpudoctor.cli.error_document import document as error_document
 from gpudoctor.cli.look import redactor
 from gpudoctor.cli.machine import Stated, question
 from gpudoctor.cli.settings import GivenOptions, settle, supposing

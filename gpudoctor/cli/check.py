@@ -8,7 +8,7 @@ from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions
 
 
-@app.command(short_help="Check this machine, train briefly, and say what to fix.", epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def check(  # noqa: PLR0917 -- Typer calls it by name
     level: options.Level = None,
     no_smoke: options.NoSmoke = False,  # noqa: FBT002 -- flags of the command line

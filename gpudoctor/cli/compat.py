@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpudoctor.requirement_files import Asked
 
 
-@app.command(short_help="Check packages, driver and GPU against each other.", epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def compat(  # noqa: PLR0917 -- Typer calls it by name
     requirements: options.OptionalRequirements = None,
     file: options.RequirementFiles = None,

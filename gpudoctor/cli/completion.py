@@ -11,7 +11,7 @@ from gpudoctor.cli import output
 from gpudoctor.cli.program import app
 
 
-@app.command(short_help="Print the script for tab completion in your shell.")
+@app.command()
 def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(metavar="bash|zsh|fish", help="Your shell.")]) -> int:
     """Print the script for tab completion in your shell. To install it, add one line to the shell's start-up file.
 

@@ -1,22 +1,22 @@
-"""What the shell offers for an option or argument. Called while a line is completed, so nothing is imported before."""
+"""What the shell offers for an option or argument. Words are looked up by the dotted path of what holds them while a line is completed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pkgutil import resolve_name
 
 import typer
 
 Offer = tuple[str, str]
 """A word, and what the shell shows beside it."""
+Completer = Callable[[str], list[str]]
 
 
 def rules(incomplete: str) -> Iterator[Offer]:
     """Offer rules by name or, after "GD", by code; in a list also after a comma."""
-    from gpudoctor.diagnose.rules import RULES  # noqa: PLC0415
-
     before, comma, typed = incomplete.rpartition(",")
     by_code = typed.casefold().startswith("gd")
-    for rule in RULES:
+    for rule in resolve_name("gpudoctor.diagnose.rules:RULES"):
         word = (rule.code.lower() if typed.islower() else rule.code) if by_code else rule.name
         if word.startswith(typed):
             yield f"{before}{comma}{word}", rule.title
@@ -24,70 +24,40 @@ def rules(incomplete: str) -> Iterator[Offer]:
 
 def explained(incomplete: str) -> Iterator[Offer]:
     """Offer what has a page: rules, exit codes and guides."""
-    from gpudoctor.exit_meanings import EXIT_CODES  # noqa: PLC0415
-    from gpudoctor.manual.guides import GUIDES  # noqa: PLC0415
-
+    codes, guides = map(resolve_name, ("gpudoctor.exit_meanings:EXIT_CODES", "gpudoctor.manual.guides:GUIDES"))
     yield from rules(incomplete)
-    pages = {"exit-codes": "all exit codes", **{one.name: one.short for one in EXIT_CODES}, **GUIDES}
+    pages = {"exit-codes": "all exit codes", **{one.name: one.short for one in codes}, **guides}
     yield from ((name, help_) for name, help_ in pages.items() if incomplete and name.startswith(incomplete))
 
 
-def families(incomplete: str) -> list[str]:
-    """Offer families of rules."""
-    from gpudoctor.manual.families import NAMES  # noqa: PLC0415
+def _words_of(*places: str, form: str = "{}") -> Completer:
+    """Return what offers the words that these objects hold, each written in this form."""
 
-    return _beginning(NAMES, incomplete)
+    def offer(incomplete: str) -> list[str]:
+        return _beginning((form.format(word) for place in places for word in resolve_name(place)), incomplete)
 
-
-def frameworks(incomplete: str) -> list[str]:
-    """Offer the frameworks that gpudoctor trains with."""
-    from gpudoctor.frameworks import TRAINED  # noqa: PLC0415
-
-    return _beginning(TRAINED, incomplete)
+    return offer
 
 
-def required(incomplete: str) -> list[str]:
-    """Offer what --require can ask for."""
-    from gpudoctor.preflight import EXAMPLES, FEATURES, FRAMEWORKS  # noqa: PLC0415
-
-    return _beginning((*EXAMPLES, *FEATURES, *FRAMEWORKS), incomplete)
-
-
-def models(incomplete: str) -> list[str]:
-    """Offer the models that have a name."""
-    from gpudoctor.fit.presets import PRESETS  # noqa: PLC0415
-
-    return _beginning(PRESETS, incomplete)
+families = _words_of("gpudoctor.manual.families:NAMES")
+frameworks = _words_of("gpudoctor.frameworks:TRAINED")
+required = _words_of("gpudoctor.preflight:EXAMPLES", "gpudoctor.preflight:FEATURES", "gpudoctor.preflight:FRAMEWORKS")
+models = _words_of("gpudoctor.fit.presets:PRESETS")
+subjects = _words_of("gpudoctor.manual.facts:TABLES")
+fields = _words_of("gpudoctor.snapshot:Snapshot.__struct_fields__", form="{}.*")
+_shared = _words_of("gpudoctor.fleet.require:SHARED", form="same:{}")
 
 
 def required_of_fleet(incomplete: str) -> list[str]:
     """Offer what --require of a fleet can ask for."""
-    from gpudoctor.fleet.require import SHARED  # noqa: PLC0415
-
-    return _beginning(("nodes>=", "gpus>=", *(f"same:{name}" for name in SHARED)), incomplete)
-
-
-def subjects(incomplete: str) -> list[str]:
-    """Offer the subjects of the compatibility tables."""
-    from gpudoctor.manual.facts import TABLES  # noqa: PLC0415
-
-    return _beginning(TABLES, incomplete)
+    return [*_beginning(("nodes>=", "gpus>="), incomplete), *_shared(incomplete)]
 
 
 def names(context: typer.Context, incomplete: str) -> list[str]:
     """Offer what the compatibility tables know of the subject on the line."""
-    from gpudoctor.manual.facts import names_of  # noqa: PLC0415
-    from gpudoctor.matrix_files import open_matrix  # noqa: PLC0415
-
+    names_of, open_matrix = map(resolve_name, ("gpudoctor.manual.facts:names_of", "gpudoctor.matrix_files:open_matrix"))
     return _beginning(names_of(open_matrix(), str(context.params.get("subject"))), incomplete)
 
 
 def _beginning(words: Iterable[str], incomplete: str) -> list[str]:
     return [word for word in words if word.casefold().startswith(incomplete.casefold())]
-
-
-def fields(incomplete: str) -> list[str]:
-    """Offer the sections of a snapshot, with all that is in them."""
-    from gpudoctor.snapshot import Snapshot  # noqa: PLC0415
-
-    return _beginning((f"{name}.*" for name in Snapshot.__struct_fields__), incomplete)

@@ -8,7 +8,7 @@ from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions
 
 
-@app.command(short_help="Diagnose a report, or pasted text of other tools.", epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def diagnose(  # noqa: PLR0917 -- Typer calls it by name
     files: options.Texts,
     format: options.Format = None,  # noqa: A002 -- named as the option

@@ -16,7 +16,7 @@ from gpudoctor.report import diff_text, document
 from gpudoctor.report.diff import Diff
 
 
-@app.command(short_help="Show what changed between two reports.", epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def diff(  # noqa: PLR0917 -- Typer calls it by name
     before: options.Before,
     after: options.After,

@@ -6,6 +6,7 @@ import os
 
 import msgspec
 
+from gpudoctor.check.environments import list_environments
 from gpudoctor.cli import failure, options, output, system
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal, redactor
@@ -17,7 +18,7 @@ _PATIENCE = 60.0
 """Seconds for all environments; fifty take five."""
 
 
-@app.command(short_help="List the Python environments of this machine.")
+@app.command()
 def envs(
     format: options.EnvsFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
     timeout: options.Timeout = None,
@@ -47,8 +48,6 @@ class Place(msgspec.Struct, frozen=True):
 
 def _carry_out(place: Place, *, as_json: bool, no_color: bool) -> int:
     system.require_linux("envs")
-    from gpudoctor.check.environments import list_environments  # noqa: PLC0415 -- on Linux alone
-
     found = redactor(place.root, stays=not as_json and on_terminal()).struct(list_environments(place.timeout, place.compat, place.root))
     if as_json:
         output.write(document.encode(found))

@@ -6,6 +6,8 @@ import signal
 import sys
 from typing import Any
 
+from gpudoctor.check.interrupts import stopping
+from gpudoctor.check.run import run
 from gpudoctor.cli import failure, live, system
 from gpudoctor.cli.destinations import require_writable
 from gpudoctor.cli.formats import FOR_PEOPLE
@@ -21,16 +23,13 @@ def examine(given: GivenOptions, config: str | None) -> int:
 
 def carry_out(settings: Settings, command: str = "check") -> int:
     """Check, write the report and return the exit code. Raises GpudoctorError if either is impossible."""
-    from gpudoctor.check.interrupts import stopping  # noqa: PLC0415 -- on Linux alone
-    from gpudoctor.check.run import run  # noqa: PLC0415 -- the same
-
     require_writable(settings.destinations)
     sys.unraisablehook = _lost
     for number in stopping():
         signal.signal(number, _stop)
     with live.display(quiet=settings.quiet, report_is_text=settings.main.format in FOR_PEOPLE) as progress:
         examination = run(settings.options, progress)
-    from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 40 ms, had it been before the children were started
+    from gpudoctor.cli.deliver import deliver  # noqa: PLC0415 -- 5 ms, while the children look
 
     return deliver(examination, command, settings)
 

@@ -35,10 +35,10 @@ def guarded(body: Callable[[], int], *, as_json: bool) -> int:
 def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # noqa: FBT001 -- passed on
     output.say(f"gpudoctor: {sentence}")
     if as_json:
-        from gpudoctor.cli.look import error  # noqa: PLC0415 -- 25 ms, only after an error
+        from gpudoctor.cli.error_document import document  # noqa: PLC0415 -- 25 ms, only after an error
 
         try:
-            output.write(error(kind, sentence, exit_code))
+            output.write(document(kind, sentence, exit_code))
         except OutputError:
             return exit_code  # already reported, or standard output is closed
     return exit_code
@@ -60,9 +60,7 @@ def _click_sentence(error: Exception) -> str:
 def crash_sentence(error: Exception) -> str:
     """Return what failed and where in our code; GPUDOCTOR_DEBUG=1 also prints the traceback."""
     if os.environ.get("GPUDOCTOR_DEBUG"):
-        import traceback  # noqa: PLC0415 -- 2 ms, only to debug
-
-        output.say("".join(traceback.format_exception(error)))
+        sys.excepthook(type(error), error, error.__traceback__)
     place, trace = "", error.__traceback__
     while trace is not None:
         name = trace.tb_frame.f_globals.get("__name__", "")

@@ -10,6 +10,8 @@ from typing import Annotated
 import msgspec
 import typer
 
+from gpudoctor.check.model import CheckOptions
+from gpudoctor.check.run import run
 from gpudoctor.cli import completions, failure, options, output, system
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal, redactor
@@ -23,20 +25,25 @@ from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
+from gpudoctor.fit.presets import model as preset
+from gpudoctor.fit.sized import of_parameters
 from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.model_files import read_model
+from gpudoctor.probe.target import target
 from gpudoctor.report import document, fit_text
 from gpudoctor.report import fit as fit_document
 from gpudoctor.snapshot import Snapshot
+from gpudoctor.trace import USUAL_BATCH, Step, traced
 
 _LOOK = Policy(level=Level.LOOK)
 _FILES = (".json", ".safetensors", ".keras")
 
 
-@app.command(short_help="Find out whether a model fits, how large a batch, how fast.", epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def fit(  # noqa: PLR0917 -- Typer calls it by name
     model: Annotated[
         str,
@@ -144,29 +151,20 @@ def _image(text: str | None) -> tuple[int, int] | None:
 def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
     """Return what is known of the model that the user named."""
     if named.lower().startswith("params="):
-        from gpudoctor.fit.sized import of_parameters  # noqa: PLC0415 -- one way of several
-
         return of_parameters(named, sample)
     if os.path.isdir(named):
         folder, named = named, os.path.join(named, "config.json")
         if not os.path.exists(named):
             raise UsageError(f"The folder {folder} has no config.json.")
     if named.endswith(_FILES) or os.path.isfile(named):
-        from gpudoctor.model_files import read_model  # noqa: PLC0415 -- as above
-
         return read_model(named, sample)
     if ":" in named:
         return _traced(named, sample, asked, python)
-    from gpudoctor.fit.presets import model  # noqa: PLC0415 -- as above
-
-    return model(named, sample)
+    return preset(named, sample)
 
 
 def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
     system.require_linux("fit MODULE:FUNCTION")
-    from gpudoctor.probe.target import target  # noqa: PLC0415 -- on Linux alone
-    from gpudoctor.trace import USUAL_BATCH, Step, traced  # noqa: PLC0415 -- as above
-
     step = Step(batch=asked.batch or USUAL_BATCH, seq=sample.tokens, image=sample.image, precision=asked.precision)
     return traced(target(python, os.environ, sys.executable, sys.path).executable, named, step, folder=os.getcwd())
 
@@ -191,12 +189,10 @@ def _named(matrix: Matrix, name: str) -> Card:
 def _snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapshot:
     """Return what is known of the machine in a report, or of this one after a look."""
     if report is not None:
-        from gpudoctor.cli.content import examined  # noqa: PLC0415 -- loads the readers of text
+        from gpudoctor.cli.content import examined  # noqa: PLC0415 -- 100 ms for the readers of text, which only a report needs
 
         return examined([report], matrix, _LOOK).snapshot
     system.require_linux("fit")
-    from gpudoctor.check.model import CheckOptions  # noqa: PLC0415 -- on Linux alone
-    from gpudoctor.check.run import run  # noqa: PLC0415 -- as above
 
     return run(CheckOptions(policy=_LOOK, compat=compat)).snapshot
 

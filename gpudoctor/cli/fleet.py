@@ -15,7 +15,7 @@ from gpudoctor.report.fleet import Unread
 from gpudoctor.report_files import arrivals
 
 fleet = typer.Typer(rich_markup_mode=None)
-app.add_typer(fleet, name="fleet", short_help="Diagnose many machines together.")
+app.add_typer(fleet, name="fleet")
 
 
 @fleet.callback(invoke_without_command=True)

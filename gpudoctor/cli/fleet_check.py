@@ -8,6 +8,8 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import quote
 
+import yaml
+
 from gpudoctor.check.interrupts import Interrupted
 from gpudoctor.cli import fleet_options, options, system
 from gpudoctor.cli.fleet import fleet
@@ -117,8 +119,6 @@ def _runtime_env(file: str | None) -> Mapping[str, Any]:
     """Return the runtime environment in a file of YAML or JSON, as `ray job submit --runtime-env` reads it."""
     if file is None:
         return {}
-    import yaml  # noqa: PLC0415 -- for this option alone
-
     try:
         told = yaml.safe_load(beginning(file, _LARGEST))
     except OSError as error:

@@ -14,7 +14,7 @@ from gpudoctor.report import document
 _FIRST = next(spec.name for spec in CATALOGUE if spec.wheel_index)
 
 
-@app.command(short_help="Print the PyTorch package index for this GPU.", epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def index(  # noqa: PLR0917 -- Typer calls it by name
     requirement: options.Indexed = _FIRST,
     driver: options.Driver = None,

@@ -34,10 +34,3 @@ def look(*, no_color: bool, verbose: bool = False, to_stdout: bool = True) -> Lo
 def redactor(root: str, *, stays: bool) -> Redactor:
     """Return the redactor for a result: it removes secrets always, and names unless the result `stays` on the user's screen."""
     return Redactor(None if stays else owner(root, os.environ))
-
-
-def error(kind: str, sentence: str, exit_code: int) -> bytes:
-    """Return the error as a JSON document."""
-    from gpudoctor.report import document  # noqa: PLC0415 -- 1 ms, for JSON alone
-
-    return document.error(kind, redactor("/", stays=False).text(sentence), exit_code)

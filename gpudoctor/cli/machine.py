@@ -6,6 +6,8 @@ from typing import Literal
 
 import msgspec
 
+from gpudoctor.check.model import CheckOptions
+from gpudoctor.check.run import run
 from gpudoctor.cli import system
 from gpudoctor.findings import Level, Policy
 from gpudoctor.matrix import Matrix
@@ -46,9 +48,6 @@ def question(requirements: tuple[str, ...], stated: Stated, matrix: Matrix, comm
     if stated.another:
         return Question(requirements=requirements, machine=described, python=stated.python or "")
     system.require_linux(command)
-    from gpudoctor.check.model import CheckOptions  # noqa: PLC0415 -- on Linux alone
-    from gpudoctor.check.run import run  # noqa: PLC0415 -- as above
-
     seen = run(CheckOptions(policy=Policy(level=Level.LOOK), compat=compat)).snapshot
     here = examined(seen, matrix)
     return Question(

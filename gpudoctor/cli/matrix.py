@@ -14,7 +14,7 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report import document, tables
 
 
-@app.command(short_help="Look up a GPU, driver, CUDA, cuDNN or framework release.")
+@app.command()
 def matrix(
     subject: options.MatrixSubject,
     name: options.MatrixName = None,

@@ -6,7 +6,7 @@ from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
 
 
-@app.command(short_help="Serve agents over the Model Context Protocol.")
+@app.command()
 def mcp() -> int:
     """Serve check, diagnose, compat, plan and explain to an agent over the Model Context Protocol, on standard input and output.
 

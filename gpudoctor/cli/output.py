@@ -7,6 +7,7 @@ import select
 import stat
 import sys
 from collections.abc import Iterable
+from types import ModuleType
 
 from gpudoctor.errors import OutputError
 
@@ -59,10 +60,8 @@ def check(file: str | None, *, append: bool = False) -> None:
         if not os.access(file, os.W_OK):
             raise OutputError(f"{file} cannot be written to; name another file.")
         return
-    from gpudoctor.cli import new_file  # noqa: PLC0415 -- only for reports that go to a file
-
     try:
-        new_file.try_to_create(file)
+        _new_file().try_to_create(file)
     except OSError as error:
         raise OutputError(f"No file can be created in the folder {folder} ({error.strerror}); name a file in another folder.") from None
 
@@ -87,9 +86,7 @@ def write(data: bytes | Iterable[bytes], file: str | None = None, *, append: boo
         elif _special(file):
             _write_existing(file, data)
         else:
-            from gpudoctor.cli import new_file  # noqa: PLC0415 -- only for reports that go to a file
-
-            new_file.replace(file, lambda descriptor: _write_all(descriptor, data))
+            _new_file().replace(file, lambda descriptor: _write_all(descriptor, data))
     except BrokenPipeError:
         return
     except OSError as error:
@@ -104,6 +101,12 @@ def _write_all(descriptor: int, data: bytes | Iterable[bytes]) -> None:
                 unsent = unsent[os.write(descriptor, unsent) :]
             except BlockingIOError:  # noqa: PERF203 -- a pipe that somebody set non-blocking
                 select.select([], [descriptor], [])
+
+
+def _new_file() -> ModuleType:
+    from gpudoctor.cli import new_file  # noqa: PLC0415 -- this module is imported first of all, and most reports go to no file
+
+    return new_file
 
 
 def _special(file: str) -> bool:

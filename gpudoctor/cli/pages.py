@@ -24,7 +24,7 @@ from gpudoctor.report.words import ascii_only
 from gpudoctor.rule_pages import read
 
 
-@app.command(short_help="Explain a rule, an error message or an exit code.")
+@app.command()
 def explain(
     what: options.Explained,
     format: options.PageFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
@@ -47,7 +47,7 @@ def explain(
     return 0
 
 
-@app.command(short_help="List the rules, by family or severity.")
+@app.command()
 def rules(
     family: options.Families = None,
     severity: options.SeverityOnly = None,
@@ -67,7 +67,7 @@ def rules(
     return 0
 
 
-@app.command(short_help="Print the JSON Schema of a document.")
+@app.command()
 def schema(
     document: Annotated[
         Literal["report", "snapshot", "error", "rules", "matrix", "xray", "envs", "fit", "diff", "fleet", "plan", "index"],

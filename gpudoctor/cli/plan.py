@@ -9,21 +9,25 @@ from contextlib import contextmanager
 
 import msgspec
 
+from gpudoctor.check.interrupts import Interrupted, Interrupts
 from gpudoctor.cli import failure, options, output
 from gpudoctor.cli.formats import TextOrJson
+from gpudoctor.cli.live import display
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.machine import Stated, question
 from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.cli.verify import verified
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan.confirm import confirm
 from gpudoctor.plan.propose import Question, propose
 from gpudoctor.plan.resolution import Confirmed
 from gpudoctor.report import document, plan_files, plan_text
 from gpudoctor.report.plan import Plan
 
 
-@app.command(short_help="Find the newest packages that work here.", epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def plan(  # noqa: PLR0917 -- Typer calls it by name
     requirements: options.PlannedRequirements = None,
     file: options.PlannedFiles = None,
@@ -65,8 +69,6 @@ def plan(  # noqa: PLR0917 -- Typer calls it by name
             found = _planned(asked, matrix, offline=offline, quiet=quiet, as_text=as_text)
             plan = found.plan
             if verify or keep is not None:
-                from gpudoctor.cli.verify import verified  # noqa: PLC0415 -- loads the whole check
-
                 plan = verified(found, asked.machine.platform, keep, yes=yes, quiet=quiet, as_text=as_text)
         for name in files:
             output.write(plan_files.content(plan, found.lock, name).encode(), name)
@@ -82,10 +84,9 @@ def _with_files(asked: Question, files: tuple[str, ...], matrix: Matrix) -> Ques
         if not asked.requirements:
             raise UsageError("State at least one package, or a file that lists some with -r: gpudoctor plan torch.")
         return asked
-    from gpudoctor.plan.from_files import with_files  # noqa: PLC0415 -- 40 ms that only files need
-    from gpudoctor.requirement_files import read_requirement_files  # noqa: PLC0415 -- as above
+    from gpudoctor.plan import from_files  # noqa: PLC0415 -- 40 ms that only files need
 
-    return with_files(asked, read_requirement_files(files), matrix)
+    return from_files.with_contents(asked, files, matrix)
 
 
 def _require_writable(files: tuple[str, ...], *, force: bool) -> None:
@@ -100,8 +101,6 @@ def _require_writable(files: tuple[str, ...], *, force: bool) -> None:
 @contextmanager
 def interruptible() -> Iterator[None]:
     """Let SIGTERM and the end of the terminal end the command as Ctrl-C does: children and temporary folders go too."""
-    from gpudoctor.check.interrupts import Interrupted, Interrupts  # noqa: PLC0415 -- where a signal has work to stop
-
     try:
         with Interrupts() as interrupts:
             interrupts.allow()
@@ -113,9 +112,6 @@ def interruptible() -> Iterator[None]:
 def _planned(asked: Question, matrix: Matrix, *, offline: bool, quiet: bool, as_text: bool) -> Confirmed:
     """Return the plan, with the other packages that uv resolves unless that is impossible or not wanted."""
     if not offline and sys.platform.startswith("linux"):
-        from gpudoctor.cli.live import display  # noqa: PLC0415 -- only where something takes long
-        from gpudoctor.plan.confirm import confirm  # noqa: PLC0415 -- starts a child, on Linux alone
-
         with display(quiet=quiet, report_is_text=as_text) as progress:
             return confirm(asked, matrix, progress)
     why = "--offline" if offline else "uv is asked on Linux only"

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.choose import of_training
 from gpudoctor.diagnose.rules import RULES
 
 
-@app.command(short_help="Train only, and show the numbers.", epilog=EPILOG)
+@app.command(epilog=EPILOG)
 def smoke(  # noqa: PLR0917 -- Typer calls it by name
     level: options.TrainLevel = "train",
     framework: options.Framework = None,

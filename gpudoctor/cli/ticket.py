@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
+from gpudoctor.check.run import run
 from gpudoctor.cli import failure, live, options, output, system
 from gpudoctor.cli.deliver import runnable_examination
 from gpudoctor.cli.destinations import file_named
@@ -15,11 +16,15 @@ from gpudoctor.cli.program import app
 from gpudoctor.cli.settings import GivenOptions, settle, supposing
 from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
+from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.identity import owner
 from gpudoctor.redact import for_ticket
 from gpudoctor.redact.pseudonyms import Kind
+from gpudoctor.report import document
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
+from gpudoctor.report.ticket import markdown, page
+from gpudoctor.report.ticket.view import said
 
 
 class _Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +40,7 @@ class _Asked(msgspec.Struct, frozen=True, kw_only=True):
     root: str
 
 
-@app.command(short_help="Write a redacted report for an issue or a colleague.")
+@app.command()
 def ticket(  # noqa: PLR0917 -- Typer calls it by name
     report: options.Report = None,
     format: options.TicketFormat = TicketFormat.MARKDOWN,  # noqa: A002 -- named as the option
@@ -79,8 +84,6 @@ def _carry_out(asked: _Asked) -> int:
     removed = pseudonyms.counts()
     output.write(_writer(asked.format)(made, removed), asked.file)
     if asked.show_redactions:
-        from gpudoctor.report.ticket.view import said  # noqa: PLC0415 -- only if asked for
-
         output.say(f"Redacted: {said(removed)}.")
     return 0
 
@@ -88,8 +91,6 @@ def _carry_out(asked: _Asked) -> int:
 def _checked(asked: _Asked) -> Examination:
     """Return the examination of this machine."""
     system.require_linux("ticket")
-    from gpudoctor.check.run import run  # noqa: PLC0415 -- on Linux alone
-
     settings = settle(GivenOptions(level="look", python=asked.python, compat=asked.compat, root=asked.root), None)
     with live.display(quiet=asked.quiet, report_is_text=asked.format is TicketFormat.MARKDOWN) as progress:
         return run(settings.options, progress)
@@ -97,8 +98,7 @@ def _checked(asked: _Asked) -> Examination:
 
 def _read(file: str, compat: str | None) -> Examination:
     """Return the examination of what a file describes."""
-    from gpudoctor.cli.content import examined  # noqa: PLC0415 -- 100 ms for the readers
-    from gpudoctor.matrix_files import open_matrix  # noqa: PLC0415
+    from gpudoctor.cli.content import examined  # noqa: PLC0415 -- 100 ms for the readers, which only a file needs
 
     return examined([file], open_matrix(compat), supposing())
 
@@ -106,10 +106,6 @@ def _read(file: str, compat: str | None) -> Examination:
 def _writer(form: TicketFormat) -> Callable[[Report, Mapping[Kind, int]], bytes]:
     """Return the function that renders a ticket."""
     if form is TicketFormat.JSON:
-        from gpudoctor.report import document  # noqa: PLC0415 -- one writer a run
-
         return lambda report, _: document.report(report)
-    from gpudoctor.report.ticket import markdown, page  # noqa: PLC0415 -- 90 ms for jinja2
-
     render = page.render if form is TicketFormat.HTML else markdown.render
     return lambda report, removed: render(report, removed).encode("utf-8", "backslashreplace")

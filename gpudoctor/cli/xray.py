@@ -10,6 +10,7 @@ from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import CRASHED, UNKNOWN
+from gpudoctor.probe.xray_run import XrayOptions, xray_of
 from gpudoctor.regular_files import beginning
 from gpudoctor.report import document, libraries
 from gpudoctor.snapshot import Cause, Libraries, Missing
@@ -21,7 +22,7 @@ PATIENCE = 120.0
 _ELF = b"\x7fELF"
 
 
-@app.command(short_help="Show which CUDA libraries would be loaded, and why.")
+@app.command()
 def xray(
     files: options.Files = None,
     python: options.Python = None,
@@ -34,8 +35,6 @@ def xray(
     With FILE, a shared library or program: show what it needs, what it would load, and its GPU code.
     """
     system.require_linux("xray")
-    from gpudoctor.probe.xray_run import XrayOptions, xray_of  # noqa: PLC0415 -- on Linux alone
-
     place = XrayOptions(python, root or "/", cwd)
     seen = xray_of(place, tuple(map(_file, files or ())), PATIENCE)
     seen = redactor(place.root, stays=format is TextOrJson.TEXT and on_terminal()).struct(seen)

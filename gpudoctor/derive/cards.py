@@ -9,6 +9,7 @@ import msgspec
 
 from gpudoctor.derive.views.gpu import GpuView
 from gpudoctor.fit.card import Card
+from gpudoctor.fit.suitability import suitability
 from gpudoctor.matrix import GpuProduct, Matrix
 from gpudoctor.matrix.tables import GPUS
 from gpudoctor.snapshot import Missing, NvmlGpu, Smoke
@@ -33,6 +34,12 @@ def published(product: GpuProduct) -> Card | None:
         return None
     total = round(product.memory_gib * _GIB)
     return Card(name=product.name, available=round(USABLE * total), total=total, observed=False, **_rates(product))
+
+
+def suits(product: GpuProduct) -> str:
+    """Return what a GPU of the table is enough for, in a phrase; "" if its memory is unknown."""
+    card = published(product)
+    return suitability(card) if card else ""
 
 
 def every(matrix: Matrix) -> tuple[Card, ...]:

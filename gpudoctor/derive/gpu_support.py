@@ -48,16 +48,14 @@ class GpuSupport(msgspec.Struct, frozen=True):
 
 def support(product: GpuProduct, matrix: Matrix) -> GpuSupport:
     """Return what supports a GPU, by its compute capability."""
-    from gpudoctor.derive.cards import published  # noqa: PLC0415 -- no check needs it
-    from gpudoctor.fit.suitability import suitability  # noqa: PLC0415 -- as above
+    from gpudoctor.derive.cards import suits  # noqa: PLC0415 -- 5 ms that no check needs
 
     oldest, newest = matrix.branches_for(product.compute_capability)
     branches = matrix.rows(DRIVERS)
     sources = {source: None for row in branches if row.branch in {oldest, newest} for source in row.source}
     wheels = [] if product.kind == "jetson" else list(_wheels(product.compute_capability, matrix, sources))
     dropped = newest is not None and newest < branches[-1].branch
-    card = published(product)
-    return GpuSupport(oldest, newest, dropped, PLATFORM, tuple(wheels), tuple(sources), suitability(card) if card else "")
+    return GpuSupport(oldest, newest, dropped, PLATFORM, tuple(wheels), tuple(sources), suits(product))
 
 
 def _wheels(capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:

@@ -11,6 +11,7 @@ from gpudoctor.manual.exits import explain_exit_code
 from gpudoctor.manual.guides import explain_guide
 from gpudoctor.manual.numbers import explain_cuda_error, explain_number, explain_xids
 from gpudoctor.manual.signs import explain_log
+from gpudoctor.manual.words import quoting, search
 from gpudoctor.matrix import Matrix
 from gpudoctor.nearest import suggestion
 
@@ -39,8 +40,6 @@ def look_up(text: str, matrix: Matrix) -> Answer:
 
 def _pasted(text: str, matrix: Matrix) -> Answer:
     """Return what a pasted line means: by its Xids, by the known log lines, by the symptoms on the pages."""
-    from gpudoctor.manual.words import quoting  # noqa: PLC0415 -- reads every page
-
     signs, quoted = explain_xids(text, matrix) + explain_log(text), quoting(text, RULES)
     if signs.rules:
         return signs + Answer(also=quoted)
@@ -55,8 +54,6 @@ def _named(text: str) -> Answer:
 
 
 def _by_words(text: str) -> Answer:
-    from gpudoctor.manual.words import search  # noqa: PLC0415 -- reads every page
-
     near = suggestion(text, [rule.name for rule in RULES], "")
     if near and _NAME.fullmatch(text):
         raise UsageError(f"No rule is called {text!r}; {near}")

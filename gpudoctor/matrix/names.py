@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from difflib import get_close_matches
 
 from gpudoctor.matrix.rows import GpuProduct
 
@@ -92,8 +93,6 @@ def like(name: str, products: Mapping[str, GpuProduct]) -> tuple[str, ...]:
     """
     if other_vendor(name):
         return ()
-    from difflib import get_close_matches  # noqa: PLC0415 -- only for a name that no table has
-
     typed = normalise(name)
     longer = [key for key in products if typed and (typed in key or (len(key) >= _TELLING and typed.startswith(key)))]
     alike = get_close_matches(typed, products, n=9, cutoff=0.5)

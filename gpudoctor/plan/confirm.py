@@ -10,13 +10,13 @@ from gpudoctor.exit_codes import BROKEN
 from gpudoctor.findings import Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.companions import judged_as
 from gpudoctor.plan.describe import environment
 from gpudoctor.plan.judge import Judge, Judgement
 from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, on_windows, propose
 from gpudoctor.plan.remedies import Constraint, remedies
 from gpudoctor.plan.resolution import Confirmed, Conflict, Request, Resolution, Unavailable
 from gpudoctor.plan.resolver import resolve
-from gpudoctor.plan.search import judged_as
 from gpudoctor.progress import Event, Progress, silent
 from gpudoctor.report.plan import Plan
 

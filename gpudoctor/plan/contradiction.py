@@ -9,7 +9,8 @@ import msgspec
 
 from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.frameworks import framework_of
-from gpudoctor.plan.search import Chosen, Search, Wishes
+from gpudoctor.plan.chosen import Chosen, Wishes
+from gpudoctor.plan.search import Search
 
 
 class Nearest(msgspec.Struct, frozen=True):

@@ -10,9 +10,11 @@ from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.chosen import Chosen, Wishes
 from gpudoctor.plan.commands import commands
+from gpudoctor.plan.companions import COMPANIONS
 from gpudoctor.plan.resolution import Package, Resolution
-from gpudoctor.plan.search import COMPANIONS, Chosen, Search, Wishes
+from gpudoctor.plan.search import Search
 from gpudoctor.plan.stated import pinned
 from gpudoctor.report.plan import Environment, Pin
 

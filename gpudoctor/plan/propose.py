@@ -13,13 +13,14 @@ from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.alternatives import drivers
+from gpudoctor.plan.chosen import Chosen, Wishes
 from gpudoctor.plan.contradiction import Contradiction, contradiction
 from gpudoctor.plan.describe import environment, name, several
 from gpudoctor.plan.judge import Judge
 from gpudoctor.plan.machine import NOT_STATED, Machine
 from gpudoctor.plan.misspelt import refuse
 from gpudoctor.plan.reasons import told
-from gpudoctor.plan.search import Chosen, Search, Wishes
+from gpudoctor.plan.search import Search
 from gpudoctor.plan.stated import stated
 from gpudoctor.plan.suppose import marker_environment
 from gpudoctor.report.build import TOOL

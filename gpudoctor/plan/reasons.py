@@ -8,10 +8,11 @@ from gpudoctor.derive import wheel_platform
 from gpudoctor.findings import Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
+from gpudoctor.plan.chosen import Chosen, Wishes
 from gpudoctor.plan.contradiction import Contradiction, Nearest
 from gpudoctor.plan.describe import name, several
 from gpudoctor.plan.judge import Judgement
-from gpudoctor.plan.search import Chosen, Search, Wishes
+from gpudoctor.plan.search import Search
 
 
 def told(found: Contradiction, wishes: Wishes, *, with_advice: bool) -> str:

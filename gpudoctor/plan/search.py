@@ -16,9 +16,11 @@ from gpudoctor.frameworks import CATALOGUE, framework_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.candidates import Candidate, candidates
+from gpudoctor.plan.chosen import Chosen, Rejected, Wishes
+from gpudoctor.plan.companions import COMPANIONS, in_one_build, judged_as, of_a_framework
 from gpudoctor.plan.judge import Judge, Judgement
 from gpudoctor.plan.machine import Machine
-from gpudoctor.plan.remedies import Constraint, numpy_bound, remedies
+from gpudoctor.plan.remedies import numpy_bound, remedies
 from gpudoctor.plan.stated import pinned
 from gpudoctor.plan.suppose import marker_environment
 from gpudoctor.snapshot import Nvml
@@ -33,48 +35,6 @@ _OF_PYTHON = ("python-version-unsupported", "package-not-installable")
 """Rules after whose finding another Python version is worth a try."""
 _OF_GPU = ("gpu-too-old-for-build", "gpu-below-framework-minimum")
 """Rules whose finding no other driver changes."""
-
-
-class Chosen(msgspec.Struct, frozen=True):
-    """A set of releases with its answer."""
-
-    candidates: tuple[Candidate, ...]
-    python: str
-    judgement: Judgement
-    constraints: tuple[Constraint, ...] = ()
-
-    @property
-    def releases(self) -> tuple[str, ...]:
-        """The releases without their builds."""
-        return tuple(one.release for one in self.candidates)
-
-    def of(self, name: str) -> Candidate | None:
-        """Return the candidate of this name."""
-        return next((one for one in self.candidates if one.name == name), None)
-
-
-class Rejected(msgspec.Struct, frozen=True):
-    """A build that does not work on this machine, and why."""
-
-    candidate: Candidate
-    judgement: Judgement
-
-
-class Wishes(msgspec.Struct, frozen=True, kw_only=True):
-    """What to plan for."""
-
-    requirements: dict[str, Requirement]
-    """As stated, by normalised name."""
-    python: str = ""
-    """The Python version that must be used; empty: any."""
-    preferred: str = ""
-    """The Python version to use if it can be."""
-    pythons: tuple[str, ...] = ()
-    """The Python versions that are allowed; () for any."""
-    bounds: dict[str, str] = {}
-    """Specifiers beside those that were stated, by name: constraints, and what the resolver found out."""
-    not_planned: tuple[str, ...] = ()
-    """What was asked for and cannot be planned, in sentences."""
 
 
 class Search:
@@ -179,7 +139,7 @@ class Search:
     def _best_build(self, found: Chosen) -> Chosen:
         """Return the same releases in builds without a warning, if there are any."""
         lists = [[one for one in self.candidates(name) if one.release == found.of(name).release] for name in self.leads]  # type: ignore[union-attr]
-        others = self._judged(self._matching(chosen) for chosen in product(*lists))
+        others = self._judged(in_one_build(chosen) for chosen in product(*lists))
         return next((other for other in others if other.judgement.verdict is Verdict.READY), found)
 
     def _judged(self, sets: Iterable[tuple[Candidate, ...]]) -> Iterator[Chosen]:
@@ -200,7 +160,7 @@ class Search:
 
     def _sets(self, names: tuple[str, ...], chosen: tuple[Candidate, ...]) -> Iterator[tuple[Candidate, ...]]:
         if not names:
-            yield self._matching(chosen)
+            yield in_one_build(chosen)
             return
         for one in self.candidates(names[0]):
             if (
@@ -217,7 +177,7 @@ class Search:
         """Return the candidates of a package, newest first."""
         if name not in self._lists:
             found = tuple(candidates(self._matrix, self.leads[name], self._machine.platform, gpu=self._gpu))
-            self._lists[name] = found if name not in COMPANIONS else _of_a_framework(found, COMPANIONS[name])
+            self._lists[name] = found if name not in COMPANIONS else of_a_framework(found, COMPANIONS[name])
         return self._lists[name]
 
     def judged_as_stated(self, name: str) -> Judgement:
@@ -259,14 +219,6 @@ class Search:
         """Return whether a companion is published in a build: in those of the first release of the framework that it requires."""
         first = next((row for row in self._matrix.releases(wanted.name) if satisfies(str(row.release), wanted.specifier)), None)
         return first is None or not tag or not first.builds or tag in first.builds
-
-    @staticmethod
-    def _matching(chosen: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
-        """Return the set with companions, such as torchvision, in the build of their framework."""
-        tags = {one.name: one.tag for one in chosen}
-        return tuple(
-            msgspec.structs.replace(one, tag=tags[COMPANIONS[one.name]]) if COMPANIONS.get(one.name) in tags else one for one in chosen
-        )
 
     def _hopeless(self, one: Candidate) -> bool:
         """Return whether no set with a build can be an answer: it does not work, or cannot be fully checked and a newer set cannot either."""
@@ -352,21 +304,3 @@ class Search:
         for name, one in self._wishes.requirements.items():
             if name not in names and name not in self.leads and (one.specifier or name in TABLE_OF):
                 yield one.text
-
-
-COMPANIONS = {name: spec.name for spec in CATALOGUE for name in spec.companions}
-"""Packages that are published for one release of a framework, and the framework."""
-
-
-def judged_as(one: Candidate) -> str:
-    """Return a requirement as the rules judge it: the tables list the builds of frameworks, not of their companions, which have the same."""
-    return one.requirement if one.name not in COMPANIONS else msgspec.structs.replace(one, tag="").requirement
-
-
-def _of_a_framework(found: tuple[Candidate, ...], framework: str) -> tuple[Candidate, ...]:
-    """Return the releases of a companion without those, older than others, that fail to state which framework they were published for."""
-    states = [
-        any((one := requirement(text)) and one.name == framework and one.specifier for text in candidate.requires) for candidate in found
-    ]
-    newest = states.index(True) if True in states else len(states)
-    return tuple(one for place, one in enumerate(found) if states[place] or place < newest)

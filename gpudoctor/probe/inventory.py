@@ -71,7 +71,7 @@ class Inventory:
         """`environ` is the whole environment to examine and to start the children with; None is our own."""
         self.supervisor = supervisor
         self.options = options
-        self._patience = patience or Patience()
+        self.patience = patience or Patience()
         self.environ = dict(os.environ if environ is None else environ)
         self.nodes: DeviceNodes | Missing = NOT_ASKED
         self.remarks: list[str] = []
@@ -96,7 +96,7 @@ class Inventory:
             return
         self.target = target(self.options.python, self.environ, sys.executable, paths)
         self.ask_libcuda("", self.target.executable)
-        self.supervisor.start(asking(self.target.executable, self.environ, limit=self._patience.python))
+        self.supervisor.start(asking(self.target.executable, self.environ, limit=self.patience.python))
 
     def ask_libcuda(self, suffix: str, executable: str) -> None:
         """With and without the mask in parallel, if there is one."""
@@ -106,7 +106,7 @@ class Inventory:
 
     def _start(self, name: str, interpreter: tuple[str, ...], path: str, *arguments: str, without: str = "") -> None:
         environ = {key: value for key, value in self.environ.items() if key != without}
-        limits = {"stall": self._patience.hardware_stall, "deadline": self._patience.hardware}
+        limits = {"stall": self.patience.hardware_stall, "deadline": self.patience.hardware}
         spec = script(name, path, interpreter, environ, *arguments, **limits)
         self.supervisor.start(spec, lambda _line: self.spoke.add(name))
 
@@ -119,13 +119,6 @@ class Inventory:
 
         empty = Snapshot(created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
         return without_rest(empty, self._crash) if self._crash else extended(empty, observe, self)
-
-    def start_xray(self, arguments: tuple[str, ...]) -> None:
-        """Start the child that looks for libraries without loading any."""
-        from gpudoctor.probe.libraries import xray  # noqa: PLC0415 -- only for a framework that uses CUDA
-
-        limit = self._patience.libraries
-        self.supervisor.start(xray(arguments, self.environ, limit, limit))
 
     def wait(self, name: str, until: float = float("inf")) -> Outcome:
         """How a child ended; one that was never started counts as stopped."""

@@ -19,7 +19,7 @@ from gpudoctor.probe.interpreter import heard
 from gpudoctor.probe.inventory import MASK, NODE, Inventory
 from gpudoctor.probe.kernel_driver import kernel_driver
 from gpudoctor.probe.kernel_side import afterwards, with_kernel_side
-from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects
+from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects, xray
 from gpudoctor.probe.other_environments import elsewhere
 from gpudoctor.probe.packages import installers, packages
 from gpudoctor.probe.pci import pci
@@ -93,7 +93,8 @@ def _environment(inventory: Inventory, python: Python, path: tuple[str, ...], an
     xrayed = subjects(found)
     root = inventory.options.root
     if xrayed:
-        inventory.start_xray(arguments(python.executable, path, xrayed, root, own))
+        limit = inventory.patience.libraries
+        inventory.supervisor.start(xray(arguments(python.executable, path, xrayed, root, own), inventory.environ, limit, limit))
     if not found:
         python = msgspec.structs.replace(python, elsewhere=tried(elsewhere, inventory.environ, path, root))
     return _Environment(python, installed, found, xrayed)

@@ -6,16 +6,19 @@ Nothing of ours runs between fork and exec: a `preexec_fn` would copy this inter
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import os
-import resource
 import signal
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 
 import msgspec
+
+if sys.platform != "win32":  # commands for Linux are also imported on Windows, where they refuse in one sentence
+    import fcntl
+    import resource
 
 # linux/prctl.h and linux/capability.h
 _PR_CAPBSET_DROP = 24

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+from importlib import import_module
 from typing import BinaryIO, cast
 
 
@@ -20,13 +21,10 @@ def gzipped(packed: BinaryIO) -> BinaryIO:
 def zstandard(packed: BinaryIO) -> BinaryIO:
     """Return what a zstd stream holds. Raises UnpackError if nothing here can unpack it."""
     try:
-        if sys.version_info >= (3, 14):
-            from compression.zstd import ZstdError, ZstdFile  # noqa: PLC0415 -- only where there is zstd
-        else:
-            from backports.zstd import ZstdError, ZstdFile  # noqa: PLC0415
+        zstd = import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
     except ImportError:
         raise UnpackError("zstd needs `pip install 'gpudoctor-cli[zstd]'`") from None
-    return cast("BinaryIO", _Zstandard(cast("BinaryIO", ZstdFile(packed)), ZstdError))
+    return cast("BinaryIO", _Zstandard(cast("BinaryIO", zstd.ZstdFile(packed)), zstd.ZstdError))
 
 
 class _Zstandard(io.RawIOBase):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import shutil
 import stat
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+
+if sys.platform != "win32":  # see gpudoctor/process/confinement.py
+    import fcntl
 
 _PREFIX = "gpudoctor-"
 _LOCK = ".in-use"

@@ -90,7 +90,7 @@ def _allocation(allocation: Plain) -> None:
 
 def _found(place: Plain) -> None:
     """1.3: what led to a file is separate from its description."""
-    why = str(place.get("why"))
+    why = str(place.get("why"))  # the words that gpudoctor wrote before 1.3, where nothing else records the way
     ways = {
         "rpath": why.startswith("DT_RPATH"),
         "runpath": why.startswith("DT_RUNPATH"),

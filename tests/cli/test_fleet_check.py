@@ -49,5 +49,5 @@ def test_a_runtime_environment_that_is_none_is_refused(text: str | None, why: st
 
 
 def test_ray_is_imported_for_ray_alone() -> None:
-    code = "import sys; from gpudoctor.cli import program_with; program_with('fleet'); sys.exit('ray' in sys.modules)"
+    code = "import sys; from gpudoctor.cli.commands import program_with; program_with('fleet'); sys.exit('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 0

@@ -8,11 +8,11 @@ import sys
 from unittest import mock
 
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.cli import check, diagnose, program_with
+from gpudoctor.cli import check, diagnose
+from gpudoctor.cli.commands import program_with
 from gpudoctor.cli.plain import OF_CHECK, OF_DIAGNOSE, Plain, of_check, of_diagnose
 from gpudoctor.cli.settings import GivenOptions
 
@@ -31,7 +31,7 @@ def by_typer(command: str, words: list[str]) -> Plain | None:
 
     with mock.patch.object(check, "examine", of_a_check), mock.patch.object(diagnose, "examine_text", of_a_text):
         try:
-            typer.main.get_command(program_with(command)).main([command, *words], standalone_mode=False)
+            program_with(command).main([command, *words], standalone_mode=False)
         except Exception:  # noqa: BLE001 -- newer Typer has its own under a private name
             return None
     return seen[0] if seen else None
@@ -102,7 +102,7 @@ def test_what_scripts_use_needs_no_typer(words: list[str]) -> None:
 
 @pytest.mark.parametrize(("name", "names"), [("check", OF_CHECK), ("diagnose", OF_DIAGNOSE)])
 def test_every_option_but_the_help_can_be_read_without_typer(name: str, names: frozenset[str]) -> None:
-    command = typer.main.get_command(program_with(name)).commands[name]  # type: ignore[attr-defined]
+    command = program_with(name).commands[name]
     long = {option.removeprefix("--") for parameter in command.params for option in parameter.opts if option.startswith("--")}
     assert long - {"help"} == names
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from gpudoctor.cli import failure
+from gpudoctor.cli.commands import COMMANDS, program_with
 from gpudoctor.errors import OutputError, UsageError
 from tests.cli.command import LOOK, document, run, sentence
 
@@ -189,3 +192,18 @@ def test_each_kind_of_failure(error: BaseException, code: int, kind: str, capfd:
 )
 def test_whether_json_was_asked_for(arguments: list[str], asked: bool) -> None:
     assert failure.wants_json(arguments) is asked
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_listed_command_is_in_its_module(name: str) -> None:
+    command = program_with(name).commands[name]
+    assert command.callback is not None
+    assert command.short_help == COMMANDS[name].help
+
+
+def test_the_help_lists_commands_without_loading_one() -> None:
+    listing = "from gpudoctor.cli.commands import COMMANDS, run; import sys; run(['--help']); print(*sys.modules)"
+    ended = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=True)
+    shown, _, loaded = ended.stdout.rstrip().rpartition("\n")
+    assert all(f"  {name} " in shown for name in COMMANDS)
+    assert not {f"gpudoctor.cli.{command.module}" for command in COMMANDS.values()} & set(loaded.split())

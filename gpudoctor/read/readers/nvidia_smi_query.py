@@ -5,6 +5,7 @@ The XML is not parsed as a document. Its tags are read one by one: what is cut o
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
@@ -68,8 +69,6 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 def _labels(text: str) -> Iterator[tuple[str, str]]:
     """Yield the labels of a line with their values; "" for a heading."""
     if text.lstrip().startswith("<"):
-        import html  # noqa: PLC0415 -- 1 ms, only for XML
-
         for element in _ELEMENT.finditer(text):
             yield element["label"].lower(), html.unescape(element["value"] or "").strip()
     else:

@@ -12,18 +12,21 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Cause, Missing
 
-_FIXES = (
-    Fix(
-        "Choose an instance type with a GPU; in a VM, pass one through; on your own machine, reseat the card and check its power cables.",
-        action=Action.REPLACE_HARDWARE,
-    ),
-    Fix("Allow training on the CPU", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD),
+_ADD_A_GPU = Fix(
+    "Choose an instance type with a GPU; in a VM, pass one through; on your own machine, reseat the card and check its power cables.",
+    action=Action.REPLACE_HARDWARE,
 )
+_ALLOW_CPU = Fix("Allow training on the CPU", "gpudoctor check --allow-cpu", kind=FixKind.INSTEAD)
+
+
+def _fixes(machine: MachineView) -> tuple[Fix, ...]:
+    """Return the fixes; --node, which trains nothing, refuses --allow-cpu."""
+    return (_ADD_A_GPU,) if machine.policy.node else (_ADD_A_GPU, _ALLOW_CPU)
 
 
 @rule(
     "GD101",
-    advice=lambda _: _FIXES,
+    advice=_fixes,
     severity=Severity.ERROR,
     breaks=Rung.SLOT,
     explains=(
@@ -53,5 +56,5 @@ def no_gpu(machine: MachineView) -> Iterator[Problem]:
             Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices (vendor 10de, class 03)"),
             *(Evidence(device_label(device), bound_driver(device), f"/sys/bus/pci/devices/{device.address}") for device in devices),
         ),
-        fixes=_FIXES,
+        fixes=_fixes(machine),
     )

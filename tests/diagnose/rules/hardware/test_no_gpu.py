@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from gpudoctor.findings import OutcomeKind, Policy, Severity
 from gpudoctor.snapshot import Nvml, Pci, PciDevice, Status
 from tests.builders import ABSENT, TIMED_OUT, bare, machine, torch
@@ -24,6 +26,13 @@ def test_devices_of_other_vendors_are_named() -> None:
 def test_it_is_a_note_if_the_cpu_is_allowed() -> None:
     (finding,) = findings_of(RULE, bare(), Policy(level=None, allow_cpu=True))
     assert finding.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(("node", "offered"), [(False, True), (True, False)])
+def test_the_cpu_is_no_alternative_for_a_node_on_which_nothing_trains(node: bool, offered: bool) -> None:
+    (finding,) = findings_of(RULE, bare(), Policy(level=None, node=node))
+    assert finding.fixes
+    assert any("--allow-cpu" in fix.command for fix in finding.fixes) is offered
 
 
 def test_an_amd_gpu_with_a_rocm_build_is_not_reported_as_no_gpu() -> None:

@@ -1,0 +1,52 @@
+"""What a search is for and what it finds: wishes, sets of releases with their answers, builds that do not work."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.derive.specifiers import Requirement
+from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.judge import Judgement
+from gpudoctor.plan.remedies import Constraint
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """A set of releases with its answer."""
+
+    candidates: tuple[Candidate, ...]
+    python: str
+    judgement: Judgement
+    constraints: tuple[Constraint, ...] = ()
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The releases without their builds."""
+        return tuple(one.release for one in self.candidates)
+
+    def of(self, name: str) -> Candidate | None:
+        """Return the candidate of this name."""
+        return next((one for one in self.candidates if one.name == name), None)
+
+
+class Rejected(msgspec.Struct, frozen=True):
+    """A build that does not work on this machine, and why."""
+
+    candidate: Candidate
+    judgement: Judgement
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What to plan for."""
+
+    requirements: dict[str, Requirement]
+    """As stated, by normalised name."""
+    python: str = ""
+    """The Python version that must be used; empty: any."""
+    preferred: str = ""
+    """The Python version to use if it can be."""
+    pythons: tuple[str, ...] = ()
+    """The Python versions that are allowed; () for any."""
+    bounds: dict[str, str] = {}
+    """Specifiers beside those that were stated, by name: constraints, and what the resolver found out."""
+    not_planned: tuple[str, ...] = ()
+    """What was asked for and cannot be planned, in sentences."""

@@ -1,0 +1,34 @@
+"""Packages such as torchvision: each release is published for one release of a framework, in the same builds."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.derive.specifiers import requirement
+from gpudoctor.frameworks import CATALOGUE
+from gpudoctor.plan.candidates import Candidate
+
+COMPANIONS = {name: spec.name for spec in CATALOGUE for name in spec.companions}
+"""Packages that are published for one release of a framework, and the framework."""
+
+
+def judged_as(one: Candidate) -> str:
+    """Return a requirement as the rules judge it: the tables list the builds of frameworks, not of their companions, which have the same."""
+    return one.requirement if one.name not in COMPANIONS else msgspec.structs.replace(one, tag="").requirement
+
+
+def of_a_framework(found: tuple[Candidate, ...], framework: str) -> tuple[Candidate, ...]:
+    """Return the releases of a companion without those, older than others, that fail to state which framework they were published for."""
+    states = [
+        any((one := requirement(text)) and one.name == framework and one.specifier for text in candidate.requires) for candidate in found
+    ]
+    newest = states.index(True) if True in states else len(states)
+    return tuple(one for place, one in enumerate(found) if states[place] or place < newest)
+
+
+def in_one_build(chosen: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
+    """Return the set with companions in the build of their framework."""
+    tags = {one.name: one.tag for one in chosen}
+    return tuple(
+        msgspec.structs.replace(one, tag=tags[COMPANIONS[one.name]]) if COMPANIONS.get(one.name) in tags else one for one in chosen
+    )
