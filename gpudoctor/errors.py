@@ -36,3 +36,7 @@ class UnfinishedError(Exception):
     def __init__(self, text: str, crash: Exception) -> None:
         super().__init__(str(crash))
         self.text, self.crash = text, crash
+
+
+class NothingRecognisedError(UsageError):
+    """No line of a text is recognised."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,6 +13,7 @@ import msgspec
 from gpudoctor.errors import OutputError, UsageError
 from gpudoctor.report.fleet import Fleet, Sighting
 from gpudoctor.report.hostlist import nodes
+from gpudoctor.sqlite import sqlite3
 
 _APPLICATION = 0x67706475
 """Marks the file as ours: https://www.sqlite.org/pragma.html#pragma_application_id"""

@@ -75,7 +75,7 @@ def run_of(condition: Condition) -> Run:
 
 
 def _run_of(text: str, written: str) -> Run:
-    from gpudoctor.fit.required import parse as parse_run  # noqa: PLC0415 -- only where a run is required
+    from gpudoctor.fit.required import parse as parse_run  # noqa: PLC0415 -- 10 ms, only where a run is required
 
     try:
         return parse_run(text.lstrip("= "))

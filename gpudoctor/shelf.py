@@ -7,12 +7,8 @@ from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 
-from gpudoctor.errors import OutputError, UsageError
-
-try:
-    import sqlite3
-except ModuleNotFoundError:
-    raise UsageError("This Python was built without SQLite, which this command needs; run gpudoctor with another Python.") from None
+from gpudoctor.errors import OutputError
+from gpudoctor.sqlite import sqlite3
 
 T = TypeVar("T", bound=msgspec.Struct)
 _CACHE: Final = 2048

@@ -33,7 +33,8 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.from_files import with_files
 from gpudoctor.plan.propose import propose
-from gpudoctor.requirement_files import Asked, read_requirement_files
+from gpudoctor.requirement_files.model import Asked
+from gpudoctor.requirement_files.reading import read_requirement_files
 
 ENVIRONMENTS_SECONDS = 60.0
 READ_ONLY = ToolAnnotations(read_only_hint=True, open_world_hint=False)

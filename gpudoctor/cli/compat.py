@@ -14,9 +14,10 @@ from gpudoctor.cli.settings import Delivery, GivenOptions, delivery, supposing
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy
 from gpudoctor.plan import Combination, examine
+from gpudoctor.plan.asked import asked_by
 
 if TYPE_CHECKING:
-    from gpudoctor.requirement_files import Asked
+    from gpudoctor.requirement_files.model import Asked
 
 
 @app.command(epilog=EPILOG)
@@ -96,6 +97,4 @@ def _asked(files: Files, combination: Combination) -> Asked | None:
         if not combination.requirements:
             raise UsageError("State at least one package REQ, or a file that lists some with -r FILE.")
         return None
-    from gpudoctor.requirement_files import read_requirement_files  # noqa: PLC0415 -- 40 ms that only files need
-
-    return read_requirement_files(files.names, files.extras, files.groups)
+    return asked_by(files.names, files.extras, files.groups)

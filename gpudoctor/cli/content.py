@@ -13,11 +13,10 @@ import msgspec
 
 from gpudoctor.cli import output
 from gpudoctor.diagnose import diagnose
-from gpudoctor.errors import UsageError
+from gpudoctor.errors import NothingRecognisedError, UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import NothingRecognisedError, read_texts
 from gpudoctor.read.completed import completed
 from gpudoctor.read.lines import LARGEST
 from gpudoctor.read.own import own_report
@@ -46,16 +45,22 @@ def diagnosed(texts: Mapping[str, bytes], matrix: Matrix, policy: Policy) -> Exa
         snapshot = _with_texts(report, others, matrix)
         policy = msgspec.structs.replace(asked, only=policy.only or asked.only, skip=policy.skip or asked.skip, fail_on=policy.fail_on)
     else:
-        snapshot = read_texts(texts, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+        snapshot = _read(texts, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     return Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date)
 
 
 def _with_texts(report: Snapshot, texts: Mapping[str, bytes], matrix: Matrix) -> Snapshot:
     """Return what a report and texts about the same machine say."""
     try:
-        return completed(report, read_texts(texts, matrix, report.created)) if texts else report
+        return completed(report, _read(texts, matrix, report.created)) if texts else report
     except NothingRecognisedError:
         return msgspec.structs.replace(report, remarks=(*report.remarks, f"nothing in {' or '.join(sorted(texts))} is recognised"))
+
+
+def _read(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snapshot:
+    from gpudoctor.read.texts import read_texts  # noqa: PLC0415 -- 60 ms, and gpudoctor's own report needs no reader
+
+    return read_texts(texts, matrix, created)
 
 
 def content(file: str) -> tuple[bytes, str]:

@@ -6,7 +6,7 @@ import signal
 import sys
 from typing import Any
 
-from gpudoctor.check.interrupts import stopping
+from gpudoctor.check.interrupts import once_more, stopping
 from gpudoctor.check.run import run
 from gpudoctor.cli import failure, live, system
 from gpudoctor.cli.destinations import require_writable
@@ -37,8 +37,6 @@ def carry_out(settings: Settings, command: str = "check") -> int:
 def _lost(lost: Any) -> None:
     """Handle an exception that Python cannot pass on."""
     if isinstance(lost.exc_value, KeyboardInterrupt) and lost.exc_value.args:
-        from gpudoctor.check.interrupts import once_more  # noqa: PLC0415 -- on Linux alone
-
         once_more(_stop, lost.exc_value.args[0])
     else:
         sys.__unraisablehook__(lost)

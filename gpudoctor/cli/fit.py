@@ -13,6 +13,7 @@ import typer
 from gpudoctor.check.model import CheckOptions
 from gpudoctor.check.run import run
 from gpudoctor.cli import completions, failure, options, output, system
+from gpudoctor.cli.content import examined
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import EPILOG, app
@@ -189,8 +190,6 @@ def _named(matrix: Matrix, name: str) -> Card:
 def _snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapshot:
     """Return what is known of the machine in a report, or of this one after a look."""
     if report is not None:
-        from gpudoctor.cli.content import examined  # noqa: PLC0415 -- 100 ms for the readers of text, which only a report needs
-
         return examined([report], matrix, _LOOK).snapshot
     system.require_linux("fit")
 

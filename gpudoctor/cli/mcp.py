@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
 
@@ -13,12 +15,12 @@ def mcp() -> int:
     Read-only. How an agent uses gpudoctor: gpudoctor explain agents
     """
     try:
-        from gpudoctor.cli.agent_tools import server  # noqa: PLC0415 -- needs an extra, and takes a second
+        agent_tools = import_module("gpudoctor.cli.agent_tools")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.startswith("gpudoctor"):
             raise
         raise UsageError(
             f"The MCP server needs the package {error.name.partition('.')[0]}, which is not installed; install it: pip install 'gpudoctor-cli[mcp]'."
         ) from None
-    server().run("stdio")
+    agent_tools.server().run("stdio")
     return 0

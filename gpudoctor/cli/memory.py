@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
 
+from gpudoctor.history import History
 from gpudoctor.report.fleet import Fleet
-
-if TYPE_CHECKING:
-    from gpudoctor.history import History
 
 
 class Oblivion:
@@ -27,6 +24,4 @@ def opened(path: str | None) -> AbstractContextManager[History | Oblivion]:
     """Return the history in a file; without a file one that remembers nothing. Raises UsageError."""
     if path is None:
         return nullcontext(Oblivion())
-    from gpudoctor.history import History  # noqa: PLC0415 -- some Pythons are built without SQLite
-
     return History(path)

@@ -7,8 +7,8 @@ import select
 import stat
 import sys
 from collections.abc import Iterable
-from types import ModuleType
 
+from gpudoctor.cli import new_file
 from gpudoctor.errors import OutputError
 
 _SAFELY = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
@@ -61,7 +61,7 @@ def check(file: str | None, *, append: bool = False) -> None:
             raise OutputError(f"{file} cannot be written to; name another file.")
         return
     try:
-        _new_file().try_to_create(file)
+        new_file.try_to_create(file)
     except OSError as error:
         raise OutputError(f"No file can be created in the folder {folder} ({error.strerror}); name a file in another folder.") from None
 
@@ -86,7 +86,7 @@ def write(data: bytes | Iterable[bytes], file: str | None = None, *, append: boo
         elif _special(file):
             _write_existing(file, data)
         else:
-            _new_file().replace(file, lambda descriptor: _write_all(descriptor, data))
+            new_file.replace(file, lambda descriptor: _write_all(descriptor, data))
     except BrokenPipeError:
         return
     except OSError as error:
@@ -101,12 +101,6 @@ def _write_all(descriptor: int, data: bytes | Iterable[bytes]) -> None:
                 unsent = unsent[os.write(descriptor, unsent) :]
             except BlockingIOError:  # noqa: PERF203 -- a pipe that somebody set non-blocking
                 select.select([], [descriptor], [])
-
-
-def _new_file() -> ModuleType:
-    from gpudoctor.cli import new_file  # noqa: PLC0415 -- this module is imported first of all, and most reports go to no file
-
-    return new_file
 
 
 def _special(file: str) -> bool:

@@ -19,7 +19,7 @@ from gpudoctor.manual import Answer, families, pages, text
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report import document as documents
 from gpudoctor.report import schema as schemas
-from gpudoctor.report.page import Look
+from gpudoctor.report.page import Look, drawing
 from gpudoctor.report.words import ascii_only
 from gpudoctor.rule_pages import read
 
@@ -101,9 +101,8 @@ def _drawn(markdown: str, seen: Look) -> str:
         return ascii_only(markdown)
     if not (seen.colour or on_terminal()):
         return markdown
-    from gpudoctor.report import drawing  # noqa: PLC0415 -- 20 ms for rich, only for a terminal
-
-    return drawing.markdown(markdown, seen.width, colour=seen.colour)
+    drawn: str = drawing().markdown(markdown, seen.width, colour=seen.colour)
+    return drawn
 
 
 def _write(shown: str, seen: Look) -> None:

@@ -20,7 +20,9 @@ from gpudoctor.cli.verify import verified
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan.asked import asked_by
 from gpudoctor.plan.confirm import confirm
+from gpudoctor.plan.from_files import with_files
 from gpudoctor.plan.propose import Question, propose
 from gpudoctor.plan.resolution import Confirmed
 from gpudoctor.report import document, plan_files, plan_text
@@ -84,9 +86,7 @@ def _with_files(asked: Question, files: tuple[str, ...], matrix: Matrix) -> Ques
         if not asked.requirements:
             raise UsageError("State at least one package, or a file that lists some with -r: gpudoctor plan torch.")
         return asked
-    from gpudoctor.plan import from_files  # noqa: PLC0415 -- 40 ms that only files need
-
-    return from_files.with_contents(asked, files, matrix)
+    return with_files(asked, asked_by(files), matrix)
 
 
 def _require_writable(files: tuple[str, ...], *, force: bool) -> None:

@@ -9,6 +9,7 @@ import msgspec
 
 from gpudoctor.check.run import run
 from gpudoctor.cli import failure, live, options, output, system
+from gpudoctor.cli.content import examined
 from gpudoctor.cli.deliver import runnable_examination
 from gpudoctor.cli.destinations import file_named
 from gpudoctor.cli.formats import TicketFormat
@@ -98,8 +99,6 @@ def _checked(asked: _Asked) -> Examination:
 
 def _read(file: str, compat: str | None) -> Examination:
     """Return the examination of what a file describes."""
-    from gpudoctor.cli.content import examined  # noqa: PLC0415 -- 100 ms for the readers, which only a file needs
-
     return examined([file], open_matrix(compat), supposing())
 
 

@@ -46,16 +46,14 @@ class GpuSupport(msgspec.Struct, frozen=True):
     suitability: Annotated[str, _text("What the GPU is enough for, in a phrase; empty if its memory is not known.")] = ""
 
 
-def support(product: GpuProduct, matrix: Matrix) -> GpuSupport:
+def support(product: GpuProduct, matrix: Matrix, suitability: str) -> GpuSupport:
     """Return what supports a GPU, by its compute capability."""
-    from gpudoctor.derive.cards import suits  # noqa: PLC0415 -- 5 ms that no check needs
-
     oldest, newest = matrix.branches_for(product.compute_capability)
     branches = matrix.rows(DRIVERS)
     sources = {source: None for row in branches if row.branch in {oldest, newest} for source in row.source}
     wheels = [] if product.kind == "jetson" else list(_wheels(product.compute_capability, matrix, sources))
     dropped = newest is not None and newest < branches[-1].branch
-    return GpuSupport(oldest, newest, dropped, PLATFORM, tuple(wheels), tuple(sources), suits(product))
+    return GpuSupport(oldest, newest, dropped, PLATFORM, tuple(wheels), tuple(sources), suitability)
 
 
 def _wheels(capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:

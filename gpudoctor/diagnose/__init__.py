@@ -48,7 +48,7 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
     each: list[Run] = steps(run_each, [], chosen, machine)
     runs = steps(spare, each, each, machine)
     if isinstance(snapshot.text_log, TextLog):
-        from gpudoctor.diagnose.logged import logged  # noqa: PLC0415 -- a live machine has no text, and this loads the signatures
+        from gpudoctor.diagnose.logged import logged  # noqa: PLC0415 -- 20 ms for the signatures, which only text needs
 
         runs = steps(reported, runs, runs, machine, chosen)
         runs = steps(logged, runs, runs, machine, chosen)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.accounting import memory
+from gpudoctor.fit.accounting import largest_batch, memory
 from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
@@ -32,6 +32,10 @@ class Run(msgspec.Struct, frozen=True):
     def bytes(self) -> int:
         """The memory that it needs on each GPU."""
         return memory(self.model, self.asked, self.asked.batch or 1).total
+
+    def largest_batch(self, free: int) -> int:
+        """Return how many samples a step fit into so many free bytes."""
+        return largest_batch(self.model, self.asked, free)
 
 
 def parse(text: str) -> Run:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor import versions
+from gpudoctor.derive.cards import suits
 from gpudoctor.derive.gpu_support import GpuSupport, support
 from gpudoctor.errors import UsageError
 from gpudoctor.frameworks import MISTAKEN
@@ -96,7 +97,7 @@ def find(matrix: Matrix, subject: str, name: str, version: str | None = None) ->
 def _gpu(matrix: Matrix, name: str) -> Found:
     product = matrix.gpu(name)
     if product is not None:
-        return Found(GPUS, (product,), support(product, matrix))
+        return Found(GPUS, (product,), support(product, matrix, suits(product)))
     if vendor := names.other_vendor(name):
         raise UsageError(f"{name!r} is a GPU of {vendor}; the tables have only NVIDIA's.")
     raise _unknown(f"no GPU {name!r}", matrix.gpus_like(name), "`gpudoctor matrix gpu` lists them.")

@@ -9,11 +9,12 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan.asked import combined
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
 
 if TYPE_CHECKING:
-    from gpudoctor.requirement_files import Asked
+    from gpudoctor.requirement_files.model import Asked
 
 __all__ = ["Combination", "examine"]
 
@@ -26,8 +27,6 @@ def examine(combination: Combination, policy: Policy, compat: str | None = None,
     began = time.monotonic()
     matrix = open_matrix(compat)
     if asked is not None:
-        from gpudoctor.plan.asked import combined  # noqa: PLC0415 -- packaging and the readers cost 40 ms, for files only
-
         combination = combined(combination, asked, matrix)
     snapshot = suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     supposed = time.monotonic()

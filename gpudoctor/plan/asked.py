@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from gpudoctor.derive import build_names
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.frameworks import CATALOGUE, spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.model import Build, Combination
 from gpudoctor.plan.stated import pinned
-from gpudoctor.read.sections import builds
-from gpudoctor.requirement_files import Asked, Image, Stated
+from gpudoctor.requirement_files.model import Asked, Image, Stated
 from gpudoctor.snapshot import Supposed, Unread
 from gpudoctor.snapshot.distributions import normalise
 
@@ -25,6 +25,13 @@ _OFFICIAL = _TOOLKITS[:2]
 _SHOWN = 8
 """Extras or groups that the report names."""
 _PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
+
+
+def asked_by(files: Iterable[str], extras: Iterable[str] = (), groups: Iterable[str] = ()) -> Asked:
+    """Return what the named files ask for. Raises UsageError for one that cannot be read."""
+    from gpudoctor.requirement_files.reading import read_requirement_files  # noqa: PLC0415 -- 10 ms that only files need
+
+    return read_requirement_files(files, extras, groups)
 
 
 def combined(given: Combination, asked: Asked, matrix: Matrix) -> Combination:
@@ -130,7 +137,7 @@ def _builds(stated: list[Stated], toolkit: Stated | None, asked: Asked) -> dict[
 
 def _of_conda(one: Stated, toolkit: Stated | None) -> Build:
     """conda's build of a framework: PyTorch's own, which equals its wheel, or conda-forge's, whose GPU code no table lists."""
-    said = builds.of_conda(one.build)
+    said = build_names.of_conda(one.build)
     spec = spec_of(stack_of(_name(one)) or "")
     with_toolkit = toolkit is not None and _name(toolkit) in _OFFICIAL and _name(one) in spec.one_build
     cuda = said.cuda or (_version(toolkit) if toolkit is not None else "")

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.asked import allowed_pythons
 from gpudoctor.plan.propose import Question
-from gpudoctor.requirement_files import Asked, Stated, read_requirement_files
+from gpudoctor.requirement_files.model import Asked, Stated
 from gpudoctor.snapshot.distributions import normalise
-
-
-def with_contents(question: Question, files: Iterable[str], matrix: Matrix) -> Question:
-    """Return the question with what the named files ask for. Raises UsageError if they cannot be read or exclude each other."""
-    return with_files(question, read_requirement_files(files), matrix)
 
 
 def with_files(question: Question, asked: Asked, matrix: Matrix) -> Question:

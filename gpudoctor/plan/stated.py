@@ -11,6 +11,7 @@ from packaging.requirements import Requirement as Reference
 
 from gpudoctor.derive.specifiers import Requirement, clauses, contradict, holds, key, requirement, satisfies
 from gpudoctor.errors import UsageError
+from gpudoctor.requirement_files.collector import of_wheel
 
 _EXAMPLE = "write 'torch==2.5.1' or 'tensorflow[and-cuda]>=2.16'"
 _VERSIONS = r"[<>=!~][^();@\[\]]*"
@@ -42,8 +43,6 @@ def stated(
 
 def _parsed(text: str) -> Requirement:
     if re.fullmatch(r"[^/\\@]+\.whl", text):
-        from gpudoctor.requirement_files.collector import of_wheel  # noqa: PLC0415 -- 40 ms that only the name of a wheel needs
-
         text = str(of_wheel(text) or f"./{text}")
     one = requirement(text)
     if one is None or not _WHOLE.fullmatch(text) or not _understood(one):

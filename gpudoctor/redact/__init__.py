@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from gpudoctor.redact import names
+from gpudoctor.redact import identifiers, names
 from gpudoctor.redact.anybody import ANYBODY, is_own_name
 from gpudoctor.redact.pseudonyms import REMOVED, Kind, Marks, Pseudonyms, is_removed
 from gpudoctor.redact.shapes import SHAPES, Shape
@@ -123,8 +123,6 @@ class Redactor:
         return self._without_devices(text) if self._pseudonyms else text
 
     def _without_devices(self, text: str) -> str:
-        from gpudoctor.redact import identifiers  # noqa: PLC0415 -- 2 ms, only for a ticket
-
         text = identifiers.serials(identifiers.uuids(text, self._marks, self._uuids), self._marks)
         return self._serials.sub(lambda match: self._marks.of(Kind.SERIAL, match.group()), text) if self._serials else text
 

@@ -1,4 +1,4 @@
-"""Patterns for what identifies a device: UUIDs and serial numbers. Each is linear in its text."""
+"""Patterns for what identifies a device: UUIDs and serial numbers. Each is linear in its text, and compiled when it is first used."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from collections.abc import Iterable
 from gpudoctor.redact.pseudonyms import Kind, Marks
 
 _WHOLE = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-_UUID = re.compile(rf"(?i)(?<![0-9a-z])((?:MIG-)?(?:GPU-)?){_WHOLE}(?![0-9a-z])")
-_SHORTENED = re.compile(r"(?i)(?<![\w-])((?:MIG-)?GPU-|MIG-)([0-9a-f]{2,8}(?:-[0-9a-f]{0,12}){0,4})(?![\w-])")
+_UUID = rf"(?i)(?<![0-9a-z])((?:MIG-)?(?:GPU-)?){_WHOLE}(?![0-9a-z])"
+_SHORTENED = r"(?i)(?<![\w-])((?:MIG-)?GPU-|MIG-)([0-9a-f]{2,8}(?:-[0-9a-f]{0,12}){0,4})(?![\w-])"
 """CUDA_VISIBLE_DEVICES takes the beginning of a UUID: https://docs.nvidia.com/cuda/cuda-c-programming-guide/#cuda-environment-variables"""
-_SERIAL = re.compile(
-    r"(?i)(\b(?:serial(?:[ _-]?(?:number|num|no))?|s/n|asset[ _-]?tag)[\"']?\.?[ \t]{0,40}[:=#]?[ \t]{0,40}[\"']?)((?=[a-z/-]{0,31}\d)[a-z0-9][a-z0-9/-]{3,31})(?![\w<])"
-)
+_SERIAL = r"(?i)(\b(?:serial(?:[ _-]?(?:number|num|no))?|s/n|asset[ _-]?tag)[\"']?\.?[ \t]{0,40}[:=#]?[ \t]{0,40}[\"']?)((?=[a-z/-]{0,31}\d)[a-z0-9][a-z0-9/-]{3,31})(?![\w<])"
 """As nvidia-smi -q, dmidecode, lspci -v and kernel logs write them; a serial number has a digit."""
 _LEAST = 8
 """Signs of a serial number or of the beginning of a UUID that nothing else is likely to have."""
@@ -22,10 +20,10 @@ _LEAST = 8
 def uuids(text: str, marks: Marks, known: Iterable[str]) -> str:
     """`text` without UUIDs of GPUs, MIG instances and anything else, whole or shortened; GPU- and MIG- remain."""
     if text.count("-") > _HYPHENS:
-        text = _UUID.sub(lambda match: match[1] + marks.of(Kind.UUID, match.group()[len(match[1]) :], everywhere=True), text)
+        text = re.sub(_UUID, lambda match: match[1] + marks.of(Kind.UUID, match.group()[len(match[1]) :], everywhere=True), text)
     if "GPU-" not in text.upper() and "MIG-" not in text.upper():
         return text
-    return _SHORTENED.sub(lambda match: match[1] + _shortened(match[2], marks, known), text)
+    return re.sub(_SHORTENED, lambda match: match[1] + _shortened(match[2], marks, known), text)
 
 
 _HYPHENS = 3
@@ -45,4 +43,4 @@ def serials(text: str, marks: Marks) -> str:
     lower = text.lower()
     if not any(hint in lower for hint in ("serial", "s/n", "asset")):
         return text
-    return _SERIAL.sub(lambda match: match[1] + marks.of(Kind.SERIAL, match[2], everywhere=len(match[2]) >= _LEAST), text)
+    return re.sub(_SERIAL, lambda match: match[1] + marks.of(Kind.SERIAL, match[2], everywhere=len(match[2]) >= _LEAST), text)

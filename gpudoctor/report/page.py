@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from types import ModuleType
 
 import msgspec
 
@@ -108,6 +109,12 @@ class Page:
         """The page as text, with colour codes where the look has colour."""
         if not self.look.colour:
             return "".join(f"{''.join(text for text, _ in line)}\n" for line in self._lines)
-        from gpudoctor.report.drawing import coloured  # noqa: PLC0415 -- 20 ms for rich, only for colour
+        coloured: str = drawing().coloured(self._lines, self.look.width)
+        return coloured
 
-        return coloured(self._lines, self.look.width)
+
+def drawing() -> ModuleType:
+    """Return the module that draws with rich."""
+    from gpudoctor.report import drawing as module  # noqa: PLC0415 -- 20 ms for rich, only for a terminal or colour
+
+    return module

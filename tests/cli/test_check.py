@@ -210,6 +210,7 @@ def test_the_command_line_itself_imports_next_to_nothing() -> None:
         "gpudoctor",
         "gpudoctor.cli",
         "gpudoctor.cli.failure",
+        "gpudoctor.cli.new_file",
         "gpudoctor.cli.output",
         "gpudoctor.errors",
         "gpudoctor.exit_codes",

@@ -22,7 +22,7 @@ from gpudoctor.examination import Examination
 from gpudoctor.exit_codes import CRASHED
 from gpudoctor.findings import Diagnosis, Level, Policy, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
+from gpudoctor.read.texts import read_text
 from gpudoctor.report import terminal
 from gpudoctor.report.build import build
 from gpudoctor.report.page import Look

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.read import read_text
+from gpudoctor.read.texts import read_text
 from gpudoctor.snapshot import Snapshot
 
 VLLM_REFUSES = """\

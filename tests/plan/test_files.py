@@ -10,7 +10,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Policy, Verdict
 from gpudoctor.plan import Combination, examine
-from gpudoctor.requirement_files import read_requirement_files
+from gpudoctor.requirement_files.reading import read_requirement_files
 from gpudoctor.snapshot import Framework, Missing
 
 T4 = Combination(requirements=(), gpus=("T4",), driver="580.95.05")

@@ -10,7 +10,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.plan.from_files import with_files
 from gpudoctor.plan.propose import propose
 from gpudoctor.report.plan import Plan
-from gpudoctor.requirement_files import read_requirement_files
+from gpudoctor.requirement_files.reading import read_requirement_files
 from tests.plan.planned import MATRIX, asked, pins
 
 

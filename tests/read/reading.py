@@ -6,7 +6,7 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
+from gpudoctor.read.texts import read_text
 from gpudoctor.snapshot import Snapshot
 
 CREATED = "2026-11-22T00:00:00Z"

@@ -8,7 +8,7 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
+from gpudoctor.read.texts import read_text
 from gpudoctor.snapshot import Missing, Nvml, NvmlGpu, Snapshot
 
 

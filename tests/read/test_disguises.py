@@ -11,8 +11,8 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
 from gpudoctor.read.lines import plain_lines
+from gpudoctor.read.texts import read_text
 from tests.read.corpus import CASES, HEALTHY, TEXTS, Case
 from tests.read.disguises import DISGUISES, PAIRS, PREFIXED
 from tests.read.reading import CREATED, causes

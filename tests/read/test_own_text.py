@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Policy, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
 from gpudoctor.read.readers import gpudoctor_report
 from gpudoctor.read.statements import Line
+from gpudoctor.read.texts import read_text
 from gpudoctor.report import markdown, terminal
 from gpudoctor.report.build import build
 from gpudoctor.report.model import Report

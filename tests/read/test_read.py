@@ -12,8 +12,8 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Diagnosis, Policy, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
 from gpudoctor.read.lines import LARGEST, lines_of
+from gpudoctor.read.texts import read_text
 from gpudoctor.snapshot import Nvml, Packages, Snapshot
 from tests.read import texts
 

@@ -12,7 +12,7 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_texts
+from gpudoctor.read.texts import read_texts
 from gpudoctor.snapshot import Cause, KernelDriver, KernelLog, Missing, TextLog, encode
 from tests.machines.store import recorded
 from tests.read import texts

@@ -7,9 +7,9 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
 from gpudoctor.read.lines import lines_of
 from gpudoctor.read.readers import version_prose
+from gpudoctor.read.texts import read_text
 from gpudoctor.snapshot import Fact
 
 HELP = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.errors import UsageError
-from gpudoctor.requirement_files import Asked, read_requirement_files
+from gpudoctor.requirement_files.model import Asked
+from gpudoctor.requirement_files.reading import read_requirement_files
 
 CU128 = "https://download.pytorch.org/whl/cu128"
 

@@ -12,16 +12,11 @@ _WELL_KNOWN = "fit=resnet50"
 
 def largest_batches(gpu: GpuView) -> tuple[Evidence, ...]:
     """Return the largest batch of each required run, or of a well-known network; nothing if the free memory is unknown."""
-    from gpudoctor.fit.accounting import largest_batch  # noqa: PLC0415 -- a healthy machine needs no count
-
     nvml = gpu.observed.nvml
     free = nvml.memory_free if isinstance(nvml, NvmlGpu) else nvml
     if not isinstance(free, int):
         return ()
     required = [one for text in gpu.machine.policy.require if (one := parse(text)).subject == "fit"]
     runs = [run_of(one) for one in required or [parse(_WELL_KNOWN)]]
-    batches = (
-        f"{run.model.name} in {run.asked.precision.upper()} with {run.asked.optimizer}: {largest_batch(run.model, run.asked, free):,}"
-        for run in runs
-    )
+    batches = (f"{run.model.name} in {run.asked.precision.upper()} with {run.asked.optimizer}: {run.largest_batch(free):,}" for run in runs)
     return (Evidence("largest batch in the free memory", "; ".join(batches), "gpudoctor fit"),)

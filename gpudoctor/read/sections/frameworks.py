@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
+from gpudoctor.derive.build_names import Build, of_conda, of_local_version
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.sections.builds import Build, of_conda, of_local_version
 from gpudoctor.read.sections.packages import build_in, conda_package, listed
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank, Statement

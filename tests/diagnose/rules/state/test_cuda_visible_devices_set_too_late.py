@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
+from gpudoctor.read.texts import read_text
 from tests.builders import machine
 from tests.diagnose.rules.asking import findings_of
 

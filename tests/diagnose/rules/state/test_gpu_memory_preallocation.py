@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.findings import Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.read import read_text
+from gpudoctor.read.texts import read_text
 from tests.builders import machine
 from tests.diagnose.rules.asking import findings_of
 

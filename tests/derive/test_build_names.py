@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.read.sections.builds import UNKNOWN, Build, of_conda, of_local_version
+from gpudoctor.derive.build_names import UNKNOWN, Build, of_conda, of_local_version
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,34 @@
+"""Reads text from other tools as a Snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gpudoctor.errors import NothingRecognisedError
+from gpudoctor.matrix import Matrix
+from gpudoctor.read.part import Part
+from gpudoctor.read.sections import assemble
+from gpudoctor.read.signs import Signs
+from gpudoctor.snapshot import Snapshot
+
+
+def read_text(data: bytes, name: str, matrix: Matrix, created: str) -> Snapshot:
+    """Return the machine that a text describes. Raises UsageError, with what to paste, if no line of it is recognised."""
+    return read_texts({name: data}, matrix, created)
+
+
+def read_texts(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snapshot:
+    """Return the one machine that several texts describe, by name; their order makes no difference. Raises UsageError as read_text does."""
+    parts = [Part.of(texts[name], name, file=name if len(texts) > 1 else "") for name in sorted(texts)]
+    statements = [statement for part in parts for statement in part.statements]
+    signs = Signs.among([hit for part in parts for hit in part.hits], own=[line for part in parts for line in part.own])
+    if all(part.is_silent for part in parts):
+        raise NothingRecognisedError(
+            f"Nothing in {' or '.join(sorted(texts))} is recognised. Paste the whole error message and log, and the output of `nvidia-smi`, "
+            "`python -m torch.utils.collect_env` or `gpudoctor check --format json`."
+        )
+    snapshot = assemble([line for part in parts for line in part.lines], statements, signs, matrix, created)
+    silent = tuple(f"nothing in {part.name} is recognised" for part in parts if part.is_silent)
+    return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, *silent)) if silent else snapshot
