@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import re
 import shlex
 from collections.abc import Iterator
+from itertools import product
 
 import pytest
 
@@ -16,7 +18,7 @@ from gpudoctor.plan.machine import machine
 from gpudoctor.plan.this_machine import examined, python_of
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
-from tests.plan.planned import EXPECTED, combination
+from tests.plan.planned import EXPECTED, combination, planned
 
 MATRIX = open_matrix()
 _PYTHON = re.compile(r"(?:python|py -)(\d\.\d+)")
@@ -62,3 +64,33 @@ def test_of_an_assumed_machine(gpu: str, driver: str) -> None:
             assert found.verdict is not Verdict.BROKEN, (fix, found.why)
             tried += 1
     assert tried or gpu == "none"
+
+
+_NOTHING_WORKS = re.compile(r"no (?:published|CUDA build|release of)")
+CORRECTED = [
+    ("RTX 5090", "570.124.06", "tensorflow[and-cuda]==2.20.0", "3.11"),
+    ("GTX 1080", "550.54.14", "xformers==0.0.31", "3.13"),
+    ("P100", "418.226.00", "torch==2.11.0", "3.11"),
+]
+"""Where a fix once said that no build works although the planner found one."""
+
+
+def sampled() -> list[tuple[str, str, str, str]]:
+    """GPUs, drivers, requirements and Python versions, drawn at random."""
+    gpus = ("K80", "GTX 1080", "v100-sxm2", "T4", "a100", "L4", "h100", "B200", "RTX 5090")
+    drivers = ("450.248.02", "470.256.02", "535.183.01", "570.124.06", "580.65.06")
+    requirements = (*FAULTY, "vllm==0.33.0", "xformers==0.0.31", "paddlepaddle-gpu==3.0.0")
+    return random.Random(15).sample(list(product(gpus, drivers, requirements, ("3.9", "3.11", "3.13"))), 20)
+
+
+def test_no_fix_says_that_nothing_works_where_the_planner_finds_a_release() -> None:
+    claims = 0
+    for gpu, driver, requirement, python in (*CORRECTED, *sampled()):
+        roots = examine(combination(gpu, driver, requirement, python=python), POLICY).diagnosis.root_causes
+        titles = [fix.title for finding in roots for fix in finding.fixes if _NOTHING_WORKS.search(fix.title)]
+        if not titles:
+            continue
+        claims += 1
+        found = planned(gpu, driver, re.split(r"[=\[]", requirement)[0]).environment
+        assert found is None or found.verdict == "unknown", (gpu, driver, requirement, python, titles)
+    assert claims

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.derive.specifiers import requirement
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
+from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.releases import Pick
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import stack_of
@@ -23,13 +27,16 @@ def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.
     asked = _asked_for(machine, framework)
     if asked is None:
         return ()
-    found = _newest(asked.name, constraints(machine))
+    here = constraints(machine)
+    found = _newest(asked.name, here) or _newest(asked.name, msgspec.structs.replace(here, python=""))
     if found is None:
         title = f"Use another GPU: no release of {asked.name} in the tables is known to work on this machine."
         return (Fix(title, kind=kind, action=Action.REPLACE_HARDWARE),)
     extras = f"[{','.join(asked.extras)}]" if asked.extras else ""
-    pin = f"{asked.name}{extras}=={found.release}"
-    title = f"Install {asked.name} {found.release}, the newest release that is known to work here"
+    label, pin = f"{asked.name} {found.release}", f"{asked.name}{extras}=={found.release}"
+    if not here.installable(found):
+        return (new_environment(machine, Pick(label, (pin,), pythons=found.pythons), kind=kind),)
+    title = f"Install {label}, the newest release that is known to work here"
     return (Fix(title, install_package(machine.observed.python, pin), (DOWNLOAD,), kind=kind),)
 
 

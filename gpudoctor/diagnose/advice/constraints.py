@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import Driver, EffectiveCode, MachineView
-from gpudoctor.derive.gpu_code import Fit, runs
+from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.frameworks import FrameworkSpec
@@ -29,6 +29,8 @@ class Constraints(msgspec.Struct, frozen=True):
     """The accepted versions, as a PEP 440 specifier."""
     driver: Driver | None = None
     """None if there is none, or for any driver."""
+    accepts_ptx: bool = False
+    """Whether PTX that the driver can compile for a GPU is enough."""
 
     def installable(self, row: FrameworkRelease) -> bool:
         """Return whether a release is accepted and has a wheel for this Python."""
@@ -52,7 +54,7 @@ class Constraints(msgspec.Struct, frozen=True):
     @property
     def hardware(self) -> tuple[object, ...]:
         """What decides whether a build runs."""
-        return self.platform, self.capabilities, self.driver, self.machine.site.on_wsl
+        return self.platform, self.capabilities, self.driver, self.machine.site.on_wsl, self.accepts_ptx
 
     def driver_runs(self, cuda: Version | None) -> bool:
         """Return whether the driver, if there is one, supports this CUDA version."""
@@ -80,7 +82,16 @@ class Constraints(msgspec.Struct, frozen=True):
         cudnn = self._pinned_cudnn(row)
         if cudnn is not None and not all(runs(cudnn, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in self.capabilities):
             return False
-        return all(runs(row, gpu) is Fit.NATIVE for gpu in self.capabilities)
+        faults = self.machine.matrix.faults(row.distribution, str(row.release))
+        fits = {fit_with_faults(row, gpu, faults) for gpu in self.capabilities}
+        return fits <= {Fit.NATIVE, Fit.PTX} and (Fit.PTX not in fits or (self.accepts_ptx and self._driver_compiles(row.built_with_cuda)))
+
+    def _driver_compiles(self, cuda: Version | None) -> bool:
+        """Return whether the driver, if there is one, is known to compile the PTX of this CUDA version."""
+        if self.driver is None:
+            return True
+        served = self.driver.cuda_served
+        return cuda is not None and isinstance(served, Version) and served[:2] >= cuda[:2]
 
     def _pinned_cudnn(self, row: FrameworkRelease) -> EffectiveCode | None:
         """Return the GPU code of the cuDNN that a release pins or was built with; None if unknown."""

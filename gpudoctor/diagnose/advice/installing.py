@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import shlex
-
 from gpudoctor import versions
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import VENV, install_package
+from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import Pick, newest, pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import framework_of, spec_of
-from gpudoctor.snapshot import Missing, Packages, Platform, Python, TextLog
+from gpudoctor.snapshot import Packages, Python, TextLog
 
 
 def installed_by_conda(machine: MachineView, framework: str) -> bool:
@@ -93,12 +92,15 @@ def install_framework(
     name = f"{spec_of(framework).title}{f' {accepts}' if accepts else ''}"
     newer_driver = pick(machine, framework, accepts=accepts, prefer=prefer, any_driver=True)
     if newer_driver is not None and isinstance(machine.driver_or_missing, Driver):
-        return (_driver_for(machine, newer_driver, name, kind), install(machine, framework, newer_driver, replace=replace, kind=kind))
+        works_with_this = pick(machine, framework, accepts=accepts, any_python=True, accepts_ptx=True) is not None
+        reason = "" if works_with_this else f" (no CUDA build of {name} works with the installed driver)"
+        return (_driver_for(machine, newer_driver, reason, kind), install(machine, framework, newer_driver, replace=replace, kind=kind))
     other_python = pick(machine, framework, accepts=accepts, any_python=True)
     if other_python is not None and other_python.pythons:
         return (new_environment(machine, other_python, kind=kind),)
     return (
-        Fix(
+        _install_with_ptx(machine, framework, accepts, replace, kind)
+        or Fix(
             f"Use another GPU or another framework: no published CUDA build of {name} is known to work on this machine.",
             kind=kind,
             action=Action.REPLACE_HARDWARE,
@@ -106,26 +108,25 @@ def install_framework(
     )
 
 
-def _driver_for(machine: MachineView, found: Pick, name: str, kind: FixKind) -> Fix:
+def _install_with_ptx(machine: MachineView, framework: str, accepts: str, replace: str, kind: FixKind) -> Fix | None:
+    """Return the fix that installs a release with only PTX for a GPU; None if none works."""
+    slow = "whose PTX the driver compiles at first use, which can take 30 minutes"
+    found = pick(machine, framework, accepts=accepts, accepts_ptx=True)
+    if found is not None:
+        return install(machine, framework, found, title=f"Install {found.name}, {slow}", replace=replace, kind=kind)
+    found = pick(machine, framework, accepts=accepts, any_python=True, accepts_ptx=True)
+    return new_environment(machine, found, kind=kind) if found is not None and found.pythons else None
+
+
+def _driver_for(machine: MachineView, found: Pick, reason: str, kind: FixKind) -> Fix:
     fix = update_driver(machine, _least_driver(machine, found) or versions.Version(1))
     return Fix(
-        f"{fix.title} (no CUDA build of {name} works with the installed driver)",
+        f"{fix.title}{reason}",
         fix.command,
         fix.needs,
         kind=kind,
         action=Action.UPDATE_DRIVER,
     )
-
-
-def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
-    """Return the fix that creates an environment with a Python that the release has a wheel for."""
-    plain = [python for python in found.pythons if not python.endswith("t")]
-    here = versions.parse(machine.stack_or_missing.python) if not isinstance(machine.stack_or_missing, Missing) else None
-    order = sorted(plain, key=lambda text: versions.parse(text) or versions.Version(0))
-    below = [text for text in order if here and (versions.parse(text) or here) <= here]
-    python = (below or order)[-1]
-    command = in_new_environment(machine, python, *found.requirements, index=found.index)
-    return Fix(f"Create an environment with Python {python} and install {found.name} there", command, (DOWNLOAD,), kind=kind)
 
 
 def install_newest(machine: MachineView, distribution: str, *, accepts: str = "") -> tuple[Fix, ...]:
@@ -142,14 +143,6 @@ def install_newest(machine: MachineView, distribution: str, *, accepts: str = ""
         )
     command = install_package(machine.observed.python, f"{distribution}=={release}")
     return (Fix(f"Install {distribution} {release}, the newest release for this platform", command, (DOWNLOAD,)),)
-
-
-def in_new_environment(machine: MachineView, python: str, *requirements: str, index: str = "") -> str:
-    """Return the command that creates an environment with a Python ("3.11") and installs there; for PowerShell on Windows."""
-    words = shlex.join((*requirements, *(("--index-url", index) if index else ())))
-    if machine.site.platform == Platform.WINDOWS:
-        return f"py -{python} -m venv training; training\\Scripts\\python -m pip install {words}"
-    return f"python{python} -m venv {VENV} && {VENV}/bin/python -m pip install {words}"
 
 
 def another_release(machine: MachineView, framework: str, *, kind: FixKind = FixKind.FIX) -> Fix:

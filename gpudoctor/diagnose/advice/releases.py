@@ -31,14 +31,24 @@ class Pick(msgspec.Struct, frozen=True):
 
 
 def pick(
-    machine: MachineView, framework: str, *, accepts: str = "", prefer: str = "", any_driver: bool = False, any_python: bool = False
+    machine: MachineView,
+    framework: str,
+    *,
+    accepts: str = "",
+    prefer: str = "",
+    any_driver: bool = False,
+    any_python: bool = False,
+    accepts_ptx: bool = False,
 ) -> Pick | None:
     """Return the newest published CUDA release of a framework that works here, or `prefer` if that works; None if the tables have none.
 
-    `accepts` is a PEP 440 specifier. With `any_driver` or `any_python` the release may need another driver or Python.
+    `accepts` is a PEP 440 specifier. With `any_driver` or `any_python` the release may need another driver or Python;
+    with `accepts_ptx` it may have only PTX for a GPU.
     """
     here = constraints(machine, accepts)
-    here = msgspec.structs.replace(here, driver=None if any_driver else here.driver, python="" if any_python else here.python)
+    here = msgspec.structs.replace(
+        here, driver=None if any_driver else here.driver, python="" if any_python else here.python, accepts_ptx=accepts_ptx
+    )
     if not here.driver_supports_gpus:
         return None
     spec = spec_of(framework)

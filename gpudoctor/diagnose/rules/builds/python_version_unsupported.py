@@ -9,7 +9,8 @@ from gpudoctor.derive import EnvironmentView, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.installing import in_new_environment, install, install_newest
+from gpudoctor.diagnose.advice.environments import in_new_environment
+from gpudoctor.diagnose.advice.installing import install, install_newest
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import rule

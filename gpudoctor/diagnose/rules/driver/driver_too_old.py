@@ -78,13 +78,11 @@ def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
     release = pick(machine, framework.name)
     if release is not None:
         yield install(machine, framework.name, release, kind=kind)
-    elif hopeless and pick(machine, framework.name, any_python=True) is not None:
-        yield from install_framework(machine, framework.name)
     elif hopeless:
-        yield Fix(
-            f"Use another GPU: branch {last} is the last driver for this one, and no published {framework.name} build with CUDA supports both.",
-            action=Action.REPLACE_HARDWARE,
-        )
+        title = f"Use another GPU: branch {last} is the last driver for this one, and no published {framework.name} build with CUDA supports both."
+        fixes = install_framework(machine, framework.name)
+        nothing_works = any(fix.action is Action.REPLACE_HARDWARE for fix in fixes)
+        yield from (Fix(title, action=Action.REPLACE_HARDWARE),) if nothing_works else fixes
 
 
 def _older_than_gpu(framework: FrameworkView) -> tuple[Problem, ...]:
