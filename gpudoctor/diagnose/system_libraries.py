@@ -3,23 +3,65 @@
 from __future__ import annotations
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack
-from gpudoctor.derive.cuda_libraries import takes_system_cuda
+from gpudoctor.derive.cuda_libraries import WHEELS, brings_runtime, takes_system_cuda
+from gpudoctor.derive.specifiers import requirement
+from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Missing
+from gpudoctor.versions import Version
+
+STATE = "; state "
+"""What comes before the options of `gpudoctor compat` that state these libraries."""
+_IN_EXTRAS = (WHEELS["cudart"], WHEELS["cudnn"], "cuda-toolkit")
+_CUPY = "cupy-cuda"
+"""How the names of CuPy's wheels begin, which need cuDNN only for its bindings: https://docs.cupy.dev/en/stable/install.html"""
+_LOAD_THE_SYSTEMS = (_CUPY, "onnxruntime-gpu", "ctranslate2")
+"""How the names of packages begin whose wheels hold no CUDA library, and open those of the system or of other packages:
+https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#requirements and https://opennmt.net/CTranslate2/installation.html"""
 
 
 def unstated_libraries(view: FrameworkView) -> str:
-    """Return which CUDA and cuDNN a build needs on the system if nobody stated them; empty if pip can install them with it."""
-    stack, cuda = view.environment.stack_or_missing, view.cuda_or_missing
-    row = stack.row(view.distribution) if isinstance(stack, Stack) and view.distribution is not None else None
-    extra = view.spec.gpu_extra
-    if row is None or not extra or any(f'extra=="{extra}"' in text for text in row.requires):
+    """Return which CUDA and cuDNN a stated build needs on the system if nobody stated them; empty if pip installs them with it."""
+    stack, cuda, own = view.environment.stack_or_missing, view.cuda_or_missing, view.distribution
+    if not isinstance(stack, Stack) or not isinstance(cuda, EffectiveCuda) or own is None or not stack.stated(own):
         return ""
-    if not isinstance(cuda, EffectiveCuda) or not takes_system_cuda(view.observed, cuda, stack):
+    row = stack.row(own)
+    if row is None or not _loads_the_systems(view, row):
         return ""
     needed = {}
-    if isinstance(view.machine.observed.toolkits, Missing):
-        needed["--system-cuda"] = f"CUDA {cuda.version.short}"
-    if row.cudnn is not None and isinstance(view.cudnn.loaded, Missing):
-        needed["--system-cudnn"] = f"cuDNN {row.cudnn}"
+    if isinstance(view.machine.observed.toolkits, Missing) and takes_system_cuda(view.observed, cuda, stack) and not _with_toolkit(stack):
+        needed["--system-cuda"] = f"CUDA {_spelt(cuda.version)}"
+    if isinstance(cuda.cudnn, Version) and _lacks_cudnn(view, stack, cuda) and not own.name.startswith(_CUPY):
+        needed["--system-cudnn"] = f"cuDNN {_spelt(cuda.cudnn)}"
     stated = "them" if len(needed) > 1 else "it"
-    return f"it needs {' and '.join(needed.values())} on the system; state {stated} with {' and '.join(needed)}" if needed else ""
+    what = f"it needs {' and '.join(needed.values())} on the system{_or_from_extras(row)}"
+    return f"{what}{STATE}{stated} with {' and '.join(needed)}" if needed else ""
+
+
+def _or_from_extras(row: FrameworkRelease) -> str:
+    """Return the extras that install CUDA and cuDNN, as the end of the sentence; empty if there are none."""
+    asked = (wanted for wanted in map(requirement, row.requires) if wanted is not None and wanted.name.startswith(_IN_EXTRAS))
+    extras = sorted({wanted.marker.partition('extra=="')[2].rstrip('"') for wanted in asked} - {""})
+    return f" or {row.distribution}[{','.join(extras)}]" if extras else ""
+
+
+def _loads_the_systems(view: FrameworkView, row: FrameworkRelease) -> bool:
+    """Return whether a build without CUDA's libraries loads the system's; a rule reports a framework whose CUDA extra was left out."""
+    extra = view.spec.gpu_extra
+    if extra:
+        return not any(f'extra=="{extra}"' in text for text in row.requires)
+    return view.spec.plugin is not None or row.distribution.startswith(_LOAD_THE_SYSTEMS)
+
+
+def _with_toolkit(stack: Stack) -> bool:
+    """Return whether pip installs the CUDA runtime as a part of the package cuda-toolkit."""
+    return any(demand.requirement.name == "cuda-toolkit" and "cudart" in demand.requirement.extras for demand in stack.demands)
+
+
+def _lacks_cudnn(view: FrameworkView, stack: Stack, cuda: EffectiveCuda) -> bool:
+    """Return whether no cuDNN is stated, and pip installs none."""
+    return isinstance(view.cudnn.loaded, Missing) and not brings_runtime(stack, (f"{WHEELS['cudnn']}-cu{cuda.version.major}",))
+
+
+def _spelt(version: Version) -> str:
+    """Return a version as precisely as it is known: "12.2", or "12" alone."""
+    return version.text if version.text.count(".") < 2 else version.short

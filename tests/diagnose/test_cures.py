@@ -210,6 +210,13 @@ def installs(command: str) -> Iterator[tuple[list[str], list[str], str]]:
         yield [word for word in wanted if "://" not in word], options, index
 
 
+def architecture(one: Machine) -> str | None:
+    """The architecture of a recorded machine, or otherwise of its interpreter."""
+    host, python = one.snapshot.host, one.snapshot.python
+    known = (host.architecture if isinstance(host, Host) else None, getattr(python, "machine", None))
+    return next((text for text in known if isinstance(text, str) and text), None)
+
+
 def combination(one: Machine, requirements: list[str], python: str) -> Combination:
     """The combination with the GPUs, driver, platform and Python of a recorded machine."""
     facts = MachineView(one.snapshot, open_matrix(), one.policy)
@@ -231,7 +238,7 @@ def combination(one: Machine, requirements: list[str], python: str) -> Combinati
         driver=driver,
         python=python or None,
         os=os,  # type: ignore[arg-type]
-        arch=host.architecture if isinstance(host, Host) and isinstance(host.architecture, str) else None,
+        arch=architecture(one),
     )
 
 

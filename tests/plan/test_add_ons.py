@@ -56,7 +56,7 @@ def test_a_package_that_no_table_has_is_never_ready(beside: tuple[str, ...]) -> 
         (("bitsandbytes==0.50.2", "torch==2.8.0+cu129"), "L4", NEW, ""),
         (("flash-attn==2.8.3", "torch==2.8.0"), "T4", NEW, "gpu-below-framework-minimum"),
         (("onnxruntime-gpu==1.16.0", "numpy==2.0.0"), "L4", NEW, "numpy2-abi-mismatch"),
-        (("onnxruntime-gpu==1.19.2", "numpy==2.0.0"), "L4", NEW, ""),
+        (("onnxruntime-gpu==1.19.2", "numpy==2.0.0", "torch==2.7.1"), "L4", NEW, ""),
         (("sglang[all]==0.4.9",), "L4", "470.57.02", "driver-too-old"),
     ],
 )

@@ -68,6 +68,11 @@ UNJUDGED = [
     (("torch==2.2.2", "numpy"), {}, "numpy", "torch 2.2.2 is compiled for NumPy 1, and this may install NumPy 2"),
     (("jax[cuda12]==0.4.35", "jaxlib==0.4.34"), {}, "jax-cuda12-plugin 0.4.35", "loads it without comparing versions"),
     (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "requires triton==3.1.0 on some Python versions"),
+    (("onnxruntime-gpu==1.22.0",), {}, "onnxruntime-gpu 1.22.0", "CUDA 12.2 and cuDNN 9 on the system or onnxruntime-gpu[cuda,cudnn]"),
+    (("onnxruntime-gpu[cuda]==1.22.0",), {}, "onnxruntime-gpu 1.22.0", "needs cuDNN 9 on the system"),
+    (("ctranslate2==4.6.0",), {"system_cuda": "12.4"}, "ctranslate2 4.6.0", "state it with --system-cudnn"),
+    (("cupy-cuda13x==14.2.0",), {}, "cupy-cuda13x 14.2.0", "CUDA 13 on the system or cupy-cuda13x[ctk]; state it with --system-cuda"),
+    (("jax[cuda12-local]==0.6.0",), {}, "jax 0.6.0", "state them with --system-cuda and --system-cudnn"),
 ]
 
 
@@ -95,7 +100,10 @@ JUDGED = [
     (("tensorflow[and-cuda]==2.18.0", "numpy", "protobuf"), {}),
     (("torch==2.5.1", "numpy"), {}),
     (("torch==2.5.1", "triton==3.1.0", "nvidia-nccl-cu12==2.21.5"), {}),
-    (("cupy-cuda12x==13.6.0",), {}),
+    (("cupy-cuda12x==13.6.0",), {"system_cuda": "12.4"}),
+    (("cupy-cuda13x[ctk]==14.2.0",), {}),
+    (("onnxruntime-gpu[cuda,cudnn]==1.22.0",), {}),
+    (("onnxruntime-gpu==1.22.0", "torch==2.7.1"), {}),
     (("torch==1.8.0+cu111",), {}),
     (("torch==1.7.1+cu110",), {}),
     (("torch==1.7.1+cu110",), {"os": "windows"}),
@@ -163,7 +171,8 @@ def test_packages_without_a_framework_are_not_ready() -> None:
     ],
 )
 def test_the_cuda_compiler_bounds_a_builds_gpu_code(build: str, gpu: str, cause: str) -> None:
-    found = judged(build, gpus=(gpu,), arch="aarch64" if build.endswith("cu130") else None)
+    system = build[len("cupy-cuda") :][:2] if build.startswith("cupy") else None
+    found = judged(build, gpus=(gpu,), arch="aarch64" if build.endswith("cu130") else None, system_cuda=f"{system}.0" if system else None)
     errors = [one.name for one in found.root_causes if one.severity.value == "error"]
     assert errors == ([cause] if cause else [])
     assert found.verdict is Verdict.BROKEN if cause else found.verdict in GOOD
