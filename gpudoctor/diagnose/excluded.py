@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from gpudoctor.codes import NvmlError
@@ -108,9 +109,23 @@ _NO_SWITCH = expression(r"\bNV_WARN_NOTHING_TO_DO\b")
 
 
 def _needs_no_fabric_manager(machine: MachineView) -> bool:
-    """Return whether the fabric manager runs, or said that the machine has no NVSwitch."""
+    """Return whether the fabric manager runs, or the machine has no NVSwitch: it says so, or GeForce GPUs, which none connects."""
+    names = [gpu.name for gpu in machine.hardware]
+    geforce = bool(names) and all(isinstance(name, str) and "GeForce" in name for name in names)
+    return _has_fabric_manager(machine) or geforce or _logs(machine, _NO_SWITCH)
+
+
+_NONE_FOUND = expression(r"NVRM: No NVIDIA (?:GPU|PCI devices) found")
+"""A GPU that another driver holds is found, and counted as one that was not probed."""
+
+
+def _has_no_nouveau(machine: MachineView) -> bool:
+    return _is_driver_loaded(machine) or _logs(machine, _NONE_FOUND)
+
+
+def _logs(machine: MachineView, line: re.Pattern[str]) -> bool:
     log = machine.observed.text_log
-    return _has_fabric_manager(machine) or (isinstance(log, TextLog) and any(_NO_SWITCH.search(line.value) for line in log.lines))
+    return isinstance(log, TextLog) and any(line.search(one.value) for one in log.lines)
 
 
 def _has_nodes(machine: MachineView) -> bool:
@@ -140,8 +155,8 @@ _UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not fo
 
 def _is_libcuda_cached(machine: MachineView) -> bool:
     """Return whether the loader's cache has libcuda.so.1, and no program asks for it by another name."""
-    cache, log = machine.observed.loader_cache, machine.observed.text_log
-    if isinstance(log, TextLog) and any(_UNVERSIONED.search(line.value) for line in log.lines):
+    cache = machine.observed.loader_cache
+    if _logs(machine, _UNVERSIONED):
         return False
     return isinstance(cache, LoaderCache) and any(path.endswith("/libcuda.so.1") for path in cache.driver_files)
 
@@ -160,7 +175,7 @@ _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "no-driver": lambda machine: _is_driver_loaded(machine) or _is_gpu_seen(machine),
     "container-no-gpu-access": _is_gpu_seen,
     "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine),
-    "nouveau-loaded": _is_driver_loaded,
+    "nouveau-loaded": _has_no_nouveau,
     "secure-boot-unsigned-module": lambda machine: _has_no_secure_boot(machine) or _is_driver_loaded(machine),
     "uvm-not-loaded": _has_module("nvidia_uvm"),
     "device-nodes-missing": _has_nodes,

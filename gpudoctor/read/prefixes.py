@@ -10,6 +10,8 @@ from typing import Final
 from gpudoctor.expressions import expression
 
 _TIME: Final = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_CLOCK: Final = r"\d\d:\d\d:\d\d(?:[.,]\d{2,9})?"
+"""A time alone: with one digit behind the point it is the address of a PCI function behind a line number."""
 _DATE_AND_TIME: Final = rf"\d{{4}}[-/]\d\d[-/]\d\d[T ]{_TIME}(?:Z|[ ]?[+-]\d\d:?\d\d)?"
 _HOST_AND_PROGRAM: Final = r"[\w.-]{1,64} (?:kernel|[\w./@-]{1,64}\[\d{1,9}\]):"
 _HOST_AND_ANY_PROGRAM: Final = r"[\w.-]{1,64} [\w./@-]{1,64}(?:\[\d{1,9}\])?:"
@@ -17,7 +19,7 @@ _CERTAIN: Final = (
     r"\s{0,8}>",  # a quotation
     rf"\[?{_DATE_AND_TIME}\]?[:,]?(?: (?:stdout|stderr) [FP]| {_HOST_AND_PROGRAM})?",  # ISO 8601; containerd; journald
     rf"(?:<\d{{1,3}}>)?[A-Z][a-z]{{2}} [ \d]\d {_TIME} {_HOST_AND_ANY_PROGRAM}",  # syslog, journald
-    rf"\[?{_TIME}\]?",
+    rf"\[{_TIME}\]|{_CLOCK}",
     r"\[(?:rank|default|trainer|worker)\d{1,5}\]:",  # torchrun
     r"\[\d{1,5},\d{1,5}\]<std(?:out|err)>:?",  # mpirun
     r"\((?:[\w.:=-]{1,64} ){0,4}pid=\d{1,9}(?:, ip=[\d.]{1,40})?\)",  # Ray, vLLM

@@ -50,10 +50,10 @@ DRIVER_LOG = (
         ("GPU does not have the necessary power cables connected.", "Insufficient External Power"),
     ),
     Signature(
-        r"This PCI I/O region assigned to your NVIDIA device is invalid|NVRM: BAR\d is \d{1,6}M @ 0x0\b|NVRM: No address space to allocate resized BAR1",
+        r"This PCI I/O region assigned to your NVIDIA device is invalid|NVRM: BAR\d is \d{1,6}M @ 0x0\b|NVRM: (?:No address space to allocate resized BAR1|Fatal Error while attempting to resize PCIe BARs)|\bBAR ?[01] (?:is |was )?not assigned",
         ("pci-bar-not-assigned",),
         "a PCI BAR of the GPU has no address",
-        ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:",),
+        ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:", "NVRM: Fatal Error while attempting to resize PCIe BARs."),
     ),
     # lspci -vv: half of 16 lanes is common, as a board that splits its lanes gives
     Signature(

@@ -240,10 +240,10 @@ LIBRARIES = (
         vague=True,
     ),
     Signature(
-        r"undefined symbol: p?nccl[A-Z]\w{1,80}",
+        r"undefined symbol:? \W?p?nccl[A-Z]\w{1,80}",
         ("nccl-version-conflict",),
         "the loaded NCCL is older than this build needs",
-        ("undefined symbol: ncclCommRegister",),
+        ("undefined symbol: ncclCommRegister", 'undefined symbol: "ncclCommSplit"'),
     ),
     # read in libnccl 2.32.3 and in NCCL's sources of 2.30.7
     Signature(

@@ -28,7 +28,7 @@ MODULES = (
         ),
     ),
     Signature(
-        r"installed in this system is not supported by the(?: NVIDIA|$)|NVRM: NVIDIA [\d.]{3,20} driver release",
+        r"in this system is not supported by the(?: [\d.]{3,20})?(?: NVIDIA|$)|NVRM: NVIDIA [\d.]{3,20} driver release",
         ("gpu-too-new-for-driver", "driver-too-new-for-gpu"),
         "the driver does not know this GPU",
         ("NVRM: installed in this system is not supported by the NVIDIA 515.65.01 driver release.", "NVRM: NVIDIA 390.157 driver release."),
@@ -110,6 +110,17 @@ MODULES = (
             "ERROR: Unable to find the kernel source tree for the currently running kernel.",
         ),
     ),
+    # what gcc and make say of the module's sources; https://github.com/NVIDIA/gpu-driver-container
+    Signature(
+        r"\b(?:nvidia(?:-\w{2,8})?|common/inc)/[\w-]{2,60}\.[ch]:\d{1,6}:\d{1,4}: (?:fatal )?(?:error|Fehler|erreur|ошибка|エラー|错误)[:\uff1a]"
+        r"|\*\*\* \[[^\]\n]{0,160}(?:dkms/nvidia[\w/.-]{0,120}|\bnvidia(?:-\w{2,8})?/[\w-]{1,60}\.o)\] Error \d|Could not resolve Linux kernel version",
+        ("kernel-module-not-built",),
+        "the NVIDIA module could not be compiled for the running kernel",
+        (
+            "/var/lib/dkms/nvidia/470.256.02/build/nvidia-drm/nvidia-drm-drv.c:748:10: error: 'struct drm_driver' has no member",
+            "make[3]: *** [scripts/Makefile.build:244: /var/lib/dkms/nvidia/470.256.02/build/nvidia/nv-acpi.o] Error 1",
+        ),
+    ),
     # kernel-open/nvidia/nv.c
     Signature(
         r"NVRM: No NVIDIA PCI devices found",
@@ -127,5 +138,6 @@ MODULES = (
             "ERROR: Unable to load the kernel module 'nvidia.ko'.",
         ),
         tells="lspci -nnk -d 10de:; sudo dmesg | grep -E 'NVRM|nouveau|module verification|rejected'",
+        last=True,
     ),
 )

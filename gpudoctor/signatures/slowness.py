@@ -18,8 +18,8 @@ SLOWNESS = (
         vague=True,
     ),
     Signature(
-        rf"(?i)\b(?:first|initial)\b(?! (?:epoch|step|batch|iteration))[^\n]{{0,60}}{_USE}[^\n]{{0,80}}{_LONG}|{_LONG}[^\n]{{0,80}}{_USE}[^\n]{{0,60}}\bfirst time\b"
-        rf"|{_USE}[^\n]{{0,60}}{_LONG}[^\n]{{0,40}}\bfirst time\b|{_LONG}[^\n]{{0,40}}\bfirst time\b[^\n]{{0,40}}{_USE}"
+        rf"(?i)\b(?:first|initial)\b(?! (?:epoch|step|batch|iteration))[^\n]{{0,60}}{_USE}[^\n]{{0,80}}{_LONG}"
+        rf"|^(?=[^\n]{{0,200}}{_USE})(?=[^\n]{{0,200}}{_LONG})[^\n]{{0,200}}\bfirst time\b"
         rf"|(?:\.cuda\(\)?|\bcuda function\b)[^\n]{{0,20}}\b(?:takes?|took|needs?)\b[^\n]{{0,20}}{_LONG}|\b(?:long|lot of) time\b[^\n]{{0,40}}\.cuda\(",
         ("slow-ptx-jit", "persistence-mode-off"),
         "the first use of the GPU takes minutes: the driver compiles PTX for a GPU that the build has no machine code for",

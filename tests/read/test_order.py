@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
@@ -13,7 +14,9 @@ from tests.read.reading import causes
 
 pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
-PARTED = [(name, cause, text.split("\n\n")) for name, cause, text in CASES if "\n\n" in text.strip()]
+HEADING = re.compile(r"(?m)^(#+ .+)\n\n")
+"""A heading of an issue's form belongs to the answer under it."""
+PARTED = [(name, cause, HEADING.sub(r"\1\n", text).split("\n\n")) for name, cause, text in CASES if "\n\n" in text.strip()]
 
 
 @pytest.mark.parametrize(("cause", "parts"), [(cause, parts) for _, cause, parts in PARTED], ids=[name for name, _, _ in PARTED])

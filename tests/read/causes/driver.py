@@ -7,6 +7,11 @@ from typing import Final
 NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
 
 CASES: Final = (
+    ("kernel-module-not-built", "  CC [M]  /tmp/selfgz991/kernel/nvidia-drm/nvidia-drm-drv.o\n/tmp/selfgz991/kernel/nvidia-drm/nvidia-drm-drv.c:201:6: error: too few arguments to function 'drm_helper_mode_fill_fb_struct'\n"),
+    ("kernel-module-not-built", "nvidia-uvm/uvm_tools.c:912:9: 错误\uff1a隐式声明函数 follow_pfn\nmake[2]: *** [scripts/Makefile.build:287: nvidia-uvm/uvm_tools.o] Error 1\n"),
+    ("kernel-module-not-built", "nvidia-driver-ctr: Resolving Linux kernel version...\nCould not resolve Linux kernel version\nStopping NVIDIA persistence daemon...\n"),
+    ("no-gpu", "modprobe: ERROR: could not insert 'nvidia': No such device\n[   41.120017] NVRM: No NVIDIA GPU found.\n"),
+    ("gpu-too-new-for-driver", "[   9.1] NVRM: The NVIDIA GPU 0000:02:00.0 (PCI ID: 10de:1180) installed\n[   9.1] NVRM: in this system is not supported by the 295.40 NVIDIA Linux\n[   9.1] NVRM: graphics driver release.\n"),
     ("compute-prohibited", "CUDA error: all CUDA-capable devices are busy or unavailable\n|   0  Tesla V100-SXM2-32GB           On  | 00000000:1A:00.0 Off |                    0 |\n| N/A   31C    P0              42W / 300W |      0MiB / 32768MiB |      0%   Prohibited |\n"),
     ("compute-prohibited", "    Compute Mode                          : Prohibited\ncudaErrorDevicesUnavailable\n"),
     ("forward-compat-unsupported-hw", "CUDA error: forward compatibility was attempted on non supported HW\nGPU: NVIDIA GeForce RTX 4060\n"),
@@ -160,6 +165,8 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("nouveau-loaded", "modprobe: ERROR: could not insert 'nvidia': No such device\nNVRM: No NVIDIA GPU found.\n"),
+    ("kernel-module-not-built", "GPU 0: NVIDIA GeForce RTX 3050\ndrivers/net/wireless/foo/main.c:77:5: error: implicit declaration of function 'strlcpy'\n"),
     ("nouveau-loaded", NO_DRIVER + "        Kernel modules: nouveau, nvidia_drm, nvidia\n"),
     ("nouveau-loaded", NO_DRIVER + "I have blacklisted nouveau and rebooted.\n"),
     ("secure-boot-unsigned-module", NO_DRIVER + "Secure Boot is disabled in the firmware setup.\n"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 CASES: Final = (
+    ("pci-bar-not-assigned", "[    4.7] NVRM: Fatal Error while attempting to resize PCIe BARs.\n[    4.7] nvidia: probe of 0000:07:00.0 failed with error -1\n"),
+    ("pci-bar-not-assigned", "eGPU over USB4: BAR1 is not assigned, nvidia-smi finds nothing\n"),
     ("pcie-link-degraded", "GPU 00000000:3B:00.0\n        Replays Since Reset               : 18842\n        Replay Number Rollovers           : 3\n"),
     ("pcie-link-degraded", "[    1.9] pci 0000:3b:00.0: 15.752 Gb/s available PCIe bandwidth, limited by 8.0 GT/s PCIe x2 link at 0000:3a:00.0 (capable of 252.048 Gb/s with 16.0 GT/s PCIe x16 link)\n"),
     ("pcie-link-degraded", "the A40 in slot 3 runs at PCIe Gen4 x4 instead of x16\n"),

@@ -60,6 +60,7 @@ CASES: Final = (
     ("ptxas-too-old", "ptxas /tmp/x.ptx, line 9; fatal   : Unsupported .version 8.3; current version is '8.0'\n"),
     ("triton-ptxas-too-old", "'sm_121' is not a recognized processor for this target (ignoring processor)\n"),
     ("triton-ptxas-too-old", "triton/backends/nvidia/bin/ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'\n"),
+    ("nccl-version-conflict", 'symbol lookup error: ./all_reduce_perf: undefined symbol: "ncclCommSplit"\n'),
     ("nccl-version-conflict", "ImportError: /env/lib/libtorch_cuda.so: undefined symbol: ncclMemAlloc\n"),
     ("nccl-version-conflict", "init.cc:940 NCCL WARN Mismatched NCCL version detected : rank 0 version 22005 rank 4 version 21805\n"),
     ("cuda-library-damaged", "OSError: /venv/nvidia/cublas/lib/libcublasLt.so.12: ELF load command past end of file\n"),

@@ -79,10 +79,11 @@ CASES: Final = (
     ("nvswitch-fatal-error", "kernel: nvidia-nvswitch0: SXid (PCI:0000:86:00.0): 12028, Fatal, Link 41 egress non-posted PRIV error\nkernel: nvidia-nvswitch0: SXid (PCI:0000:86:00.0): 12028, Severity 1 Engine instance 41 Sub-engine instance 00\n"),
     ("nvswitch-fatal-error", "8 x NVIDIA H100 80GB HBM3\n[Tue Jul  1 03:11:02 2025] nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 24007, Fatal, Link 09 sourcetrack TCEN0 crubmstore DBE\n"),
     ("gpu-slower-than-expected", "nvbandwidth on GPU 5 of the H200 node gives just 2100 GB/s, the others give 4100\n"),
-    ("nccl-p2p-acs-iommu", "all_reduce hangs on this node\n> Device=0 CAN Access Peer Device=1\n"),
+    ("nccl-p2p-acs-iommu", "all_reduce hangs on this node\nDevice=0 CAN Access Peer Device=1\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("fabric-manager-missing", "Failed to start NVIDIA fabric manager service.\nGPU 0: NVIDIA GeForce RTX 4070 (UUID: GPU-5e6f7a8b)\n"),
     ("fabric-manager-missing", "PyTorch version: 2.6.0\nNVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]\nFailed to start NVIDIA fabric manager service.\n"),
     (_P2P, "PyTorch version: 2.5.1\nNCCL_P2P_DISABLE=0\nGPU 0: NVIDIA GeForce RTX 3090\n"),
     (_P2P, "torch==2.5.1\nThe notebook hangs when I plot the loss.\n"),
