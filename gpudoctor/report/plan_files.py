@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from gpudoctor.errors import UsageError
 from gpudoctor.report.plan import Environment, Plan
+from gpudoctor.report.plan_text import assumed
 
 _IMAGE = "python:{}-slim"
 Writer = Callable[[Plan, Environment, str], str]
@@ -93,7 +94,7 @@ _WRITERS: tuple[tuple[str, Writer], ...] = (
 
 def _heading(plan: Plan, here: Environment) -> list[str]:
     """Return comments that say for which machine and Python the file is."""
-    machine = "; ".join(one.value for one in plan.machine)
+    machine = "; ".join(map(assumed, plan.machine))
     chosen = "resolved by uv" if plan.resolver == "uv" else "from gpudoctor's tables, other packages not pinned"
     return [f"# {plan.tool.name} {plan.tool.version}: {here.name}, Python {here.python or 'any'}, {chosen}", f"# for {machine}"]
 

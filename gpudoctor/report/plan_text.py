@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import counted
 from gpudoctor.report.page import Look, Page
-from gpudoctor.report.plan import Environment, Plan
+from gpudoctor.report.plan import Assumption, Environment, Plan
 from gpudoctor.report.words import VERDICTS
 
 _GAP = 2
@@ -17,9 +17,7 @@ def render(plan: Plan, look: Look) -> str:
     here = plan.environment
     mark = VERDICTS[here.verdict if here else Verdict.BROKEN.value]
     page.paragraph(plan.headline, f"{mark.ascii if look.plain else mark.sign} {mark.word}  ", lead_style=mark.style, hang=2)
-    page.parts(
-        [f"driver {one.value}" if one.what == "driver" else _short(one.what, one.value) for one in plan.machine], style="dim", indent=2
-    )
+    page.parts([*map(assumed, plan.machine)], style="dim", indent=2)
     if here is not None:
         _environment(page, here)
     if plan.nearest is not None:
@@ -41,8 +39,11 @@ def render(plan: Plan, look: Look) -> str:
     return page.render()
 
 
-def _short(what: str, value: str) -> str:
-    return {"GPU": "no GPU" if value == "none" else value, "Python": f"Python {value}"}.get(what, value)
+def assumed(one: Assumption) -> str:
+    """Return what was planned for, in words."""
+    if one.what in {"driver", "Python"}:
+        return f"{one.what} {one.value}"
+    return "no GPU" if one.what == "GPU" and one.value == "none" else one.value
 
 
 def _environment(page: Page, here: Environment) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Final
 
+from msgspec.structs import replace
+
 from gpudoctor.changes import compare
+from gpudoctor.derive.gpu_support import KERNELS, PTX, UNKNOWN, GpuSupport, Releases
+from gpudoctor.findings import MACHINE, NotJudged
 from gpudoctor.fit.answer import answer
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
@@ -18,34 +23,44 @@ from gpudoctor.matrix import Source
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.redact.pseudonyms import Kind
 from gpudoctor.report import (
+    bare,
     diff_text,
     environments,
     fit,
     fit_text,
+    fleet_metrics,
+    fleet_nodes,
+    fleet_page,
     fleet_text,
     github,
     junit,
     libraries,
+    oneline,
+    plan_files,
     plan_text,
     sarif,
     tables,
     terminal,
 )
+from gpudoctor.report import markdown as report_markdown
 from gpudoctor.report.build import TOOL, build
 from gpudoctor.report.diff import Diff
 from gpudoctor.report.environments import EnvironmentsDocument
+from gpudoctor.report.model import Report
 from gpudoctor.report.page import Look
 from gpudoctor.report.ticket import facts as ticket_facts
-from gpudoctor.report.ticket import markdown
+from gpudoctor.report.ticket import markdown, page
 from gpudoctor.snapshot.xray import Environment, File, Files, Need
 from tests.fleet import generated
 from tests.fleet.reports import merged
 from tests.machines.store import recorded
 from tests.plan.planned import TORCH, planned
-from tests.report import fleets, machines, samples
+from tests.report import fleets, machines, rich, rich_environments, rich_fleet, samples
 from tests.report.ticket import tickets
 
 WIDE: Final = Look(width=100, verbose=True)
+NARROW: Final = Look(width=44, verbose=True)
+"""Nearly every line is broken, which shows how its next lines are indented."""
 MEASURED, BROKEN, XRAYED = "eight-trained-on-alike", "driver-470-tensorflow-cuda-12", "libraries-in-order"
 BEFORE, AFTER = "healthy-eight", "eight-one-lost"
 CHECKED: Final = (
@@ -61,6 +76,13 @@ CHECKED: Final = (
 )
 GIB: Final = 1 << 30
 
+RICH: Final = build(rich.EXAMINATION, "smoke", ("gpudoctor", "smoke", "--python", "~/my env"))
+"""As `gpudoctor smoke` reports it: with the numbers of the training."""
+NOT_OURS: Final = re.compile(
+    r"<style>.*?</style>\n|-----BEGIN GPUDOCTOR REPORT-----.*?-----END|```json\n.*?\n```|<pre>{.*?}</pre>", re.DOTALL
+)
+"""What a recorded ticket leaves out: the style sheet and the report in JSON, packed or not."""
+
 
 def _fleet(look: Look) -> str:
     names, planted = generated.plan(60, seed=4, faulty=0.1, slow=0.05, drifting=0.05)
@@ -71,7 +93,17 @@ def _diff(form: Callable[[Diff], str]) -> str:
     return form(compare(tickets.of_machine(BEFORE), tickets.of_machine(AFTER), open_matrix(), ("before", "after")))
 
 
-def _fit(name: str, asked: Asked) -> str:
+def _fit_unknown() -> str:
+    """Return the answers that no model of the presets gives: unknown, impossible, and of no GPU."""
+    counted, asked = model("resnet50", Sample()), Asked(batch=8, precision="fp8", checkpointing=True)
+    card = Card(name="GPU", available=8 * GIB, total=9 * GIB, observed=True, capability=(7, 0), flops={}, measured=False, bandwidth=None)
+    made = fit.document(counted, asked, [answer(counted, asked, card)], stated=False, fits_on=(), notes=())
+    (gpu,) = made.gpus
+    gpus = (gpu, replace(gpu, fits=None, why=""), replace(gpu, fits=False, why="", needed_bytes=None, largest_batch=None))
+    return "".join(fit_text.render(replace(made, gpus=some), Look(plain=True)) for some in (gpus, ()))
+
+
+def _fit(name: str, asked: Asked, look: Look = WIDE) -> str:
     cards = [
         Card(
             name=f"GPU of {gib} GiB",
@@ -91,13 +123,36 @@ def _fit(name: str, asked: Asked) -> str:
     counted = model(name, Sample())
     answers = [answer(counted, asked, card) for card in cards]
     made = fit.document(counted, asked, answers, stated=True, fits_on=("L4", "A100"), notes=("A note.",), samples=10**6, price=2.5)
-    return fit_text.render(made, WIDE, rule_of_thumb=True)
+    return fit_text.render(made, look, rule_of_thumb=True)
 
 
 def _matrix(subject: str, name: str, version: str | None = None) -> str:
     source = Source("torch-wheels", "Wheels of torch", "https://example.org/torch", "2026-11-20")
     found = facts.find(open_matrix(), subject, name, version)
-    return tables.render(subject, found.table, found.rows, [source], WIDE, support=found.support)
+    sources = [source, Source("a-file", "A file", "", "2026-11-20")]
+    return tables.render(subject, found.table, found.rows, sources, WIDE, support=found.support)
+
+
+def _support() -> str:
+    wheels = (
+        Releases("jaxs", "", ("0.1",), KERNELS),
+        Releases("jaxs", "", ("0.2", "0.3"), PTX),
+        Releases("jaxs", "", ("0.4", "0.5"), UNKNOWN),
+        Releases("jaxs", "cu12", ("0.2", "0.3"), KERNELS),
+        Releases("old", "", ("1.0",), "none"),
+    )
+    found = facts.find(open_matrix(), "gpu", "a100")
+    support = GpuSupport(None, 580, dropped=True, platform="linux_x86_64", wheels=wheels, source=())
+    return tables.render("gpu", found.table, found.rows, [], NARROW, support=support)
+
+
+def _listings() -> str:
+    look = Look(width=60)
+    packages = tables.packages((("torch", "1.0", "2.9.1"), ("jax", "", "0.6")), look)
+    return packages + "".join(tables.listing(name, facts.find(open_matrix(), name, one).rows[:1], look) for name, one in _LISTED)
+
+
+_LISTED: Final = (("gpu", "a100"), ("driver", "470.256.02"), ("cuda", "11.8"))
 
 
 def _environment(name: str) -> str:
@@ -117,7 +172,8 @@ def _files() -> str:
     )
 
 
-def _environments() -> str:
+def _environments(*, broken: bool = False) -> str:
+    """Return the page of five environments, or that of a broken machine with one that has no framework."""
     machine = machines.report(MEASURED)
     known = {"kind": "virtual environment", "active": True, "kernels": ("python3",)}
     rows = [
@@ -130,11 +186,46 @@ def _environments() -> str:
     document = EnvironmentsDocument(
         tool=TOOL, created="2026-11-22T10:00:00Z", summary=machine.summary, verdict=machine.verdict, environments=tuple(rows), unlisted=2
     )
-    return environments.draw(document, WIDE, "/home/ann")
+    if broken:
+        without = tuple(replace(row, active=False, kernels=()) for row in rows if row.verdict == environments.NO_FRAMEWORK)
+        document = replace(document, verdict="broken", code="GD101", why="No GPU.", environments=without, unlisted=0)
+    return environments.draw(document, Look(plain=broken) if broken else WIDE, "" if broken else "/home/ann")
 
 
-def _sarif() -> str:
-    return json.dumps(json.loads(sarif.render(build(samples.mismatch)))["runs"][0]["results"], indent=1)
+def _sarif(report: Report) -> str:
+    run = json.loads(sarif.render(report))["runs"][0]
+    return json.dumps([run["results"], run["invocations"]], indent=1)
+
+
+def _openings() -> str:
+    """Return how a report begins where too much was not checked for a headline, by how many names there are."""
+    lines = []
+    for count in (0, 1, 2, 3, 5):
+        unchecked = tuple(NotJudged(MACHINE, f"package {number}", "no table lists it") for number in range(count))
+        long = replace(samples.unknown.diagnosis, not_judged=unchecked, because="it is long " * 30)
+        lines += terminal.render(build(replace(samples.unknown, diagnosis=long))).splitlines()[:4]
+    return "\n".join(lines)
+
+
+def _each(form: Callable[[Report], str]) -> str:
+    """Return what a form says of every examination made by hand."""
+    made = {**{name: build(one) for name, one in samples.ALL.items()}, "rich": RICH}
+    return "".join(f"{name}\n{form(report)}\n" for name, report in made.items())
+
+
+def _ticket(form: Callable[[Report, dict[Kind, int]], str], report: Report) -> str:
+    return NOT_OURS.sub("", form(report, {Kind.HOME: 2, Kind.HOST: 1, Kind.CREDENTIALS: 3, Kind.MAIL: 1}))
+
+
+def _plan_files() -> str:
+    names = ("requirements.txt", "pyproject.toml", "pylock.toml", "Dockerfile", "environment.yml")
+    plans = (rich_environments.PLAN, replace(rich_environments.PLAN, environment=rich_environments.ON_CPU, resolver="tables"))
+    return "".join(f"{name}\n{plan_files.content(plan, 'lock = 1', name)}\n" for plan in plans for name in names)
+
+
+def _nodes() -> str:
+    fleet = fleets.fleet(8)
+    return "".join(line for form in (fleet_nodes.hostfile, fleet_nodes.node_list, fleet_nodes.labels) for line in form(fleet))
 
 
 def _check(name: str) -> str:
@@ -152,6 +243,11 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "fleet.verbose": lambda: _fleet(WIDE),
     "fleet.every_trouble": lambda: fleet_text.render(fleets.fleet(60), Look()),
     "diff": lambda: _diff(lambda found: diff_text.render(found, Look())),
+    "diff.verbose": lambda: _diff(lambda found: diff_text.render(found, WIDE)),
+    "diff.far": lambda: diff_text.render(
+        compare(tickets.of_machine(BROKEN), tickets.of_machine(MEASURED), open_matrix(), ("before", "after")), Look()
+    ),
+    "diff.none": lambda: diff_text.render(compare(*2 * (tickets.of_machine(BEFORE),), open_matrix(), ("before", "after")), Look()),
     "diff.markdown": lambda: _diff(lambda found: diff_text.markdown(found, verbose=True)),
     "plan": lambda: plan_text.render(planned("h100", "550.54.14", TORCH), Look()),
     "plan.nothing": lambda: plan_text.render(planned("v100-sxm2", "535.104.05", "torch==2.12.0"), Look()),
@@ -160,19 +256,46 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "fit.fits": lambda: _fit("resnet50", Asked(batch=32, precision="bf16")),
     "fit.data_parallel": lambda: _fit("resnet50", Asked(batch=64, gpus=4)),
     "fit.sharded": lambda: _fit("llama-8b", Asked(batch=1, precision="bf16", gpus=4, shard="zero3", offload=True)),
+    "fit.narrow": lambda: _fit("llama-8b", Asked(batch=4, precision="bf16", lora=8), NARROW),
+    "fit.unknown": _fit_unknown,
     "matrix.framework": lambda: _matrix("framework", "torch", "2.5.1"),
     "matrix.cuda": lambda: _matrix("cuda", "12.4"),
     "matrix.gpu": lambda: _matrix("gpu", "a100"),
     "matrix.driver": lambda: _matrix("driver", "470.256.02"),
+    "fleet.rich": lambda: fleet_text.render(rich_fleet.FLEET, Look()),
+    "fleet.rich.verbose": lambda: fleet_text.render(rich_fleet.FLEET, NARROW),
+    "fleet.page": lambda: NOT_OURS.sub("", "".join(fleet_page.render(rich_fleet.FLEET))),
+    "fleet.page.hostile": lambda: NOT_OURS.sub("", "".join(fleet_page.render(fleets.fleet(12)))),
+    "fleet.metrics": lambda: "".join(fleet_metrics.render(rich_fleet.FLEET)),
+    "fleet.nodes": _nodes,
+    "plan.rich": lambda: plan_text.render(rich_environments.PLAN, NARROW),
+    "plan.files": _plan_files,
+    "matrix.support": _support,
+    "matrix.jetson": lambda: _matrix("gpu", "Jetson AGX Orin"),
+    "matrix.cudnn": lambda: _matrix("cudnn", "9.1"),
+    "matrix.listings": _listings,
     "environments": _environments,
+    "environments.none": lambda: _environments(broken=True),
     "xray": lambda: _environment(XRAYED),
-    "xray.loaded": lambda: _environment("loaded-from-elsewhere"),
+    "xray.rich": lambda: libraries.environment(rich_environments.XRAY, NARROW),
     "xray.files": _files,
-    "ticket": lambda: markdown.render(machines.report(MEASURED), {Kind.HOME: 2, Kind.HOST: 1, Kind.CREDENTIALS: 3}),
-    "ticket.broken": lambda: markdown.render(machines.report(BROKEN), {}),
+    "ticket": lambda: _ticket(markdown.render, machines.report(MEASURED)),
+    "ticket.broken": lambda: _ticket(markdown.render, machines.report(BROKEN)),
+    "ticket.rich": lambda: _ticket(markdown.render, RICH),
+    "ticket.page": lambda: _ticket(page.render, RICH),
     "ticket.facts": lambda: _facts("healthy-one"),
-    "check.github": lambda: github.render(build(samples.mismatch)),
+    "each.oneline": lambda: _each(oneline.render),
+    "each.github": lambda: _each(github.render),
+    "each.markdown": lambda: _each(report_markdown.render),
+    "openings": _openings,
+    "check.bare": lambda: bare.render(RICH, ValueError("no\x1b[m")),
     "check.junit": lambda: junit.render(build(samples.mismatch)).decode(),
-    "check.sarif": _sarif,
+    "check.sarif": lambda: _sarif(build(samples.mismatch)),
+    "rich.junit": lambda: junit.render(RICH).decode(),
+    "rich.sarif": lambda: _sarif(RICH),
+    "rich": lambda: terminal.render(RICH, Look(plain=True)),
+    "rich.check": lambda: terminal.render(build(rich.EXAMINATION), NARROW),
+    "rich.stages": lambda: terminal.render(build(rich.EXAMINATION), Look()),
+    "rich.verbose": lambda: terminal.render(RICH, NARROW),
     **{f"check.{name}": partial(_check, name) for name in CHECKED},
 }

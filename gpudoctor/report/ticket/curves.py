@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpudoctor.derive.stages import work
+from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import GpuLoad, Loads, Missing, Real, Snapshot, Span, StageLoad
 
 WIDTH, HEIGHT = 320, 90
@@ -44,7 +45,7 @@ def trainings(snapshot: Snapshot) -> list[Panel]:
     for smoke in () if isinstance(snapshot.smoke, Missing) else snapshot.smoke:
         version = f" {smoke.version}" if isinstance(smoke.version, str) else ""
         for one in smoke.trainings:
-            curve = _losses(f"loss of the {one.network} network, {one.steps} steps", one.losses)
+            curve = _losses(f"loss of the {one.network} network, {counted(one.steps, 'step')}", one.losses)
             if curve is not None:
                 panels.setdefault(f"{smoke.framework}{version} on {one.device}", []).append(curve)
     return [Panel(title, tuple(curves)) for title, curves in panels.items()]

@@ -48,6 +48,9 @@ torch,2.8.0,linux_x86_64,3.11,cuda,12.8,9.10,,,,2,cpu cu126,,wheels,
 jax,0.8.0,any,3.11,none,,,,,,,,,wheels,
 jax-cuda12-plugin,0.8.0,linux_x86_64,3.11,cuda,12.9,9.8,,,,2,,,wheels,
 """,
+    faults="""
+gone-libs,8.6.1,8.6.1,unpublished,,any,wheels,the index lists 9.0 and newer
+""",
     bounds="""
 jaxlib,compares-plugins,0.5.3,wheels
 tensorflow,no-cuda-on-windows,2.11,wheels

@@ -149,11 +149,11 @@ return [...document.body.querySelectorAll('*')].filter(e => [...e.childNodes].so
 """
 
 
-def test_paper_shows_what_a_screen_folds_and_no_json(browser: webdriver.Chrome, tmp_path: Path) -> None:
+def test_paper_shows_what_a_screen_folds_and_no_appendix(browser: webdriver.Chrome, tmp_path: Path) -> None:
     open_page(browser, tmp_path, written(of_machine("driver-470-tensorflow-cuda-12"))["html"])
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
-    folded = "return getComputedStyle(document.querySelector('details:not(.json)'), '::details-content').contentVisibility"
-    json = browser.find_element(By.CSS_SELECTOR, ".json")
-    assert (browser.execute_script(folded), json.is_displayed()) == ("visible", False)
+    folded = "return getComputedStyle(document.querySelector('details:not(.appendix)'), '::details-content').contentVisibility"
+    facts, json = browser.find_elements(By.CSS_SELECTOR, ".appendix")
+    assert (browser.execute_script(folded), facts.is_displayed(), json.is_displayed()) == ("visible", False, False)
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
-    assert (browser.execute_script(folded), json.is_displayed()) == ("hidden", True)
+    assert (browser.execute_script(folded), facts.is_displayed(), json.is_displayed()) == ("hidden", True, True)

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.findings import OutcomeKind, Severity
-from gpudoctor.snapshot import Framework, LibraryUse
+from gpudoctor.snapshot import Distribution, Framework, LibraryUse, Packages
 from tests.builders import ABSENT, tensorflow, torch
 from tests.diagnose.rules.examined import OPT, environment, only, outcome, own, use
 
@@ -39,3 +39,18 @@ def test_one_copy_is_no_conflict() -> None:
     alone = nccl("2.20.5", "nvidia-nccl-cu12")
     assert outcome(environment(alone, framework=torch()), "nccl-version-conflict") is OutcomeKind.PASSED
     assert outcome(environment(framework=torch()), "nccl-version-conflict") is OutcomeKind.NOT_APPLICABLE
+
+
+def test_the_package_that_the_framework_does_not_require_is_removed() -> None:
+    shared = nccl("2.20.5", "nvidia-nccl-cu12 or nvidia-nccl-cu13", owners=("nvidia-nccl-cu12", "nvidia-nccl-cu13"))
+    requires = ("nvidia-nccl-cu12==2.21.5",)
+    packages = Packages(
+        (
+            Distribution("torch", "2.5.1", OPT, requires=requires),
+            Distribution("nvidia-nccl-cu12", "2.21.5", OPT),
+            Distribution("nvidia-nccl-cu13", "2.20.5", OPT),
+        )
+    )
+    found = only(environment(shared, framework=torch(), packages=packages), "nccl-version-conflict")
+    assert found.fixes[0].title.startswith("Remove nvidia-nccl-cu13, then reinstall")
+    assert "nvidia-nccl-cu12==2.21.5" in found.fixes[0].command

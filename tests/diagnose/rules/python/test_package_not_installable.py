@@ -27,3 +27,16 @@ def test_what_the_tables_cannot_know_is_no_fault(version: str) -> None:
 @pytest.mark.parametrize("version", ["2.8.0+cu126", "2.8.0+cpu", "2.8.0+mine", "2.2.2+cu118", "2.9.0+cu129", "1.8.0+cu101", "2.8.0+cu118"])
 def test_builds_that_are_official_or_not_known_are_no_fault(version: str) -> None:
     assert "package-not-installable" not in dict(roots(supposed(stated("torch", version))))
+
+
+@pytest.mark.parametrize(
+    ("package", "fix"),
+    [
+        (stated("tensorflow", "2.17.0", "gone-libs==8.6.1"), "Use another GPU or another framework"),  # these tables have no driver for it
+        (stated("helper", "1.0", "gone-libs==8.6.1"), "Remove helper from the plan"),
+    ],
+)
+def test_a_requirement_that_nobody_published_asks_for_another_release(package: Distribution, fix: str) -> None:
+    (finding,) = (one for one in found(supposed(package)) if one.name == "package-not-installable")
+    assert finding.message == f"{package.name} {package.version} requires gone-libs==8.6.1, which the package index does not have."
+    assert finding.fixes[0].title.startswith(fix)
