@@ -78,7 +78,8 @@ def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[
         for line in text.splitlines()
         if (match := _STATED.search(line)) and not _OF_ANOTHER.search(_CLAUSE.split(line[: match.end()])[-1])
     ]
-    stated = {(match["major"], match["minor"]) for match in found}
+    exactly = {match["major"] for match in found if match["minor"]}
+    stated = {(match["major"], match["minor"]) for match in found if match["minor"] or match["major"] not in exactly}
     if len(stated) != 1:
         return
     major, minor = stated.pop()

@@ -104,8 +104,12 @@ def _is_not_listed(machine: MachineView, text: str) -> Iterator[Evidence]:
             yield Evidence("installed packages", f"no {missing['name']} among {len(names)}", listed.distributions[0].where)
 
 
-def _is_wsl(machine: MachineView, _: str) -> Iterator[Evidence]:
-    if machine.site.platform == Platform.WSL2:
+_GPU_SEEN = "/physical_device:GPU:0"
+
+
+def _is_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the platform, unless a framework in the text has found the GPU there."""
+    if machine.site.platform == Platform.WSL2 and _GPU_SEEN not in text:
         yield Evidence("platform", "WSL 2", "the text")
 
 

@@ -36,6 +36,12 @@ SEES_NO_GPU = Signature(
 SEE_NO_GPU = (
     msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False),
     SEES_NO_GPU,
+    # as people say it
+    msgspec.structs.replace(
+        SEES_NO_GPU,
+        pattern=r"(?i)\b(?:tensorflow|torch|jax)\b[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b",
+        lines=("TensorFlow does not detect my GPU",),
+    ),
 )
 BUILDS = (
     Signature(
@@ -56,9 +62,9 @@ BUILDS = (
         ),
         vague=True,
     ),
-    # InvokeAI's ldm/generate.py and api_app.py, kohya_ss's setup/setup_common.py, SD.Next's installer.py
+    # diffusers' models/attention_processor.py, InvokeAI's ldm/generate.py and api_app.py, kohya_ss's setup/setup_common.py, SD.Next's installer.py
     Signature(
-        r"Using (?:device_type|torch device:?) (?i:cpu)\b|Torch reports CUDA not available",
+        r"Using (?:device_type|torch device:?) (?i:cpu)\b|Torch reports CUDA not available|torch\.cuda\.is_available\(\) should be True but is False",
         ("cpu-only-build", "amd-gpu-unsupported", "no-driver"),
         "the program runs on the CPU because PyTorch offers no GPU",
         (">> Using device_type cpu", "Using torch device: CPU", "Torch reports CUDA not available"),
@@ -107,12 +113,13 @@ BUILDS = (
     ),
     # common/arg.cpp and src/llama-model.cpp of llama.cpp: it says so too if CUDA failed to start
     Signature(
-        r"not compiled with GPU offload support|no usable GPU found, --|llama\.cpp was compiled without (?:GPU|CUDA) support|offloaded 0/\d{1,4} layers to GPU",
+        r"not compiled with GPU offload support|no usable GPU found, --|llama\.cpp was compiled without (?:GPU|CUDA) support|offloaded 0/\d{1,4} layers to GPU|\bBLAS ?= ?0\b",
         ("cpu-only-build", "no-driver", "container-no-gpu-access"),
         "llama.cpp found no GPU, or was compiled without CUDA",
         (
             "not compiled with GPU offload support, --gpu-layers option will be ignored",
             "warning: no usable GPU found, --gpu-layers option will be ignored",
+            "AVX = 1 | AVX2 = 1 | FMA = 1 | F16C = 1 | BLAS = 0 | SSE3 = 1 |",
         ),
         vague=True,
         last=True,

@@ -229,6 +229,8 @@ HINTS = (
         "wrong-python-environment",
         "I have installed torch for the Python of the virtual environment",
     ),
+    # a framework in the text sees the GPU, as another does not
+    Hint(r"PhysicalDevice\(name='/physical_device:GPU:0'", "", "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]"),
     # CuPy's own imports: https://docs.cupy.dev/en/stable/install.html
     Hint(
         r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w",

@@ -101,6 +101,13 @@ INSTALLERS = (
         "conda sees no driver for this CUDA version",
         ("nothing provides __cuda needed by pytorch-2.4.1",),
     ),
+    # mamba 0.1 to 1: the driver serves an older CUDA than the package needs
+    Signature(
+        r"has constraint __cuda\b[^\n]{0,40}conflicting with __cuda-\d",
+        ("driver-too-old", "conda-cuda-override-wrong"),
+        "the package needs a newer CUDA than the driver serves",
+        ("package cudatoolkit-11.3.1-ha36c431_9 has constraint __cuda >=11.3 conflicting with __cuda-11.1-0",),
+    ),
     # conda 4 to 24 (libmamba too)
     Signature(
         r"UnsatisfiableError|LibMambaUnsatisfiableError|Could not solve for environment specs|The following specifications were found to be incompatible"
@@ -114,7 +121,7 @@ INSTALLERS = (
         ),
     ),
     Signature(
-        r"No matching distribution found for|Could not find a version that satisfies the requirement|is not a supported wheel (?:on|for) this platform",
+        r"No matching distribution found for|Could not find a(?: version|ny downloads) that satisf(?:ies|y) the requirement|No distributions at all found for|is not a supported wheel (?:on|for) this platform",
         (_PYTHON, "package-not-installable", "glibc-too-old", _PLATFORM),
         "the index has no wheel that fits the requirement",
         (

@@ -24,8 +24,15 @@ MANAGEMENT = (
         "the GPU has fallen off the bus",
         ("Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",),
     ),
+    # what a cgroup refuses, which files' modes do not: https://docs.kernel.org/admin-guide/cgroup-v2.html#device-controller
     Signature(
-        r"/dev/nvidia(?:ctl|\d{1,2}|-uvm)\b[^\n]{0,60}(?:Permission denied|Operation not permitted|EACCES|EPERM)"
+        r"/dev/nvidia(?:ctl|\d{1,2}|-uvm)\b[^\n]{0,60}(?:Operation not permitted|EPERM)",
+        ("container-cgroup-device-lost", "device-permission-denied"),
+        "the GPU's device files may not be opened, as in a container whose cgroup lost them",
+        ("cat: /dev/nvidiactl: Operation not permitted",),
+    ),
+    Signature(
+        r"/dev/nvidia(?:ctl|\d{1,2}|-uvm)\b[^\n]{0,60}(?:Permission denied|EACCES)"
         r"|(?i:\bnvml(?: error)?: insufficient permissions)|NVMLError_NoPermission",
         ("device-permission-denied", "container-cgroup-device-lost"),
         "this user may not open the GPU's device files",

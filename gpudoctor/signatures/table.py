@@ -55,7 +55,7 @@ _FRAMEWORKS = (
         tells="nvidia-smi; ls -d /dev/nvidia0 /dev/dxg /.dockerenv",
     ),
     Signature(
-        r"your nvidia driver is too old or missing",
+        r"your nvidia driver is too old or missing|msg=\"NVIDIA driver too old\"",
         ("driver-too-old", "no-driver"),
         "the driver is too old for Ollama's CUDA version, or missing",
         ("your nvidia driver is too old or missing.  If you have a CUDA GPU please upgrade to run ollama",),

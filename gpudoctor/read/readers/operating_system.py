@@ -81,6 +81,8 @@ READER = Reader(
             r"(?P<value>\blib(?:cud|cub|cuf|cur|cus|nv|c10|torch)\w{0,40}\.so\.\d|/usr/local/cuda|/usr/lib/x86_64-linux-gnu|/proc/driver/nvidia|\bcudart_stub\.cc)",
             Rank.PROSE,
         ),
+        # Apple's builds of TensorFlow: https://developer.apple.com/metal/tensorflow-plugin/
+        Form("platform:macos", r"(?P<value>\btensorflow[-_](?:macos|metal))\b", Rank.PROSE),
         # https://docs.nvidia.com/jetson/archives/, and jetson-stats
         Form("tegra release", r"^\W{0,3}R(?P<value>\d{2} \(release\), REVISION: \d+(?:\.\d+)?), GCID"),
         Form("tegra", r"\[L4T (?P<value>\d{2}\.\d+(?:\.\d+)?)\]"),

@@ -27,6 +27,7 @@ READER = Reader(
         ),
         # WSL mounts the drives of Windows below /mnt, and its driver below /usr/lib/wsl
         Form("platform:wsl2", r"File \"(?P<value>/mnt/[a-z]/Users/[^\"\n]{3,200})\", line \d", Rank.LOG),
+        Form("platform:wsl2", r"\w@[\w.-]{2,40}:(?P<value>/mnt/[a-z]/(?:Users|[Ww]indows)\b\S{0,200})", Rank.LOG),
         Form("platform:wsl2", r"(?P<value>/usr/lib/wsl/(?:lib|drivers)/[\w./-]{0,150}lib[\w.-]{2,60}\.so[\d.]{0,12})", Rank.LOG),
         Form("platform:windows", rf"{_WHEEL}(?P<value>win_amd64)\.whl", Rank.LOG),
         Form("platform:macos", rf"{_WHEEL}(?P<value>macosx_\d{{2}}_\d{{1,2}}_\w{{4,12}})\.whl", Rank.LOG),

@@ -12,7 +12,7 @@ from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
-    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?[ =]{1,2}v?"
+    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?[ =]{1,2}v?"
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+*]|\.[\w*])"
 )
 _BUILD = expression(
@@ -22,8 +22,9 @@ _BUILD = expression(
 """A build that something printed: only PyTorch's versions end like this."""
 _DRIVER = expression(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
 _SYSTEM = expression(
-    r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|ubuntu \d{2}\.\d{2})\b"
+    r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
 )
+_WSL = expression(r"(?i)\b(?:in|inside|under|on|use|used|using|via|through|with|my) wsl(?: ?2)?\b")
 _COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=| -> |^\s*(?:File |from |import )")
 
 _CONDA = expression(
@@ -31,11 +32,11 @@ _CONDA = expression(
 )
 """What chooses the CUDA of PyTorch's build."""
 _PIP = expression(
-    r"^\W{0,6}(?:python3? -m )?pip3? install [^\n]{0,120}?\b(?P<name>torch)={2,3}(?P<value>\d{1,2}\.\d{1,2}\.\d{1,2}(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])"
+    r"^\W{0,6}(?:python3? -m )?pip3? install [^\n]{0,120}?\b(?P<name>torch|tensorflow-macos)={2,3}(?P<value>\d{1,2}\.\d{1,2}\.\d{1,2}(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])"
 )
 """A command on a line of its own, which somebody ran."""
 
-_ABOUT = (*TRAINED, "vllm", "flash-attn", "xformers", "driver", "windows", "wsl", "macos", "ubuntu")
+_ABOUT = (*TRAINED, "vllm", "flash-attn", "xformers", "driver", "windows", "wsl", "mac", "ubuntu")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
@@ -46,6 +47,8 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in own_sentences(lines, _ABOUT):
         for found in _SYSTEM.finditer(line.text):
             mentions.setdefault("os", []).append(_statement("os", found["value"], line))
+        if found := _WSL.search(line.text):
+            mentions.setdefault("wsl", []).append(_statement("platform:wsl2", "WSL 2", line))
         if _COMMAND.search(line.text):
             continue
         for found in _PACKAGE.finditer(line.text):

@@ -10,7 +10,7 @@ READER = Reader(
     "xformers.info",
     forms=(
         Form("package:xformers", rf"^\s*xFormers {RELEASE}$"),
-        Form("package:torch", rf"^\s*PyTorch +\S{{3,40}} with CUDA \S{{2,8}} \(you have {RELEASE}\)"),
+        Form("package:torch", rf"\bPyTorch +\S{{3,40}} with CUDA \S{{2,8}} \(you have {RELEASE}\)"),
         Form("python", rf"^\s*Python +\d[\d.]{{2,12}} \(you have {VERSION}\)"),
         Form("package:torch", rf"^\s*pytorch\.version{_TO}{RELEASE}"),
         Form("torch devices", rf"^\s*pytorch\.cuda{_TO}(?P<value>available|not available)$"),

@@ -79,7 +79,8 @@ def _platform(stated: Stated) -> Platform | Missing:
         return NOT_STATED
     best = max(told, key=lambda one: (one[1], one[0] not in _KINDS_OF_LINUX, _KINDS_OF_LINUX.get(one[0], 0)))[0]
     listed = [platform for platform, one in named if one.reader != SENTENCE]
-    inside = next((one for one, rank in told if one in _WSL and (rank >= Rank.LOG or one in listed)), None)
+    on_linux = any(platform is Platform.LINUX for platform, _ in told)
+    inside = next((one for one, rank in told if one in _WSL and (on_linux or rank >= Rank.LOG or one in listed)), None)
     if best is Platform.WINDOWS and inside:
         return inside
     if best is not Platform.LINUX:

@@ -178,6 +178,11 @@ CASES: Final = (
     ("extension-abi-mismatch", "the xformers wheel from our mirror dies with an undefined symbol\ntorch 2.7.1\n"),
     ("slow-ptx-jit", "calling the cuda function takes a long time since the update\n"),
     ("broken-release", "D:\\ai\\venv\\Scripts\\python.exe\nbitsandbytes 0.41.0\nTypeError: argument of type 'WindowsPath' is not iterable\n"),
+    ("cpu-only-build", "llm = Llama(model_path='m.gguf', n_gpu_layers=40)\nAVX = 1 | AVX2 = 1 | AVX512 = 0 | FMA = 1 | NEON = 0 | F16C = 1 | BLAS = 0 | SSE3 = 1 | VSX = 0 |\nThe RTX A4000 stays idle.\n"),
+    ("cpu-only-build", "conda install -c pytorch pytorch=1.10.0 torchvision cudatoolkit=11.5\nIt installed the CPU build of pytorch although the machine has a GPU.\n"),
+    ("cpu-only-build", 'A problem occurred during initialization.\nThe error was: "torch.cuda.is_available() should be True but is False. xformers\' memory efficient attention is only available for GPU "\n'),
+    ("metal-plugin-missing", "pip install tensorflow-macos==2.13.0\n>>> import tensorflow as tf\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
+    ("metal-plugin-missing", "tensorflow does not use the GPU on my M2 MacBook.\npip install tensorflow-macos==2.11.0\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -162,6 +162,8 @@ CASES: Final = (
     ("driver-too-old", "nvidia-smi shows CUDA 11.2 (driver 460.106), nvcc 12.1, torch 2.1.0+cu121\nThe NVIDIA driver on your system is too old (found version 11020).\n"),
     ("driver-too-old", "RuntimeError: The NVIDIA driver on your system is too old (found version 11040). Please update your GPU driver by downloading and installing a new version\ntorch==2.5.1+cu124\n"),
     ("driver-too-old", "CUDA driver version is insufficient for CUDA runtime version\nCUDA used to build PyTorch: 11.8\n"),
+    ("uvm-broken-after-suspend", "Since the last update CUDA stops working whenever my laptop comes back from sleep; a reboot helps. RTX 4060, driver 550.90.07, Ubuntu 24.04\n"),
+    ("driver-too-old", 'time=2026-07-20T10:11:12.000Z level=DEBUG source=cuda_compat.go:41 msg="NVIDIA driver too old"\nmsg="inference compute" id=cpu library=cpu\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -180,5 +182,8 @@ NEAR_MISSES: Final = (
     ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libtcmalloc.so.4\nRuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.\n"),
     ("confidential-computing-not-ready", "torch==2.5.1\nConfidential Compute GPUs Ready state: ready\n"),
     ("device-nodes-missing", "crw-rw-rw- 1 root root 195, 0 Jan 4 10:00 /dev/nvidia0\ncrw-rw-rw- 1 root root 195, 255 Jan 4 10:00 /dev/nvidiactl\ncrw-rw-rw- 1 root root 508, 0 Jan 4 10:00 /dev/nvidia-uvm\ntorch.cuda.is_available() False\n"),
+    ("wsl-driver-stack-broken", "WSL2, Ubuntu 22.04\nin the terminal: [PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nin the notebook:\n[]\n"),
+    ("uvm-broken-after-suspend", "PyTorch cannot resume from a checkpoint after the GPU job slept in the queue\ntorch 2.5.1+cu124\n"),
+    ("uvm-broken-after-suspend", "The training on the GPU does not resume from step 400 after the node failed\ntorch 2.5.1+cu124\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

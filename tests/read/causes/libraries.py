@@ -117,6 +117,7 @@ CASES: Final = (
     ("cuda-library-damaged", "OSError: /opt/venv/lib/python3.11/site-packages/nvidia/cublas/lib/libcublasLt.so.12: file too short\n"),
     ("cuda-library-damaged", "ImportError: /usr/lib/x86_64-linux-gnu/libcudnn.so.8: invalid ELF header\n"),
     ("cuda-library-damaged", "OSError: /home/ml/miniconda3/envs/t/lib/libcudart.so.12: file too short\n"),
+    ("cuda-version-mismatch", "Using CUDA 10 on Ubuntu 18.04\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\nI am using CUDA version 10.2.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -115,6 +115,9 @@ CASES: Final = (
     ("wsl-multi-gpu-limit", "vLLM in WSL 2 with tensor parallel size 2 on 2x RTX 3060\nWARNING Custom allreduce is disabled because your platform lacks GPU P2P capability\nRuntimeError: NCCL error: unhandled system error\n"),
     ("container-cdi-spec-incompatible", 'The following error was triggered when refreshing the CDI registry: failed to load CDI Spec failed to parse CDI Spec "/etc/cdi/nvidia.yaml": failed to unmarshal CDI Spec: error unmarshaling JSON: while decoding JSON: json: unknown field "additionalGids"\n'),
     ("container-cdi-spec-incompatible", 'podman version 4.2.0\nfailed to load CDI Spec: failed to parse CDI Spec "/var/run/cdi/nvidia.yaml": failed to unmarshal CDI Spec: json: unknown field "hostPath"\nError: setting up CDI devices: unresolvable CDI devices nvidia.com/gpu=all\n'),
+    ("container-cgroup-device-lost", 'openat(AT_FDCWD, "/dev/nvidiactl", O_RDWR) = -1 EPERM (Operation not permitted)\n'),
+    ("wsl-libcuda-not-on-path", "I have Windows 10 with an RTX 3070 and used WSL2 with micromamba.\nCould not load library libcudnn_ops_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory\n"),
+    ("wsl-libcuda-not-on-path", "(yolo) me@DESKTOP-AB12:/mnt/d/Users/me/yolo$ python train.py\nCould not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

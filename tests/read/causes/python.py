@@ -99,6 +99,9 @@ CASES: Final = (
     ("framework-missing", "Traceback (most recent call last):\n  File \"train.py\", line 3, in <module>\n    import tensorflow as tf\nModuleNotFoundError: No module named 'tensorflow'\n$ pip list\nPackage    Version\n---------- -------\nnumpy      2.1.3\npandas     2.2.3\npip        24.3.1\n"),
     ("framework-missing", "WARNING: Package(s) not found: torch\n"),
     ("framework-missing", ">>> import jax\nImportError: No module named jax\n"),
+    ("driver-too-old", "mamba create -n rapids -c conda-forge cudatoolkit=11.4 pytorch\nEncountered problems while solving:\n  - package cudatoolkit-11.4.3-h39f8164_13 has constraint __cuda >=11.4 conflicting with __cuda-11.2-0\n"),
+    ("python-version-unsupported", ">>> python -V\nPython 2.7.9\n>>> pip install tensorflow\nDownloading/unpacking tensorflow\n  Could not find any downloads that satisfy the requirement tensorflow\nNo distributions at all found for tensorflow\n"),
+    ("msvc-redistributable-missing", 'ERROR    Could not load torch: [WinError 126] Le module spécifié est introuvable. Error loading\n         "D:\\trainer\\venv\\lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
