@@ -45,10 +45,8 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         for about, one in (*_commands(line), *_builds(line)):
             mentions.setdefault(about, []).append(one)
     for line in own_sentences(lines, _ABOUT):
-        for found in _SYSTEM.finditer(line.text):
-            mentions.setdefault("os", []).append(_statement("os", found["value"], line))
-        if found := _WSL.search(line.text):
-            mentions.setdefault("wsl", []).append(_statement("platform:wsl2", "WSL 2", line))
+        for one in _systems(line):
+            mentions.setdefault(one.what, []).append(one)
         if _COMMAND.search(line.text):
             continue
         for found in _PACKAGE.finditer(line.text):
@@ -61,6 +59,14 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for several in mentions.values():
         if len({one.value for one in several}) == 1:
             yield several[0]
+
+
+def _systems(line: Line) -> Iterator[Statement]:
+    """Yield the operating systems of a sentence, and WSL beside Windows."""
+    for found in _SYSTEM.finditer(line.text):
+        yield _statement("os", found["value"], line)
+    if _WSL.search(line.text):
+        yield _statement("platform:wsl2", "WSL 2", line)
 
 
 def _builds(line: Line) -> Iterator[tuple[str, Statement]]:
