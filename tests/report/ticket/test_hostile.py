@@ -150,7 +150,7 @@ return [...document.body.querySelectorAll('*')].filter(e => [...e.childNodes].so
 
 
 def test_paper_shows_what_a_screen_folds_and_no_appendix(browser: webdriver.Chrome, tmp_path: Path) -> None:
-    open_page(browser, tmp_path, written(of_machine("driver-470-tensorflow-cuda-12"))["html"])
+    open_page(browser, tmp_path, written(of_machine("no-driver-at-all"))["html"])
     browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": []})
     folded = "return getComputedStyle(document.querySelector('details:not(.appendix)'), '::details-content').contentVisibility"
     facts, json = browser.find_elements(By.CSS_SELECTOR, ".appendix")
