@@ -67,8 +67,8 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "probe/container_tools.py": lambda: [pattern for _, pattern, _ in _module("probe/container_tools.py").ASKING],
     "matrix/names.py": lambda: list(_module("matrix/names.py")._OTHERS.values()),
     "derive/views/kernel.py": lambda: list(_asked_of_the_log()),
-    "requirement_files/__init__.py": lambda: [
-        pattern for name in ("_BY_NAME", "_BY_CONTENT") for pattern, _ in getattr(_module("requirement_files/__init__.py"), name)
+    "requirement_files/reading.py": lambda: [
+        pattern for name in ("_BY_NAME", "_BY_CONTENT") for pattern, _ in getattr(_module("requirement_files/reading.py"), name)
     ],
     "requirement_files/images.py": lambda: [one.image_tag for one in CATALOGUE if one.image_tag],
     "report/plan_files.py": lambda: [pattern for pattern, _ in _module("report/plan_files.py")._WRITERS],
