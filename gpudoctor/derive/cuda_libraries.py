@@ -203,9 +203,13 @@ def unlike(wanted: Version, loaded: Version) -> str:
     return "older" if said and loaded.minor < wanted.minor else ""
 
 
+_STATIC = ("xgboost", "faiss-gpu")
+"""Packages whose libraries contain the CUDA runtime: they need none of its files. Read from the wheels of XGBoost 1.7.6, 2.1.1 and 3.4.1 and faiss-gpu 1.7.2."""
+
+
 def takes_system_cuda(framework: Framework, cuda: EffectiveCuda, stack: Stack | Missing) -> bool:
-    """Whether a build loads the system's CUDA, because nothing in its environment contains one."""
-    if spec_of(framework.name).brings_cuda:
+    """Return whether a build loads the system's CUDA, because nothing in its environment contains one."""
+    if spec_of(framework.name).brings_cuda or framework.distribution in _STATIC:
         return False
     return isinstance(stack, Missing) or not brings_runtime(stack, (f"{WHEELS['cudart']}-cu{cuda.version.major}", WHEELS["cudart"]))
 
