@@ -101,11 +101,10 @@ def test_beside_an_unchecked_add_on_the_framework_is_one_that_works() -> None:
     assert [one.partition(" was")[0] for one in plan.environment.not_checked] == ["flash-attn 2.8.3.post2"]
 
 
-def test_a_gpu_too_old_for_every_build_is_told_soon() -> None:
-    began = time.process_time()
+def test_a_gpu_too_old_for_every_build_is_told() -> None:
     plan = planned("GTX 680", "470.256.02", "sglang<=0.5.23")
-    assert plan.exit_code == 1
-    assert time.process_time() - began < 1.7, "0.9 s on a loaded machine"
+    assert (plan.exit_code, plan.environment) == (1, None)
+    assert plan.headline.startswith("No release of sglang<=0.5.23 works on this machine: ")
 
 
 def test_a_package_that_no_table_lists_is_planned_and_named() -> None:

@@ -21,7 +21,7 @@ BEHAVIOURS = {
     "raises": "raise KeyboardInterrupt('not today')",
     "floods": "while True: print('x' * 999)",
     "hangs": "import time; time.sleep(1000)",
-    "becomes a daemon": "import os\nif os.fork(): os._exit(0)\nos.setsid()",
+    "becomes a daemon": "import os, time\nif os.fork(): os._exit(0)\nos.setsid()\ntime.sleep(0.5)",
     "becomes a daemon later": "import os, time\nif os.fork(): os._exit(0)\ntime.sleep(0.5)",
 }
 VERSIONS = [version for version in FOUND if version.startswith(("2.7.", "3.6.", "3.8.", "3.13."))]

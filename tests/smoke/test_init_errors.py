@@ -31,7 +31,7 @@ SIGNS = {
     34: "libcuda-is-stub",
     46: "exclusive-compute-mode or compute-prohibited",
     100: "cuda-init-fails or cuda-visible-devices-masked",
-    101: "cuda-visible-devices-masked",
+    101: "cuda-visible-devices-masked or mig-one-instance-per-process",
     802: "fabric-manager-missing or confidential-computing-not-ready",
     803: "driver-library-mismatch or cuda-compat-lib-conflict",
     804: "forward-compat-unsupported-hw",

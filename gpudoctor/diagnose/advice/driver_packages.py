@@ -86,8 +86,8 @@ def driver_packages(machine: MachineView) -> tuple[DriverPackage, ...]:
 def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = False) -> DriverPackage | None:
     """Return the distribution's newest fitting package of a long-lived branch, else its newest, else NVIDIA's own; None where none fits.
 
-    A package without a branch in its name can downgrade only where NVIDIA's repository pins it to a branch. Where the GPUs take both
-    flavours, NVIDIA's packages are the open ones: they are its default since driver 560. Unless an older driver is wanted, none
+    A downgrade stays on the newest branch that supports the GPUs: by a package that names it, or by NVIDIA's repository, which pins one.
+    Where the GPUs take both flavours, NVIDIA's packages are the open ones: they are its default since driver 560. Unless an older driver is wanted, none
     replaces the loaded one by an older one.
     """
     loaded = None if older else _loaded(machine, bounds)
@@ -96,7 +96,7 @@ def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = 
     fitting = [package for package in packages if bounds.fits(package)]
     if not bounds.flavour:
         fitting = [package for package in fitting if package.modules == ("open" if package.origin == "nvidia" else "proprietary")]
-    own = [package for package in fitting if package.version and not (older and not any(map(str.isdigit, package.package)))]
+    own = [package for package in fitting if package.version and not (older and str(bounds.newest_branch) not in package.package)]
     long_lived = [package for package in own if _is_long_lived(package, machine.matrix)]
     return max(long_lived or own, key=lambda package: package.version, default=next(iter(fitting[-1:]), None))
 
