@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any
 
 _SOON = 0.05
@@ -26,9 +26,26 @@ class Interrupted(BaseException):
 
 
 def once_more(handler: Callable[[int, Any], None], number: int) -> None:
-    """Handle a signal again in a moment: its exception came in a callback of Python's, such as importlib's, which prints and forgets it."""
-    signal.signal(signal.SIGALRM, lambda _, frame: handler(number, frame))
-    signal.setitimer(signal.ITIMER_REAL, _SOON)
+    """Handle a signal again when the caller has returned: its exception came in a callback of Python's, such as importlib's, which prints and forgets it.
+
+    The caller is a sys.unraisablehook, where Python forgets exceptions too.
+    """
+    caller = sys._getframe(1)  # noqa: SLF001 -- the public way imports inspect
+
+    def again(_: int, frame: FrameType | None) -> None:
+        if not _runs(caller, frame):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            handler(number, frame)
+
+    signal.signal(signal.SIGALRM, again)
+    signal.setitimer(signal.ITIMER_REAL, _SOON, _SOON)
+
+
+def _runs(caller: FrameType, frame: FrameType | None) -> bool:
+    """Return whether a frame is the caller's, or is called by it."""
+    while frame is not None and frame is not caller:
+        frame = frame.f_back
+    return frame is caller
 
 
 class Interrupts:
