@@ -9,8 +9,6 @@ from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
-STATE = "; state "
-"""What comes before the options of `gpudoctor compat` that state these libraries."""
 _IN_EXTRAS = (WHEELS["cudart"], WHEELS["cudnn"], "cuda-toolkit")
 _CUPY = "cupy-cuda"
 """How the names of CuPy's wheels begin, which need cuDNN only for its bindings: https://docs.cupy.dev/en/stable/install.html"""
@@ -34,7 +32,7 @@ def unstated_libraries(view: FrameworkView) -> str:
         needed["--system-cudnn"] = f"cuDNN {_spelt(cuda.cudnn)}"
     stated = "them" if len(needed) > 1 else "it"
     what = f"it needs {' and '.join(needed.values())} on the system{_or_from_extras(row)}"
-    return f"{what}{STATE}{stated} with {' and '.join(needed)}" if needed else ""
+    return f"{what}; `gpudoctor compat` takes {stated} as {' and '.join(needed)}" if needed else ""
 
 
 def _or_from_extras(row: FrameworkRelease) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from gpudoctor import versions
 from gpudoctor.derive.specifiers import requirement as parsed
-from gpudoctor.diagnose.system_libraries import STATE
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of
@@ -40,7 +39,7 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
         index=index,
         torch_backend=tag,
         warnings=tuple(finding.message for finding in found.judgement.findings),
-        not_checked=(*(f"{one.what} was not checked: {one.reason.partition(STATE)[0]}." for one in unchecked), *unlisted),
+        not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in unchecked), *unlisted),
         older_because=tuple(_newer(found, search)),
         commands=commands(tuple(one.requirement for one in pins), found.python, index, tag, windows=windows),
         locked=tuple(f"{one.name}=={one.version}" for one in packages.values()),

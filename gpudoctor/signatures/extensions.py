@@ -52,7 +52,6 @@ EXTENSIONS = (
             "CUDA SETUP: Required library version not found: libbitsandbytes_cuda117.so.",
         ),
     ),
-    # CUDA_CHECK_RETURN in bitsandbytes/csrc/ops.cuh
     # sageattention/core.py of 2.0 to 2.2, and its forks
     Signature(
         r"\bSM\d{2,3} kernel is not available|Unsupported CUDA architecture: sm_?\d",
@@ -67,6 +66,7 @@ EXTENSIONS = (
         ("the wheel of flash_attn fails to import with an undefined symbol error",),
         vague=True,
     ),
+    # CUDA_CHECK_RETURN in bitsandbytes/csrc/ops.cuh
     Signature(
         r"Error (?:named symbol not found|invalid device function) at line \d{1,5} in file \S{0,200}\bcsrc/\w{2,20}\.cuh?\b",
         ("extension-missing-arch",),

@@ -87,8 +87,8 @@ def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = 
     """Return the distribution's newest fitting package of a long-lived branch, else its newest, else NVIDIA's own; None where none fits.
 
     A downgrade stays on the newest branch that supports the GPUs: by a package that names it, or by NVIDIA's repository, which pins one.
-    Where the GPUs take both flavours, NVIDIA's packages are the open ones: they are its default since driver 560. Unless an older driver is wanted, none
-    replaces the loaded one by an older one.
+    Where the GPUs take both flavours, NVIDIA's packages are the open ones: they are its default since driver 560. Unless an older driver
+    is wanted, none replaces the loaded one by an older one.
     """
     loaded = None if older else _loaded(machine, bounds)
     packages = [package for package in driver_packages(machine) if not kernel_too_new(machine.site, package)]
