@@ -198,7 +198,7 @@ ShowRedactions = Annotated[
     bool, typer.Option("--show-redactions", help="Print to standard error how many values of each kind were removed, never the values.")
 ]
 QuietTicket = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
-Driver = Annotated[str | None, typer.Option(metavar="V", help="NVIDIA driver version: 535.104.05. For WSL, the Windows driver.")]
+Driver = Annotated[str | None, typer.Option(metavar="V", help="NVIDIA driver: 535.104.05, or a branch: 535. For WSL, the Windows driver.")]
 Gpu = Annotated[list[str] | None, typer.Option(metavar="NAME", help="GPU by any common name: 'RTX 4090', 'a100 80gb'. Repeatable.")]
 PlannedGpu = Annotated[
     list[str] | None,

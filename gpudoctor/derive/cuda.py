@@ -181,7 +181,10 @@ def serves(driver: Driver, effective: EffectiveCuda, site: Site) -> bool | Missi
     than the driver: there the supported CUDA must have the same major version, or be no older than the build's where CUDA had no minor-version compatibility.
     """
     if not (site.on_wsl or driver.forward):
-        return effective.floor if isinstance(effective.floor, Missing) else driver.version >= effective.floor
+        floor = effective.floor
+        if isinstance(floor, Version) and "." not in str(driver.version) and driver.version.major == floor.major:
+            return Missing(Cause.NOT_STATED, f"only the driver's branch is stated, and {floor} is one of its releases")
+        return floor if isinstance(floor, Missing) else driver.version >= floor
     if isinstance(driver.cuda_served, Missing):
         return driver.cuda_served
     if effective.version.major < MINOR_COMPATIBILITY_SINCE:

@@ -59,13 +59,15 @@ def excluded(machine: MachineView) -> frozenset[str]:
 
 
 def _elsewhere(machine: MachineView) -> frozenset[str]:
-    """Return the causes of other platforms. Text from inside WSL often looks like any Linux, so Linux excludes nothing."""
-    platform = machine.site.platform
+    """Return the causes of other platforms. Text from inside WSL often looks like any Linux, so Linux excludes nothing without its kernel's release."""
+    platform, kernel = machine.site.platform, machine.host.kernel
     if platform in {Platform.WSL1, Platform.WSL2}:
         return _OF_LINUX_DRIVER
     if platform == Platform.WINDOWS:
         return (_OF_LINUX_DRIVER | _OF_LINUX | _OF_WSL) - _OF_WINDOWS
-    return _OF_LINUX_DRIVER | _OF_WSL if platform in {Platform.JETSON, Platform.MACOS} else frozenset()
+    if platform in {Platform.JETSON, Platform.MACOS}:
+        return _OF_LINUX_DRIVER | _OF_WSL
+    return _OF_WSL if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()
 
 
 def _is_driver_loaded(machine: MachineView) -> bool:

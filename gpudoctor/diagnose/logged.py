@@ -171,7 +171,12 @@ def _candidates(sign: Recognised, likely: Sequence[Rule]) -> tuple[Fix, ...]:
         return (Fix(f"Find out which it is, likeliest first: {names}", tells, root_for(tells), kind=FixKind.CHECK),)
     commands = [(rule, BY_HAND.get(rule.name, "")) for rule in likely[:_MOST_CANDIDATES]]
     return tuple(
-        Fix(f"Check for {rule.name}, candidate {number}", command, root_for(command), kind=FixKind.CHECK)
+        Fix(
+            f"Check for {rule.name}, candidate {number}" if len(likely) > 1 else "Confirm it",
+            command,
+            root_for(command),
+            kind=FixKind.CHECK,
+        )
         for number, (rule, command) in enumerate(commands, 1)
         if command
     )

@@ -131,6 +131,12 @@ class Matrix:
         below = [row for row in self.rows(DRIVERS) if row.branch <= version.major]
         return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
 
+    def newest_driver(self, branch: int, os: str = "linux") -> Version | None:
+        """The newest release of a driver branch that the tables name, for "linux" or "windows": of a package, or as the floor of a CUDA release."""
+        floors = (row.driver_windows if os == "windows" else row.driver_linux for row in self.rows(CUDA))
+        packages = (row.version for row in self.rows(DRIVER_PACKAGES) if os == "linux")
+        return max((one for one in (*floors, *packages) if one is not None and one.major == branch), default=None)
+
     def driver_packages(self, system: str) -> tuple[DriverPackage, ...]:
         """The packages that install the driver on a release of a distribution ("debian-12"), oldest driver first, NVIDIA's own last."""
         rows = (row for row in self.rows(DRIVER_PACKAGES) if row.system == system)

@@ -50,7 +50,7 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
     architecture = _architecture(combination, arm=arm)
     host = Host(platform=_PLATFORMS[combination.os], architecture=architecture)
     gpus, named = _gpus(combination, matrix)
-    driver = _driver(combination)
+    driver = _driver(combination, matrix)
     python = _python(combination, architecture)
     forward = _forward(combination, matrix)
     cuda, cudnn = _system_cuda(combination, matrix), _system_cudnn(combination)
@@ -160,8 +160,8 @@ def _gpu(name: str, capability: str, matrix: Matrix) -> tuple[str, str, Supposed
     return product.name, own, Supposed("GPU", f"{product.name}, compute capability {own}", cited(product.source))
 
 
-def _driver(combination: Combination) -> Supposed | None:
-    """The driver's release. A branch alone is not enough: 535 may be older or newer than CUDA requires."""
+def _driver(combination: Combination, matrix: Matrix) -> Supposed | None:
+    """The driver's release; for a branch alone (535) the newest of it in the tables."""
     if combination.driver is None:
         return None
     if not re.fullmatch(r"\d{1,4}(\.\d{1,4}){0,2}", combination.driver):
@@ -169,9 +169,12 @@ def _driver(combination: Combination) -> Supposed | None:
     major, dot, _ = combination.driver.partition(".")
     if int(major) < _OLDEST_DRIVER:
         raise UsageError(f"--driver {combination.driver}: driver versions look like 535.104.05; state a CUDA version with --system-cuda.")
-    if not dot:
-        raise UsageError(f"--driver {combination.driver} is a branch; write the full version as nvidia-smi shows it: 535.104.05.")
-    return Supposed("driver", combination.driver, "--driver")
+    if dot:
+        return Supposed("driver", combination.driver, "--driver")
+    newest = matrix.newest_driver(int(major), "windows" if combination.os in {"windows", "wsl"} else "linux")
+    if newest is None:  # no CUDA version starts within this branch, so its number is enough
+        return Supposed("driver", major, f"--driver {major}")
+    return Supposed("driver", str(newest), f"--driver {major}, newest release in the tables")
 
 
 _OLDEST_DRIVER = 100
@@ -183,7 +186,7 @@ def _noted(driver: Supposed | None, matrix: Matrix) -> Supposed | None:
     branch = matrix.driver(version) if version else None
     if driver is None or branch is None or branch.cuda_served is None:
         return driver
-    return Supposed("driver", f"{driver.value}, which supports CUDA {branch.cuda_served.short}", f"--driver; {cited(branch.source)}")
+    return Supposed("driver", f"{driver.value}, which supports CUDA {branch.cuda_served.short}", f"{driver.where}; {cited(branch.source)}")
 
 
 def _forward(combination: Combination, matrix: Matrix) -> Supposed | None:

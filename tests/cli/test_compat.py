@@ -114,7 +114,6 @@ REFUSED = [
     (("torch", "--gpu", "RTX 4091"), "did you mean"),
     (("torch", "--gpu", "4090", "--cc", "8.6"), "contradicts"),
     (("torch", "--cc", "8"), "not a compute capability"),
-    (("torch", "--driver", "535"), "is a branch"),
     (("torch", "--python-version", "three"), "not a Python version"),
     (("torch", "--os", "beos"), "--os"),
     (("torch", "--os", "windows", "--arch", "ppc64le"), "--arch ppc64le"),

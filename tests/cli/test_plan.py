@@ -71,7 +71,6 @@ def test_index_without_an_answer_prints_the_reason_to_standard_error() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("plan", "torch", "--gpu", "L4", "--driver", "535"), "is a branch"),
         (("plan", "torch", "--gpu", "GTX 9999"), "No GPU in the tables"),
         (("plan", "torch>=99", "--gpu", "L4"), "they list"),
         (("plan", "transformers", "--gpu", "L4"), "No table lists transformers"),

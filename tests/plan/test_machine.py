@@ -9,6 +9,7 @@ import pytest
 
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Severity
+from gpudoctor.matrix.tables import DRIVERS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
@@ -92,6 +93,32 @@ def test_assumptions_name_their_source() -> None:
 
 
 @pytest.mark.parametrize(
+    ("branch", "system", "where"),
+    [
+        ("535", "linux", "--driver 535, newest release in the tables"),
+        ("537", "windows", "--driver 537, newest release in the tables"),
+        ("565", "linux", "--driver 565"),
+        ("538", "windows", "--driver 538"),
+    ],
+)
+def test_a_driver_branch_means_its_newest_release(branch: str, system: str, where: str) -> None:
+    driver = supposed(driver=branch, os=system).kernel_driver
+    assert isinstance(driver, KernelDriver)
+    assert isinstance(driver.version, Fact)
+    assert driver.version.value.partition(".")[0] == branch
+    assert driver.version.where == where
+
+
+def test_the_newest_release_of_a_branch_supports_the_cuda_of_the_branch() -> None:
+    tables = open_matrix()
+    for row in tables.rows(DRIVERS):
+        newest = tables.newest_driver(row.branch)
+        floor = tables.driver_floor(row.cuda_served) if row.cuda_served else None
+        if newest is not None and floor is not None and floor.exact is not None:
+            assert newest >= floor.exact, row.branch
+
+
+@pytest.mark.parametrize(
     ("fields", "words"),
     [
         ({"gpus": ("RTX 4091",)}, "did you mean 'NVIDIA GeForce RTX 40"),
@@ -99,7 +126,6 @@ def test_assumptions_name_their_source() -> None:
         ({"gpus": ("4090",), "cc": "8.6"}, "--cc 8.6 contradicts --gpu '4090'"),
         ({"cc": "86"}, "--cc '86' is not a compute capability"),
         ({"cc": "8"}, "write it with one dot: 8.6"),
-        ({"driver": "535"}, "is a branch"),
         ({"driver": "12.4"}, "--system-cuda"),
         ({"driver": "new"}, "as nvidia-smi shows it: 535.104.05"),
         ({"driver": "535.104.05.1"}, "is not a driver version"),

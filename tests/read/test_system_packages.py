@@ -42,3 +42,23 @@ def test_the_version_of_the_fabric_manager_is_read(package: str, matrix: Matrix)
     assert isinstance(manager, FabricManager)
     assert isinstance(manager.version, Fact)
     assert manager.version.value == "575.57.08"
+
+
+@pytest.mark.parametrize(
+    ("package", "running", "other"),
+    [
+        (
+            "kmod-nvidia-6.14.6-300.fc42.x86_64.x86_64 3:570.144-1.fc42 @commandline",
+            "6.14.9-300.fc42.x86_64",
+            "6.14.6-300.fc42.x86_64",
+        ),
+        ("kmod-nvidia-open-6.12.4-200.fc41.x86_64-565.77-1.fc41.x86_64", "6.12.9-200.fc41.x86_64", "6.12.4-200.fc41.x86_64"),
+        ("ii  linux-modules-nvidia-550-server-open-6.8.0-45-generic  6.8.0-45.45+1  amd64", "6.8.0-49-generic", "6.8.0-45-generic"),
+    ],
+)
+def test_a_package_of_modules_for_another_kernel_shows_that_none_is_built(package: str, running: str, other: str, matrix: Matrix) -> None:
+    failed = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"
+    library = "nvidia-utils 570.124.06-2\n"
+    text = f"$ uname -r\n{running}\n{package}\n{library}{failed}"
+    assert causes(text, matrix) == ["kernel-module-not-built"]
+    assert causes(text.replace(other, running), matrix) != ["kernel-module-not-built"]

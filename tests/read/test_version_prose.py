@@ -40,6 +40,14 @@ def stated(text: str) -> dict[str, str]:
         ("torchvision 0.20.1 is what I have", {"package:torchvision": "0.20.1"}),
         ("my file torch-2.5.1-cp311.whl", {}),
         ("the driver 5 of my car", {}),
+        ("I use driver 550 here", {"driver": "550"}),
+        ("the driver version is 470.", {"driver": "470"}),
+        ("I have driver 550. My driver 550.54.14 was installed by apt.", {"driver": "550.54.14"}),
+        ("I have driver 550. My driver 535.104.05 was installed by apt.", {}),
+        ("my driver 550 MB", {}),
+        ("driver 550 is required on my card", {}),
+        ("It worked before the update. I use torch 2.5.1 now.", {"version:torch": "2.5.1"}),
+        ("I use e.g. torch 2.5.1 now.", {}),
     ],
 )
 def test_what_a_sentence_states(text: str, expected: dict[str, str]) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gpudoctor
 from gpudoctor.redact import LONGEST, Owner, Redactor
 from gpudoctor.redact.pseudonyms import REMOVED
 from gpudoctor.snapshot import Missing, OpenEnum, Python, Snapshot
@@ -162,3 +166,11 @@ def test_redaction_is_idempotent(text: str) -> None:
 def test_nothing_in_a_recorded_machine_looks_like_a_name(name: str) -> None:
     assert ALICE.struct(recorded(name)) == recorded(name)
     assert ALICE.struct(diagnosis(name)) == diagnosis(name)
+
+
+@pytest.mark.parametrize("package", ["diagnose", "signatures", "frameworks", "manual"])
+def test_addresses_in_our_own_fixes_and_pages_are_kept(package: str) -> None:
+    files = [one for one in (Path(gpudoctor.__file__).parent / package).rglob("*") if one.suffix in {".py", ".md"}]
+    addresses = sorted({found for file in files for found in re.findall(r"https?://[A-Za-z0-9.-]+[A-Za-z]", file.read_text())})
+    assert addresses
+    assert [one for one in addresses if ALICE.text(f"{one}/page") != f"{one}/page"] == []

@@ -121,7 +121,7 @@ def _install_with_ptx(machine: MachineView, framework: str, accepts: str, replac
 def _driver_for(machine: MachineView, found: Pick, reason: str, kind: FixKind) -> Fix:
     fix = update_driver(machine, _least_driver(machine, found) or versions.Version(1))
     return Fix(
-        f"{fix.title}{reason}",
+        f"{fix.title.removesuffix('.')}{reason}" if reason else fix.title,
         fix.command,
         fix.needs,
         kind=kind,

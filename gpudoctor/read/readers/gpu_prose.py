@@ -19,13 +19,18 @@ _BARE = expression(
     r"(?i)\b(?:my|a|an|single|dual|\dx) (?:nvidia )?(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
 )
 
-_ABOUT = ("0", "rtx", "gtx", "quadro", "titan", "tesla", "jetson")
+_BOARD = expression(
+    r"(?i)\b(?:my|our|an?|old|new|single|dual|two|four|nvidia|on|\d ?x) (?P<name>[TLP]4|K20X?|K40[cmst]?|K80|M10|M40|M60|P40|L40S?)(?: GPUs?| cards?)?(?![\w.=/-])"
+)
+"""Boards whose names are too short to stand alone."""
+
+_ABOUT = ("0", "rtx", "gtx", "quadro", "titan", "tesla", "jetson", "t4", "l4", "p4")
 """What every name has."""
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in own_sentences(lines, _ABOUT):
-        for number, found in enumerate([*_MENTION.finditer(line.text), *_BARE.finditer(line.text)]):
+        for number, found in enumerate([*_MENTION.finditer(line.text), *_BARE.finditer(line.text), *_BOARD.finditer(line.text)]):
             yield Statement(f"gpu prose:{line.number}.{number}", found["name"], SENTENCE, line.number, Rank.PROSE)
 
 

@@ -11,6 +11,17 @@ _ARCHITECTURE = r"(?::(?:amd64|arm64))?"
 READER = Reader(
     "system packages",
     forms=(
+        # packages of modules that were built for one kernel: Fedora's akmods, and Ubuntu's
+        Form(
+            "module package",
+            r"\b(?P<value>kmod-nvidia)(?:-open)?(?:-\d{3}xx)?-(?P<name>\d\.\d{1,2}\.\d[\w.-]{3,40}?\.(?:x86_64|aarch64))\b",
+            Rank.LISTING,
+        ),
+        Form(
+            "module package",
+            r"^ii {1,4}(?P<value>linux-modules-nvidia-\d{3})(?:-server)?(?:-open)?-(?P<name>\d\.\d{1,2}\.\d[\w.-]{3,40}) ",
+            Rank.LISTING,
+        ),
         # dpkg -l: libraries of Ubuntu's and of Debian's packages
         Form(
             "libraries",

@@ -11,11 +11,11 @@ from gpudoctor.read.readers.field_keys import SYSTEMS
 from gpudoctor.read.readers.gpu_prose import GPU
 from gpudoctor.read.readers.package_tables import is_known
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.readers.sentences import OTHERS
+from gpudoctor.read.readers.sentences import OTHERS, sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _MOST, _LONGEST = 2000, 200
-"""Lines of a text, and characters of a line, that are looked at: longer ones are logs."""
+"""Lines of a text, and characters of a sentence, that are looked at: longer ones are logs."""
 _BETWEEN = expression(
     r"^(?:pip|conda|mamba) (?:list|freeze):? |\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)"
     r"|(?<=\w)\s{1,4}(?=(?i:(?:py)?torch(?:vision|audio)?|tensorflow|jax|cuda(?:toolkit)?|cudnn|python|(?:nvidia )?driver|vllm|ubuntu)(?: ?={1,2} ?|: ?| )v?\d{1,3}\.\d)"
@@ -44,7 +44,7 @@ _KINDS = tuple(
         ("architecture", r"(?P<value>x86_64|aarch64|arm64)"),
         ("platform:macos", r"(?i)(?P<value>(?:(?:macbook|mac ?mini|imac|mac studio|apple m\d)[\w ]{0,30}|m[1-5](?: (?:pro|max|ultra))?))"),
         ("os", rf"(?i)(?P<value>{SYSTEMS}[\w .!-]{{0,40}})"),
-        ("gpu prose", rf"(?i)(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<value>{GPU})(?:[ -](?:SXM\d?|PCIE?|NVL|HBM\d|\(?\d{{1,3}} ?GB\)?)){{0,3}}(?: ?[x\u00d7]\d)?(?: GPUs?)?"),
+        ("gpu prose", rf"(?i)(?:(?:an?|my|our|one|single|the) )?(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<value>{GPU})(?:[ -](?:SXM\d?|PCIE?|NVL|HBM\d|\(?\d{{1,3}} ?GB\)?)){{0,3}}(?: ?[x\u00d7]\d)?(?: (?:GPUs?|(?:graphics )?cards?|laptop|notebook|desktop|pc|workstation|server|machine))?"),
     )
 )  # fmt: skip
 
@@ -53,16 +53,18 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield the facts of lists. Of several lists that disagree about one thing none is used: they compare."""
     found: dict[str, list[Statement]] = {}
     for line in lines[:_MOST]:
-        if len(line.text) <= _LONGEST and _CUE.search(line.text):
-            for what, one in _of_line(line).items():
+        for sentence in sentences(line) if _CUE.search(line.text) else ():
+            for what, one in _of_sentence(sentence).items():
                 found.setdefault(what, []).append(one)
     for several in found.values():
         if len({one.value.lower() for one in several}) == 1:
             yield several[0]
 
 
-def _of_line(line: Line) -> dict[str, Statement]:
-    """Return the facts of a line if it lists nothing else, or at least two and nothing that compares; of one thing the first, of Windows and WSL in it WSL."""
+def _of_sentence(line: Line) -> dict[str, Statement]:
+    """Return the facts of a sentence if it lists nothing else, or at least two and nothing that compares; of one thing the first, of Windows and WSL in it WSL."""
+    if len(line.text) > _LONGEST:
+        return {}
     text = _HAS.sub("", line.text.strip(" \t>*-#.`"))
     text = _BUILT_WITH.sub(r"\1+cu\2\3", text)
     parts = [part for part in _BETWEEN.split(text) if part]

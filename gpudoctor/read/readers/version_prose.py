@@ -21,6 +21,10 @@ _BUILD = expression(
 )
 """A build that something printed: only PyTorch's versions end like this."""
 _DRIVER = expression(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
+_BRANCH = expression(
+    r"(?i)\bdrivers?(?: version| branch)?(?: is| v)? ?(?P<value>384|39[06]|4[1-9][058]|5[1-9][05]|6[1-9][05])(?![\w%]|[.,]\w| ?(?:MB|GB|MiB|GiB|W)\b)"
+)
+"""A driver branch: its releases have other last digits only before 2018."""
 _SYSTEM = expression(
     r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
 )
@@ -45,20 +49,27 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         for about, one in (*_commands(line), *_builds(line)):
             mentions.setdefault(about, []).append(one)
     for line in own_sentences(lines, _ABOUT):
-        for one in _systems(line):
-            mentions.setdefault(one.what, []).append(one)
-        if _COMMAND.search(line.text):
-            continue
-        for found in _PACKAGE.finditer(line.text):
-            said = found["name"].lower()
-            name = MISTAKEN.get(said, said)
-            kind = "version" if framework_of(name) else "package"
-            mentions.setdefault(name, []).append(_statement(f"{kind}:{name}", found["value"], line))
-        for found in _DRIVER.finditer(line.text):
-            mentions.setdefault("driver", []).append(_statement("driver", found["value"], line))
+        for about, one in _of_sentence(line):
+            mentions.setdefault(about, []).append(one)
     for several in mentions.values():
-        if len({one.value for one in several}) == 1:
-            yield several[0]
+        fullest = max(several, key=lambda one: len(one.value))
+        if all(fullest.value == one.value or (one.what == "driver" and fullest.value.startswith(f"{one.value}.")) for one in several):
+            yield fullest
+
+
+def _of_sentence(line: Line) -> Iterator[tuple[str, Statement]]:
+    """Yield what a sentence states, each with what it is about."""
+    for one in _systems(line):
+        yield one.what, one
+    if _COMMAND.search(line.text):
+        return
+    for found in _PACKAGE.finditer(line.text):
+        said = found["name"].lower()
+        name = MISTAKEN.get(said, said)
+        kind = "version" if framework_of(name) else "package"
+        yield name, _statement(f"{kind}:{name}", found["value"], line)
+    for found in (*_DRIVER.finditer(line.text), *_BRANCH.finditer(line.text)):
+        yield "driver", _statement("driver", found["value"], line)
 
 
 def _systems(line: Line) -> Iterator[Statement]:

@@ -34,25 +34,44 @@ _DISTRIBUTION = expression(
 )
 _IDS = {"red hat": "rhel", "alma": "almalinux"}
 """The ID in os-release where it is not the name's first word."""
+_OF_RELEASE = (
+    ("fedora", expression(r"\.fc(\d{2})\b")),
+    ("rhel", expression(r"\.el(\d{1,2})(?:_\d{1,2})?\b")),
+    ("arch", expression(r"-arch\d{1,2}-\d{1,2}$()")),
+)
+"""How distributions end the release of their kernels."""
 
 
 def host(stated: Stated) -> Host:
     """Return the operating system."""
     words = " ".join(one.value for one in (stated.get("os"), stated.get("kernel platform"), stated.get("architecture")) if one).lower()
     architecture = _ARCHITECTURE.search(words)
-    distribution = _DISTRIBUTION.search(words)
+    kernel = kernel_release(stated)
+    name, version = _distribution(words) or _of_kernel(kernel) or ("", "")
     return Host(
         platform=_platform(stated),
         architecture=re.sub("amd64|x86-64", "x86_64", architecture[0]) if architecture else NOT_STATED,
-        kernel=kernel_release(stated) or NOT_STATED,
-        distribution=_or(stated, "distribution", _IDS.get(distribution[1], distribution[1]) if distribution else None),
-        distribution_version=_or(stated, "distribution version", distribution[2] if distribution else None),
+        kernel=kernel or NOT_STATED,
+        distribution=_or(stated, "distribution", name),
+        distribution_version=_or(stated, "distribution version", version),
         distribution_like=stated.value("distribution like"),
         tegra=_tegra(stated),
     )
 
 
-def _or(stated: Stated, what: str, otherwise: str | None) -> str | Missing:
+def _distribution(words: str) -> tuple[str, str] | None:
+    """Return the ID and the version of the distribution that an operating system's name states."""
+    found = _DISTRIBUTION.search(words)
+    return (_IDS.get(found[1], found[1]), found[2] or "") if found else None
+
+
+def _of_kernel(release: str) -> tuple[str, str] | None:
+    """Return the ID and the version of the distribution that built this kernel."""
+    found = ((name, pattern.search(release)) for name, pattern in _OF_RELEASE)
+    return next(((name, match[1]) for name, match in found if match), None)
+
+
+def _or(stated: Stated, what: str, otherwise: str) -> str | Missing:
     one = stated.get(what)
     return one.value if one else otherwise or NOT_STATED
 

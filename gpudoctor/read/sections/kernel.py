@@ -67,19 +67,20 @@ def _modules(stated: Stated) -> tuple[str, ...] | Missing:
 
 
 def kernel_modules(stated: Stated) -> KernelModules | Missing:
-    """Return the modules on disk and Secure Boot, as DKMS, modinfo and mokutil show them."""
+    """Return the modules on disk and Secure Boot, as DKMS, lists of packages, modinfo and mokutil show them."""
     sources, file, secure_boot = _sources(stated), stated.get("module file"), stated.get("secure boot")
+    packaged = stated.all("module package:")
     lacking, refused = stated.get("no module for"), stated.get("module error")
-    if not (sources or file or secure_boot or lacking or refused):
+    if not (sources or packaged or file or secure_boot or lacking or refused):
         return NOT_STATED
     running = kernel_release(stated)
-    built = {kernel for source in sources for kernel in source.kernels}
+    built = {*packaged, *(kernel for source in sources for kernel in source.kernels)}
     installed: tuple[ModuleFile, ...] | Missing = NOT_STATED
     if file:
         installed = (ModuleFile("nvidia", file.value, signed=True if stated.get("module signer") else NOT_STATED),)
     elif running in built or (refused and not lacking):
         installed = (ModuleFile("nvidia", f"/lib/modules/{running or '$(uname -r)'}"),)
-    elif lacking or (sources and running):
+    elif lacking or ((sources or packaged) and running):
         installed = ()
     return KernelModules(
         installed=installed,

@@ -3,15 +3,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.gpu_code import capability, unread_capability
+from gpudoctor.derive import EnvironmentView, FrameworkView
+from gpudoctor.derive.gpu_code import Fit, capability, unread_capability
 from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.matrix import GpuNeed
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution
+from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing
 
 
 @rule(
@@ -51,5 +51,13 @@ def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Proble
 
 
 def _need(one: Distribution, environment: EnvironmentView) -> GpuNeed | None:
+    if any(_has_no_kernels(framework, one) for framework in environment.frameworks):
+        return None
     version = versions.parse(one.version.partition("+")[0])
     return environment.machine.matrix.gpu_need(one.name, version) if version else None
+
+
+def _has_no_kernels(framework: FrameworkView, plugin: Distribution) -> bool:
+    """Return whether this is the plugin of a framework whose build has no kernels for a GPU: gpu-too-old-for-build names the build that has."""
+    parts, meetings = framework.spec.plugin, framework.meetings_or_missing
+    return bool(parts and parts.major(plugin.name)) and not isinstance(meetings, Missing) and bool(meetings.lacking(Fit.TOO_OLD))

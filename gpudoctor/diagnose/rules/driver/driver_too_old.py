@@ -68,12 +68,13 @@ def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
     floor = cuda.floor if isinstance(cuda.floor, Version) else None
     last = driver_bounds(machine).newest_branch
     hopeless = floor is not None and last is not None and not machine.site.on_wsl and floor.major > last
-    if not hopeless:
+    helps = not hopeless and not _is_for_newer_gpus(framework)
+    if helps:
         on_wsl = f"Update the NVIDIA driver to one that supports CUDA {cuda.version.major}" if machine.site.on_wsl else ""
         yield update_driver(machine, floor, title=on_wsl)
-    kind = FixKind.FIX if hopeless else FixKind.INSTEAD
+    kind = FixKind.INSTEAD if helps else FixKind.FIX
     if other := other_release(machine, framework.name, kind):
-        yield from (fix for fix in other if hopeless or fix.command)
+        yield from (fix for fix in other if fix.command or not helps)
         return
     release = pick(machine, framework.name)
     if release is not None:
@@ -83,6 +84,14 @@ def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
         fixes = install_framework(machine, framework.name)
         nothing_works = any(fix.action is Action.REPLACE_HARDWARE for fix in fixes)
         yield from (Fix(title, action=Action.REPLACE_HARDWARE),) if nothing_works else fixes
+    elif not helps:
+        yield from install_framework(machine, framework.name)
+
+
+def _is_for_newer_gpus(framework: FrameworkView) -> bool:
+    """Return whether the build has no kernels for a GPU that is too old for it: with any driver, only another build helps."""
+    meetings = framework.meetings_or_missing
+    return not isinstance(meetings, Missing) and bool(meetings.lacking(Fit.TOO_OLD))
 
 
 def _older_than_gpu(framework: FrameworkView) -> tuple[Problem, ...]:

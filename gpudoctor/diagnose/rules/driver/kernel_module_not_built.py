@@ -26,6 +26,8 @@ _HEADERS = {
     "suse": "sudo zypper install kernel-default-devel",
     "arch": "sudo pacman -S linux-headers",
 }
+_BUILD = {"fedora": "sudo akmods --force && sudo modprobe nvidia"}
+"""Where packages build the module without DKMS: https://rpmfusion.org/Howto/NVIDIA"""
 
 
 @rule(
@@ -96,6 +98,8 @@ def _fixes(machine: MachineView, modules: KernelModules, others: tuple[str, ...]
         yield update_driver(machine, title=f"Install a driver newer than {failed.version}", failed=versions.parse(failed.version))
     elif sources:
         yield Fix("Build the module and load it", "sudo dkms autoinstall && sudo modprobe nvidia", (ROOT,))
+    elif others and (build := command_for(machine.site, _BUILD)):
+        yield Fix("Build the module and load it", build, (ROOT,))
     else:
         yield update_driver(machine, title="Reinstall the NVIDIA driver to build its module")
     if others:

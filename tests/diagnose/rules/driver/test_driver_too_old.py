@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from gpudoctor.findings import FixKind
+import pytest
+
+from gpudoctor.findings import FixKind, Severity
+from gpudoctor.findings.actions import Action
 from tests.diagnose.rules.planned import CUDAS, PTX, SERVING, TF, branches, judge, only, stated, supposed, torch_row
 from tests.matrix.samples import matrix
 from tests.plan.samples import judged
@@ -26,3 +29,27 @@ def test_an_older_release_of_what_was_asked_for_is_the_alternative_to_a_newer_dr
     update, install = next(one.fixes for one in findings if one.name == "driver-too-old")
     assert (update.kind, install.kind) == (FixKind.FIX, FixKind.INSTEAD)
     assert "pip install vllm==" in install.command
+
+
+NEWEST_DRIVERS = ("550", "580", "615")
+OF_DRIVERS_AND_GPUS = {"driver-too-old", "driver-too-new-for-gpu", "gpu-too-old-for-build", "gpu-below-framework-minimum"}
+
+
+@pytest.mark.parametrize("package", ["torch", "torch==2.9.1", "jax[cuda13]", "tensorflow[and-cuda]"])
+@pytest.mark.parametrize("gpu", ["GTX 960M", "GTX 1080", "V100-SXM2-16GB", "A100-SXM4-80GB", "RTX 5090"])
+def test_a_driver_update_is_the_first_fix_only_where_a_driver_alone_cures(package: str, gpu: str) -> None:
+    for driver in ("470", "535", "550"):
+        found = [one for one in judged(package, gpus=(gpu,), driver=driver).findings if one.name == "driver-too-old"]
+        if not found or [fix.action for fix in found[0].fixes if fix.kind is FixKind.FIX] != [Action.UPDATE_DRIVER]:
+            continue
+        left = [{one.name for one in judged(package, gpus=(gpu,), driver=newer).findings} & OF_DRIVERS_AND_GPUS for newer in NEWEST_DRIVERS]
+        assert set() in left, (driver, left)
+
+
+def test_a_build_for_newer_gpus_is_replaced_whatever_the_driver_is() -> None:
+    findings = [one for one in judged("torch", gpus=("GTX 1080",), driver="535.104.05").findings if one.severity is Severity.ERROR]
+    assert {one.name for one in findings} == {"driver-too-old", "gpu-too-old-for-build"}
+    commands = {one.fixes[0].command for one in findings}
+    assert len(commands) == 1
+    assert "+cu126" in commands.pop()
+    assert not [fix for one in findings for fix in one.fixes if fix.action is Action.UPDATE_DRIVER]
