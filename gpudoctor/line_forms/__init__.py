@@ -9,7 +9,7 @@ import functools
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -28,11 +28,8 @@ _TOGETHER = 10_000
 """Lines that are searched at once."""
 
 
-class _Use(NamedTuple):
-    """A pattern, and what a line with one of its cues must contain too."""
-
-    place: int
-    beside: tuple[str, ...]
+_Uses = list[tuple[int, tuple[str, ...]]]
+"""Patterns by place, each with the cue that a line must contain: the word or part by which it is found, and others."""
 
 
 class LineForms:
@@ -40,12 +37,15 @@ class LineForms:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self._patterns = patterns
-        self._by_word: dict[str, list[_Use]] = {}
-        self._by_part: dict[str, list[_Use]] = {}
+        self._by_word: dict[str, _Uses] = {}
+        self._by_part: dict[str, _Uses] = {}
         for place, pattern in enumerate(patterns):
-            for first, *beside in CUES.get(pattern, ((PART,),)):
-                table = self._by_part if first.startswith(PART) else self._by_word
-                table.setdefault(first.removeprefix(PART), []).append(_Use(place, tuple(beside)))
+            for cue in CUES.get(pattern, ((PART,),)):
+                word = cue[0]
+                if word[0] == PART:
+                    self._by_part.setdefault(word[1:], []).append((place, cue))
+                else:
+                    self._by_word.setdefault(word, []).append((place, cue))
         self._parts = [_Part.of(part) for part in self._by_part]
         self._chunks = [_Part.of(chunk) for chunk in {max(part.split(), key=len, default="") for part in self._by_part}]
 
@@ -81,7 +81,8 @@ class LineForms:
         tried: defaultdict[int, set[int]] = defaultdict(set)
         for numbers, uses in found:
             for number in numbers:
-                places = [use.place for use in uses if all(part in lowered[number] for part in use.beside)]
+                line = lowered[number]
+                places = [place for place, cue in uses if all(part in line for part in cue[1:])]
                 if places:
                     tried[number].update(places)
         return tried
@@ -97,8 +98,8 @@ class _Part(NamedTuple):
     @classmethod
     def of(cls, text: str) -> _Part:
         runs = [(run[0], run.start() > 0 and run.end() < len(text)) for run in _RUN.finditer(text)]
-        grams = {gram for run, is_whole in runs if not is_whole for gram in _grams(run)}
-        return cls(text, {run for run, is_whole in runs if is_whole}, grams)
+        cut = (run for run, is_whole in runs if not is_whole)
+        return cls(text, {run for run, is_whole in runs if is_whole}, _grams(cut))
 
 
 class _Lines:
@@ -110,7 +111,7 @@ class _Lines:
         letters = self._text.encode("ascii", "replace").translate(_LETTERS).decode()
         self._letters = f" {letters} "
         self.words = set(letters.split())
-        self._grams = {gram for word in self.words for gram in _grams(word)}
+        self._grams = _grams(self.words)
 
     def with_word(self, word: str) -> set[int]:
         """Return the numbers of the lines with a word."""
@@ -132,8 +133,8 @@ class _Lines:
         return numbers
 
 
-def _grams(word: str) -> Iterator[str]:
-    return (word[begin : begin + _GRAM] for begin in range(len(word) - _GRAM + 1))
+def _grams(words: Iterable[str]) -> set[str]:
+    return {word[begin : begin + _GRAM] for word in words for begin in range(len(word) - _GRAM + 1)}
 
 
 @functools.cache

@@ -42,12 +42,16 @@ class Variant(NamedTuple):
 
 
 def variants(lines: Sequence[Line], touched: Collection[int] | None) -> Iterator[Variant]:
-    """Yield each line as it is, and after it the other ways to read it. Lines are joined where one of the `touched` is among them; None: nowhere."""
+    """Yield each line as it is, and after it the other ways to read it; a line that is not one of the `touched` matches nothing as it is.
+
+    Lines are joined where one of the `touched` is among them; None: nowhere.
+    """
     widest = {} if touched is None else _widths(lines)
     joined = {place - back for place in touched or () for back in range(_JOINED)}
     for place, line in enumerate(lines):
         row = _as_pair(line.text)
-        yield Variant(line, row or line.text)
+        if row or touched is None or place in touched:
+            yield Variant(line, row or line.text)
         bare = _bare(line.text)
         if bare and not row:
             yield Variant(line, bare, is_other=True)
