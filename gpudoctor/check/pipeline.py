@@ -1,6 +1,6 @@
 """Runs a check after its first children have started: observes, trains if asked and possible, and diagnoses.
 
-Imports the report's modules too, while the children are still busy.
+Imports the usual rules and the report's modules too, while the children are still busy.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import msgspec
 
+import gpudoctor.diagnose.usual
 import gpudoctor.probe.identity
 import gpudoctor.redact.shell
 import gpudoctor.report.build  # noqa: F401 -- as above

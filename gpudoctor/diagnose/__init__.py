@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from gpudoctor.derive import MachineView, proved_to
 from gpudoctor.derive.summary import summary
 from gpudoctor.diagnose.causality import excuse, fold
 from gpudoctor.diagnose.choose import choose, skipped
 from gpudoctor.diagnose.engine import Run, run_each, spare
-from gpudoctor.diagnose.needed import ALWAYS, needed
+from gpudoctor.diagnose.needed import needed
 from gpudoctor.diagnose.reported import reported
 from gpudoctor.diagnose.rule import Rule
+from gpudoctor.diagnose.rules import without
 from gpudoctor.diagnose.steps import Steps
 from gpudoctor.diagnose.unjudged import not_judged
 from gpudoctor.diagnose.verdict import exit_code, unproven, verdict
@@ -20,6 +22,9 @@ from gpudoctor.findings import Diagnosis, Finding, LadderRow, Outcome, Policy, P
 from gpudoctor.findings.summary import Summary
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Snapshot, TextLog
+
+if TYPE_CHECKING:
+    from gpudoctor.diagnose.logged import Said
 
 __all__ = ["Rule", "choose", "diagnose", "tables_date"]
 
@@ -43,15 +48,16 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
 def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Rule, ...] | None) -> Diagnosis:
     """Return the diagnosis, with what crashed on the way."""
     machine = MachineView(snapshot, matrix, policy)
-    rules = steps(needed, ALWAYS, machine, policy) if rules is None else rules
+    said = steps(said_by, None, machine)
+    if rules is None:
+        named = said.causes if said else frozenset[str]()
+        rules = steps(needed, (), machine, policy, named) or without(frozenset())
     chosen = steps(choose, (), rules, policy)
     each: list[Run] = steps(run_each, [], chosen, machine)
     runs = steps(spare, each, each, machine)
-    if isinstance(snapshot.text_log, TextLog):
-        from gpudoctor.diagnose.logged import logged  # noqa: PLC0415 -- 20 ms for the signatures, which only text needs
-
+    if said is not None:
         runs = steps(reported, runs, runs, machine, chosen)
-        runs = steps(logged, runs, runs, machine, chosen)
+        runs = steps(said.added, runs, runs, chosen)
     findings = steps(fold, tuple(finding for run in runs for finding in run.findings), runs)
     outcomes = steps(excuse_all, tuple(run.outcome for run in runs), runs, findings)
     unjudged = steps(not_judged, (), machine)
@@ -75,6 +81,15 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
         not_judged=unjudged,
         summary=seen,
     )
+
+
+def said_by(machine: MachineView) -> Said | None:
+    """Return what the lines of a text say; None for a machine that was examined or stated."""
+    if not isinstance(machine.observed.text_log, TextLog):
+        return None
+    from gpudoctor.diagnose.logged import Said  # noqa: PLC0415 -- 20 ms for the signatures, which only text needs
+
+    return Said(machine, machine.observed.text_log)
 
 
 def tables_date(matrix: Matrix) -> str:

@@ -15,7 +15,7 @@ from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.engine import Run, stamp
 from gpudoctor.diagnose.excluded import excluded
-from gpudoctor.diagnose.platforms import closer
+from gpudoctor.diagnose.platforms import CLOSER, closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
 from gpudoctor.diagnose.support_libraries import LIBRARIES
@@ -50,43 +50,55 @@ _EXPLAIN_NO_ERROR = frozenset({"slow-ptx-jit"})
 """Findings of what only takes long."""
 
 
-def logged(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> list[Run]:
-    """Return the runs and, for each sign in the text, its likeliest cause unless facts found one of its causes or ruled it out."""
-    log = machine.observed.text_log
-    if not isinstance(log, TextLog):
-        return list(runs)
-    by_name = {rule.name: rule for rule in rules}
-    spoken_for, impossible = supported(machine, log), excluded(machine)
-    facts = {name for name, said in spoken_for.items() if said.what != "log"}
-    found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
-    more = []
-    for sign in _signs(machine, log):
-        acquitted = () if sign.signature.despite_versions else _acquitted(runs, machine) - facts
-        named = [name for name in sign.signature.causes if name in by_name and name not in acquitted]
-        nearer = {} if sign.signature.needs_support else closer(sign.signature.causes, machine, log)
-        on_platform = {name: why for name, why in nearer.items() if name in by_name}
-        possible = [name for name in (*on_platform, *named) if name not in impossible]
-        causes = list(dict.fromkeys(possible or named))
-        beside = hinted(sign.beside)
-        why = {
-            name: said
-            for name, said in spoken_for.items()
-            if name in causes and (said.value not in sign.line or name in beside or _is_read(said))
-        }
-        why |= on_platform
-        likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
-        known = not _CLOSER_THAN_PLATFORM.isdisjoint(why)
-        likely.sort(key=lambda name: (name not in why, known and name in on_platform))
-        needs_support = sign.signature.needs_support
-        if (needs_support and not why) or (not possible and (needs_support or sign.signature.vague)):
-            continue
-        if not likely or found.intersection(causes) or (sign.signature.vague and found - _EXPLAIN_NO_ERROR):
-            continue
-        found.add(likely[0])
-        notes = sum(finding.id.partition("#")[0] == by_name[likely[0]].code for run in runs for finding in run.findings)
-        more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0]), number=notes))
-    earlier = [_noted(run) if found & _FAIL_TO_IMPORT and run.rule.name in _AFTER_IMPORT else run for run in runs]
-    return [*earlier, *more]
+class Said:
+    """What the log lines of a text say of a machine."""
+
+    def __init__(self, machine: MachineView, log: TextLog) -> None:
+        self._machine = machine
+        self._log = log
+        self._signs = _signs(machine, log)
+
+    @property
+    def causes(self) -> frozenset[str]:
+        """The names of the causes that the lines may point to, here or on another platform."""
+        named = {cause for sign in self._signs for cause in sign.signature.causes}
+        return frozenset(named | {names[cause] for names in CLOSER.values() for cause in named & names.keys()})
+
+    def added(self, runs: Sequence[Run], rules: Sequence[Rule]) -> list[Run]:
+        """Return the runs and, for each sign in the text, its likeliest cause unless facts found one of its causes or ruled it out."""
+        machine, log = self._machine, self._log
+        by_name = {rule.name: rule for rule in rules}
+        spoken_for, impossible = (supported(machine, log), excluded(machine)) if self._signs else ({}, frozenset())
+        facts = {name for name, said in spoken_for.items() if said.what != "log"}
+        found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
+        more = []
+        for sign in self._signs:
+            acquitted = () if sign.signature.despite_versions else _acquitted(runs, machine) - facts
+            named = [name for name in sign.signature.causes if name in by_name and name not in acquitted]
+            nearer = {} if sign.signature.needs_support else closer(sign.signature.causes, machine, log)
+            on_platform = {name: why for name, why in nearer.items() if name in by_name}
+            possible = [name for name in (*on_platform, *named) if name not in impossible]
+            causes = list(dict.fromkeys(possible or named))
+            beside = hinted(sign.beside)
+            why = {
+                name: said
+                for name, said in spoken_for.items()
+                if name in causes and (said.value not in sign.line or name in beside or _is_read(said))
+            }
+            why |= on_platform
+            likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
+            known = not _CLOSER_THAN_PLATFORM.isdisjoint(why)
+            likely.sort(key=lambda name: (name not in why, known and name in on_platform))
+            needs_support = sign.signature.needs_support
+            if (needs_support and not why) or (not possible and (needs_support or sign.signature.vague)):
+                continue
+            if not likely or found.intersection(causes) or (sign.signature.vague and found - _EXPLAIN_NO_ERROR):
+                continue
+            found.add(likely[0])
+            notes = sum(finding.id.partition("#")[0] == by_name[likely[0]].code for run in runs for finding in run.findings)
+            more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0]), number=notes))
+        earlier = [_noted(run) if found & _FAIL_TO_IMPORT and run.rule.name in _AFTER_IMPORT else run for run in runs]
+        return [*earlier, *more]
 
 
 def _is_read(said: Evidence) -> bool:

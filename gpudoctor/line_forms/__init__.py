@@ -29,7 +29,7 @@ _TOGETHER = 10_000
 
 
 _Uses = list[tuple[int, tuple[str, ...]]]
-"""Patterns by place, each with the cue that a line must contain: the word or part by which it is found, and others."""
+"""Patterns by place, each with its cue: the word or part of a line that is looked for, and what the line must contain too."""
 
 
 class LineForms:

@@ -10,16 +10,21 @@ import pytest
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.engine import run_each
-from gpudoctor.diagnose.needed import ALWAYS, OF_CUDA_BUILDS, OF_TRAINING, OF_WSL, needed
+from gpudoctor.diagnose.needed import needed
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.diagnose.rules.of_gpus import OF_GPUS
+from gpudoctor.diagnose.rules.of_sections import OF_CUDA_BUILDS, OF_SECTIONS, OF_STATES, OF_TRAINING, OF_WSL
+from gpudoctor.diagnose.usual import USUAL
 from gpudoctor.findings import OutcomeKind, Policy, SubjectKind
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Cause, Missing, Snapshot
+from gpudoctor.read.texts import read_text
+from gpudoctor.snapshot import Cause, Missing, Snapshot, TextLog
 from tests.builders import bare, machine
 from tests.machines.store import NAMES, policy, recorded
+from tests.read import texts
 
 SILENT = {OutcomeKind.NOT_APPLICABLE, OutcomeKind.NOT_ASKED}
+TEXTS = sorted({text for table in (texts.CASES, texts.DECIDED) for _, text in table} | {*texts.HEALTHY, *texts.HARMLESS})
 
 
 def machines_with_a_gap() -> Iterator[Snapshot]:
@@ -35,7 +40,7 @@ def speaking(snapshot: Snapshot, wishes: Policy, matrix: Matrix) -> set[str]:
     """The rules that are not loaded and would say something."""
     view = MachineView(snapshot, matrix, wishes)
     loaded = set(needed(view, wishes))
-    assert set(ALWAYS) <= loaded
+    assert isinstance(snapshot.text_log, TextLog) or set(USUAL) <= loaded
     return {
         run.outcome.name for run in run_each(tuple(rule for rule in RULES if rule not in loaded), view) if run.outcome.kind not in SILENT
     }
@@ -62,11 +67,43 @@ def test_a_named_rule_is_loaded(matrix: Matrix) -> None:
         assert needed(MachineView(bare(), matrix, wishes), wishes) == RULES
 
 
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_diagnosis_of_a_text_is_that_of_all_rules(text: str, matrix: Matrix) -> None:
+    snapshot = read_text(text.encode(), "a text", matrix, "2026-01-01T00:00:00Z")
+    found, by_all = diagnose(snapshot, matrix, Policy(level=None)), diagnose(snapshot, matrix, Policy(level=None), RULES)
+    spoken = tuple(outcome for outcome in by_all.outcomes if outcome.kind not in SILENT)
+    assert tuple(outcome for outcome in found.outcomes if outcome.kind not in SILENT) == spoken
+    assert msgspec.structs.replace(found, outcomes=spoken) == msgspec.structs.replace(by_all, outcomes=spoken)
+
+
+@pytest.mark.parametrize("section", OF_SECTIONS)
+def test_a_rule_says_nothing_without_a_section_that_it_needs(section: str, matrix: Matrix) -> None:
+    rules = tuple(rule for rule in RULES if rule.body.__name__ in OF_SECTIONS[section])
+    assert len(rules) == len(OF_SECTIONS[section])
+    for name in NAMES:
+        unstated = msgspec.structs.replace(recorded(name), **{section: Missing(Cause.NOT_STATED, "the text does not state it")})
+        runs = run_each(rules, MachineView(unstated, matrix, policy(name)))
+        assert [run.outcome.name for run in runs if run.outcome.kind not in SILENT] == [], name
+
+
+def test_a_short_text_needs_few_rules(matrix: Matrix) -> None:
+    snapshot = read_text(texts.COLLECT_ENV.encode(), "a text", matrix, "2026-01-01T00:00:00Z")
+    loaded = needed(MachineView(snapshot, matrix, Policy(level=None)), Policy(level=None))
+    assert len(loaded) < len(RULES) / 2
+    assert {rule.body.__name__ for rule in loaded}.isdisjoint(OF_STATES)
+
+
+def test_a_cause_that_a_line_names_is_loaded(matrix: Matrix) -> None:
+    view = MachineView(read_text(texts.COLLECT_ENV.encode(), "a text", matrix, "2026-01-01T00:00:00Z"), matrix, Policy(level=None))
+    named = frozenset(rule.name for rule in RULES)
+    assert needed(view, Policy(level=None), named) == RULES
+
+
 @pytest.mark.parametrize("names", [OF_GPUS, OF_WSL, OF_TRAINING, OF_CUDA_BUILDS])
 def test_every_name_is_a_rule(names: frozenset[str]) -> None:
     assert names
     assert names <= {rule.body.__name__ for rule in RULES}
-    assert names.isdisjoint(rule.body.__name__ for rule in ALWAYS)
+    assert names.isdisjoint(rule.body.__name__ for rule in USUAL)
 
 
 def test_the_list_of_rules_about_gpus_is_right() -> None:
