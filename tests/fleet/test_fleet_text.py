@@ -43,6 +43,8 @@ def test_a_document_is_the_same_as_a_whole_and_in_pieces(fleet: Fleet, size: int
     pieces = list(encoded(every))
     assert b"".join(pieces) == encode(every)
     assert len(pieces) > 1 or size < 3000
+    assert all(len(piece) > 16 << 10 for piece in pieces[:-1]), "a write for each few bytes is slow"
+    assert max(map(len, pieces)) < 1 << 20, "the whole text in memory is what pieces avoid"
 
 
 def test_it_says_who_is_broken_slow_different_and_usable(fleet: Fleet) -> None:

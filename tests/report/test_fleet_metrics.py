@@ -34,6 +34,14 @@ def test_prometheus_reads_what_the_fleet_says() -> None:
         assert told["gpudoctor_fleet_node_usable", (("node", node.name),)] == node.usable
 
 
+@pytest.mark.parametrize(
+    ("created", "seconds"), [("1970-01-01T00:00:59Z", 59), ("1970-01-02T03:04:05.678Z", 97445), ("2026-11-23T03:04:05", 1795403045)]
+)
+def test_the_time_of_the_newest_report_is_right_to_the_second(created: str, seconds: int) -> None:
+    told = samples(Fleet(tool=TOOL, created=created, verdict="ready", because="", exit_code=0))
+    assert told["gpudoctor_fleet_timestamp_seconds", ()] == seconds
+
+
 @pytest.mark.parametrize("created", ["", "yesterday", "2026-99-99T00:00:00Z"])
 def test_a_time_that_is_none_is_left_out(created: str) -> None:
     told = samples(Fleet(tool=TOOL, created=created, verdict="ready", because="", exit_code=0))
