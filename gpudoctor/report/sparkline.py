@@ -17,7 +17,7 @@ def sparkline(values: Sequence[Real], *, width: int, plain: bool) -> str:
 
     Losses fall by orders of magnitude, so heights are logarithms where every value is positive.
     """
-    taken = _thinned(values, width)
+    taken = thinned(values, width)
     numbers = [value for value in taken if isinstance(value, int | float) and math.isfinite(value)]
     scale = math.log if numbers and min(numbers) > 0 else float
     heights = [scale(number) for number in numbers]
@@ -34,8 +34,8 @@ def sparkline(values: Sequence[Real], *, width: int, plain: bool) -> str:
     return "".join(map(sign, taken))
 
 
-def _thinned(values: Sequence[Real], width: int) -> list[Real]:
-    """At most `width` of the values, evenly spread, the first and the last among them."""
+def thinned(values: Sequence[Real], width: int) -> list[Real]:
+    """Return at most `width` of the values, evenly spread, the first and the last among them."""
     if len(values) <= width:
         return list(values)
     if width < 2:

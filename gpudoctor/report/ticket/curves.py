@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpudoctor.derive.stages import work
 from gpudoctor.findings.naming import counted
+from gpudoctor.report.sparkline import thinned
 from gpudoctor.snapshot import GpuLoad, Loads, Missing, Real, Snapshot, Span, StageLoad
 
 WIDTH, HEIGHT = 320, 90
@@ -60,8 +61,7 @@ def loads(snapshot: Snapshot) -> list[Panel]:
 
 def _losses(title: str, losses: Sequence[Real]) -> Curve | None:
     """Return a loss curve; its heights are logarithms where every value is positive."""
-    step = max(1, len(losses) // _MOST)
-    taken = [*losses[:-1:step], *losses[-1:]]
+    taken = thinned(losses, _MOST)
     finite = [(place, value) for place, value in enumerate(taken) if isinstance(value, int | float) and math.isfinite(value)]
     if not finite:
         return None
