@@ -184,7 +184,7 @@ def _streamed(value: Any, margin: bytes) -> Iterator[bytes]:
     elif isinstance(value, msgspec.Struct):
         separator = b"{"
         for name in value.__struct_fields__:
-            yield separator + inner + _text_of(name, 0) + b": "
+            yield separator + inner + f'"{name}": '.encode()
             yield from _streamed(getattr(value, name), inner)
             separator = b","
         yield margin + b"}"

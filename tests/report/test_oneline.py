@@ -34,6 +34,22 @@ def test_line(name: str) -> None:
     assert oneline.render(build(samples.ALL[name])) == LINES[name]
 
 
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("word " * 30, "word " * 12 + "word..."),
+        ("x" * 100, "x" * 64 + "..."),
+        ("short, then " + "x" * 100, "short, then " + "x" * 52 + "..."),
+        ("x" * 67, "x" * 67),
+        ("x" * 68, "x" * 64 + "..."),
+    ],
+)
+def test_a_long_title_ends_at_a_word_unless_that_would_waste_half_of_the_line(title: str, shown: str) -> None:
+    report = build(samples.mismatch)
+    line = oneline.render(msgspec.structs.replace(report, findings=(msgspec.structs.replace(report.findings[0], title=title),)))
+    assert line == f"BROKEN GD202 {shown}"
+
+
 def test_further_causes_are_counted_and_notes_and_consequences_are_not() -> None:
     report = build(samples.mismatch)
     other = msgspec.structs.replace(report.findings[0], id="GD999", severity="warning")
