@@ -38,7 +38,7 @@ def start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: in
     results: list[Confined | Exception] = []
 
     def give_up_rights_and_start() -> None:
-        ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_MKNOD, 0, 0, 0)
+        ctypes.CDLL(None).prctl(_PR_CAPBSET_DROP, _CAP_MKNOD)
         try:
             results.append(_start(argv, environment, answer))
         except Exception as error:  # noqa: BLE001 -- raised below, where the caller is

@@ -14,7 +14,7 @@ _TICK = 0.002
 
 def adopt(*, yes: bool) -> None:
     """Whether orphaned descendants become our children."""
-    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(yes), 0, 0, 0)
+    ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, int(yes))
 
 
 def children() -> set[int]:

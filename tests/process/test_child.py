@@ -1,0 +1,92 @@
+"""How a child's end is told."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import Any
+
+import pytest
+
+from gpudoctor.process import End, Outcome, Spec, Supervisor
+from gpudoctor.process.child import Child, end_of
+
+
+@pytest.mark.parametrize(
+    ("end", "fields", "words"),
+    [
+        (End.EXITED, {}, ""),
+        (End.EXITED, {"mark": "nvmlInit"}, ""),
+        (End.EXITED, {"code": 3}, "ended with status 3"),
+        (End.EXITED, {"code": 1, "mark": "nvmlInit"}, "ended with status 1 in nvmlInit"),
+        (End.SIGNALLED, {"code": signal.SIGSEGV, "mark": "cuInit"}, "was killed by SIGSEGV in cuInit"),
+        (End.SIGNALLED, {"code": 40}, "was killed by signal 40"),
+        (End.OVERDUE, {"seconds": 12.4, "quiet": 0.9}, "was not finished after 12 s"),
+        (End.OVERDUE, {"seconds": 12.4, "quiet": 1.0}, "was not finished after 12 s, and gave no sign of life for the last 1 s"),
+        (
+            End.OVERDUE,
+            {"seconds": 60.0, "quiet": 7.6, "mark": "cuInit"},
+            "was not finished after 60 s in cuInit, and gave no sign of life for the last 8 s",
+        ),
+        (End.STALLED, {"quiet": 30.2, "mark": "cuInit"}, "gave no sign of life for 30 s in cuInit"),
+        (End.FLOODED, {}, "answered with over 131,072 lines or 16 MiB"),
+        (End.STOPPED, {"mark": "cuInit"}, "was stopped in cuInit"),
+        (End.NOT_STARTED, {"reason": "No such file or directory"}, "could not be started: No such file or directory"),
+    ],
+)
+def test_an_end_in_words(end: End, fields: dict[str, Any], words: str) -> None:
+    assert Outcome(name="child", end=end, **fields).trouble == words
+
+
+def ended(script: str, **limits: float) -> Outcome:
+    with Supervisor() as supervisor:
+        supervisor.start(Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", script), **limits))
+        return supervisor.wait(["child"])["child"]
+
+
+@pytest.mark.parametrize(
+    ("script", "limits", "end"),
+    [
+        ("pass", {}, End.EXITED),
+        ("import os; os.kill(os.getpid(), 11)", {}, End.SIGNALLED),
+        ("import time; time.sleep(60)", {"stall": 0.2}, End.STALLED),
+        ("import time; time.sleep(60)", {"deadline": 0.2}, End.OVERDUE),
+    ],
+)
+def test_a_child_that_disappears_was_not_stuck(script: str, limits: dict[str, float], end: End) -> None:
+    outcome = ended(script, **limits)
+    assert (outcome.end, outcome.stuck, outcome.reason) == (end, False, "")
+    assert 0 <= outcome.quiet <= outcome.seconds < 60
+
+
+def test_a_child_in_an_uninterruptible_call_is_stuck_although_it_ends_when_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Child, "state", lambda _child: "D")
+    assert ended("import time; time.sleep(60)", stall=0.2).stuck
+    assert not ended("pass").stuck
+
+
+def test_the_state_of_a_running_and_of_a_lost_process() -> None:
+    with Supervisor() as supervisor:
+        supervisor.start(Spec(name="child", argv=("sleep", "60")))
+        child = supervisor._running["child"]
+        assert child.state() in {"R", "S", "D"}
+        supervisor.stop()
+        assert child.state() == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "end"),
+    [
+        ("", 4, ""),
+        ("abcd", 4, "abcd"),
+        ("ab cd", 4, "cd"),
+        ("abcde", 4, ""),
+        ("abc de f", 4, "f"),
+        ("a bcd", 4, "bcd"),
+        ("ab\ncde\nf", 6, "cde\nf"),
+        ("ab cde", 4, "cde"),
+        ("ab cdef", 4, ""),
+    ],
+)
+def test_the_end_of_a_text_begins_with_a_whole_word(text: str, limit: int, end: str) -> None:
+    assert end_of(text, limit) == end

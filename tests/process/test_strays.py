@@ -1,0 +1,50 @@
+"""A kernel without a list of children, and children that are somebody else's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.process import End, Spec, Supervisor, memory
+from gpudoctor.process.strays import children, end_all_but
+
+
+def no_process(_self: object = None) -> int:
+    """Return a number that no process has."""
+    return 0
+
+
+def test_children_are_those_of_this_process() -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        assert child.pid in children()
+        child.kill()
+        child.wait()
+        assert child.pid not in children()
+
+
+def test_a_kernel_that_keeps_no_list_of_children_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getpid", no_process)
+    assert children() == set()
+    with Supervisor() as supervisor:
+        supervisor.start(Spec(name="child", argv=("true",)))
+        assert supervisor.wait(["child"])["child"].end is End.EXITED
+
+
+def test_a_stray_that_cannot_be_killed_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen(["sleep", "60"]) as child:
+        others = children() - {child.pid}
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "kill", lambda *_: None)
+            end_all_but(others, 0.1)
+        assert child.poll() is None
+        end_all_but(others, 10)
+        assert child.poll() is not None
+
+
+def test_a_kernel_that_counts_no_kills_is_no_reason_to_fail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_GROUPS", str(tmp_path))
+    monkeypatch.setattr(memory, "_MACHINE", str(tmp_path / "vmstat"))
+    assert memory.kills() is None
