@@ -38,9 +38,9 @@ def test_an_end_in_words(end: End, fields: dict[str, Any], words: str) -> None:
     assert Outcome(name="child", end=end, **fields).trouble == words
 
 
-def ended(script: str, **limits: float) -> Outcome:
+def ended(script: str, stall: float = 30, deadline: float = 60) -> Outcome:
     with Supervisor() as supervisor:
-        supervisor.start(Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", script), **limits))
+        supervisor.start(Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", script), stall=stall, deadline=deadline))
         return supervisor.wait(["child"])["child"]
 
 
