@@ -58,6 +58,8 @@ _MOST = 64
 """Ways to write out the alternatives of one expression; beyond, an alternative counts as unknown text."""
 _SHORT, _TELLING, _OTHERS = 4, 3, 3
 """Characters of a run to which a common word is preferred; of a run that is worth looking for; how many runs are looked for beside the first."""
+_FEW = 3
+"""Letters of a set that are written out."""
 EDGE, UNKNOWN = "\0", "\1"
 """In a written-out expression: something that is no letter, and something that may be one."""
 
@@ -141,7 +143,7 @@ def _alternatives(operator: Any, value: Any) -> list[str]:
     """Return the ways to match one part of an expression; assertions about what stands beside it add nothing."""
     read = {
         op.LITERAL: lambda: [_character(value)],
-        op.IN: lambda: [_one_of(value)],
+        op.IN: lambda: _one_of(value),
         op.BRANCH: lambda: [way for branch in value[1] for way in _ways(branch)],
         op.SUBPATTERN: lambda: _ways(value[3]),
         op.MAX_REPEAT: lambda: _repeated(*value),
@@ -170,8 +172,8 @@ def _character(code: int) -> str:
     return chr(code).lower()
 
 
-def _one_of(items: Sequence[tuple[Any, Any]]) -> str:
-    """Return the letter that a set is in lower case, EDGE if it has no letter, else UNKNOWN."""
+def _one_of(items: Sequence[tuple[Any, Any]]) -> list[str]:
+    """Return the letters of a set in lower case, EDGE for what is no letter, or UNKNOWN for many letters."""
     letters: set[str] = set()
     for operator, value in items:
         if operator is op.LITERAL:
@@ -181,7 +183,8 @@ def _one_of(items: Sequence[tuple[Any, Any]]) -> str:
         elif operator is op.CATEGORY and value in {op.CATEGORY_SPACE, op.CATEGORY_DIGIT}:
             letters.update(EDGE, " ")
         else:
-            return UNKNOWN
+            return [UNKNOWN]
     if len(letters) == 1:
-        return letters.pop()
-    return UNKNOWN if any(letter.isalpha() for letter in letters) else EDGE
+        return list(letters)
+    few = {letter if letter.isalpha() else EDGE for letter in letters}
+    return sorted(few) if len(few) <= _FEW else [UNKNOWN]
