@@ -5,10 +5,13 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 _STOPPED = 130
 """The exit code after SIGINT, as a shell has it."""
+_CRASHED = 4
+"""The same as in gpudoctor/exit_codes.py, which may be what cannot be imported."""
 
 
 def main() -> None:
@@ -16,12 +19,20 @@ def main() -> None:
 
     A check takes a tenth of a second, half of it imports: garbage collection would add a tenth to those.
     """
-    gc.disable()
-    _leave_out_the_current_directory()
     try:
+        gc.disable()
+        _leave_out_the_current_directory()
         import_module("gpudoctor.cli").run()
     except KeyboardInterrupt:  # before the command's own handling, as a module was imported
         os._exit(_STOPPED)
+    except Exception as crash:  # noqa: BLE001 -- of what handles every other crash
+        _say(import_module("gpudoctor.crash").crash_sentence(crash))
+        os._exit(_CRASHED)
+
+
+def _say(sentence: str) -> None:
+    with suppress(OSError):
+        os.write(2, f"gpudoctor: {sentence}\n".encode("ascii", "backslashreplace"))
 
 
 def _leave_out_the_current_directory() -> None:

@@ -21,12 +21,12 @@ from gpudoctor.check.model import CheckOptions
 from gpudoctor.check.wait import look_again
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.transient import healing
-from gpudoctor.diagnose import choose, diagnose, rules, tables_date
+from gpudoctor.diagnose import choose, diagnose, rules, tables_date, undiagnosed
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Level
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.inventory import Inventory
-from gpudoctor.probe.tried import tried
+from gpudoctor.probe.tried import extended, tried
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Smoke, Snapshot
@@ -76,8 +76,8 @@ class Pipeline:
                 self._end("inventory", self._began)
             if self._options.wait:
                 inventory, snapshot = self._wait(inventory, snapshot)
-            snapshot = self._touch(snapshot, inventory)
-            return self._train(snapshot, inventory)
+            snapshot = extended(snapshot, self._touch, inventory)
+            return extended(snapshot, self._train, inventory)
         except Interrupted as interrupt:
             self._interrupted = interrupt.number
             self._supervisor.stop()
@@ -148,12 +148,12 @@ class Pipeline:
     def conclude(self, snapshot: Snapshot) -> Examination:
         """The diagnosis of what was seen."""
         began = time.monotonic()
-        diagnosis = diagnose(snapshot, self._matrix, self._options.policy)
+        diagnosis = tried(diagnose, snapshot, self._matrix, self._options.policy)
         self._timings.append(Timing("diagnosis", time.monotonic() - began))
         date = tried(tables_date, self._matrix)
         return Examination(
             snapshot=snapshot,
-            diagnosis=diagnosis,
+            diagnosis=undiagnosed(diagnosis.reason) if isinstance(diagnosis, Missing) else diagnosis,
             policy=self._options.policy,
             matrix_date=date if isinstance(date, str) else "",
             timings=tuple(self._timings),

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from gpudoctor.check.interrupts import Interrupts
 from gpudoctor.check.model import CheckOptions
 from gpudoctor.probe.inventory import Inventory
+from gpudoctor.probe.tried import nothing_seen, tried
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress, silent
+from gpudoctor.snapshot import Missing
 
 if TYPE_CHECKING:
     from gpudoctor.check.pipeline import Pipeline
@@ -27,11 +29,16 @@ def run(options: CheckOptions, progress: Progress = silent) -> Examination:
         _pipeline().refuse(options)
     with Interrupts() as interrupts, Supervisor(began + options.timeout) as supervisor:
         progress(Event("begin", "inventory"))
-        inventory = Inventory(supervisor, options)
-        inventory.begin()
+        inventory = tried(_begun, supervisor, options)
         pipeline = _pipeline()(options, progress, supervisor, began)
-        snapshot = pipeline.observe(inventory, interrupts)
-    return pipeline.conclude(snapshot)
+        seen = inventory if isinstance(inventory, Missing) else tried(pipeline.observe, inventory, interrupts)
+    return pipeline.conclude(nothing_seen(seen) if isinstance(seen, Missing) else seen)
+
+
+def _begun(supervisor: Supervisor, options: CheckOptions) -> Inventory:
+    inventory = Inventory(supervisor, options)
+    inventory.begin()
+    return inventory
 
 
 def _pipeline() -> type[Pipeline]:

@@ -17,7 +17,7 @@ from pydantic import Field
 from gpudoctor import __version__, manual
 from gpudoctor.check.environments import list_environments
 from gpudoctor.check.run import run
-from gpudoctor.cli import failure, system
+from gpudoctor.cli import system
 from gpudoctor.cli.bounded import bounded
 from gpudoctor.cli.content import content, diagnosed
 from gpudoctor.cli.deliver import redacted_report
@@ -25,6 +25,7 @@ from gpudoctor.cli.error_document import document as error_document
 from gpudoctor.cli.look import redactor
 from gpudoctor.cli.machine import Stated, question
 from gpudoctor.cli.settings import GivenOptions, settle, supposing
+from gpudoctor.crash import crash_sentence
 from gpudoctor.errors import GpudoctorError, UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.exit_codes import CRASHED, USAGE
@@ -177,7 +178,7 @@ def _answer(work: Callable[[], msgspec.Struct]) -> CallToolResult:
     except GpudoctorError as problem:
         return _failure("usage", str(problem), USAGE)
     except Exception as problem:  # noqa: BLE001 -- a defect of ours must not end the server
-        return _failure("internal", failure.crash_sentence(problem), CRASHED)
+        return _failure("internal", crash_sentence(problem), CRASHED)
     return CallToolResult(content=[TextContent(text=part) for part in parts])
 
 

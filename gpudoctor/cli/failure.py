@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from collections.abc import Callable
 from itertools import pairwise
 
 from gpudoctor.cli import output
+from gpudoctor.crash import crash_sentence
 from gpudoctor.errors import GpudoctorError, OutputError
 from gpudoctor.exit_codes import CRASHED, USAGE
-
-_ISSUES = "https://github.com/gpudoctor/gpudoctor/issues"
 
 
 def guarded(body: Callable[[], int], *, as_json: bool) -> int:
@@ -55,21 +53,6 @@ def _click_sentence(error: Exception) -> str:
     said = " ".join(str(error.format_message()).split())  # type: ignore[attr-defined]
     context = getattr(error, "ctx", None)
     return f"{said}{'' if said.endswith(('.', '?')) else '.'} See `{context.command_path if context else 'gpudoctor'} --help`."
-
-
-def crash_sentence(error: Exception) -> str:
-    """Return what failed and where in our code; GPUDOCTOR_DEBUG=1 also prints the traceback."""
-    if os.environ.get("GPUDOCTOR_DEBUG"):
-        sys.excepthook(type(error), error, error.__traceback__)
-    place, trace = "", error.__traceback__
-    while trace is not None:
-        name = trace.tb_frame.f_globals.get("__name__", "")
-        if name.startswith("gpudoctor"):
-            place = f" in {name}, line {trace.tb_lineno}"
-        trace = trace.tb_next
-    words = " ".join(str(error).split())[:200]
-    hint = f"this is a bug in gpudoctor; report it at {_ISSUES} with the output under GPUDOCTOR_DEBUG=1"
-    return f"{type(error).__name__}{place}{f': {words}' if words else ''}; {hint}."
 
 
 def wants_json(arguments: list[str]) -> bool:

@@ -26,7 +26,7 @@ from gpudoctor.snapshot import Snapshot, TextLog
 if TYPE_CHECKING:
     from gpudoctor.diagnose.logged import Said
 
-__all__ = ["Rule", "choose", "diagnose", "tables_date"]
+__all__ = ["Rule", "choose", "diagnose", "tables_date", "undiagnosed"]
 
 
 def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Rule, ...] | None = None) -> Diagnosis:
@@ -36,10 +36,11 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     """
     steps = Steps()
     whole = steps(diagnosis, None, steps, snapshot, matrix, policy, rules)
-    if whole is not None:
-        return whole
-    because = crashes(steps)
-    outcomes = tuple(steps.crashed)
+    return undiagnosed(crashes(steps), tuple(steps.crashed)) if whole is None else whole
+
+
+def undiagnosed(because: str, outcomes: tuple[Outcome, ...] = ()) -> Diagnosis:
+    """Return the diagnosis where our code crashes: unknown, and why."""
     return Diagnosis(
         verdict=Verdict.UNKNOWN, exit_code=CRASHED, proved_to=NOTHING, findings=(), outcomes=outcomes, ladder=(), because=because
     )

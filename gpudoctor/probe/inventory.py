@@ -14,7 +14,7 @@ from gpudoctor.children.channel import isolated, outcome_of, own, script
 from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.interpreter import START, asking
 from gpudoctor.probe.target import Target, target
-from gpudoctor.probe.tried import extended, tried, without_rest
+from gpudoctor.probe.tried import WHEN, extended, nothing_seen, tried
 from gpudoctor.process import Outcome, Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Missing, Snapshot
 
@@ -117,8 +117,7 @@ class Inventory:
         """
         from gpudoctor.probe.observation import observe  # noqa: PLC0415 -- 20 ms, while the children look
 
-        empty = Snapshot(created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
-        return without_rest(empty, self._crash) if self._crash else extended(empty, observe, self)
+        return nothing_seen(self._crash) if self._crash else extended(Snapshot(created=time.strftime(WHEN, time.gmtime())), observe, self)
 
     def wait(self, name: str, until: float = float("inf")) -> Outcome:
         """How a child ended; one that was never started counts as stopped."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
@@ -12,6 +13,8 @@ from gpudoctor.snapshot import NOT_ASKED, Cause, Missing, Snapshot
 
 P = ParamSpec("P")
 Section = TypeVar("Section")
+WHEN = "%Y-%m-%dT%H:%M:%SZ"
+"""How a snapshot states when the machine was observed."""
 
 
 def tried(probe: Callable[P, Section], *arguments: P.args, **named: P.kwargs) -> Section | Missing:
@@ -28,6 +31,11 @@ def extended(seen: Snapshot, step: Callable[Concatenate[Snapshot, P], Snapshot],
     """Return the snapshot with what the step reads; where it crashes, with that as the reason why the rest is missing."""
     read = tried(step, seen, *arguments, **named)
     return without_rest(seen, read) if isinstance(read, Missing) else read
+
+
+def nothing_seen(reason: Missing) -> Snapshot:
+    """Return a snapshot that has a reason in place of each section."""
+    return without_rest(Snapshot(created=time.strftime(WHEN, time.gmtime())), reason)
 
 
 def without_rest(seen: Snapshot, reason: Missing) -> Snapshot:

@@ -28,7 +28,40 @@ def url(rule: str) -> str:
 
 
 def build(examination: Examination, command: str = "check", argv: tuple[str, ...] = ()) -> model.Report:
-    """Return the report of `examination`; pure, so the same examination gives the same report."""
+    """Return the report of `examination`; pure, so the same examination gives the same report. Where our code crashes it holds what was observed."""
+    try:
+        return _whole(examination, command, argv)
+    except Exception as crash:  # noqa: BLE001 -- any defect; what was observed can be diagnosed again
+        return _observed(examination, command, argv, f"gpudoctor crashed in the report: {type(crash).__name__}: {crash}")
+
+
+def _observed(examination: Examination, command: str, argv: tuple[str, ...], crash: str) -> model.Report:
+    """Return the report that is left where the rest crashes: the verdict and the snapshot."""
+    diagnosis = examination.diagnosis
+    return model.Report(
+        schema=model.SCHEMA,
+        id="",
+        tool=TOOL,
+        command=command,
+        created=examination.snapshot.created,
+        examined=model.Examined(None, "", None),
+        policy=_NO_POLICY,
+        verdict=diagnosis.verdict.value,
+        because="; ".join(filter(None, (diagnosis.because, crash))),
+        proved_to=model.ProvedTo(None, 0, 0, ""),
+        exit_code=diagnosis.exit_code if diagnosis.verdict is Verdict.BROKEN else CRASHED,
+        findings=(),
+        could_not_tell=(),
+        passed=(),
+        ladder=(),
+        matrix=model.Tables(examination.matrix_date),
+        timings=(),
+        snapshot=examination.snapshot,
+        argv=argv,
+    )
+
+
+def _whole(examination: Examination, command: str, argv: tuple[str, ...]) -> model.Report:
     diagnosis, snapshot, steps = examination.diagnosis, examination.snapshot, Steps()
     return model.Report(
         schema=model.SCHEMA,

@@ -28,21 +28,9 @@ SAMPLE: Final = 40
 CERTAIN: Final = ("gpudoctor.probe", "gpudoctor.derive", "gpudoctor.diagnose", "gpudoctor.report", "gpudoctor.frameworks", "gpudoctor.findings", "gpudoctor.matrix")  # fmt: skip
 """Packages whose defects cost a part of the report."""
 _BY_REASON: Final[Mapping[str, tuple[str, ...]]] = {
-    "it is the guard of the others": (
-        "gpudoctor.probe.tried:",
-        "gpudoctor.probe.inventory:Inventory.begin",
-        "gpudoctor.probe.inventory:Inventory.finish",
-        "gpudoctor.diagnose:crashes",
-        "gpudoctor.diagnose:diagnose",
-        "gpudoctor.diagnose.steps:",
-        "gpudoctor.report.build:build",
-        "gpudoctor.report.build:_each",
-        "gpudoctor.report.build:_exit_code",
-        "gpudoctor.report.build:_could_not_tell",
-    ),
+    "it is the guard of the others": ("gpudoctor.probe.tried:tried", "gpudoctor.report.build:build"),
     "no report is written with names and secrets in it": ("gpudoctor.probe.identity:", "gpudoctor.probe.files:"),
-    "it runs before the look": (
-        "gpudoctor.probe.inventory:Inventory.__init__",
+    "it runs in the import of the tables of frameworks": (
         "gpudoctor.frameworks.spec:Names.",
         "gpudoctor.frameworks.spec:FrameworkSpec.one_build",
     ),
@@ -51,16 +39,11 @@ _BY_REASON: Final[Mapping[str, tuple[str, ...]]] = {
         "gpudoctor.matrix_files:shipped_tables",
         "gpudoctor.matrix.lookup:Matrix.__init__",
     ),
-    "it makes a sentence of any other crash": (
-        "gpudoctor.__main__:",
-        "gpudoctor.cli:",
-        "gpudoctor.cli.failure:",
-        "gpudoctor.cli.output:hold_descriptors",
-    ),
 }
 LOST: Final = tuple(name for names in _BY_REASON.values() for name in names)
 """Functions, or all of a module, whose defect costs the report."""
-LAST: Final = _BY_REASON["it makes a sentence of any other crash"]
+FIRST: Final = "gpudoctor.__main__:main"
+"""The function that makes a sentence of every other crash; above it is only the script that pip made."""
 
 
 @dataclass(frozen=True)
@@ -113,7 +96,7 @@ def run(workplace: Workplace, check: Check, name: str) -> Result:
         return Result(f"still runs after {LIMIT:.0f} s")
     said, report = done.stdout + done.stderr, _report(Path(f"{file}.json"))
     result = Result("", done.returncode, str(report.get("verdict", "")))
-    result = result.but("a traceback" if b"Traceback" in done.stderr and not name.startswith(LAST) else "")
+    result = result.but("a traceback" if b"Traceback" in done.stderr and name != FIRST else "")
     result = result.but("" if done.returncode in {1, 4} or PLANTED not in f"{said!r}{report}" else f"exit code {done.returncode}")
     if not name.startswith(CERTAIN) or name.startswith(LOST):
         return result
