@@ -32,7 +32,7 @@ def read_model(path: str, sample: Sample) -> Model:
         if path.endswith(".safetensors"):
             return _safetensors(path, name, sample)
         return of_config(name, _object(regular_files.beginning(path, _LARGEST)), sample)
-    except (ValueError, RecursionError, zipfile.BadZipFile, KeyError, NotImplementedError, RuntimeError):
+    except (ValueError, RecursionError, KeyError):
         raise UsageError(f"{name} is not a config.json, .safetensors or .keras file that can be read.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
@@ -62,8 +62,14 @@ def _safetensors(path: str, name: str, sample: Sample) -> Model:
 
 def _keras(path: str) -> dict[str, Any]:
     regular_files.beginning(path, 1)  # refuses what is no regular file
-    with zipfile.ZipFile(path) as archive, archive.open("config.json") as member:
-        return _object(member.read(_LARGEST))
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("config.json") as member:
+            described = member.read(_LARGEST)
+    except OSError:
+        raise
+    except Exception as damage:  # noqa: BLE001 -- zipfile passes on what the unpackers of its four methods raise
+        raise ValueError(damage) from None
+    return _object(described)
 
 
 def _object(data: bytes) -> dict[str, Any]:

@@ -11,12 +11,15 @@ import pytest
 
 from tests.cli.command import document, sentence
 from tests.machines.healthy import Machine
+from tests.probe.places import plant
 from tests.probe.test_children import FOUND
 from tests.probe.test_interpreter import BEHAVIOURS
 
 COMMANDS = (("check", "--no-smoke"), ("check",), ("check", "--level", "touch"), ("smoke",), ("xray",))
 QUICK = [name for name in BEHAVIOURS if name not in {"hangs", "floods"}]
 """Those that end by themselves."""
+WITHOUT_RIGHTS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
+"""Starts a program that may open no file of other users, although it runs as root."""
 
 
 @pytest.fixture(scope="module")
@@ -94,6 +97,18 @@ def test_a_start_of_twelve_seconds_is_waited_for(machine: Machine, tmp_path: Pat
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give an environment to another user")
+def test_a_base_interpreter_that_this_user_may_not_reach_is_not_gone(machine: Machine, tmp_path: Path) -> None:
+    (tmp_path / "closed").mkdir(mode=0o700)
+    os.chown(tmp_path / "closed", 12345, 12345)
+    plant(tmp_path / "venv", {"pyvenv.cfg": f"home = {tmp_path}/closed\n"})
+    (tmp_path / "venv/bin").mkdir()
+    (tmp_path / "venv/bin/python").symlink_to(tmp_path / "closed/python3")
+    ended = machine.run("check", "--no-smoke", python=tmp_path / "venv", wrapper=WITHOUT_RIGHTS)
+    assert ended.returncode == 2
+    assert f"(permission denied, a link to {tmp_path}/closed/python3)" in document("error", ended.stdout)["error"]["message"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give an environment to another user")
 @pytest.mark.parametrize("closed", [False, True], ids=["readable", "closed"])
 def test_an_environment_of_another_user(machine: Machine, tmp_path: Path, closed: bool) -> None:
     place = venv(tmp_path / "theirs", newest("3.13"), "")
@@ -101,7 +116,7 @@ def test_an_environment_of_another_user(machine: Machine, tmp_path: Path, closed
         os.chown(path, 12345, 12345, follow_symlinks=False)
     place.chmod(0o700 if closed else 0o755)
     listed = sorted((path, path.lstat().st_mtime_ns) for path in place.rglob("*"))
-    ended = machine.run("check", "--no-smoke", python=place / "bin/python", wrapper=("setpriv", "--bounding-set=-all", "--inh-caps=-all"))
+    ended = machine.run("check", "--no-smoke", python=place / "bin/python", wrapper=WITHOUT_RIGHTS)
     assert sorted((path, path.lstat().st_mtime_ns) for path in place.rglob("*")) == listed
     if closed:
         assert ended.returncode == 2

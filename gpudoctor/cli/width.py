@@ -7,12 +7,15 @@ import os
 READABLE = 100
 """Columns that text fills at most on a wider terminal."""
 _NARROWEST = 40
+_DIGITS = 4
+"""Digits of a width that is believed; Python refuses to read thousands of them."""
 
 
 def asked() -> int | None:
-    """Return the width that COLUMNS asks for, at least 40; None if it is unset or no number."""
+    """Return the width that COLUMNS asks for, at least 40; None if it is unset or no width."""
     columns = os.environ.get("COLUMNS", "")
-    return max(int(columns), _NARROWEST) if columns.isascii() and columns.isdigit() and int(columns) else None
+    believed = columns.isascii() and columns.isdigit() and len(columns) <= _DIGITS
+    return max(int(columns), _NARROWEST) if believed and int(columns) else None
 
 
 def of_terminal(descriptor: int) -> int:

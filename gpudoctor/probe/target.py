@@ -81,8 +81,8 @@ def _fault(place: str) -> str:
     """Why a path can neither be started nor searched."""
     if dangling := _dangling(place):
         return f"{readable(dangling)} is a link to {readable(os.path.realpath(dangling))}, which does not exist"
-    if _is_closed(place) or _is_closed(f"{place}/bin/python"):
-        return "permission denied"
+    if closed := next((path for path in (place, f"{place}/bin/python") if _is_closed(path)), ""):
+        return f"permission denied{f', a link to {readable(os.path.realpath(closed))}' if os.path.islink(closed) else ''}"
     if os.path.isdir(place):
         return "the folder has no bin/python"
     return "the file is not executable" if place and os.path.lexists(place) else "no such file or folder"
@@ -102,7 +102,7 @@ def _is_closed(path: str) -> bool:
 def _dangling(place: str) -> str:
     """Return the link that an interpreter or an environment's folder hangs on, if its target is gone; otherwise empty."""
     links = (place, f"{place}/bin/python", f"{place}/bin/python3")
-    return next((path for path in links if os.path.islink(path) and not os.path.exists(path)), "")
+    return next((path for path in links if os.path.islink(path) and not os.path.exists(path) and not _is_closed(path)), "")
 
 
 def _lost_base(path: str, place: str) -> UsageError | None:

@@ -26,7 +26,7 @@ def test_help_is_as_wide_as_columns_asks_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("columns", "asked"), [("120", 120), ("7", 40), ("0", None), ("", None), ("wide", None), ("-5", None), ("٣", None)]
+    ("columns", "asked"), [("120", 120), ("7", 40), ("0", None), ("", None), ("wide", None), ("-5", None), ("٣", None), ("9" * 5000, None)]
 )
 def test_what_columns_asks_for(columns: str, asked: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)

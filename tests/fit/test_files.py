@@ -137,6 +137,22 @@ def test_a_keras_archive_that_expands_without_end_is_cut(tmp_path: Path) -> None
         read_model(str(tmp_path / "model.keras"), Sample())
 
 
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_keras_archive_that_is_damaged_anywhere_is_read_or_refused(tmp_path: Path, method: int) -> None:
+    file = tmp_path / "model.keras"
+    with zipfile.ZipFile(file, "w", method) as archive:
+        archive.write(Path(__file__).parent / "keras/sequential.json", "config.json")
+    whole, refused = file.read_bytes(), 0
+    for place in range(0, len(whole), max(1, len(whole) // 60)):
+        for damaged in (whole[:place] + b"\xff" + whole[place + 1 :], whole[:place] + whole[place + 1 :], whole[:place]):
+            file.write_bytes(damaged)
+            try:
+                read_model(str(file), Sample())
+            except UsageError as error:
+                refused += str(error).startswith("model.keras")
+    assert refused > 60
+
+
 @pytest.mark.parametrize(("name", "trainable"), SAVED.items())
 def test_a_keras_file_has_the_parameters_that_keras_counts(tmp_path: Path, name: str, trainable: int) -> None:
     with zipfile.ZipFile(tmp_path / "model.keras", "w") as archive:
