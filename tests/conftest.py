@@ -18,6 +18,10 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 # Python's default looks for garbage among the 30,000 tests all the time: a third of their collection, a sixth of what short tests take.
 gc.set_threshold(100_000, 50, 100)
 
+# Without bytecode each of thousands of started programs would compile gpudoctor again, three times the work of a check, and each worker the tests.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
 pytest_plugins = ("tests.seams.fixtures", "tests.seams.skips")
 
 TRACED = 6

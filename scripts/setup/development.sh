@@ -12,7 +12,4 @@ fill() {
 development_environment() {
     environment=$root/.venv
     make_ready "$environment" test+lint fill
-    # Tests start gpudoctor thousands of times. Under PYTHONDONTWRITEBYTECODE each start would compile it again, which takes
-    # twice as long as a check. What does not compile, linters and tests name.
-    "$environment/bin/python" -m compileall -q -x 'children/(target|train)/' "$root/gpudoctor" "$root/scripts" "$root/tests" >/dev/null || :
 }
