@@ -11,6 +11,8 @@ from collections.abc import Generator
 
 import pytest
 
+from tests.seams.every import unmeasured, untraced
+
 # Threads that wait by spinning take the cores from other tests: NumPy's, before its import, and PyTorch's in every child.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -28,8 +30,6 @@ TRACED = 6
 """Coverage follows the programs that every so many-th test starts: following all of them took three times as long and covered nothing more."""
 
 
-MEASURED = 100
-"""Coverage follows this many variants of each parametrized test, and none of a test marked `untraced`: the others run the same code again."""
 WHOLE = ("tests/read/test_causes.py", "tests/states/", "tests/test_machines.py")
 """Where each variant is a case of its own: coverage follows them all."""
 FIRST = ("tests/on_ray/", "tests/smoke/", "tests/scripts/")
@@ -42,23 +42,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         variants[item.nodeid.partition("[")[0]].append(item)
     for same in variants.values():
-        step = 1 if same[0].nodeid.startswith(WHOLE) else -(-len(same) // MEASURED)
         for number, item in enumerate(same):
-            if number % step:
+            if not item.nodeid.startswith(WHOLE) and unmeasured(number, len(same)):
                 item.add_marker("untraced")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Take coverage's trace function away; pytest-cov's `no_cover` would stop and start all of coverage, as long as a short test takes."""
-    trace = sys.gettrace()
-    if trace is None or not item.get_closest_marker("untraced"):
+    if sys.gettrace() is None or not item.get_closest_marker("untraced"):
         return (yield)
-    sys.settrace(None)
-    try:
+    with untraced():
         return (yield)
-    finally:
-        sys.settrace(trace)
 
 
 @pytest.fixture(autouse=True)

@@ -21,6 +21,7 @@ from tests.probe.places import Options, look
 from tests.seams import Mig
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
+from tests.seams.every import every
 
 ALARMING = (8, 11, 14, 15, 16)
 CHILD = Path(__file__).parent.parent / "gpudoctor" / "children" / "own"
@@ -87,7 +88,7 @@ def with_first(snapshot: Snapshot, **changes: Any) -> tuple[Snapshot, str]:
     return replace(snapshot, nvml=replace(snapshot.nvml, gpus=tuple(gpus))), str(snapshot.nvml.gpus[number].address)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_no_recorded_machine_with_an_alarm_is_ready(name: str, matrix: Matrix) -> None:
     for code in ALARMING:
         alarmed, key = with_first(recorded(name), alarms=(Status(code, "NVML_ERROR", "nvmlDeviceGetName: alarm"),))

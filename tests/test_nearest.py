@@ -6,11 +6,12 @@ import pytest
 
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.nearest import nearest, suggestion
+from tests.seams.every import every
 
 NAMES = [rule.name for rule in RULES]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_every_rule_is_found_with_a_letter_left_out(name: str) -> None:
     assert nearest(name[:2] + name[3:], NAMES)[0] == name
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gpudoctor.findings.summary import FrameworkBuild, GpuModel
 from gpudoctor.snapshot import TEXT, Cause, Missing
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, recorded
+from tests.seams.every import every
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_every_machine_is_summed_up(name: str) -> None:
     seen, found = recorded(name), diagnosis(name)
     summary = found.summary

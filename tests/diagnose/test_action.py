@@ -15,6 +15,7 @@ from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.report.schema import schema
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES
+from tests.seams.every import every
 
 HOST = Site(platform="linux", container="", scheduler="", distribution=("debian",), root=False)
 CONTAINER = msgspec.structs.replace(HOST, container="docker", root=True)
@@ -66,8 +67,8 @@ def test_the_action_is_that_of_the_first_fix_within_reach(fixes: tuple[Fix, ...]
     assert action_of(fixes, site) is action
 
 
-@pytest.mark.parametrize("name", NAMES)
 class TestEveryRecordedMachine:
+    @every("name", NAMES)
     def test_an_action_agrees_with_the_first_fix(self, name: str) -> None:
         for finding in diagnosis(name).findings:
             fix = first_fix(finding)
@@ -87,6 +88,7 @@ class TestEveryRecordedMachine:
             if " -m pip " in fix.command or "uv pip " in fix.command:
                 assert finding.action in {Action.INSTALL_PACKAGE, Action.REINSTALL_PACKAGE}
 
+    @every("name", NAMES)
     def test_what_comes_to_a_reboot_or_reset_is_one(self, name: str) -> None:
         for finding in diagnosis(name).findings:
             fix = first_fix(finding)

@@ -22,6 +22,7 @@ from gpudoctor.plan import Combination, examine
 from gpudoctor.snapshot import Container, Fact, Host, Nvml, Platform, Python, Snapshot
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
+from tests.seams.every import every
 
 pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
@@ -87,7 +88,7 @@ def machine(name: str) -> Machine:
     return Machine(name, store.recorded(name), store.policy(name), diagnosis(name).findings)
 
 
-every_machine = pytest.mark.parametrize("name", store.NAMES)
+every_machine = every("name", store.NAMES)
 
 
 def cures(fix: Fix) -> bool:

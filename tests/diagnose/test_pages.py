@@ -6,17 +6,17 @@ import re
 import subprocess
 from collections.abc import Callable
 
-import pytest
-
 from gpudoctor import rule_pages
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from tests.seams.debian import DriverLibraries
+from tests.seams.every import every
 
 SECTIONS = ["Symptoms", "Why", "Check by hand", "Fix", "References"]
 CONSOLE = re.compile(r"^ *```console\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 TYPED = re.compile(r"^ *\$ (.*)$", re.MULTILINE)
 WIDEST = 80
+LONGEST = 75  # lines
 NOT_WRAPPED = re.compile(r"^ *([|#*$>\d-]|```)|`|https?://")
 """Beginnings or parts of lines that are not prose to wrap: tables, lists, code and links."""
 
@@ -24,7 +24,7 @@ QUERIED = re.compile(r"--query-(?:gpu|compute-apps)=([\w.,]+)")
 SHOWN = re.compile(r"nvidia-smi [^|;&`\n]*?-d ([A-Z_,]+)")
 SECTIONS_OF_SMI = b"memory,utilization,ecc,"
 
-every_page = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+every_page = every("rule", RULES)
 
 
 def section(rule: Rule, name: str) -> str:
@@ -35,12 +35,18 @@ def section(rule: Rule, name: str) -> str:
 def test_a_page_has_its_five_sections_in_order(rule: Rule) -> None:
     assert re.findall(r"^## (.*)$", rule_pages.read(rule), re.MULTILINE) == SECTIONS
     assert all(section(rule, name).strip() for name in SECTIONS)
+    assert "FILL IN" not in rule_pages.read(rule)
+    assert "<!--" not in rule_pages.read(rule)
 
 
 @every_page
-def test_a_page_shows_what_to_type_and_how_to_verify_the_fix(rule: Rule) -> None:
-    assert CONSOLE.search(section(rule, "Check by hand")), "no command to check by hand"
+def test_a_page_shows_symptoms_what_to_type_and_how_to_verify_the_fix(rule: Rule) -> None:
+    symptoms = re.findall(r"^- .*", section(rule, "Symptoms"), re.MULTILINE)
+    assert symptoms
+    assert len(symptoms) == len(set(symptoms))
+    assert re.search(r"```console\n[$>#] ", section(rule, "Check by hand")), "no command to check by hand"
     assert "Verify" in section(rule, "Fix")
+    assert set(re.findall(r"--only (GD\d+)", section(rule, "Fix"))) <= {rule.code}
 
 
 @every_page
@@ -62,7 +68,7 @@ def test_a_page_names_rules_that_exist_and_primary_sources(rule: Rule) -> None:
 @every_page
 def test_a_page_is_a_screen_and_a_half_of_wrapped_prose(rule: Rule) -> None:
     lines = rule_pages.read(rule).splitlines()
-    assert len(lines) <= 80
+    assert len(lines) <= LONGEST
     code = CONSOLE.sub("", rule_pages.read(rule))
     assert not [line for line in code.splitlines() if len(line) > WIDEST and not NOT_WRAPPED.search(line)]
 

@@ -4,14 +4,10 @@ import re
 from typing import get_type_hints
 
 import msgspec
-import pytest
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.rule_pages import read
-
-PARTS = ["## Symptoms", "## Why", "## Check by hand", "## Fix", "## References"]
-LONGEST = 75  # lines: a screen and a half
+from tests.seams.every import every
 
 
 def test_codes_and_names_are_unique_and_in_order() -> None:
@@ -20,46 +16,34 @@ def test_codes_and_names_are_unique_and_in_order() -> None:
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
 class TestEachRule:
+    @every("rule", RULES)
     def test_its_code_and_name_are_well_formed(self, rule: Rule) -> None:
         assert re.fullmatch(r"GD[1-9]\d\d", rule.code)
         assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+|wsl1", rule.name)
 
-    def test_its_page_is_whole(self, rule: Rule) -> None:
-        page = read(rule)
-        assert re.findall(r"^## .*", page, re.MULTILINE) == PARTS
-        assert len(page.splitlines()) <= LONGEST
-        assert "FILL IN" not in page
-        assert "<!--" not in page
-        assert re.search(r"^- https://\S+$", page.partition(PARTS[-1])[2], re.MULTILINE)
-
-    def test_its_page_shows_the_defect_and_how_to_verify_the_fix(self, rule: Rule) -> None:
-        sections = dict(zip(PARTS, re.split(r"^## .*\n", read(rule), flags=re.MULTILINE)[1:], strict=True))
-        symptoms = re.findall(r"^- .*", sections["## Symptoms"], re.MULTILINE)
-        assert symptoms
-        assert len(symptoms) == len(set(symptoms))
-        assert re.search(r"```console\n[$>#] ", sections["## Check by hand"])
-        assert "Verify" in sections["## Fix"]
-        assert set(re.findall(r"--only (GD\d+)", sections["## Fix"])) <= {rule.code}
-
+    @every("rule", RULES)
     def test_its_title_is_short(self, rule: Rule) -> None:
         assert 0 < len(rule.title) <= 70
         assert "\n" not in rule.title
 
+    @every("rule", RULES)
     def test_its_traits_have_their_types(self, rule: Rule) -> None:
         traits = {name: getattr(rule, name) for name in rule.__struct_fields__ if name != "body"}
         hints = {name: hint for name, hint in get_type_hints(Rule).items() if name in traits}
         for name, hint in hints.items():
             assert msgspec.convert(traits[name], hint, strict=True) == traits[name], name
 
+    @every("rule", RULES)
     def test_it_takes_one_view(self, rule: Rule) -> None:
         (view,) = (hint for name, hint in rule.body.__annotations__.items() if name != "return")
         assert view in {"MachineView", "GpuView", "EnvironmentView", "FrameworkView"}
 
+    @every("rule", RULES)
     def test_it_is_the_function_of_its_file(self, rule: Rule) -> None:
         assert rule.body.__module__.rpartition(".")[2] == rule.body.__name__
 
+    @every("rule", RULES)
     def test_it_says_why_each_consequence_follows(self, rule: Rule) -> None:
         for row in rule.explains:
             assert re.fullmatch(r"[A-Z\w].*\.", row.because), (row.effects, row.because)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Heat, HeldBack, Nvml, NvmlGpu, SpareRows
 from tests.machines.store import NAMES, recorded
+from tests.seams.every import every
 
 
 def alarming(gpu: NvmlGpu) -> set[str]:
@@ -33,7 +32,7 @@ def alarming(gpu: NvmlGpu) -> set[str]:
     return {name for name, wanted in told.items() if wanted}
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_what_nvml_says_of_a_gpu_is_never_left_unsaid(name: str, matrix: Matrix) -> None:
     snapshot = recorded(name)
     gpus = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.gpus, tuple) else ()

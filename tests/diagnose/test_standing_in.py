@@ -15,6 +15,7 @@ from gpudoctor.snapshot import Distribution, Packages, Snapshot
 from tests.builders import machine, tensorflow
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, policy, recorded
+from tests.seams.every import every
 
 
 class _Alone(MachineView):
@@ -28,22 +29,21 @@ def _failing(runs: list[Run]) -> set[str]:
     return {name for run in runs for name in run.failing if name}
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_an_environment_whose_frameworks_all_fail_is_broken(name: str, matrix: Matrix) -> None:
+def _all_fail(name: str, matrix: Matrix) -> set[str]:
+    """The frameworks of a recorded machine if each of them fails for itself, otherwise none."""
     facts = _Alone(recorded(name), matrix, policy(name))
     installed = {framework.name for framework in facts.observed_frameworks}
-    if installed and installed <= _failing(run_all(RULES, facts)):
+    return installed if installed and installed <= _failing(run_all(RULES, facts)) else set()
+
+
+@every("name", NAMES)
+def test_an_environment_whose_frameworks_all_fail_is_broken(name: str, matrix: Matrix) -> None:
+    if _all_fail(name, matrix):
         assert diagnosis(name).verdict is Verdict.BROKEN
 
 
 def test_the_property_above_has_machines_to_speak_of(matrix: Matrix) -> None:
-    several = [
-        name
-        for name in NAMES
-        if len((facts := _Alone(recorded(name), matrix, policy(name))).frameworks) > 1
-        and {one.name for one in facts.observed_frameworks} <= _failing(run_all(RULES, facts))
-    ]
-    assert "two-frameworks-both-without-cublas" in several
+    assert len(_all_fail("two-frameworks-both-without-cublas", matrix)) > 1
 
 
 def _severities(snapshot: Snapshot, matrix: Matrix, name: str) -> list[Severity]:

@@ -12,11 +12,12 @@ from gpudoctor.snapshot import NOT_ASKED, Distribution, Fact, Framework, Missing
 from tests.builders import machine, smoke, tensorflow, torch
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, policy, recorded
+from tests.seams.every import every
 
 pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
 GOOD = {Verdict.READY, Verdict.DEGRADED}
-everywhere = pytest.mark.parametrize("name", NAMES)
+everywhere = every("name", NAMES)
 
 
 def what(diagnosis: Diagnosis) -> list[str]:

@@ -17,6 +17,7 @@ from gpudoctor.matrix.tables import SXIDS, XIDS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.rule_pages import read
 from gpudoctor.signatures.table import SIGNATURES
+from tests.seams.every import every
 
 MATRIX = open_matrix()
 
@@ -30,14 +31,14 @@ def quoted(rule: Rule) -> list[str]:
     return re.findall(r"`([^`\n]{20,})`", read(rule).partition("\n## Symptoms\n")[2].partition("\n## ")[0])
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if quoted(rule)], ids=lambda rule: rule.code)
+@every("rule", RULES)
 def test_every_line_that_a_page_quotes_as_a_symptom_finds_the_page(rule: Rule) -> None:
     for line in quoted(rule):
         answer = look_up(line, MATRIX)
         assert rule in answer.rules + answer.also, line
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+@every("rule", RULES)
 def test_every_rule_by_code_number_name_and_title(rule: object) -> None:
     code, name, title = rule.code, rule.name, rule.title  # type: ignore[attr-defined]
     for text in (code, code.lower(), name, name.upper(), name.replace("-", "_"), name.replace("-", " ")):
@@ -46,7 +47,7 @@ def test_every_rule_by_code_number_name_and_title(rule: object) -> None:
     assert name in found(title)
 
 
-@pytest.mark.parametrize("sign", SIGNATURES, ids=lambda sign: sign.lines[0][:30])
+@every("sign", SIGNATURES)
 def test_every_known_log_line_finds_what_it_is_a_sign_of(sign: object) -> None:
     for line in sign.lines:  # type: ignore[attr-defined]
         assert set(found(line)) & set(sign.causes)  # type: ignore[attr-defined]

@@ -19,6 +19,7 @@ from gpudoctor.plan.this_machine import examined, python_of
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
 from tests.plan.planned import EXPECTED, combination, planned
+from tests.seams.every import every
 
 MATRIX = open_matrix()
 _PYTHON = re.compile(r"(?:python|py -)(\d\.\d+)")
@@ -46,7 +47,7 @@ def installs(found: Diagnosis) -> Iterator[tuple[Fix, tuple[str, ...], str]]:
             after_a_driver = after_a_driver or "driver" in fix.title.lower()
 
 
-@pytest.mark.parametrize("name", store.NAMES)
+@every("name", store.NAMES)
 def test_of_a_recorded_machine(name: str) -> None:
     snapshot = store.recorded(name)
     for fix, pins, python in installs(diagnosis(name)):

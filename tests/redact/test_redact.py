@@ -16,6 +16,7 @@ from gpudoctor.redact.pseudonyms import REMOVED
 from gpudoctor.snapshot import Missing, OpenEnum, Python, Snapshot
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, recorded
+from tests.seams.every import every
 
 ALICE = Redactor(Owner(homes=("/home/alice",), user="alice", users=("alice",), hosts=("node17.example.org", "node17")))
 TOKEN = "A1b2C3d4E5f6G7h8I9j0"
@@ -162,7 +163,7 @@ def test_redaction_is_idempotent(text: str) -> None:
     assert Redactor(ALICE.owner).text(once) == once
 
 
-@pytest.mark.parametrize("name", NAMES)
+@every("name", NAMES)
 def test_nothing_in_a_recorded_machine_looks_like_a_name(name: str) -> None:
     assert ALICE.struct(recorded(name)) == recorded(name)
     assert ALICE.struct(diagnosis(name)) == diagnosis(name)

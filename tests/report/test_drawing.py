@@ -2,17 +2,16 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from gpudoctor import rule_pages
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.report.drawing import markdown
+from tests.seams.every import every
 
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@every("rule", RULES)
 def test_a_narrow_terminal_shows_each_command_of_a_page_whole(rule: Rule) -> None:
     page = rule_pages.read(rule)
     shown = [line.strip() for line in COLOUR.sub("", markdown(page, 80)).splitlines()]

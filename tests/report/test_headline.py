@@ -8,6 +8,7 @@ import pytest
 from gpudoctor.report.build import build
 from gpudoctor.report.headline import headline, stopped_by
 from tests.report import machines, samples
+from tests.seams.every import every
 
 SCOPES = {
     "required-driver-newer": "3 requirements not met",
@@ -29,7 +30,7 @@ def test_what_does_not_work(name: str) -> None:
     assert headline(machines.report(name)).scope == SCOPES[name]
 
 
-@pytest.mark.parametrize("name", machines.NAMES)
+@every("name", machines.NAMES)
 def test_every_headline_has_the_message_of_the_worst_cause_or_why_nothing_is_known(name: str) -> None:
     report = machines.report(name)
     top = headline(report)

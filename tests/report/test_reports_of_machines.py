@@ -13,8 +13,9 @@ from gpudoctor.report import groups, terminal
 from gpudoctor.report.page import Look
 from gpudoctor.report.summary import parts
 from tests.report import machines
+from tests.seams.every import every
 
-every_machine = pytest.mark.parametrize("name", machines.NAMES)
+every_machine = every("name", machines.NAMES)
 
 
 @functools.cache

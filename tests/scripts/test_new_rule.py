@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +23,8 @@ def copy(tmp_path: Path) -> Path:
     for folder in ("gpudoctor", "compat", "scripts"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests").mkdir()
-    shutil.copytree(ROOT / "tests" / "diagnose", tmp_path / "tests" / "diagnose", ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("diagnose", "seams"):
+        shutil.copytree(ROOT / "tests" / folder, tmp_path / "tests" / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for file in ("pyproject.toml", "tests/__init__.py", "tests/builders.py"):
         shutil.copy(ROOT / file, tmp_path / file)
     return tmp_path
@@ -59,9 +61,9 @@ def test_a_skeleton_finds_nothing_and_its_test_asks_to_fill_it_in(copy: Path) ->
     done = run_pytest(copy, f"{TEST}gpu_on_fire.py")
     assert "gpu-on-fire finds nothing: fill in its condition, and the defect in this test" in done.stdout
     assert "1 failed, 1 passed" in done.stdout
-    registry = run_pytest(copy, "tests/diagnose/test_registry.py")
-    assert "gpu-on-fire" in registry.stdout
-    assert "2 failed" in registry.stdout
+    pages = run_pytest(copy, "tests/diagnose/test_pages.py", "-k", "test_a_page").stdout
+    assert set(re.findall(r"^SUBFAILED\[(.*?)\]", pages, re.MULTILINE)) == {"gpu-on-fire"}
+    assert len(re.findall(r"^SUBFAILED", pages, re.MULTILINE)) == 2, pages
 
 
 def test_a_filled_in_rule_passes_its_test(copy: Path) -> None:

@@ -1,0 +1,50 @@
+"""A property of many cases as one test with a subtest for each: pytest takes longer to collect and report a test than such a case takes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+import pytest
+
+MEASURED = 100
+"""Coverage follows this many cases of each test: the others run the same code again."""
+Test = Callable[..., None]
+
+
+@contextmanager
+def untraced() -> Iterator[None]:
+    """Take coverage's trace function away; pytest-cov's `no_cover` would stop and start all of coverage, as long as a short test takes."""
+    trace = sys.gettrace()
+    sys.settrace(None)
+    try:
+        yield
+    finally:
+        sys.settrace(trace)
+
+
+def unmeasured(number: int, count: int) -> bool:
+    """Whether coverage need not follow one of so many cases."""
+    return number % -(-count // MEASURED) != 0
+
+
+def every(argument: str, cases: Sequence[Any]) -> Callable[[Test], Test]:
+    """Give a test each case in turn. A failure names its case, and the next ones still run. Cases share the test's fixtures."""
+
+    def of_all(test: Test) -> Test:
+        @functools.wraps(test)
+        def one_test(*instance: object, subtests: pytest.Subtests, **fixtures: object) -> None:
+            for number, case in enumerate(cases):
+                with subtests.test(str(getattr(case, "name", case))), untraced() if unmeasured(number, len(cases)) else nullcontext():
+                    test(*instance, **{argument: case}, **fixtures)
+
+        parameters = [one for one in inspect.signature(test).parameters.values() if one.name != argument]
+        asked = inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)
+        one_test.__signature__ = inspect.Signature([*parameters, asked])  # type: ignore[attr-defined]
+        return one_test
+
+    return of_all
