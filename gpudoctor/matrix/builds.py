@@ -95,7 +95,7 @@ def _tag(row: FrameworkRelease) -> str:
 
 def _tags(matrix: Matrix, row: FrameworkRelease, own: str, platform: str) -> list[str]:
     """Return the CUDA builds of a release: the build of the default index, then the newest CUDA first."""
-    tabled = {build.local for build in matrix.rows(TORCH_BUILDS, platform=platform) if build.release.short == row.release.short}
+    tabled = {build.local for build in matrix.rows(TORCH_BUILDS, platform=platform) if build.release[:2] == row.release[:2]}
     official = {tag for tag in (*row.builds, *tabled) if tag.startswith("cu") and tag[2:].isdigit()}
     return [*filter(None, (own,)), *sorted(official - {own}, key=lambda tag: int(tag[2:]), reverse=True)]
 

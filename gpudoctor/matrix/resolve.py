@@ -120,7 +120,7 @@ def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBui
         other["requires"] = tuple(text.partition("+")[0] if "==" in text and ";" not in text else text for text in row.requires)
     other |= dict.fromkeys(("cudnn", "sass", "ptx"))
     for build in builds:
-        if (build.release.short, build.platform, build.local) == (row.release.short, row.platform, local):
+        if (build.local, build.platform) == (local, row.platform) and build.release[:2] == row.release[:2]:
             sources = (*row.source, *build.source)
             other |= {"cudnn": build.cudnn, "sass": build.sass, "ptx": build.ptx, "source": sources, "note": build.note}
     return msgspec.structs.replace(row, **other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 import msgspec
 
@@ -42,14 +43,20 @@ class Constraints(msgspec.Struct, frozen=True):
         rows = self.machine.matrix.releases(distribution, self.platform)
         return (row for row in reversed(rows) if self.installable(row))
 
-    def builds(self, spec: FrameworkSpec) -> Iterator[Build]:
-        """Yield a framework's CUDA builds that run with this driver on every GPU, newest release first, whatever Python they are for."""
-        key = ("builds that run", spec.name, *self.hardware)
+    def builds(self, spec: FrameworkSpec, since: str = "") -> Iterator[Build]:
+        """Yield a framework's CUDA builds that run with this driver on every GPU, newest release first, whatever Python they are for.
+
+        None is of a release before `since`: to ask which of those run would take most of the time.
+        """
+        key = ("builds that run", spec.name, since, *self.hardware)
         if key not in self.machine.matrix.derived:
-            found = builds(self.machine.matrix, spec, self.platform)
-            here = (build for build in found if self.driver_runs(build.cuda) and self.runs_on_gpus(build.code))
-            self.machine.matrix.derived[key] = Kept(here)
+            every, oldest = builds(self.machine.matrix, spec, self.platform), parse(since)
+            young = every if oldest is None else takewhile(lambda build: build.release.release >= oldest, every)
+            self.machine.matrix.derived[key] = Kept(filter(self._runs, young))
         return iter(self.machine.matrix.derived[key])
+
+    def _runs(self, build: Build) -> bool:
+        return self.driver_runs(build.cuda) and self.runs_on_gpus(build.code)
 
     @property
     def hardware(self) -> tuple[object, ...]:

@@ -54,15 +54,15 @@ def pick(
     spec = spec_of(framework)
     if prefer:
         same = msgspec.structs.replace(here, accepts=",".join(filter(None, (accepts, f"=={prefer}"))))
-        found = next(_candidates(same, spec), None)
+        found = next(_candidates(same, spec, since=prefer), None)
         if found is not None:
             return found
     return next(_candidates(here, spec), None)
 
 
-def _candidates(here: Constraints, spec: FrameworkSpec) -> Iterator[Pick]:
+def _candidates(here: Constraints, spec: FrameworkSpec, since: str = "") -> Iterator[Pick]:
     """Return the releases that work here, best first; nothing for a framework that is only recognised."""
-    for build in here.builds(spec):
+    for build in here.builds(spec, since):
         unknown = build.code.sass is None and build.tag and here.capabilities
         if not here.installable(build.release) or unknown or build.release.unreachable:
             continue
