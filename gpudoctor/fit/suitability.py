@@ -54,4 +54,5 @@ def parameters_by_rule(card: Card) -> int:
 def billions(count: int) -> str:
     """Return a number of parameters as people write it: "6.74B", "25.6M"."""
     size, letter = next(((size, letter) for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if count >= size), (1, ""))
-    return f"{count / size:,.0f}{letter}" if count >= 1e12 else f"{count / size:.3g}{letter}"
+    shown = count / size
+    return f"{shown:,.0f}{letter}" if shown >= 999.5 else f"{shown:.3g}{letter}"  # three digits of 999.7 are 1e+03

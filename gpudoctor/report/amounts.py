@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-_STEPS = {"FLOP/s": (("T", 1e12), ("G", 1e9)), "B/s": (("T", 1e12), ("G", 1e9), ("M", 1e6))}
+_STEPS = {
+    "FLOP/s": (("T", 1e12), ("G", 1e9)),
+    "B/s": (("T", 1e12), ("G", 1e9), ("M", 1e6)),
+    "s": (("", 1.0), ("m", 1e-3)),
+}
+"""The prefixes of a unit, the largest first; smaller figures take the last."""
 
 
 def amount(value: float, unit: str) -> str:
     """Return a figure with three digits and its unit: 255 TFLOP/s, 1,410 MHz."""
-    prefix, size = next(((prefix, size) for prefix, size in _STEPS.get(unit, ()) if value >= size), ("", 1))
-    return f"{value / size:,.0f} {prefix}{unit}" if value / size >= 1000 else f"{value / size:.3g} {prefix}{unit}"
+    steps = _STEPS.get(unit, (("", 1.0),))
+    prefix, size = next((step for step in steps if value >= step[1]), steps[-1])
+    shown = value / size
+    # three digits of 999.7 are 1e+03
+    return f"{shown:,.0f} {prefix}{unit}" if shown >= 999.5 else f"{shown:.3g} {prefix}{unit}"

@@ -195,7 +195,7 @@ def _links(page: Page, fleet: Fleet) -> None:
     if not links.pairs:
         page.paragraph("not run: PyTorch trained on fewer than two nodes", indent=2)
         return
-    together = f"; {links.rate / 1e9:.3g} GB/s together" if links.rate else ""
+    together = f"; {amount(links.rate, 'B/s')} together" if links.rate else ""
     left_out = f"; {counted(links.left_out.count, 'node')} without trained PyTorch left out" if links.left_out.count else ""
     page.paragraph(
         f"{counted(links.nodes.count, 'node')}, {counted(len(links.pairs), 'pair')} ({links.backend}){together}{left_out}",

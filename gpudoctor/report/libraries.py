@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterable
 
 from gpudoctor.report.page import Look, Page
@@ -29,6 +30,8 @@ _LEGEND = {
     "kernels": "GPU code: sm_80 is machine code for compute capability 8.0, compute_90 is PTX that the driver compiles for 9.0 and newer",
 }
 """What the marks and words of a page mean; a page explains those that it has."""
+_LONG = 24
+"""Letters of a folder that are worth a letter of their own."""
 
 
 def environment(seen: Environment, look: Look) -> str:
@@ -76,10 +79,8 @@ class _Shortener:
 
     def __init__(self, seen: Environment) -> None:
         places = [str(one.location).rpartition("/")[0] for one in seen.frameworks if isinstance(one.location, str)]
-        self._names: dict[str, str] = {}
-        for place in dict.fromkeys(places):
-            if len(place) > 24:
-                self._names[place] = f"<{'ABCDEFGH'[len(self._names) % 8]}>"
+        long = [place for place in dict.fromkeys(places) if len(place) > _LONG]
+        self._names = {place: f"<{letter}>" for place, letter in zip(long, string.ascii_uppercase, strict=False)}
 
     def path(self, path: str) -> str:
         """Return a path without "..", with its folder replaced by a letter."""

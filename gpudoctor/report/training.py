@@ -7,6 +7,7 @@ from collections.abc import Callable
 from gpudoctor.derive.stages import work
 from gpudoctor.derive.training import disagrees
 from gpudoctor.report import telemetry
+from gpudoctor.report.amounts import amount
 from gpudoctor.report.page import Page
 from gpudoctor.report.sparkline import sparkline
 from gpudoctor.snapshot import (
@@ -212,7 +213,7 @@ def _compiled(smoke: Smoke, device: str) -> str:
 
 
 def _duration(seconds: Real) -> str:
-    return f"{_number(seconds * 1000, 3)} ms" if isinstance(seconds, int | float) and seconds < 1 else f"{_number(seconds, 3)} s"
+    return amount(seconds, "s") if isinstance(seconds, int | float) else f"{seconds} s"
 
 
 def _per_second(value: Real, unit: str) -> str:

@@ -93,10 +93,31 @@ def test_the_rule_of_thumb_is_that_of_the_textbook() -> None:
     assert "memory bandwidth" not in suitability(card(bandwidth=None))
 
 
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1K"),
+        (999_700, "1,000K"),
+        (10**6, "1M"),
+        (25_557_032, "25.6M"),
+        (999_499_999, "999M"),
+        (999_700_000, "1,000M"),
+        (10**9, "1B"),
+        (6_738_415_616, "6.74B"),
+        (1_234_000_000_000, "1,234B"),
+    ],
+)
+def test_a_number_of_parameters_is_written_as_people_do(count: int, words: str) -> None:
+    assert billions(count) == words
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.integers(min_value=0, max_value=10**16))
-def test_a_number_of_parameters_is_written_in_at_most_ten_letters(count: int) -> None:
+def test_a_number_of_parameters_is_short_and_has_no_exponent(count: int) -> None:
     assert len(billions(count)) <= 12
+    assert "e" not in billions(count)
 
 
 def test_a_run_in_one_word() -> None:

@@ -25,3 +25,12 @@ def test_a_path_is_shown_without_detours_and_without_the_long_folder(path: str, 
     framework = Framework("torch", "torch", Fact("2.6.0", "METADATA"), f"{SITE}/torch")
     seen = Environment(python="/usr/bin/python3", why="named with --python", frameworks=(framework,), libraries=NOT_ASKED)
     assert _Shortener(seen).path(path) == shown
+
+
+def test_a_letter_stands_for_one_folder_however_many_there_are() -> None:
+    folders = [f"/opt/environments/number-{number}/lib/python3.11/site-packages" for number in range(40)]
+    frameworks = tuple(Framework("torch", "torch", Fact("2.6.0", "METADATA"), f"{folder}/torch") for folder in folders)
+    short = _Shortener(Environment(python="/usr/bin/python3", why="", frameworks=frameworks, libraries=NOT_ASKED))
+    shown = [short.path(f"{folder}/lib.so") for folder in folders]
+    assert len({*shown}) == len(folders)
+    assert shown[:2] == ["<A>/lib.so", "<B>/lib.so"]
