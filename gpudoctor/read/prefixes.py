@@ -13,8 +13,10 @@ _TIME: Final = r"\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _CLOCK: Final = r"\d\d:\d\d:\d\d(?:[.,]\d{2,9})?"
 """A time alone: with one digit behind the point it is the address of a PCI function behind a line number."""
 _DATE_AND_TIME: Final = rf"\d{{4}}[-/]\d\d[-/]\d\d[T ]{_TIME}(?:Z|[ ]?[+-]\d\d:?\d\d)?"
-_HOST_AND_PROGRAM: Final = r"[\w.-]{1,64} (?:kernel|[\w./@-]{1,64}\[\d{1,9}\]):"
-_HOST_AND_ANY_PROGRAM: Final = r"[\w.-]{1,64} [\w./@-]{1,64}(?:\[\d{1,9}\])?:"
+_NVIDIA: Final = r" nv(?:idia)?-[\w-]{2,40}(?:\[\d{1,9}\])?:"
+"""A program of the driver: its name tells what failed, and stays."""
+_HOST_AND_PROGRAM: Final = rf"[\w.-]{{1,64}}(?:(?={_NVIDIA})|(?!{_NVIDIA}) (?:kernel|[\w./@-]{{1,64}}\[\d{{1,9}}\]):)"
+_HOST_AND_ANY_PROGRAM: Final = rf"[\w.-]{{1,64}}(?:(?={_NVIDIA})|(?!{_NVIDIA}) [\w./@-]{{1,64}}(?:\[\d{{1,9}}\])?:)"
 _CERTAIN: Final = (
     r"\s{0,8}>",  # a quotation
     rf"\[?{_DATE_AND_TIME}\]?[:,]?(?: (?:stdout|stderr) [FP]| {_HOST_AND_PROGRAM})?",  # ISO 8601; containerd; journald

@@ -1,7 +1,8 @@
-"""Reads names of GPUs in sentences: "on my RTX 5090", "8xH100". They count only if nothing more direct names a GPU and all name one model."""
+"""Reads names of GPUs in sentences: "on my RTX 5090", "8xH100". They count only if nothing more direct names a GPU, and all name one model or one sentence lists them."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
@@ -11,6 +12,7 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 GPU = (
     r"(?:RTX|GTX|GT|MX) ?(?:PRO )?A?\d{3,4}M?(?: ?Ti\b)?(?: ?SUPER\b)?(?: PRO\b)?(?: Laptop\b| Ada\b)?"
+    r"|(?<=GeForce )[89]\d{2}MX?\b"
     r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}|TITAN (?:RTX|Xp|X|V)\b|Tesla [PVKTMC]\d{1,4}(?:Xm|[a-zS])?|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
     r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|V100|P100|L40S?|A10G?|A30|A40|A6000|A5000)"
 )
@@ -24,14 +26,23 @@ _BOARD = expression(
 )
 """Boards whose names are too short to stand alone."""
 
+_AND = expression(r"(?i)[\s,&+]{0,3}(?:(?:and|plus|with|an?|one|two|three|four|the|another|x|\d{1,2}|nvidia|geforce)[\s,&+x*]{1,3}){0,5}")
+"""What stands between two GPUs of a list."""
+LISTED = "+"
+"""What marks a GPU that a sentence lists with others."""
+
 _ABOUT = ("0", "rtx", "gtx", "quadro", "titan", "tesla", "jetson", "t4", "l4", "p4")
 """What every name has."""
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in own_sentences(lines, _ABOUT):
-        for number, found in enumerate([*_MENTION.finditer(line.text), *_BARE.finditer(line.text), *_BOARD.finditer(line.text)]):
-            yield Statement(f"gpu prose:{line.number}.{number}", found["name"], SENTENCE, line.number, Rank.PROSE)
+        found = (one for form in (_MENTION, _BARE, _BOARD) for one in form.finditer(line.text))
+        mentions = sorted(found, key=lambda one: one.start())
+        between = (line.text[one.end("name") : other.start()] for one, other in itertools.pairwise(mentions))
+        mark = LISTED if len(mentions) > 1 and all(_AND.fullmatch(words) for words in between) else "."
+        for number, one in enumerate(mentions):
+            yield Statement(f"gpu prose:{line.number}{mark}{number}", one["name"], SENTENCE, line.number, Rank.PROSE)
 
 
 READER = Reader(SENTENCE, blocks=_blocks)

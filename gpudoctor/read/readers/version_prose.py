@@ -20,7 +20,9 @@ _BUILD = expression(
     r"(?P<value>\d\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
 )
 """A build that something printed: only PyTorch's versions end like this."""
-_DRIVER = expression(r"(?i)\bdrivers?(?: version)? v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)")
+_DRIVER = expression(
+    r"(?i)\b(?:drivers?(?: version)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
+)
 _BRANCH = expression(
     r"(?i)\bdrivers?(?: version| branch)?(?: is| v)? ?(?P<value>384|39[06]|4[1-9][058]|5[1-9][05]|6[1-9][05])(?![\w%]|[.,]\w| ?(?:MB|GB|MiB|GiB|W)\b)"
 )
@@ -40,7 +42,7 @@ _PIP = expression(
 )
 """A command on a line of its own, which somebody ran."""
 
-_ABOUT = (*TRAINED, "vllm", "flash-attn", "xformers", "driver", "windows", "wsl", "mac", "ubuntu")
+_ABOUT = (*TRAINED, "vllm", "flash-attn", "xformers", "driver", "nvidia", "windows", "wsl", "mac", "ubuntu")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:

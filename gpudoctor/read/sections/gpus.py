@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.codes import NvmlError
 from gpudoctor.matrix import GpuProduct, Matrix
+from gpudoctor.read.readers.gpu_prose import LISTED
 from gpudoctor.read.readers.nvidia_smi_monitor import MONITOR
 from gpudoctor.read.readers.nvidia_smi_query import QUERY, UNKNOWN
 from gpudoctor.read.sections.gpu import gpu_of
@@ -53,7 +54,7 @@ def nvml(stated: Stated, matrix: Matrix, bus: Pci | Missing, *, starved: bool) -
         driver_version=stated.value("driver"),
         nvml_version=_nvml_version(stated),
         cuda_served=stated.value("cuda served"),
-        gpus=_placed(listed, bus) or (NOT_STATED if isinstance(bus, Pci) else (_from_prose(stated, matrix),)),
+        gpus=_placed(listed, bus) or (NOT_STATED if isinstance(bus, Pci) else _from_prose(stated, matrix)),
         pairs=tuple(_pairs(stated)) or NOT_STATED,
     )
 
@@ -142,20 +143,30 @@ def _both(one: dict[str, Statement], other: dict[str, Statement]) -> dict[str, S
     return together
 
 
-def _from_prose(stated: Stated, matrix: Matrix) -> NvmlGpu:
-    """Return the GPU that sentences name; one of which nothing is known if they name none."""
+def _from_prose(stated: Stated, matrix: Matrix) -> tuple[NvmlGpu, ...]:
+    """Return the GPUs that sentences name; one of which nothing is known if they name none."""
     capability = stated.value("capability")
     unknown = NvmlGpu(index=0, address=NOT_STATED, name=NOT_STATED, compute_capability=capability)
-    product, name = _named(stated, matrix)
-    if product is None or isinstance(capability, str):
-        return unknown
-    return msgspec.structs.replace(unknown, name=name, compute_capability=str(product.compute_capability))
+    named = () if isinstance(capability, str) else _all_named(stated, matrix)
+    return tuple(
+        msgspec.structs.replace(unknown, index=index, name=name, compute_capability=str(product.compute_capability))
+        for index, (product, name) in enumerate(named)
+    ) or (unknown,)
+
+
+def _all_named(stated: Stated, matrix: Matrix) -> tuple[tuple[GpuProduct, str], ...]:
+    """Return the products that sentences name: one model, or what one sentence lists."""
+    found = {place: (product, one.value) for place, one in stated.all("gpu prose:").items() if (product := matrix.gpu(one.value))}
+    models = {product.name: (product, name) for product, name in found.values()}
+    lists = {line for line, listed, _ in (place.partition(LISTED) for place in found) if listed}
+    together = len(lists) == 1 and all(LISTED in place for place in found)
+    return tuple(models.values()) if len(models) == 1 or together else ()
 
 
 def _named(stated: Stated, matrix: Matrix) -> tuple[GpuProduct | None, str]:
     """Return the product that sentences name and their word for it, if all of them name one model."""
-    named = {product.name: (product, one.value) for one in stated.all("gpu prose:").values() if (product := matrix.gpu(one.value))}
-    return next(iter(named.values())) if len(named) == 1 else (None, "")
+    named = _all_named(stated, matrix)
+    return named[0] if len(named) == 1 else (None, "")
 
 
 def _completed(gpu: NvmlGpu, stated: Stated, matrix: Matrix) -> NvmlGpu:
