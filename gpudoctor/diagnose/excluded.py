@@ -173,10 +173,21 @@ def _has_free_memory(machine: MachineView) -> bool:
     return any(int(one[1]) > int(one[2]) / 2 for one in found if one)
 
 
+_OTHER_MODULE = expression(
+    r"/var/lib/dkms/(?!nvidia)[a-z]|\bdkms\b[^\n]{0,80}\s(?!nvidia)[a-z][\w-]{2,30}/v?\d|^\s{0,4}(?!nvidia)[a-z][\w-]{2,30}/v?\d|DKMS module:? '?(?!nvidia)[a-z]"
+)
+_OWN_MODULE = expression(r"(?i)\bnvidia")
+
+
+def builds_another(machine: MachineView) -> bool:
+    """Return whether the log of DKMS is about a module that is not NVIDIA's."""
+    return _logs(machine, _OTHER_MODULE) and not _logs(machine, _OWN_MODULE)
+
+
 _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "no-driver": lambda machine: _is_driver_loaded(machine) or _is_gpu_seen(machine),
     "container-no-gpu-access": _is_gpu_seen,
-    "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine),
+    "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine) or builds_another(machine),
     "nouveau-loaded": _has_no_nouveau,
     "secure-boot-unsigned-module": lambda machine: _has_no_secure_boot(machine) or _is_driver_loaded(machine),
     "uvm-not-loaded": _has_module("nvidia_uvm"),

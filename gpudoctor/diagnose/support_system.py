@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import UVM
-from gpudoctor.diagnose.excluded import SHARED_MEMORY
+from gpudoctor.diagnose.excluded import SHARED_MEMORY, builds_another
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import (
@@ -69,6 +69,15 @@ def _container_lacks_a_gpu(machine: MachineView, text: str) -> Iterator[Evidence
         yield from _has_no_device_files(machine, text)
 
 
+_DKMS_FAILS = expression(r"Bad return status for module build on kernel")
+
+
+def _dkms_fails(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield that DKMS could not build a module, unless the log names only modules that are not NVIDIA's."""
+    if (found := _DKMS_FAILS.search(text)) and not builds_another(machine):
+        yield Evidence("DKMS", found[0], "dkms")
+
+
 _PINNED = expression(r"\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b")
 
 
@@ -119,6 +128,7 @@ def _is_wsl1(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 
 SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
+    "kernel-module-not-built": _dkms_fails,
     "preloaded-library-intercepts-cuda": _preloads_a_library,
     "uvm-not-loaded": _uvm_is_not_loaded,
     "fabric-manager-missing": _fabric_manager_is_down,

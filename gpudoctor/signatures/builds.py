@@ -143,6 +143,13 @@ BUILDS = (
         "this build has no kernels for a GPU this old",
         ("PyTorch no longer supports this GPU because it is too old.",),
     ),
+    # backend/memory_management.py of Stable Diffusion WebUI Forge, whose first tensor on the GPU failed
+    Signature(
+        r"Your device does not support the current version of Torch/CUDA",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build", "driver-too-old"),
+        "this build cannot compute on this GPU",
+        ("RuntimeError: Your device does not support the current version of Torch/CUDA! Consider download another version:",),
+    ),
     # ggml-cuda/common.cuh of llama.cpp
     Signature(
         r"has no device code compatible with CUDA arch \d|ggml-cuda\.cu was compiled for: \d",

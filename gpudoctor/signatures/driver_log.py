@@ -55,6 +55,27 @@ DRIVER_LOG = (
         "a PCI BAR of the GPU has no address",
         ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:", "NVRM: Fatal Error while attempting to resize PCIe BARs."),
     ),
+    # the stage that failed and its status, by osinit.c's rm_init_status and nvstatuscodes.h: 0x60 and above is firmware, 0xf a lost GPU, 0x56 not supported
+    Signature(
+        r"RmInitAdapter failed! \(0x6[0-9a-f]:",
+        ("gsp-firmware-failure",),
+        "the GPU's firmware (GSP) did not start",
+        ("NVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x62:0x65:1792)",),
+    ),
+    Signature(
+        r"RmInitAdapter failed! \(0x[0-5][0-9a-f]:0xf:",
+        ("gpu-fell-off-bus",),
+        "the GPU stopped responding while the driver started it",
+        ("NVRM: GPU 0000:41:00.0: RmInitAdapter failed! (0x24:0xf:1589)",),
+    ),
+    # https://github.com/NVIDIA/open-gpu-kernel-modules/issues/862
+    Signature(
+        r"RmInitAdapter failed! \(0x22:0x56:",
+        ("gpu-too-new-for-driver", "pci-bar-not-assigned"),
+        "the driver cannot attach to this GPU: it needs the open kernel modules or a newer driver, or the firmware gave its BAR no address",
+        ("NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)",),
+        tells="cat /proc/driver/nvidia/version; sudo dmesg | grep -A6 'NVRM: The NVIDIA GPU'; lspci -vs 01:00.0 | grep Region",
+    ),
     # lspci -vv: half of 16 lanes is common, as a board that splits its lanes gives
     Signature(
         r"LnkSta:[^\n]{0,80}\bWidth x[124] \(downgraded\)",

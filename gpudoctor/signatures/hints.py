@@ -45,6 +45,13 @@ HINTS = (
         "uvm-hmm-init-failure",
         "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.16",
     ),
+    # a frame of a kernel stack, and which programs hang
+    Hint(
+        r"\+0x[0-9a-f]{1,6}/0x[0-9a-f]{1,6} \[nvidia(?:_uvm|_modeset|_drm)?\]|\bnvidia-(?:smi|powerd|persistenced|modprobe)\b[^\n]{0,60}\b(?:blocked|hangs?|hung|deadlock\w{0,2})\b",
+        "driver-hung",
+        "os_acquire_rwlock_read+0x35/0x50 [nvidia]",
+    ),
+    Hint(r"License Status\s{0,40}: Unlicensed", "vgpu-unlicensed", "License Status : Unlicensed (Restricted)"),
     Hint(r"\bvfio-pci\b", "vfio-bound", "Kernel driver in use: vfio-pci"),
     Hint(
         r"systemctl daemon-reload|\broot@[0-9a-f]{12}:|\(container\)|(?i:inside (?:a |the |my )?(?:running )?container)",
@@ -55,6 +62,12 @@ HINTS = (
         r"(?:apt|apt-get|aptitude)\b[^\n]{0,60} install [^\n]{0,80}\b(?:nvidia-(?:driver|utils|dkms)-\d{3}|cuda-drivers)\b|^ii {1,4}(?:libnvidia-compute|nvidia-driver|nvidia-utils)-\d{3}",
         "wsl-linux-driver-installed",
         "sudo apt install nvidia-utils-535",
+    ),
+    # which modules DKMS builds
+    Hint(
+        r"/var/lib/dkms/(?!nvidia)[a-z]|\bdkms[ .](?:add|build|install|autoinstall|status)\b[^\n]{0,60}\s(?!nvidia)[a-z][\w-]{2,30}/v?\d|^\s{0,4}[a-z][\w-]{2,30}/v?\d[\w.-]{0,20}, \d[^\n]{3,60}: (?:added|built|installed)|DKMS module:? '?(?!nvidia)[a-z]",
+        "",
+        "Consult /var/lib/dkms/virtualbox/7.0.20/build/make.log for more information.",
     ),
     # what tells that a job runs under Slurm, and whether it asks for a GPU
     Hint(
@@ -199,6 +212,12 @@ HINTS = (
         r"LD_LIBRARY_PATH[^\n]{0,300}cuda[-/\d.]{0,8}compat|\bcuda-compat-\d|(?i:\bimage:?)[^\n]{0,60}(?:nvcr\.io|nvidia/cuda|vllm|pytorch)|nvcr\.io/nvidia/|Container image Copyright \(c\) \d{4}, NVIDIA",
         "cuda-compat-lib-conflict",
         "LD_LIBRARY_PATH=/usr/local/cuda/compat",
+    ),
+    # torch and collect_env in another process: what sees the GPU there does not inherit what hides it here
+    Hint(
+        r"(?i)\bcuda(?:[ .]is)?[ ._](?:is[ _])?available(?:\(\))?[`*'\")]{0,3}\s{0,3}(?:[:=]|(?:it |that )?(?:is|was|gives?|says?|shows?|prints?|returns?|returned|reports?)\b:?)?\W{0,6}true\b",
+        "cuda-visible-devices-masked",
+        "torch.cuda.is_available() returns True in a shell",
     ),
     # the home of Ollama's own image; its service uses /usr/share/ollama
     Hint(r"\bOLLAMA_MODELS:/root/\.ollama/models\b", "container-no-gpu-access", 'env="map[OLLAMA_MODELS:/root/.ollama/models]"'),

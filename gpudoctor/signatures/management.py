@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
+_NVML = r"\bnvml(?:Init(?:_v2|WithFlags)? (?:err|returned|failed)\W{1,3}| (?:vram )?init failure: )"
+"""How Ollama's gpu_info_nvml.c and programs like it name a status of nvmlInit."""
+
 MANAGEMENT = (
     Signature(
-        r"(?i:driver/library version mismatch)|NVML/RM version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch",
+        r"(?i:driver/library version mismatch)|NVML/RM version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch"
+        rf"|{_NVML}18\b",
         ("driver-library-mismatch",),
         "the kernel module and the driver's libraries have different versions",
         ("Failed to initialize NVML: Driver/library version mismatch", "RM has detected an NVML/RM version mismatch."),
@@ -33,7 +37,7 @@ MANAGEMENT = (
     ),
     Signature(
         r"/dev/nvidia(?:ctl|\d{1,2}|-uvm)\b[^\n]{0,60}(?:Permission denied|EACCES)"
-        r"|(?i:\bnvml(?: error)?: insufficient permissions)|NVMLError_NoPermission",
+        rf"|(?i:\bnvml(?: error)?: insufficient permissions)|NVMLError_NoPermission|{_NVML}4\b",
         ("device-permission-denied", "container-cgroup-device-lost"),
         "this user may not open the GPU's device files",
         (
@@ -44,7 +48,7 @@ MANAGEMENT = (
     ),
     # https://github.com/NVIDIA/nvidia-container-toolkit/issues/48
     Signature(
-        r"(?i:Failed to initi?\w{0,3}i?[sz]e NVML):? (?i:unknown error)|NVMLError_Unknown",
+        rf"(?i:Failed to initi?\w{{0,3}}i?[sz]e NVML):? (?i:unknown error)|NVMLError_Unknown|{_NVML}999\b",
         ("container-cgroup-device-lost", "device-permission-denied", "gpu-fell-off-bus"),
         "a container has lost its GPU devices",
         ("Failed to initialize NVML: Unknown Error",),
@@ -60,7 +64,10 @@ MANAGEMENT = (
     ),
     # what nvidia-smi prints without a loaded kernel module
     Signature(
-        r"NVIDIA-SMI has failed because it could ?n\S{0,1}t communicate with the NVIDIA driver|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded",
+        r"NVIDIA-SMI has failed because it could ?n\S{0,1}t communicate with the NVIDIA driver|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded"
+        rf"|{_NVML}9\b"
+        # as people write it
+        r"|(?i:\bnvidia-smi\W{0,3}\s[^\n.]{0,40}(?:\bcan ?no?t|\bcould ?no?t|n.t|\bunable to|\bnot able to|\bfails? to|\bfailed to) communicate with (?:the )?(?:nvidia )?drivers?\b)",
         (
             "no-driver",
             "wsl-linux-driver-installed",
@@ -99,11 +106,21 @@ MANAGEMENT = (
     ),
     # kernel/hung_task.c, and what people write
     Signature(
-        r"task nvidia\S{0,20}:\d{1,10} blocked for more than|nvidia-smi\b[^\n]{0,30}\b(?:hangs|hung|freezes|never returns|gets stuck|does not return)\b",
+        r"task nvidia\S{0,20}:\d{1,10} blocked for more than|nvidia-smi\b[^\n]{0,30}\b(?:hangs|hung|freezes|never returns|(?:gets?|is|got) stuck|does not return)\b"
+        r"|nvidia-smi\b[^\n]{0,40}\bin(?:to)? (?:the )?(?:\W?D\W? (?:\(\w{1,20}\) )?state|uninterruptible sleep|state D\b)",
         ("driver-hung", "gsp-firmware-failure", "gpu-fell-off-bus"),
         "a call into the driver does not return",
         ("INFO: task nvidia-smi:4242 blocked for more than 120 seconds.",),
         tells="sudo dmesg -T | grep -E 'NVRM|Xid|blocked for more than'",
+    ),
+    # a task of any program, whose stack shows the driver
+    Signature(
+        r"task \S{1,40}:\d{1,10} blocked for more than \d{2,5} seconds",
+        ("driver-hung",),
+        "a call into the driver does not return",
+        ("INFO: task python3:88121 blocked for more than 241 seconds.",),
+        vague=True,
+        needs_support=True,
     ),
     Signature(
         r"License Status\s{0,40}: Unlicensed|nvidia-gridd\S{0,10}: [^\n]{0,60}(?:Failed to \w{5,7} licen[cs]e|Unlicensed|license not found)|vGPU license state: Unlicensed",

@@ -91,9 +91,9 @@ MODULES = (
     # kmod, dkms, Void's and Arch's hooks, akmods, and the log of NVIDIA's installer
     Signature(
         r"odule nvidia(?![-_]uvm)[\w-]{0,20} not found(?: in directory|\.?$)|odule nvidia_(?!uvm)\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
-        r"|could not find module by name ?= ?'nvidia|Bad return status for module build on kernel"
+        r"|could not find module by name ?= ?'nvidia"
         r"|DKMS module:? '?nvidia[^\n]{0,40}(?:failed to build|FAILED)|Build of nvidia\w{0,20}\.ko failed for|ERROR: module not found: 'nvidia(?!_uvm)|nvidia-kmod\b[^\n]{0,60}(?:\[FAILED\]|failed)"
-        r"|dkms (?:install|build|autoinstall)\b[^\n]{0,60}\bnvidia/[^\n]{0,80}\bexited \d|Consult /var/lib/dkms/nvidia|Missing \S{3,80} kernel headers for module nvidia|kernel headers for kernel \S{3,80} cannot be found"
+        r"|dkms (?:install|build|autoinstall)\b[^\n]{0,60}\bnvidia/[^\n]{0,80}\bexited \d|Consult /var/lib/dkms/nvidia|/var/lib/dkms/nvidia\S{0,60}/dkms\.conf does not exist|Missing \S{3,80} kernel headers for module nvidia|kernel headers for kernel \S{3,80} cannot be found"
         r"|Failed to run `/usr/sbin/dkms build -m nvidia|[Uu]nable to (?:find the kernel source tree|build the NVIDIA kernel module)"
         r"|could not insert 'nvidia\w{0,20}': (?:Exec format error|Invalid argument|Unknown symbol)"
         r"|\bnvidia: (?:version magic|disagrees about version of symbol|Unknown symbol)",
@@ -102,13 +102,20 @@ MODULES = (
         (
             "modprobe: FATAL: Module nvidia not found in directory /lib/modules/6.8.0-45-generic",
             "modprobe: ERROR: could not find module by name='nvidia_current'",
-            "Error! Bad return status for module build on kernel: 6.11.0-19-generic (x86_64)",
             "==> ERROR: Missing 6.9.7-arch1-1 kernel headers for module nvidia/550.90.07.",
             "Error! Your kernel headers for kernel 6.1.0-28-amd64 cannot be found.",
             "Building DKMS module: nvidia-575.64.05... FAILED!",
             "==> ERROR: module not found: 'nvidia_modeset'",
             "ERROR: Unable to find the kernel source tree for the currently running kernel.",
         ),
+    ),
+    # dkms, which names the module in other lines
+    Signature(
+        r"Bad return status for module build on kernel",
+        ("kernel-module-not-built",),
+        "DKMS could not build a module for a kernel",
+        ("Error! Bad return status for module build on kernel: 6.11.0-19-generic (x86_64)",),
+        needs_support=True,
     ),
     # what gcc and make say of the module's sources; https://github.com/NVIDIA/gpu-driver-container
     Signature(

@@ -7,6 +7,18 @@ from gpudoctor.signatures.signature import Signature
 _LOST = r"(?:CPU|unknown|no longer|stop\w{0,4}|fails?|failed|lost|loses|can(?:no|')t|not|False|disappear\w{0,3}|broken?|breaks)"
 _SLEPT = r"(?:after|following|when(?:ever)?|once|from|until)\b[^\n]{0,60}\b(?:suspend\w{0,5}|sleep\w{0,4}|hibernat\w{0,5}|standby)"
 
+_GPU = r"(?:gpus?|graphics card|video card|nvidia|cuda|nvidia-smi|rtx|gtx)"
+_GONE = r"(?:no longer|stop(?:s|ped)|(?:not|n't)[^\n.]{0,40} any ?more|disappear\w{0,3}|gone|vanish\w{0,2}|broken?|breaks|lost)"
+"""What only somebody says whose GPU worked before: one who says "still" tried an update as a cure."""
+_NO_CURE = r"(?![^\n]{0,200}\b(?:still|works? again|fixed|solved)\b)"
+
+
+def _changed(event: str) -> str:
+    """Return the pattern of a sentence in which the GPU was lost with an event."""
+    after = rf"\b(?:after|since|following|with)\b[^\n.]{{0,40}}\b{event}"
+    return rf"(?i)^{_NO_CURE}[^\n]{{0,200}}(?:{after}\b[^\n]{{0,80}}\b{_GPU}\b[^\n.]{{0,60}}\b{_GONE}|\b{_GPU}\b[^\n.]{{0,60}}\b{_GONE}\b[^\n]{{0,60}}{after})"
+
+
 PASTED = (
     # the kernel's and the shell's words for SIGILL
     Signature(
@@ -27,6 +39,27 @@ PASTED = (
         ("After suspend the GPU is not found until a reboot", "torch.cuda.is_available() is False whenever the laptop wakes from sleep"),
         vague=True,
         last=True,
+    ),
+    Signature(
+        _changed(
+            r"(?:kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my |to )?(?:a |new |linux ){0,2}kernel|(?:new|newer) kernel)"
+        ),
+        ("kernel-module-not-built",),
+        "the GPU cannot be used since the kernel was updated",
+        ("After a kernel update the GPU is no longer detected", "nvidia-smi stopped working after I upgraded the kernel"),
+        vague=True,
+        last=True,
+    ),
+    Signature(
+        _changed(
+            r"(?:(?:driver|system|apt|apt-get|dnf|pacman|package|unattended) ?-?(?:update|upgrade)s?|(?:updat|upgrad)\w{1,4} (?:the |my |to )?(?:nvidia |gpu |new )?(?:drivers?|system|packages))"
+        ),
+        ("driver-library-mismatch", "kernel-module-not-built", "driver-too-new-for-gpu", "no-driver"),
+        "the GPU cannot be used since the system or its driver was updated",
+        ("Since the last apt upgrade the GPU is gone", "CUDA no longer works after I updated the NVIDIA driver"),
+        vague=True,
+        last=True,
+        tells="nvidia-smi; cat /proc/driver/nvidia/version; dkms status; sudo dmesg | grep NVRM",
     ),
     Signature(
         r"(?i)\b(?:install|got|gets?|pull|download|obtain)(?:s|ed|ing)?\b[^\n]{0,50}\bcpu(?:[- ]only)? (?:version|build|variant)s?\b[^\n]{0,40}\b(?:torch|pytorch|tensorflow|jax)\b|\b(?:pytorch|tensorflow|jaxlib)\b[^\n]{0,30}[= ]py\d\.?\d{1,2}_cpu_\d",

@@ -153,7 +153,7 @@ _VAGUE = (
         r"|gres/gpu count reported lower than configured|RmInitAdapter failed!|rm_init_adapter failed",
         ("gpu-count-mismatch", "pci-bar-not-assigned"),
         "the driver or scheduler sees fewer GPUs than are installed",
-        ("gres/gpu count reported lower than configured (7 < 8)", "RmInitAdapter failed! (0x62:0x55:1859)", "rm_init_adapter failed"),
+        ("gres/gpu count reported lower than configured (7 < 8)", "RmInitAdapter failed! (0x24:0x72:1568)", "rm_init_adapter failed"),
     ),
     Signature(
         r"(?i)\bnvidia-smi\b[^\n]{0,30}\bonly\b[^\n]{0,20}\b(?:\d|one|two|three|four|five|six|seven) (?:gpus?|cards?)\b",
@@ -186,7 +186,7 @@ _VAGUE = (
             "device-nodes-missing",
         ),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
-        also=r"no nvidia devices detected\W{1,3}library=",
+        also=r"no nvidia devices detected\W{1,3}library=|(?i:\bno CUDA devices (?:(?:could be|were|are|was) )?(?:found|detected)\b)",  # the last is llama.cpp's
         tells='echo "[$CUDA_VISIBLE_DEVICES]"; ls -l /dev/nvidia*; nvidia-smi -L',
     ),
     # cuDNN and cuBLAS cannot start in a context without memory, or if another library was loaded instead

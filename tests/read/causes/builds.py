@@ -183,6 +183,10 @@ CASES: Final = (
     ("cpu-only-build", 'A problem occurred during initialization.\nThe error was: "torch.cuda.is_available() should be True but is False. xformers\' memory efficient attention is only available for GPU "\n'),
     ("metal-plugin-missing", "pip install tensorflow-macos==2.13.0\n>>> import tensorflow as tf\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
     ("metal-plugin-missing", "tensorflow does not use the GPU on my M2 MacBook.\npip install tensorflow-macos==2.11.0\n"),
+    ("rocm-arch-unsupported", "Radeon RX 590 Series\nRuntimeError: HIP error: no kernel image is available for execution on the device\n"),
+    ("rocm-arch-unsupported", "torch 2.4.1+rocm6.0, gfx1032\nRuntimeError: HIP error: no kernel image is available for execution on the device\nHIP kernel errors might be asynchronously reported\n"),
+    ("gpu-too-new-for-build", "RuntimeError: Your device does not support the current version of Torch/CUDA! Consider download another version:\nRTX 5060\n"),
+    ("gpu-too-old-for-build", "We have a RTX 3090 and a GTX 1080 Ti. torch 2.9.0+cu128\nCUDA error: no kernel image is available for execution on the device\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -71,6 +71,12 @@ CASES: Final = (
     ("gpu-errors-logged", "kernel: NVRM: Xid (PCI:0000:21:00): 62, pid='<unknown>', name=<unknown>, 2027(2d2c) 00000000 00000000\n"),
     ("gpu-errors-logged", "[12.1] NVRM: Xid (PCI:0000:01:00): 61, pid=0, 0cec(3098) 00000000 00000000\n"),
     ("pci-bar-not-assigned", "# nvidia-smi\nNo devices were found\nNVRM: GPU 0000:61:00.0: rm_init_adapter failed, device minor number 0\nIt appeared after I activated Resizable BAR in the setup.\n"),
+    ("gsp-firmware-failure", "[   41.120091] NVRM: GPU 0000:c1:00.0: RmInitAdapter failed! (0x62:0xffff:2011)\n"),
+    ("gsp-firmware-failure", "Mar 02 11:20:01 trainer7 kernel: NVRM: GPU 0000:0a:00.0: RmInitAdapter failed! (0x61:0x59:1732)\n$ nvidia-smi\nNo devices were found\n"),
+    ("gpu-fell-off-bus", "NVRM: GPU 0000:41:00.0: RmInitAdapter failed! (0x24:0xf:1589)\n"),
+    ("gpu-fell-off-bus", "[ 9.31] NVRM: GPU 0000:41:00.0: RmInitAdapter failed! (0x23:0xf:624)\n[ 9.32] NVRM: GPU 0000:41:00.0: rm_init_adapter failed, device minor number 2\n"),
+    ("gpu-count-mismatch", "NVRM: GPU 0000:13:00.0: RmInitAdapter failed! (0x26:0xffff:1463)\nNVRM: GPU 0000:13:00.0: rm_init_adapter failed, device minor number 0\n"),
+    ("pci-bar-not-assigned", "Jun 03 08:11:40 box kernel: NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:896)\nresizable BAR was disabled in the firmware\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -87,5 +93,7 @@ NEAR_MISSES: Final = (
     ("no-gpu", "$ lspci | grep -i nvidia\n01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090] (rev a1)\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("no-gpu", "Linux version 5.15.153.1-microsoft-standard-WSL2\n$ lspci | grep -i nvidia\n$ python train.py\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("pages-retirement-pending", "torch==2.5.1\nGPU 00000000:06:00.0\n    Retired Pages\n        Single Bit ECC                    : 2\n        Double Bit ECC                    : 0\n        Pending Page Blacklist            : No\n"),
+    ("gsp-firmware-failure", "torch==2.5.1\nNVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x24:0x62:1568)\n"),
+    ("gpu-fell-off-bus", "torch==2.5.1\nNVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x24:0xff:1568)\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -82,6 +82,9 @@ CASES: Final = (
     ("host-memory-insufficient", "torch.multiprocessing.spawn.ProcessExitedException: process 0 terminated with signal SIGKILL\nRTX 4090, torch 2.6.0+cu124\n"),
     ("host-memory-insufficient", "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\ntrain.py FAILED\n  exitcode   : -9 (pid: 3312)\n  traceback : Signal 9 (SIGKILL) received by PID 3312\nGPU 0: NVIDIA A100-SXM4-80GB\n"),
     ("host-memory-insufficient", "RuntimeError: DataLoader worker (pid 4501) is killed by signal: Killed.\n"),
+    ("cuda-visible-devices-masked", "torch.cuda.is_available() returns True in a notebook, but train.py ends with\nRuntimeError: No CUDA GPUs are available\n"),
+    ("cuda-visible-devices-masked", "Is CUDA available: True\nRuntimeError: No CUDA GPUs are available\n"),
+    ("cuda-visible-devices-masked", "`torch.cuda.is_available()` it shows `true` in other projects, here it says `RuntimeError: No CUDA GPUs are available`\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -99,5 +102,6 @@ NEAR_MISSES: Final = (
     ("mig-one-instance-per-process", "PyTorch version: 2.5.1\nThe pod gets a single GPU; MIG mode: Disabled\n"),
     ("env-hides-gpu", "accelerate 1.1.0\n\t- use_cpu: False\ntorch==2.5.1\n"),
     ("mig-no-instances", "|   0  NVIDIA A30                     On |   00000000:17:00.0 Off |                   On |\n| N/A   31C    P0    29W / 165W |       0MiB /  24576MiB |     N/A      Default |\n|                                         |                        |             Disabled |\nRuntimeError: No CUDA GPUs are available\n"),
+    ("cuda-visible-devices-masked", "torch.cuda.is_available() returns False\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -80,6 +80,8 @@ CASES: Final = (
     ("nvswitch-fatal-error", "8 x NVIDIA H100 80GB HBM3\n[Tue Jul  1 03:11:02 2025] nvidia-nvswitch1: SXid (PCI:0000:06:00.0): 24007, Fatal, Link 09 sourcetrack TCEN0 crubmstore DBE\n"),
     ("gpu-slower-than-expected", "nvbandwidth on GPU 5 of the H200 node gives just 2100 GB/s, the others give 4100\n"),
     ("nccl-p2p-acs-iommu", "all_reduce hangs on this node\nDevice=0 CAN Access Peer Device=1\n"),
+    ("fabric-manager-missing", "CUDA Error 802 on all H200 multi-GPU jobs\n"),
+    ("fabric-manager-missing", "CUDA initialization fails with 802 system error on the HGX node\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -97,5 +99,6 @@ NEAR_MISSES: Final = (
     ("nvlink-errors", "torch==2.5.1\nGPU 0: NVIDIA A100-SXM4-80GB (UUID: GPU-1b2c3d4e)\n\t Link 0: Replay Errors: 3\n\t Link 0: Recovery Errors: 0\n\t Link 0: CRC Errors: 0\n"),
     ("fabric-unhealthy", "GPU 00000000:19:00.0\n    Product Name                          : NVIDIA B200\n    Fabric\n        State                             : Completed\n        Status                            : Success\n        Health\n            Summary                       : Healthy\n            Bandwidth                     : Full\n            Route Recovery in progress    : False\n            Route Unhealthy               : False\n            Access Timeout Recovery       : False\n            Incorrect Configuration       : None\n"),
     ("wsl-multi-gpu-limit", "Linux version 6.8.0-60-generic\nGPU 0: NVIDIA RTX A5000\nGPU 1: NVIDIA RTX A5000\nnode:12:40 [1] NCCL WARN peer access is not supported between these two devices\n"),
+    ("nccl-p2p-acs-iommu", "torch==2.5.1\n4x A100-SXM4-80GB, driver 535.104.05, torch 2.1.2+cu121. Everything works well; I would like to set NCCL_P2P_DISABLE in the configuration file.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
