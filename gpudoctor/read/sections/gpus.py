@@ -158,8 +158,9 @@ def _all_named(stated: Stated, matrix: Matrix) -> tuple[tuple[GpuProduct, str], 
     """Return the products that sentences name: one model, or what one sentence lists."""
     found = {place: (product, one.value) for place, one in stated.all("gpu prose:").items() if (product := matrix.gpu(one.value))}
     models = {product.name: (product, name) for product, name in found.values()}
-    lists = {line for line, listed, _ in (place.partition(LISTED) for place in found) if listed}
-    together = len(lists) == 1 and all(LISTED in place for place in found)
+    lists = {place.partition(LISTED)[0] for place in found if LISTED in place}
+    listed = {product.name for place, (product, _) in found.items() if LISTED in place}
+    together = len(lists) == 1 and listed == models.keys()
     return tuple(models.values()) if len(models) == 1 or together else ()
 
 
