@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gpudoctor.derive.all_reduce import Result, result
+from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.snapshot import AllReduce, Sum
 from tests.diagnose.rules.multi_gpu.reductions import BROKEN_IMPORT
 from tests.machines.summed import HUNG, LARGE, RIGHT, STOPPED, WRONG
@@ -24,3 +24,10 @@ from tests.machines.summed import HUNG, LARGE, RIGHT, STOPPED, WRONG
 )
 def test_results(run: AllReduce, expected: Result) -> None:
     assert result(run) is expected
+
+
+@pytest.mark.parametrize(("size", "words"), [(4096, "4 KiB"), ((1 << 20) - 1024, "1023 KiB"), (1 << 20, "1 MiB"), (5 << 20, "5 MiB")])
+def test_wrong_sums_are_told_by_size(size: int, words: str) -> None:
+    right, wrong = Sum(1 << 22, 3, 1.0, 1.0, 0), Sum(size, 3, 1.0, 1.0, 2.5, ("GPU:1", "GPU:2"))
+    assert detail(msgspec.structs.replace(RIGHT, sums=(right, wrong))) == f"{words} on GPU:1, GPU:2: off by 2.5"
+    assert detail(msgspec.structs.replace(RIGHT, sums=(right, right))) == "right in 2 sizes"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 
 from gpudoctor.derive import MachineView, cards
@@ -11,11 +12,15 @@ from gpudoctor.findings import Policy
 from gpudoctor.fit.suitability import suitability
 from gpudoctor.matrix.tables import GPUS
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.snapshot import Cause, Copy, MemoryRate, Missing, Product, Smoke, Speed
+from tests.builders import address
 from tests.cli.command import document, run
 from tests.diagnose.rules.asking import with_gpus
 from tests.machines.store import RECORDED, recorded
 
 MATRIX = open_matrix()
+UNKNOWN = Missing(Cause.UNSUPPORTED, "no answer")
+MEMORY = {"memory_free": 1 << 34, "memory_total": 1 << 34}
 
 
 def test_every_gpu_of_the_table_with_known_memory_has_a_card_and_a_line() -> None:
@@ -68,3 +73,62 @@ def test_a_slot_of_16_lanes_copies_at_the_rate_of_its_generation(generation: int
     assert card is not None
     assert card.host_rate == pytest.approx(gigabytes * 1e9, rel=0.002)
     assert card.host_basis == f"PCIe {generation}.0 x16"
+
+
+def measured(number: int, rate: float) -> Smoke:
+    """Return what a check at level full measured on one GPU; every figure follows from the rate."""
+    device, here = f"GPU:{number}", address(number)
+    return Smoke(
+        framework="torch",
+        speeds=(Speed(device, "dense", 64, rate, 10.0, here), Speed(device, "dense", 1024, rate, 0.0, here)),
+        copies=(
+            Copy(device, "to", False, 1, rate, here),
+            Copy(device, "to", True, 1, 2 * rate, here),
+            Copy(device, "from", True, 1, 9 * rate, here),
+        ),
+        memory=(MemoryRate(device, 1, 3 * rate, here), MemoryRate(device, 2, rate, here), MemoryRate(device, 3, "nan", here)),
+        products=(
+            Product(device, "fp16", 4096, 5 * rate, 0.0, 1.0, here),
+            Product(device, "fp32", 4096, 4 * rate, 0.0, 1.0, here),
+            Product(device, "bf16", 4095, 8 * rate, 0.0, 1.0, here),
+            Product(device, "tf32", 8192, "nan", 0.0, 1.0, here),
+        ),
+    )
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_each_gpu_has_the_rates_that_were_measured_on_it(backwards: bool) -> None:
+    """The fastest copy to the device counts, and matmul of matrices that keep a GPU busy."""
+    smokes = (measured(0, 1e9), measured(1, 2e9))
+    gpus = MachineView(with_gpus(MEMORY, MEMORY, smoke=smokes[::-1] if backwards else smokes), MATRIX, Policy()).gpus
+    for gpu, rate in zip(gpus, (1e9, 2e9), strict=True):
+        card = cards.observed(gpu)
+        assert card is not None
+        assert (card.flops, card.bandwidth, card.measured) == ({"fp16": 5 * rate, "fp32": 4 * rate}, 3 * rate, True)
+        assert (card.host_rate, card.host_basis) == (2 * rate, "measured")
+        assert card.against_cpu == {("dense", 64): rate / 10}
+
+
+def test_a_gpu_on_which_too_little_was_measured_has_its_published_rates() -> None:
+    whole = measured(0, 1e9)
+    for part in ("memory", "products"):
+        (gpu,) = MachineView(with_gpus(MEMORY, smoke=(msgspec.structs.replace(whole, **{part: ()}),)), MATRIX, Policy()).gpus
+        card, product = cards.observed(gpu), MATRIX.gpu(gpu.model)
+        assert card is not None
+        assert product is not None
+        assert not card.measured
+        assert card.bandwidth == (product.bandwidth_gbs or 0) * 1e9
+
+
+@pytest.mark.parametrize("unknown", ["memory_free", "memory_total"])
+def test_a_gpu_whose_memory_is_unknown_is_no_card(unknown: str) -> None:
+    gpus = MachineView(with_gpus(MEMORY, {**MEMORY, unknown: UNKNOWN}), MATRIX, Policy()).gpus
+    assert [card is None for card in map(cards.observed, gpus)] == [False, True]
+
+
+@pytest.mark.parametrize("nvml", [{"link_generation_max": 9}, {"link_width": 0}, {"link_width": UNKNOWN}, {"link_generation_max": UNKNOWN}])
+def test_a_slot_of_unknown_speed_has_no_rate(nvml: dict[str, object]) -> None:
+    (gpu,) = MachineView(with_gpus({**MEMORY, **nvml}), MATRIX, Policy()).gpus
+    card = cards.observed(gpu)
+    assert card is not None
+    assert (card.host_rate, card.host_basis) == (None, "")

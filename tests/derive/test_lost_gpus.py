@@ -22,9 +22,9 @@ def test_a_link_has_a_width_of_the_specification_or_the_gpu_is_lost(width: int) 
 
 
 @pytest.mark.parametrize("code", [NvmlError.UNINITIALIZED, NvmlError.NO_PERMISSION, NvmlError.NOT_READY])
-@pytest.mark.parametrize("times", [1, 9])
+@pytest.mark.parametrize("times", [1, 5, 6, 9])
 def test_queries_that_the_user_may_not_make_say_nothing_about_the_gpu(code: NvmlError, times: int) -> None:
     (gpu,) = MachineView(with_gpus({"refusals": Refusals(asked=10, code=code, times=times)}), open_matrix(), Policy()).gpus
     denied = code is NvmlError.NO_PERMISSION
-    assert forbidden(gpu.observed) is (denied and times == 9)
-    assert bool(unresponsive(gpu.observed)) is (not denied and times == 9)
+    assert forbidden(gpu.observed) is (denied and times > 5)
+    assert bool(unresponsive(gpu.observed)) is (not denied and times > 5)

@@ -42,6 +42,8 @@ ALL = ("/dev/nvidiactl", "/dev/nvidia0", "/dev/nvidia-uvm")
         pytest.param(machine(1, **UNLOADED), "driver is not loaded yet", id="installed and not loaded"),
         pytest.param(machine(1, pci=Pci((card(0, driver=ABSENT),)), **UNLOADED), "driver is not loaded yet", id="nothing is bound"),
         pytest.param(machine(1, **{**UNLOADED, "nvml": ABSENT}), "driver is not loaded yet", id="only libcuda is installed"),
+        pytest.param(machine(1, **{**UNLOADED, "libcuda": ABSENT}), "driver is not loaded yet", id="only NVML is installed"),
+        pytest.param(machine(1, device_nodes=ABSENT, nvml=ABSENT, libcuda=ABSENT), "/dev/nvidiactl", id="loaded, no library"),
         pytest.param(machine(1, device_nodes=ABSENT), "/dev/nvidiactl", id="loaded, no device file"),
         pytest.param(machine(2, device_nodes=nodes(*ALL)), "/dev/nvidia1", id="one device file is missing"),
         pytest.param(machine(1, libcuda=libcuda(0, 999, "CUDA_ERROR_UNKNOWN")), "/dev/nvidia-uvm", id="no uvm and cuInit fails"),
