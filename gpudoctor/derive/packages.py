@@ -79,7 +79,7 @@ class Stack:
         """The environment is not installed yet, and an installer refuses contradictions."""
         self.platform = wheel_platform.name(snapshot.host, snapshot.python)
         """The platform in the matrix's terms; empty if unknown."""
-        self.python = _short(snapshot.python)
+        self.python = minor_version(snapshot.python)
         """The interpreter's minor version, "3.11"; empty if unknown."""
         self.matrix = matrix
         self.without_gpu_code = frozenset(packages.without_gpu_code)
@@ -230,7 +230,7 @@ def major(version: str) -> int | None:
     return parsed.major if parsed else None
 
 
-def _short(python: Python | Missing) -> str:
+def minor_version(python: Python | Missing) -> str:
     parsed = versions.parse(python.version) if isinstance(python, Python) and isinstance(python.version, str) else None
     return parsed.short if parsed else ""
 
@@ -240,7 +240,7 @@ def _environment(python: Python | Missing, word: str) -> dict[str, str]:
     environment = wheel_platform.markers(word)
     if isinstance(python, Python) and isinstance(python.version, str):
         cpython = python.implementation in {"cpython", "CPython"} or isinstance(python.implementation, Missing)
-        environment |= {"python_version": _short(python), "python_full_version": python.version}
+        environment |= {"python_version": minor_version(python), "python_full_version": python.version}
         environment |= {"platform_python_implementation": "CPython", "implementation_name": "cpython"} if cpython else {}
     return environment
 

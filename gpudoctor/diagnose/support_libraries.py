@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 
 from gpudoctor import versions
 from gpudoctor.derive import MachineView
@@ -12,6 +12,7 @@ from gpudoctor.derive.system_cuda import files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
+from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import CUDA
 from gpudoctor.snapshot import Distribution, Fact, Missing
 from gpudoctor.versions import Version
@@ -112,6 +113,8 @@ def _other_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
 def _in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the installed package of NVIDIA's that contains a missing library."""
     installed = {one.name: one for one in _wheels(machine)}
+    if not _missing(text):
+        yield from _out_of_reach(machine, installed)
     for wanted in _missing(text):
         package = next((wheel for name, wheel in WHEELS.items() if wanted.lower().startswith(f"lib{name}")), "")
         if not package:
@@ -120,6 +123,17 @@ def _in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
             version = versions.parse(one.version)
             if version is not None and (package != WHEELS["cudnn"] or version.major == _major(wanted)):
                 yield Evidence("installed", one.label, one.where)
+
+
+def _out_of_reach(machine: MachineView, installed: Container[str]) -> Iterator[Evidence]:
+    """Yield the installed packages of NVIDIA's that a framework's wheel cannot find, whatever else is installed."""
+    stack = machine.stack_or_missing
+    for framework in machine.frameworks:
+        own = framework.distribution
+        row = stack.row(own) if own is not None and not isinstance(stack, Missing) else None
+        lost = [name for name in (row.unreachable or () if row else ()) if name in installed]
+        if row and lost:
+            yield Evidence(f"packages that {framework.label} cannot find", " ".join(lost), cited(row.source))
 
 
 def _cuda_of(soname: str, machine: MachineView) -> int:

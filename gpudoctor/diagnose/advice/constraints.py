@@ -7,10 +7,10 @@ from itertools import takewhile
 
 import msgspec
 
-from gpudoctor.derive import Driver, EffectiveCode, MachineView
+from gpudoctor.derive import Driver, EffectiveCode, MachineView, wheel_platform
 from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
+from gpudoctor.derive.packages import minor_version
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.frameworks import FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import Build, Kept, builds
@@ -113,13 +113,12 @@ class Constraints(msgspec.Struct, frozen=True):
 
 def constraints(machine: MachineView, accepts: str = "") -> Constraints:
     """Return what a release must work with on this machine."""
-    stack, driver = machine.stack_or_missing, machine.driver_or_missing
-    platform, python = ("", "") if isinstance(stack, Missing) else (stack.platform, stack.python)
+    snapshot, driver = machine.observed, machine.driver_or_missing
     capabilities = (gpu.capability_or_missing for gpu in machine.gpus if gpu.usable)
     return Constraints(
         machine=machine,
-        platform=platform or LINUX,
-        python=python,
+        platform=wheel_platform.name(snapshot.host, snapshot.python) or wheel_platform.LINUX,
+        python=minor_version(snapshot.python),
         capabilities=tuple(dict.fromkeys(capability for capability in capabilities if isinstance(capability, Version))),
         accepts=accepts,
         driver=driver if isinstance(driver, Driver) else None,

@@ -12,6 +12,7 @@ from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import Build
+from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
 
@@ -70,10 +71,10 @@ def _candidates(here: Constraints, spec: FrameworkSpec, since: str = "") -> Iter
 
 
 def _of_index(here: Constraints, spec: FrameworkSpec, build: Build) -> Pick:
-    """Return a release with the installed companions, with its local version if the same release is installed in another build."""
+    """Return a release with the installed companions, with its local version if the same release is, or may be, installed in another build."""
     stack = here.machine.stack_or_missing
     installed = stack.distributions if isinstance(stack, Stack) else {}
-    same_release = spec.name in installed and installed[spec.name].version.partition("+")[0] == build.number
+    same_release = isinstance(stack, Missing) or (spec.name in installed and installed[spec.name].version.partition("+")[0] == build.number)
     plain = build.default and not same_release
     local = "" if plain else f"+{build.tag}"
     pins = [f"{spec.name}=={build.number}{local}"]

@@ -26,8 +26,7 @@ class PlannedFramework(msgspec.Struct, frozen=True, kw_only=True):
 
 def planned_framework(framework: FrameworkView) -> PlannedFramework:
     """Return the planned framework; the rule ends if no extra installs its CUDA libraries."""
-    own, stack, cuda = framework.distribution, framework.environment.stack_or_missing, framework.cuda_or_missing
-    row = None if own is None or isinstance(stack, Missing) else stack.row(own)
+    own, row, cuda = framework.distribution, known_release(framework), framework.cuda_or_missing
     if not framework.machine.gpus or own is None or row is None or not isinstance(cuda, EffectiveCuda):
         not_applicable("not a CUDA build of a known release")
     in_extra = packages_in_extra(framework, row)
@@ -38,8 +37,14 @@ def planned_framework(framework: FrameworkView) -> PlannedFramework:
         row=row,
         cuda=cuda,
         in_extra=in_extra,
-        takes_system_cuda=takes_system_cuda(framework.observed, cuda, stack),
+        takes_system_cuda=takes_system_cuda(framework.observed, cuda, framework.environment.stack),
     )
+
+
+def known_release(framework: FrameworkView) -> FrameworkRelease | None:
+    """Return the row of the framework's release; None if its packages or their release are unknown."""
+    own, stack = framework.distribution, framework.environment.stack_or_missing
+    return None if own is None or isinstance(stack, Missing) else stack.row(own)
 
 
 def packages_in_extra(framework: FrameworkView, row: FrameworkRelease) -> tuple[str, ...]:
