@@ -12,9 +12,10 @@ from gpudoctor.versions import Version
 _IN_EXTRAS = (WHEELS["cudart"], WHEELS["cudnn"], "cuda-toolkit")
 _CUPY = "cupy-cuda"
 """How the names of CuPy's wheels begin, which need cuDNN only for its bindings: https://docs.cupy.dev/en/stable/install.html"""
-_LOAD_THE_SYSTEMS = (_CUPY, "onnxruntime-gpu", "ctranslate2")
+_LOAD_THE_SYSTEMS = (_CUPY, "onnxruntime-gpu", "ctranslate2", "mxnet-cu")
 """How the names of packages begin whose wheels hold no CUDA library, and open those of the system or of other packages:
-https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#requirements and https://opennmt.net/CTranslate2/installation.html"""
+https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#requirements and https://opennmt.net/CTranslate2/installation.html;
+the files in the wheel of MXNet 1.9.1."""
 
 
 def unstated_libraries(view: FrameworkView) -> str:
@@ -47,7 +48,7 @@ def _loads_the_systems(view: FrameworkView, row: FrameworkRelease) -> bool:
     extra = view.spec.gpu_extra
     if extra:
         return not any(f'extra=="{extra}"' in text for text in row.requires)
-    return view.spec.plugin is not None or row.distribution.startswith(_LOAD_THE_SYSTEMS)
+    return view.spec.loads_system_cuda or view.spec.plugin is not None or row.distribution.startswith(_LOAD_THE_SYSTEMS)
 
 
 def _with_toolkit(stack: Stack) -> bool:

@@ -15,6 +15,7 @@ PADDLE = FrameworkSpec(
     related=Names("paddlepaddle*"),
     modules=("paddle",),
     version_files=dict.fromkeys(("paddlepaddle-gpu", "paddlepaddle"), (_VERSION, ("full_version",))),
+    loads_system_cuda=True,
     mistaken={"paddle": "paddlepaddle-gpu"},  # paddle on the index is another project
     build=BuildFile(files=(_VERSION,), cuda=("cuda_version",), cudnn=("cudnn_version",), hip="hip_version", nothing="False"),
 )

@@ -159,6 +159,8 @@ class FrameworkSpec(NamedTuple):
     build: BuildFile | None = None
     """None: its CUDA half is a plugin, or it is not looked for on a machine."""
     plugin: CudaPlugin | None = None
+    loads_system_cuda: bool = False
+    """Whether its wheels hold no CUDA library: they load the system's unless they require packages with them."""
     brings_cuda: bool = False
     """Whether its builds load only the CUDA libraries that they hold or require, never the system's."""
     links_nccl: bool = False

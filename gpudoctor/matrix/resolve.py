@@ -13,6 +13,9 @@ from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix.rows import FrameworkRelease, TorchBuild
 from gpudoctor.versions import Version
 
+_OF_ONE_CUDA = ("nvidia-", "cuda-")
+"""How the names of packages begin that belong to one CUDA."""
+
 
 class Resolved(enum.Enum):
     """How a version matched a row."""
@@ -114,7 +117,11 @@ def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBui
         return row
     if not exact:
         return None
-    other: dict[str, Any] = {"accelerator": "cuda" if cuda else "cpu", "built_with_cuda": cuda, "requires": ()}
+    other: dict[str, Any] = {
+        "accelerator": "cuda" if cuda else "cpu",
+        "built_with_cuda": cuda,
+        "requires": _of_every_cuda(row) if cuda else (),
+    }
     if row.distribution in spec_of(stack_of(row.distribution) or "").companions:
         # the default build of torchvision 0.11.0 pins torch==1.10.0+cu102; another build pins its own torch
         other["requires"] = tuple(text.partition("+")[0] if "==" in text and ";" not in text else text for text in row.requires)
@@ -124,6 +131,11 @@ def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBui
             sources = (*row.source, *build.source)
             other |= {"cudnn": build.cudnn, "sass": build.sass, "ptx": build.ptx, "source": sources, "note": build.note}
     return msgspec.structs.replace(row, **other)
+
+
+def _of_every_cuda(row: FrameworkRelease) -> tuple[str, ...]:
+    """Return what the builds of a release for any CUDA require: all but NVIDIA's packages, which are of one CUDA."""
+    return tuple(text for text in row.requires if not text.startswith(_OF_ONE_CUDA))
 
 
 def _cuda_of(local: str) -> Version | None:

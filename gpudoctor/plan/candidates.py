@@ -11,6 +11,7 @@ from gpudoctor.derive.specifiers import Requirement, satisfies
 from gpudoctor.frameworks import FrameworkSpec, framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.builds import CPU, Build, builds
+from gpudoctor.plan import extras
 from gpudoctor.versions import Version
 
 
@@ -27,6 +28,8 @@ class Candidate(msgspec.Struct, frozen=True):
     pythons: tuple[str, ...] = ()
     """Empty: any."""
     requires: tuple[str, ...] = ()
+    active: tuple[str, ...] = ()
+    """The extras, and those that they include."""
     system: str = ""
     """What it needs that no installer of Python packages provides: CUDA 11.2 and cuDNN 8.1."""
 
@@ -53,10 +56,11 @@ def candidates(matrix: Matrix, wanted: Requirement, platform: str, *, gpu: bool)
         return iter(())
     spec = spec_of(framework_of(wanted.name) or "")
     if spec.name != wanted.name or not spec.tabled:
-        return _releases(matrix, wanted, platform)
+        return _of_package(matrix, wanted, platform, gpu=gpu)
     if gpu and _leaves_cuda_open(wanted, spec):
         return _cuda_builds(matrix, spec, wanted, platform)
-    return _cpu_builds(matrix, spec, wanted, platform)
+    found = _cpu_builds(matrix, spec, wanted, platform)
+    return (one for one in found if not gpu or _has_cuda_extras(one)) if wanted.extras else found
 
 
 def _leaves_cuda_open(wanted: Requirement, spec: FrameworkSpec) -> bool:
@@ -120,6 +124,17 @@ def _cpu_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platfo
         yield msgspec.structs.replace(one, cuda=None, tag=tag, pythons=_pythons(matrix, spec, row, platform))
 
 
+def _of_package(matrix: Matrix, wanted: Requirement, platform: str, *, gpu: bool) -> Iterator[Candidate]:
+    """Yield the releases of a package, with the extras that it needs unless the user names some."""
+    rows = matrix.releases(wanted.name, platform)
+    frameworks = extras.frameworks_of(rows) if rows and not framework_of(wanted.name) else ()
+    by_release = {str(row.release): row for row in rows}
+    for one in _releases(matrix, wanted, platform):
+        row = by_release[one.release]
+        named = one.extras or extras.needed(row, frameworks, gpu=gpu)
+        yield msgspec.structs.replace(one, extras=named, active=extras.reached(row, named))
+
+
 def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[Candidate]:
     """Yield the releases of a package on the default index."""
     for row in reversed(matrix.releases(wanted.name, platform)):
@@ -132,6 +147,11 @@ def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[Ca
                 requires=row.requires,
                 cuda=row.built_with_cuda,
             )
+
+
+def _has_cuda_extras(one: Candidate) -> bool:
+    """Return whether a release has the extras that the user named to choose how CUDA is installed."""
+    return all(any(f'extra=="{extra}"' in text for text in one.requires) for extra in one.extras if "cuda" in extra)
 
 
 def _public(row: FrameworkRelease, wanted: Requirement) -> str:

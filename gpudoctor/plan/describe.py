@@ -69,7 +69,7 @@ def several(found: Chosen) -> bool:
 def _kind(one: Candidate) -> str:
     if one.cuda is not None:
         return f"for CUDA {one.cuda.short if '.' in one.cuda.text else one.cuda.major}"
-    return "for the CPU" if framework_of(one.name) else ""
+    return "for the CPU" if framework_of(one.name) and not any("cuda" in extra for extra in one.extras) else ""
 
 
 def _pins(found: Chosen, search: Search, wishes: Wishes, packages: Mapping[str, Package]) -> Iterator[Pin]:

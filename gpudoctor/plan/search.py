@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import dropwhile, product, takewhile
 
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive.specifiers import Requirement, holds, requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, contradict, holds, requirement, satisfies
 from gpudoctor.findings import Verdict
-from gpudoctor.frameworks import CATALOGUE, framework_of
-from gpudoctor.matrix import Matrix
+from gpudoctor.frameworks import framework_of
+from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.candidates import Candidate, candidates
 from gpudoctor.plan.chosen import Chosen, Rejected, Wishes
 from gpudoctor.plan.companions import COMPANIONS, in_one_build, judged_as, of_a_framework
+from gpudoctor.plan.extras import frameworks_of
 from gpudoctor.plan.judge import Judge, Judgement
 from gpudoctor.plan.machine import Machine
 from gpudoctor.plan.remedies import numpy_bound, remedies
@@ -27,12 +28,16 @@ from gpudoctor.snapshot import Nvml
 
 MOST = 400
 """Sets of releases that one search judges: about a second."""
+_MORE = 30
+"""Sets of several packages that one search judges after the first that may work, to find one of which everything was checked."""
 _PYTHONS = 3
 """Python versions tried for one set."""
 _EARLIER = 6
 """How many builds back a Python version must have had wheels to be preferred to newer ones."""
 _OF_PYTHON = ("python-version-unsupported", "package-not-installable")
 """Rules after whose finding another Python version is worth a try."""
+_OF_CODE = frozenset(("driver-too-old", "gpu-too-old-for-build", "gpu-too-new-for-build", "gpu-below-framework-minimum", *_OF_PYTHON))
+"""Rules whose finding a package's row decides, without its release."""
 _OF_GPU = ("gpu-too-old-for-build", "gpu-below-framework-minimum")
 """Rules whose finding no other driver changes."""
 
@@ -60,6 +65,9 @@ class Search:
         self._lists: dict[str, tuple[Candidate, ...]] = {}
         self._alone = {one.candidate: one.judgement for one in known}
         self._demanded: dict[tuple[str, str], tuple[Requirement, ...]] = {}
+        self._pinned: dict[str, tuple[tuple[FrameworkRelease, str], ...]] = {}
+        self._like: dict[tuple[object, ...], Judgement] = {}
+        """The answers for packages by themselves, by what decides them."""
         self._unknown: Chosen | None = None
         """The newest set that may work but was not fully checked."""
         self._unchecked: set[Candidate] = set()
@@ -79,6 +87,11 @@ class Search:
     def for_wishes(self, wishes: Wishes) -> Search:
         """Return a search for other wishes about the same packages, or some of them, on the same machine."""
         return Search(wishes, self._machine, self._matrix, self._until, self._judge)
+
+    @property
+    def judged(self) -> int:
+        """How many sets the rules were run on."""
+        return self._judge.count
 
     @property
     def platform(self) -> str:
@@ -112,11 +125,7 @@ class Search:
 
     def _frameworks_of(self, name: str) -> Iterator[str]:
         """Yield the frameworks that the newest release of a package requires."""
-        if framework_of(name):
-            return
-        rows = self._matrix.releases(name)
-        required = {one.name for text in rows[-1].requires if (one := requirement(text)) is not None and not one.marker}
-        yield from (spec.name for spec in CATALOGUE if spec.name in required)
+        yield from () if framework_of(name) else frameworks_of(self._matrix.releases(name))
 
     @cached_property
     def best(self) -> Chosen | None:
@@ -124,6 +133,8 @@ class Search:
         for found in self._judged(self._sets(tuple(self.leads), ())):
             if found.judgement.works:
                 return found if found.judgement.verdict is Verdict.READY else self._best_build(found)
+            if self._unknown is None and len(self.leads) > 1:
+                self._most = min(self._most, self._judge.count + _MORE)
             self._keep(found)
         return self._unknown
 
@@ -166,6 +177,7 @@ class Search:
             if (
                 any(self.disagreement(other, one) or self.disagreement(one, other) for other in chosen)
                 or self._with_wheels((*chosen, one)) == set()
+                or self._refuses(one)
             ):
                 continue
             if not self._hopeless(one):
@@ -206,14 +218,45 @@ class Search:
                 return f"a build of {wanted.name} other than {other.tag}"
         return ""
 
+    def _refuses(self, one: Candidate) -> bool:
+        """Return whether a release excludes what the user stated of another package, such as numpy<2; the newest is judged, to say so."""
+        if one == self.candidates(one.name)[0]:
+            return False
+        others = ((wish.specifier, name) for name, wish in self._wishes.requirements.items() if name not in self.leads)
+        return any(contradict((wanted.specifier, stated)) for stated, name in others for wanted in self._demands(one, name))
+
     def _demands(self, one: Candidate, name: str) -> tuple[Requirement, ...]:
-        """Return what a release requires here of another package."""
+        """Return what a release, or one that it pins, requires here of another package."""
         key = (one.requirement, name)
         if key not in self._demanded:
-            environment = marker_environment(self._wishes.python, self._machine.platform)
-            named = (wanted for wanted in map(requirement, one.requires) if wanted is not None and wanted.name == name)
-            self._demanded[key] = tuple(wanted for wanted in named if holds(wanted.marker, environment, one.extras) is True)
+            pinned_rows = (text for row, _ in self._pins(one) for text in row.requires if "extra==" not in text)
+            named = (wanted for wanted in map(requirement, (*one.requires, *pinned_rows)) if wanted is not None and wanted.name == name)
+            self._demanded[key] = tuple(wanted for wanted in named if self._applies(wanted, one))
         return self._demanded[key]
+
+    def _pins(self, one: Candidate) -> tuple[tuple[FrameworkRelease, str], ...]:
+        """Return the row and requirement of each package that a release pins, or that one of these pins, without frameworks."""
+        if one.requirement not in self._pinned:
+            found: dict[str, FrameworkRelease] = {}
+            texts = [*one.requires]
+            while texts:
+                wanted = requirement(texts.pop())
+                release = pinned(wanted.specifier) if wanted is not None else None
+                if wanted is None or release is None or framework_of(wanted.name) or not self._applies(wanted, one):
+                    continue
+                row = self._matrix.resolve(wanted.name, release, self._machine.platform).row
+                if row is not None and f"{wanted.name}=={release}" not in found:
+                    found[f"{wanted.name}=={release}"] = row
+                    texts += [text for text in row.requires if "extra==" not in text]
+            self._pinned[one.requirement] = tuple((row, text) for text, row in found.items())
+        return self._pinned[one.requirement]
+
+    def _applies(self, wanted: Requirement, one: Candidate) -> bool:
+        """Return whether a release requires something here with every Python version that may be chosen."""
+        plain = [python for python in one.pythons if not python.endswith("t")]
+        pythons = (self._wishes.python,) if self._wishes.python or not plain else plain
+        environments = (marker_environment(python, self._machine.platform) for python in pythons)
+        return all(holds(wanted.marker, environment, one.active or one.extras) is True for environment in environments)
 
     def _in_build(self, wanted: Requirement, tag: str) -> bool:
         """Return whether a companion is published in a build: in those of the first release of the framework that it requires."""
@@ -241,24 +284,27 @@ class Search:
 
     def _bare(self, one: Candidate) -> Judgement:
         """Return the answer for an add-on by itself, or for a library with kernels that it pins if that does not work here."""
-        python, own, kernels = next(iter(self.pythons((one,))), ""), judged_as(one), tuple(self._pinned_kernels(one))
-        row = self._matrix.resolve(one.name, one.release, self._machine.platform).row
-        has_code = row is not None and row.accelerator == "cuda"
-        answers = (self._judge((text,), python, alone=True) for text in ((own, *kernels) if has_code else (*kernels, own)))
+        python = next(iter(self.pythons((one,))), "")
+        own = (self._matrix.resolve(one.name, one.release, self._machine.platform).row, judged_as(one))
+        kernels = tuple((row, text) for row, text in self._pins(one) if row.accelerator == "cuda")
+        has_code = own[0] is not None and own[0].accelerator == "cuda"
+        answers = (self._by_itself(*part, python) for part in ((own, *kernels) if has_code else (*kernels, own)))
         broken = next((answer for answer in answers if answer.verdict is Verdict.BROKEN), None)
-        return broken or self._judge((own,), python, alone=True)
+        return broken or self._by_itself(*own, python)
 
-    def _pinned_kernels(self, one: Candidate) -> Iterator[str]:
-        environment = marker_environment(self._wishes.python, self._machine.platform)
-        for wanted in filter(None, map(requirement, one.requires)):
-            release = pinned(wanted.specifier)
-            if release is None or framework_of(wanted.name) or holds(wanted.marker, environment, one.extras) is not True:
-                continue
-            row = self._matrix.resolve(wanted.name, release, self._machine.platform).row
-            if row is not None and row.accelerator == "cuda":
-                yield f"{wanted.name}=={release}"
+    def _by_itself(self, row: FrameworkRelease | None, text: str, python: str) -> Judgement:
+        """Return the answer for a package without what it requires; for a release built like another one the same, if the build decides."""
+        if row is None:
+            return self._judge((text,), python, alone=True)
+        need = self._matrix.gpu_need(row.distribution, row.release)
+        build = (row.distribution, row.accelerator, row.built_with_cuda, row.cudnn, row.sass, row.ptx, row.builds, row.pythons)
+        key = (*build, need and need.oldest_capability, python)
+        known = self._like.get(key)
+        if known is None or (known.verdict is Verdict.BROKEN and not all(one.name in _OF_CODE for one in known.findings)):
+            known = self._like[key] = self._judge((text,), python, alone=True)
+        return known
 
-    def pythons(self, chosen: Iterable[Candidate]) -> list[str]:
+    def pythons(self, chosen: Sequence[Candidate]) -> list[str]:
         """Return the Python versions with wheels of all these releases: the preferred one first, then the newest."""
         found = self._with_wheels(chosen)
         if self._wishes.python:
@@ -269,9 +315,10 @@ class Search:
         settled = set(common).intersection(*(self._settled_pythons(one) or common for one in chosen))
         return sorted(common, key=lambda python: (python != self._wishes.preferred, python not in settled))
 
-    def _with_wheels(self, chosen: Iterable[Candidate]) -> set[str] | None:
-        """Return the allowed Python versions with wheels of all these releases; None for any."""
+    def _with_wheels(self, chosen: Sequence[Candidate]) -> set[str] | None:
+        """Return the allowed Python versions with wheels of all these releases and of what they pin; None for any."""
         lists = [set(one.pythons) for one in chosen if one.pythons]
+        lists += [set(row.pythons) for one in chosen for row, _ in self._pins(one) if row.pythons]
         if not lists:
             return None
         allowed = (".".join(self._wishes.python.split(".")[:2]),) if self._wishes.python else self._wishes.pythons

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
 from gpudoctor.matrix.tables import TORCH_BUILDS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
@@ -60,7 +60,7 @@ def pins(plan: Plan) -> list[str]:
     return [pin.requirement for pin in plan.environment.pins] if plan.environment else []
 
 
-def every_build(asked: str, gpu: str) -> Iterator[tuple[tuple[int, ...], str, str]]:
+def every_build(asked: str, gpu: str, python: str = "") -> Iterator[tuple[tuple[int, ...], str, str]]:
     """Each release in the tables that satisfies a requirement, with each way to ask for its CUDA build, and a Python version.
 
     No candidate of the plan is trusted.
@@ -69,14 +69,17 @@ def every_build(asked: str, gpu: str) -> Iterator[tuple[tuple[int, ...], str, st
     assert wanted is not None
     platform = "linux_aarch64" if gpu == "GB10" else "linux_x86_64"
     for row in MATRIX.releases(wanted.name, platform):
-        for text in _spellings(wanted.name, str(row.release), platform, row.builds):
-            if satisfies(text.partition("==")[2], wanted.specifier):
-                plain = [python for python in row.pythons if not python.endswith("t")]
-                yield row.release[:4], text, (plain or [""])[-1]
+        for text in _spellings(wanted, str(row.release), platform, row.builds):
+            if satisfies(text.partition("==")[2], wanted.specifier) and (not python or not row.pythons or python in row.pythons):
+                plain = [one for one in row.pythons if not one.endswith("t")]
+                yield row.release[:4], text, python or (plain or [""])[-1]
 
 
-def _spellings(name: str, release: str, platform: str, builds: tuple[str, ...]) -> Iterator[str]:
-    if name == "torch":
+def _spellings(wanted: Requirement, release: str, platform: str, builds: tuple[str, ...]) -> Iterator[str]:
+    name = wanted.name
+    if wanted.extras:
+        yield f"{name}[{','.join(wanted.extras)}]=={release}"
+    elif name == "torch":
         tabled = {row.local for row in MATRIX.rows(TORCH_BUILDS, platform=platform) if release.startswith(f"{row.release.short}.")}
         yield from (f"{name}=={release}{local}" for local in ("", *(f"+{tag}" for tag in sorted({*builds, *tabled}))))
     elif name == "tensorflow":

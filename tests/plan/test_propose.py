@@ -10,7 +10,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import Verdict
 from gpudoctor.plan import examine
 from gpudoctor.plan.judge import POLICY
-from tests.plan.planned import CASES, TENSORFLOW, TORCH, combination, every_build, pins, planned
+from tests.plan.planned import CASES, OLD_CUDNN, TENSORFLOW, TORCH, combination, every_build, pins, planned
 
 
 @pytest.mark.parametrize(("gpu", "driver", "asked", "expected"), CASES)
@@ -79,7 +79,9 @@ TOGETHER = [
     ("a100", "550.54.14", (TORCH, "torchaudio<=2.11.0"), ["torch==2.15.0+cu126", "torchaudio==2.11.0+cu126"]),
     ("a100", "580.65.06", (TORCH, "transformers"), ["torch==2.15.0", "transformers"]),
     ("a100", "580.65.06", ("tensorflow<2.14",), ["tensorflow==2.13.1"]),
-    ("GTX 1080", "580.65.06", ("onnxruntime-gpu<=1.31.1",), ["onnxruntime-gpu==1.26.0"]),
+    ("GTX 1080", "580.65.06", ("onnxruntime-gpu<=1.31.1",), ["onnxruntime-gpu[cuda,cudnn]==1.26.0", "nvidia-cudnn-cu12==9.10.2.21"]),
+    ("GTX 1080", "535.104.05", (TORCH, "triton<=3.9.0"), ["torch==2.15.0+cu126", "triton==3.9.0"]),
+    ("v100-sxm2", "550.54.14", ("jax[cuda12]<=0.12.0.1", "numpy<2"), ["jax[cuda12]==0.7.1", "numpy<2", OLD_CUDNN]),
 ]
 """GPU, driver, what was asked for, the pins; none: nothing works."""
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import os
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from tests.smoke.child import CHILD
+from tests.smoke.child import CHILD, load
 
 
 def test_numbers_that_are_not_finite_are_strings(protocol: ModuleType) -> None:
@@ -63,3 +64,26 @@ def test_a_failed_stage_keeps_earlier_facts(protocol: ModuleType, capsys: pytest
 @pytest.mark.parametrize("script", sorted(CHILD.glob("*.py")), ids=lambda path: path.name)
 def test_the_syntax_works_in_old_pythons(script: Path) -> None:
     ast.parse(script.read_text(encoding="utf-8"), feature_version=(3, 7))
+
+
+class _WithoutNumPy:
+    """An engine whose framework can be imported where NumPy is not installed."""
+
+    name = "PyTorch"
+    settings: Mapping[str, str] = {}
+    oldest = ()
+
+    @staticmethod
+    def load(_facts: object, _mark: object, accept: Callable[[str], None]) -> None:
+        accept("2.15.0")
+        raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
+
+
+def test_without_numpy_training_is_not_checked_and_the_framework_is_not_broken(protocol: ModuleType, tmp_path: Path) -> None:
+    stages = load("stages")
+    with (tmp_path / "answers").open("w") as file:
+        answers = protocol.Answers(file.fileno())
+        with pytest.raises(protocol.StageError):
+            stages.Stages(_WithoutNumPy, protocol, None, answers).load()
+    last = json.loads((tmp_path / "answers").read_text().splitlines()[-1])
+    assert (last["event"], last["version"]) == ("unsupported", "2.15.0")

@@ -114,9 +114,14 @@ class Stages:
         with self.answers.stage("import") as facts:
             facts["set_aside"] = set_aside(self.engine.settings, os.environ)
             self.answers.mark("importing " + self.engine.name)
-            self.engine.load(facts, self.answers.mark, functools.partial(self.accept, facts))
-            import numpy as np
-
+            try:
+                self.engine.load(facts, self.answers.mark, functools.partial(self.accept, facts))
+                import numpy as np
+            except ImportError as error:
+                if "version" not in facts or error.name != "numpy":
+                    raise
+                words = "{} can be imported, but smoke training also needs NumPy, which is not installed."
+                raise self.protocol.UnsupportedError(words.format(self.engine.name)) from error
             self.np = np
 
     def accept(self, facts, version):

@@ -1,0 +1,73 @@
+"""The extras with which a release installs what it cannot compute without: a framework, or CUDA's libraries."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpudoctor.derive.cuda_libraries import WHEELS
+from gpudoctor.derive.specifiers import Requirement, requirement
+from gpudoctor.frameworks import CATALOGUE
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.plan.stated import pinned
+
+_EXTRA = re.compile(r'extra=="([^"]+)"')
+_LIBRARIES = (WHEELS["cudart"], WHEELS["cudnn"], "cuda-toolkit")
+
+
+def needed(row: FrameworkRelease, frameworks: Iterable[str], *, gpu: bool) -> tuple[str, ...]:
+    """Return the extras to ask for: those that install CUDA on a machine with a GPU, or the one that installs the frameworks.
+
+    `frameworks` are those that the package cannot do without.
+    """
+    asked = tuple(filter(None, map(requirement, row.requires)))
+    always = {one.name for one in asked if not one.marker}
+    lacking = [name for name in frameworks if name not in always]
+    if lacking:
+        return _with_framework(asked, lacking[0])
+    return _with_cuda(asked) if gpu and row.accelerator == "cuda" and always.isdisjoint(_of_libraries(asked)) else ()
+
+
+def frameworks_of(rows: Sequence[FrameworkRelease]) -> tuple[str, ...]:
+    """Return the frameworks that the newest release of a package requires without an extra."""
+    required = {one.name for one in map(requirement, rows[-1].requires) if one is not None and not one.marker}
+    return tuple(spec.name for spec in CATALOGUE if spec.name in required)
+
+
+def reached(row: FrameworkRelease, extras: Iterable[str]) -> tuple[str, ...]:
+    """Return extras and those that they include: sglang[all] requires sglang[srt]."""
+    found = dict.fromkeys(extras)
+    own = [one for one in map(requirement, row.requires) if one is not None and one.name == row.distribution]
+    while more := {extra: None for one in own if found.keys() & _extras_of(one) for extra in one.extras if extra not in found}:
+        found |= more
+    return tuple(found)
+
+
+def _extras_of(one: Requirement) -> set[str]:
+    return set(_EXTRA.findall(one.marker))
+
+
+def _with_framework(asked: tuple[Requirement, ...], framework: str) -> tuple[str, ...]:
+    """Return the extra that pins most, of those that require a framework; of equals the one that another extra includes."""
+    included = {extra for one in asked for extra in one.extras if _extras_of(one)}
+    extras = {extra for one in asked if one.name == framework for extra in _extras_of(one)}
+    pins = {extra: sum(extra in _extras_of(one) and pinned(one.specifier) is not None for one in asked) for extra in extras}
+    return tuple(sorted(extras, key=lambda extra: (extra not in included, -pins[extra], extra))[:1])
+
+
+def _with_cuda(asked: tuple[Requirement, ...]) -> tuple[str, ...]:
+    """Return the extras that install the CUDA runtime and cuDNN, if all are of one CUDA."""
+    found = [one for one in asked if one.name.startswith(_LIBRARIES) and _extras_of(one)]
+    return tuple(sorted({extra for one in found for extra in _extras_of(one)})) if len(set(_majors(found))) == 1 else ()
+
+
+def _of_libraries(asked: tuple[Requirement, ...]) -> set[str]:
+    return {one.name for one in asked if one.name.startswith(_LIBRARIES)}
+
+
+def _majors(asked: Iterable[Requirement]) -> Iterator[str]:
+    """Yield the CUDA of each package whose name or version states it."""
+    for one in asked:
+        named = re.search(r"-cu(\d\d)$", one.name) or (re.search(r"[=>]=?(\d\d)\b", one.specifier) if "cudnn" not in one.name else None)
+        if named is not None:
+            yield named[1]
