@@ -68,7 +68,7 @@ def test_each_trouble_has_a_row_and_nodes_without_a_report_are_in_every_row() ->
     )
     made = fleet(
         5,
-        {4: "no-report"},
+        {1: "broken", 4: "no-report"},
         findings=(finding("hot", "warning", True, "n0"), finding("odd", "alarming", True, "n2"), finding("follows", "error", False, "n1")),
         drifts=(drift,),
         figures=(figure("copies", 0), figure("matmul", 1)),
@@ -78,7 +78,7 @@ def test_each_trouble_has_a_row_and_nodes_without_a_report_are_in_every_row() ->
     seen = {row.label: (row.number, sorted(piece.title for piece in row.pieces)) for row in rows(made)}
     silent = "n4: no report"
     assert seen == {
-        "verdict": (1, [silent]),
+        "verdict": (2, ["n1: broken", silent]),
         "hot": (1, ["n0: warning", silent]),
         "odd": (1, ["n2: note", silent]),
         "driver": (2, ["n1: differs", "n3: differs", silent]),

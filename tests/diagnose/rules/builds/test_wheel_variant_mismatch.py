@@ -32,6 +32,7 @@ SUITS = [
     built_for(**{CODE: "75_real 80_real"}),
     built_for(**{CODE: "70_virtual"}),
     built_for(**{CODE: "unheard_of"}),
+    built_for(**{CODE: "9_real 1000_real 90_unheard"}),
 ]
 
 
@@ -59,6 +60,22 @@ def test_a_variant_for_another_machine(variant: Variant, said: str, severity: Se
     assert said in finding.message
     assert finding.severity is severity
     assert "--force-reinstall --no-deps torch==2.9.1" in finding.fixes[0].command
+
+
+@pytest.mark.parametrize(
+    ("code", "capabilities", "served"),
+    [
+        ("120_real", ("12.0",), True),
+        ("120_real", ("12.1",), True),
+        ("121_real", ("12.0",), False),
+        ("100_real", ("12.0",), False),
+        ("100_virtual", ("12.0", "10.0"), True),
+        ("80_real 90_real", ("9.0", "8.6"), True),
+        ("80_real 90_real", ("9.0", "7.5"), False),
+    ],
+)
+def test_machine_code_serves_its_generation_and_ptx_all_newer_ones(code: str, capabilities: tuple[str, ...], served: bool) -> None:
+    assert bool(findings_of(RULE, holding(built_for(**{CODE: code}), *capabilities))) is not served
 
 
 def test_every_gpu_must_be_served() -> None:

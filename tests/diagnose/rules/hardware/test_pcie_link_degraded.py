@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.findings import Confidence, OutcomeKind, Severity
@@ -38,6 +39,11 @@ def test_gpus_of_another_model_are_not_compared() -> None:
         ((stage(StageKind.TRAINING, link_generation=4), stage(StageKind.COPIES, link_generation=2)), Confidence.CERTAIN),
         ((stage(StageKind.TRAINING, link_generation=1, utilization=3),), None),
         ((stage(StageKind.TRAINING, link_width=8),), None),
+        ((stage(StageKind.TRAINING, link_generation=1, utilization=9),), None),
+        ((stage(StageKind.TRAINING, link_generation=1, utilization=10),), Confidence.LIKELY),
+        ((msgspec.structs.replace(stage(StageKind.COPIES, link_generation=2), samples=2),), None),
+        ((msgspec.structs.replace(stage(StageKind.COPIES, link_generation=2), samples=3),), Confidence.CERTAIN),
+        ((stage(StageKind.COPIES, link_generation=2), stage(StageKind.COPIES, link_generation=4)), None),
     ],
 )
 def test_the_speed_of_a_link_is_checked_under_load(stages: tuple[StageLoad, ...], confidence: Confidence | None) -> None:
@@ -57,6 +63,20 @@ def test_replays_under_load_are_counted() -> None:
 def test_a_replay_counter_that_rises_is_found() -> None:
     (finding,) = findings_of(RULE, with_gpus({**WIDE, "pcie_replays": 5, "pcie_replays_later": 6}))
     assert "is replaying packets right now" in finding.message
+
+
+@pytest.mark.parametrize(("speed", "load", "found"), [(1, 9, False), (1, 10, True), (3, 100, True), (4, 100, False)])
+def test_a_busy_gpu_without_training_shows_the_speed_of_its_link(speed: int, load: int, found: bool) -> None:
+    link = {"link_generation": speed, "link_generation_max": 4, "utilization": load}
+    assert bool(findings_of(RULE, with_gpus({**WIDE, **link}))) is found
+
+
+def test_each_gpu_is_compared_with_the_widest_of_its_model() -> None:
+    lanes = ({"link_width": width, "link_width_max": width} for width in (8, 1, 16, 4))
+    found = {finding.subject.key: finding.message for finding in findings_of(RULE, with_gpus(*lanes))}
+    assert sorted(found) == [address(number) for number in (0, 1, 3)]
+    assert "1 lane; another GPU of the same model has 16" in found[address(1)]
+    assert "4 lanes; another GPU of the same model has 16" in found[address(3)]
 
 
 def test_uncorrectable_aer_errors_are_counted() -> None:

@@ -38,3 +38,9 @@ def test_free_memory_and_a_framework_that_takes_what_it_needs_are_in_order(frame
 
 def test_a_live_machine_has_no_such_finding() -> None:
     assert findings_of(RULE, machine()) == []
+
+
+@pytest.mark.parametrize(("used", "found"), [(17194, False), (17195, True)])
+def test_a_gpu_is_full_from_seven_tenths_on(used: int, found: bool, matrix: Matrix) -> None:
+    """JAX takes three quarters."""
+    assert bool(severities(f"jax==0.4.35\n{ROW.format(used=used)}", matrix)) is found
