@@ -42,10 +42,8 @@ def _row(one: Fact | Missing, name: str, python: Python | Missing, matrix: Matri
     """The matrix's row of this release for this platform; if that is unknown, for Linux on x86_64."""
     if not isinstance(one, Fact):
         return None
-    interpreter = python.version if isinstance(python, Python) and isinstance(python.version, str) else None
-    parsed = versions.parse(interpreter) if interpreter else None
     wheels = wheel_platform.name(host, python) or wheel_platform.LINUX
-    return matrix.resolve(name, one.value, wheels, parsed.short if parsed else None).row
+    return matrix.resolve(name, one.value, wheels).row
 
 
 def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Framework, Fact | Missing, str]:

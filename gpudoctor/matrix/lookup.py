@@ -162,11 +162,11 @@ class Matrix:
         old = [row.branch for row in self.rows(DRIVERS) if row.oldest_capability is not None and row.oldest_capability <= capability]
         return min(young, default=None), max(old, default=None)
 
-    def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64", python: str | None = None) -> Resolution:
-        """The row that applies to this version of a framework's distribution (`python` as "3.11", "3.14t" without the GIL)."""
+    def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64") -> Resolution:
+        """The row that applies to this version of a framework's distribution."""
         name = distribution.casefold().replace("_", "-")
         builds = self.rows(TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()
-        return resolve(self.releases(name, platform), version, python, builds)
+        return resolve(self.releases(name, platform), version, builds)
 
     def releases(self, distribution: str, platform: str = "") -> tuple[FrameworkRelease, ...]:
         """The rows of a distribution, by its normalised name, oldest release first; only those of `platform` if given.

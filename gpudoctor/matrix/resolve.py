@@ -30,17 +30,15 @@ class Resolution(msgspec.Struct, frozen=True):
     """The row that applies to a version and how it was found; without one, why, as a clause.
 
     A row found by SAME_MINOR or BRACKETED belongs to a neighbour: it is right about accelerator, CUDA, cuDNN and architectures, which all
-    neighbours share, but not about the release's own Python versions and pins. `python_published` says whether an exact row has a wheel
-    for the requested interpreter; None if none was named or the row is a neighbour's.
+    neighbours share, but not about the release's own Python versions and pins.
     """
 
     how: Resolved
     row: FrameworkRelease | None = None
     why: str = ""
-    python_published: bool | None = None
 
 
-def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None = None, builds: Sequence[TorchBuild] = ()) -> Resolution:
+def resolve(rows: Sequence[FrameworkRelease], version: str, builds: Sequence[TorchBuild] = ()) -> Resolution:
     """Matches `version` with the rows of one distribution and platform, sorted by release; `builds` are its other official ones.
 
     Pre-releases, vendors' builds and versions outside the rows match nothing: their own files are read instead. A nightly without a local
@@ -60,8 +58,7 @@ def resolve(rows: Sequence[FrameworkRelease], version: str, python: str | None =
     built = _official_build(row, local, builds, exact=how is Resolved.EXACT)
     if built is None:
         return _nothing(f"the tables do not list the build +{local} of {release}")
-    published = python in row.pythons if python is not None and row.pythons and how is Resolved.EXACT else None
-    return Resolution(how, built, python_published=published)
+    return Resolution(how, built)
 
 
 def _nightly(rows: Sequence[FrameworkRelease], public: str) -> Resolution | None:

@@ -172,7 +172,7 @@ class Packages:
 
     def _has_build(self, name: str, version: str, local: str) -> bool:
         """Whether the tables list this build of a release."""
-        found, usual = (self._matrix.resolve(name, text, self._platform, self._python) for text in (f"{version}+{local}", version))
+        found, usual = (self._matrix.resolve(name, text, self._platform) for text in (f"{version}+{local}", version))
         row = found.row if found.how is Resolved.EXACT else None
         return row is not None and (row == usual.row or row.sass is not None or local in row.builds)
 
@@ -254,7 +254,7 @@ class Packages:
         """The release's row for this platform, otherwise for another: an installer reads the same metadata."""
         words = dict.fromkeys([self._platform, *(row.platform for row in self._matrix.releases(name))])
         for word in words:
-            found = self._matrix.resolve(name, version, word, self._python)
+            found = self._matrix.resolve(name, version, word)
             if found.how is Resolved.EXACT:
                 return found.row
         return None

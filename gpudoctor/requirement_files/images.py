@@ -24,7 +24,7 @@ def take(name: str, place: Place, into: Collector) -> None:
     elif (own := next((one for one in CATALOGUE if one.image == path), None)) is not None:
         _framework(own, name, tag, place, into)
     elif path.startswith("nvcr.io/nvidia/"):
-        into.image = Image(name=name, place=place, vendor_build=True)
+        into.image = Image(name=name, place=place)
         holds = next((one.distributions[0] for one in CATALOGUE if one.vendor_image == path), path.rpartition("/")[2])
         into.not_read(name, "it has NVIDIA's own build of the framework", place, name=holds)
     elif path == "scratch":

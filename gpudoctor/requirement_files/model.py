@@ -71,8 +71,6 @@ class Image(msgspec.Struct, frozen=True, kw_only=True):
     """The distribution: ubuntu22.04."""
     toolkit: bool = False
     """Whether it has nvcc (devel images)."""
-    vendor_build: bool = False
-    """Whether the framework in it is NVIDIA's own build (nvcr.io), which no wheel equals."""
 
 
 class NotRead(msgspec.Struct, frozen=True):

@@ -112,13 +112,6 @@ def test_tensorflow_publishes_no_local_versions() -> None:
     assert resolve(rows, "2.15.0+cu122").how is Resolved.NONE
 
 
-def test_the_interpreter_is_only_checked_on_an_exact_row() -> None:
-    assert resolve(ROWS, "2.2.0", "3.11").python_published is True
-    assert resolve(ROWS, "2.2.0", "3.13").python_published is False
-    assert resolve(ROWS, "2.2.1", "3.11").python_published is None
-    assert resolve(ROWS, "2.2.0").python_published is None
-
-
 def test_a_post_release_has_its_own_row() -> None:
     rows = [release("2.15.0"), release("2.15.1")]
     assert resolve(rows, "2.15.0.post1").how is Resolved.SAME_MINOR
@@ -129,10 +122,6 @@ def test_a_release_may_have_four_numbers() -> None:
     rows = [release("0.12.0", distribution="jax"), release("0.12.0.1", distribution="jax")]
     assert [resolve(rows, text).row for text in ("0.12.0", "0.12.0.1")] == rows
     assert resolve(rows, "0.12.0.2").why.startswith("0.12.0.2 is newer")
-
-
-def test_a_row_without_interpreters_does_not_restrict_them() -> None:
-    assert resolve([release("2.2.0", pythons=())], "2.2.0", "3.11").python_published is None
 
 
 def test_the_distribution_and_platform_choose_the_rows() -> None:
