@@ -1,4 +1,4 @@
-"""scripts/new_rule, in a copy of the clone: its skeleton is clean, is a rule at once, and its test asks to be filled in."""
+"""scripts/new_rule, in a copy of the clone: its skeleton is clean, is a rule at once, and its test asks for a machine."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def copy(tmp_path: Path) -> Path:
     for folder in ("gpudoctor", "compat", "scripts"):
         shutil.copytree(ROOT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "tests").mkdir()
-    for folder in ("diagnose", "seams"):
-        shutil.copytree(ROOT / "tests" / folder, tmp_path / "tests" / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in ("diagnose", "machines", "seams"):
+        shutil.copytree(ROOT / "tests" / folder, tmp_path / "tests" / folder, ignore=shutil.ignore_patterns("__pycache__", "*.json"))
     for file in ("pyproject.toml", "tests/__init__.py", "tests/builders.py"):
         shutil.copy(ROOT / file, tmp_path / file)
     return tmp_path
@@ -53,28 +53,27 @@ def test_the_skeletons_of_all_subjects_are_clean(copy: Path) -> None:
     assert typed.returncode == 0, typed.stdout
 
 
-def test_a_skeleton_finds_nothing_and_its_test_asks_to_fill_it_in(copy: Path) -> None:
+def test_a_skeleton_finds_nothing_and_its_test_asks_for_a_machine(copy: Path) -> None:
     told = new_rule(copy).stdout
     code = next(line.split()[0] for line in told.splitlines() if "gpu-on-fire" in line)
     assert code == f"GD{1 + max(int(rule.code[2:]) for rule in RULES if rule.code.startswith('GD1'))}"
     assert f"{TEST}gpu_on_fire.py" in told
     done = run_pytest(copy, f"{TEST}gpu_on_fire.py")
-    assert "gpu-on-fire finds nothing: fill in its condition, and the defect in this test" in done.stdout
-    assert "1 failed, 1 passed" in done.stdout
+    assert "describe a machine with it in tests/machines/recipes/" in done.stdout
+    assert "1 failed, 2 passed" in done.stdout
     pages = run_pytest(copy, "tests/diagnose/test_pages.py", "-k", "test_a_page").stdout
     assert set(re.findall(r"^SUBFAILED\[(.*?)\]", pages, re.MULTILINE)) == {"gpu-on-fire"}
     assert len(re.findall(r"^SUBFAILED", pages, re.MULTILINE)) == 2, pages
 
 
-def test_a_filled_in_rule_passes_its_test(copy: Path) -> None:
+def test_a_filled_in_rule_with_a_machine_passes_its_test(copy: Path) -> None:
     new_rule(copy, "docker-socket-open", "GD3xx", "machine")
     rule = copy / "gpudoctor/diagnose/rules/platform/docker_socket_open.py"
-    test = copy / "tests/diagnose/rules/platform/test_docker_socket_open.py"
     rule.write_text(rule.read_text().replace("machine is None", '"DOCKER" in machine.variables.values').replace("FILL IN: ", ""))
-    test.write_text(test.read_text().replace("= machine()", '= machine(variables=Variables({"DOCKER": "1"}))', 1))
-    test.write_text(test.read_text().replace("import Snapshot\n", "import Snapshot, Variables\n"))
-    done = run_pytest(copy, str(test))
-    assert "2 passed" in done.stdout, done.stdout
+    with (copy / "tests/machines/findings.txt").open("a") as findings:
+        findings.write("\n== socket-open\nGD399 docker-socket-open (warning, certain, none) of machine\n")
+    done = run_pytest(copy, "tests/diagnose/rules/platform/test_docker_socket_open.py")
+    assert "3 passed" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from gpudoctor.findings import Finding, Outcome, OutcomeKind, Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, KernelLog, Missing, Nvml, Snapshot, XidEvent
 from tests.builders import address, machine
+from tests.machines import golden
 
 UNSUPPORTED = Missing(Cause.UNSUPPORTED, "nvmlX answered 3 (Not Supported)")
 MATRIX = open_matrix()
@@ -30,6 +31,11 @@ def outcomes_of(rule: str, snapshot: Snapshot, policy: Policy | None = None) -> 
 def kinds_of(rule: str, snapshot: Snapshot, policy: Policy | None = None) -> list[OutcomeKind]:
     """The kinds of outcome of one rule, a subject each."""
     return [outcome.kind for outcome in outcomes_of(rule, snapshot, policy)]
+
+
+def shown_by(rule: str) -> list[str]:
+    """The recorded machines on which the rule finds something."""
+    return [name for name, said in golden.kept().items() if f" {rule} (" in said]
 
 
 def with_gpus(*changes: dict[str, Any], **sections: Any) -> Snapshot:
