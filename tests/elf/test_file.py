@@ -17,11 +17,14 @@ from gpudoctor.elf import file
 FOLDERS = ("/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64")
 
 
+def is_elf(path: Path) -> bool:
+    with path.open("rb") as opened:
+        return opened.read(4) == b"\x7fELF"
+
+
 def libraries(count: int) -> list[Path]:
-    found = [
-        path for folder in FOLDERS for path in sorted(Path(folder).glob("*.so*")) if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"
-    ]
-    unique = list({path.resolve(): path for path in found}.values())
+    found = [path for folder in FOLDERS for path in sorted(Path(folder).glob("*.so*")) if path.is_file()]
+    unique = [path for path in {path.resolve(): path for path in found}.values() if is_elf(path)]
     return unique[:: max(1, len(unique) // count)]
 
 
