@@ -105,7 +105,7 @@ def model_of(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
         step_flops=line(lambda one: one.flops).per_sample,
         block_flops=line(lambda one: max(0, one.flops_again - one.flops)).per_sample,
         sample_bytes=line(lambda one: one.input_bytes).per_sample,
-        backward=corners([(once.kept, 0), *once.moments]) if once.moments else TOGETHER,
+        backward=corners(once.moments) or TOGETHER,
         full=None if half else held,
         half=held if half else None,
     )

@@ -109,19 +109,10 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         matrix = open_matrix(compat)
         sample = Sample(seq, _image(image))
         counted = _model(model, sample, asked, python)
-        named = _cards(matrix, gpu, report, compat)
-        answers = [answer(counted, asked, card) for card in named]
+        answers = [answer(counted, asked, card, samples, price) for card in _cards(matrix, gpu, report, compat)]
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
-        made = fit_document.document(
-            counted,
-            asked,
-            answers,
-            stated=bool(gpu),
-            fits_on=fitting,
-            notes=_notes(counted, asked, answers),
-            samples=samples,
-            price=price,
-        )
+        notes = _notes(counted, asked, answers)
+        made = fit_document.document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
         as_text = format is TextOrJson.TEXT
         made = redactor("/", stays=as_text and on_terminal()).struct(made)
         shown = look(no_color=no_color)
@@ -207,14 +198,15 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     none = f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count."
     traced = (spec.traced_checkpointing for spec in CATALOGUE if spec.traced_checkpointing and spec.name in model.traced_by)
     blocks = (next(traced, none),) * useless
-    reserved = max((one.memory.reserve for one in answers if one.memory), default=RESERVE)
+    reserved = max((one.memory["reserve"] for one in answers if one.memory), default=RESERVE)
     libraries = "CUDA context, libraries and NCCL" if reserved > RESERVE else "CUDA context and libraries"
     assumed = [f"{reserved / 1e9:.1f} GB for {libraries}", f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation"]
-    if not answers or not all(one.card.observed for one in answers):
+    if not answers or not all(one.observed for one in answers):
         assumed.append(f"{cards.USABLE:.0%} of a named GPU's memory usable")
-    if not any(one.speed for one in answers):
+    speeds = [one.speed for one in answers if one.speed]
+    if not speeds:
         return (f"Assumed: {'; '.join(assumed)}.", *blocks)
-    measured = all(one.card.measured for one in answers)
+    measured = all(one.measured for one in speeds)
     low, high = MEASURED_SHARES if measured else PEAK_SHARES
     whose = "rates measured on this GPU" if measured else "published peaks (--report FILE has measured rates)"
     assumed.append(f"training at {low:.0%} to {high:.0%} of {whose}")

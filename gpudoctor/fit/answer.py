@@ -2,49 +2,73 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import msgspec
 
-from gpudoctor.fit.accounting import Memory, largest_batch, memory
-from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.accounting import largest_batch, memory
+from gpudoctor.fit.asked import Asked, means
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.changes import Change, changes
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.speed import Speed, speed
+from gpudoctor.fit.suitability import parameters, parameters_by_rule, suitability
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """Whether a run fits on a GPU."""
+    """The answer for one GPU."""
 
-    card: Card
-    fits: bool | None
-    """None: not known, since the activations are not."""
-    batch: int
-    """The batch that `memory` is for: the one asked for, or the largest, or 1."""
-    largest: int | None
-    memory: Memory | None
-    changes: tuple[Change, ...] = ()
-    speed: Speed | None = None
-    refused: str = ""
-    """Why the GPU cannot compute so, whatever its memory."""
+    name: Annotated[str, means("The GPU.")]
+    fits: Annotated[bool | None, means("Whether the run fits. null: activations are unknown.")] = None
+    why: Annotated[str, means("Why it cannot compute so, whatever its memory; empty if it can.")] = ""
+    observed: Annotated[bool, means("Whether available_bytes were free on this machine; otherwise they are assumed by the nominal size.")]
+    total_bytes: Annotated[int, means("Its memory.")]
+    available_bytes: Annotated[int, means("What a program can use.")]
+    batch: Annotated[int, means("The batch on each GPU that the memory is for.")]
+    largest_batch: Annotated[int | None, means("The largest batch on each GPU that fits; 0: none. null: activations are unknown.")] = None
+    needed_bytes: Annotated[int | None, means("The sum of the parts. null: unknown.")] = None
+    memory: Annotated[dict[str, int] | None, means("Bytes by part, at the peak of a step.")] = None
+    peak: Annotated[str | None, means("The moment of the peak, a phrase. null: unknown.", "in the optimizer step")] = None
+    changes: Annotated[tuple[Change, ...], means("What to change where it does not fit: what is enough alone first.")] = ()
+    speed: Annotated[Speed | None, means("null: it does not fit, or FLOPs or rates are unknown.")] = None
+    suitability: Annotated[str, means("What the GPU is enough for, in a phrase.")]
+    rule_of_thumb_parameters: Annotated[int, means("Parameters that fit by the rule of thumb: (MiB - 400) * 2^20 / (4 * 2).")]
+    countable_parameters: Annotated[int, means("Parameters that fit by the accounting, all of them trained, before activations.")]
+    against_cpu: Annotated[
+        dict[str, float], means("How many times as fast as the CPU it trained, by network and batch, if that was measured.")
+    ] = {}
 
 
-def answer(model: Model, asked: Asked, card: Card) -> Answer:
-    """Return whether a run fits on a GPU."""
-    oldest, unknown = asked.numbers.capability, Answer(card=card, fits=None, batch=asked.batch or 1, largest=None, memory=None)
-    if not card.computes(oldest):
-        why = f"it has no {asked.precision.upper()}, which came with compute capability {oldest[0]}.{oldest[1]}"
-        return msgspec.structs.replace(unknown, fits=False, largest=0, refused=why)
+def answer(model: Model, asked: Asked, card: Card, samples: int | None = None, price: float | None = None) -> Answer:
+    """Return whether a run fits on a GPU, and how long so many samples take at a price per GPU and hour."""
+    least, unknown = asked.numbers.capability, not (model.full or model.half)
+    blank = Answer(
+        name=card.name,
+        observed=card.observed,
+        total_bytes=card.total,
+        available_bytes=card.available,
+        batch=asked.batch or 1,
+        suitability=suitability(card),
+        rule_of_thumb_parameters=parameters_by_rule(card),
+        countable_parameters=parameters(card, asked),
+        against_cpu={f"{network}, batch {batch}": ratio for (network, batch), ratio in card.against_cpu.items()},
+    )
+    if not card.computes(least):
+        why = f"it has no {asked.precision.upper()}, which came with compute capability {least[0]}.{least[1]}"
+        return msgspec.structs.replace(blank, fits=False, largest_batch=0, why=why)
     largest = largest_batch(model, asked, card.available)
-    if not (model.full or model.half):
-        return unknown if largest else msgspec.structs.replace(unknown, fits=False)
+    if unknown:
+        return msgspec.structs.replace(blank, fits=None if largest else False)
     batch = asked.batch or max(largest, 1)
-    fits = batch <= largest
-    return Answer(
-        card=card,
+    fits, needed = batch <= largest, memory(model, asked, batch)
+    return msgspec.structs.replace(
+        blank,
         fits=fits,
         batch=batch,
-        largest=largest,
-        memory=memory(model, asked, batch),
+        largest_batch=largest,
+        needed_bytes=needed.total,
+        memory={name: size for name, size in needed.parts.items() if size},
+        peak=needed.moment,
         changes=() if fits else changes(model, asked, card, batch),
-        speed=speed(model, asked, card, batch) if fits else None,
+        speed=speed(model, asked, card, batch, samples=samples, price=price) if fits else None,
     )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Annotated, Any
 
 import msgspec
@@ -28,24 +29,42 @@ class Change(msgspec.Struct, frozen=True):
     cost: Annotated[str, means("What they cost, in a phrase.")]
 
 
+_Step = tuple[str, dict[str, Any], str]
+"""Options, the fields that they set, and what they cost."""
+
+
 def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change, ...]:
     """Return what saves memory: what is enough alone, cheapest first; else what is enough together; then the rest by what it saves; more GPUs."""
     before = memory(model, asked, batch).total
-    least = _WORTH * (before - card.available)
-    proposed: list[Change] = []
-    sharded: list[Change] = []
-    for options, fields, cost in _proposed(model, asked, card, batch):
-        other = msgspec.structs.replace(asked, **fields)
-        after = memory(model, other, other.batch or batch).total
-        if before - after > least:
-            (sharded if "gpus" in fields else proposed).append(Change(options, before - after, after <= card.available, cost))
-    enough = [one for one in proposed if one.fits]
-    rest = sorted((one for one in proposed if not one.fits), key=lambda one: -one.saved_bytes)
-    return (*(enough or _together(model, asked, card, batch)), *rest, *sharded)
+    missing = before - card.available
+
+    def change(steps: Sequence[_Step]) -> Change:
+        now = _with(asked, steps)
+        saved = before - memory(model, now, now.batch or batch).total
+        return Change(" ".join(step[0] for step in steps), saved, saved >= missing, "; ".join(step[2] for step in steps))
+
+    steps = list(_proposed(model, asked, card, batch))
+    alone = [one for one in (change([step]) for step in steps) if one.saved_bytes > _WORTH * missing]
+    enough = [one for one in alone if one.fits]
+    if not enough:
+        smaller = 0 if change(steps).fits else _accumulated(model, _with(asked, steps), card)
+        every = [*steps, _batch(batch, smaller)] if smaller else steps
+        for step in reversed(every):
+            without = [one for one in every if one is not step]
+            every = without if change(without).fits else every
+        enough = [one for one in [change(every)] if one.fits]
+    rest = sorted((one for one in alone if not one.fits), key=lambda one: -one.saved_bytes)
+    prefixes = (steps[:count] for count in range(len(steps) + 1) if not asked.infer and not change(steps[:count]).fits)
+    sharded = ([*prefix, _sharded(gpus)] for prefix in prefixes if (gpus := _gpus(model, _with(asked, prefix), card, batch)))
+    return (*enough, *rest, *map(change, islice(sharded, 1)))
 
 
-def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[tuple[str, dict[str, Any], str]]:
-    """Yield options, the fields they set and what they cost, cheapest first."""
+def _with(asked: Asked, steps: Iterable[_Step]) -> Asked:
+    return msgspec.structs.replace(asked, **{field: value for _, fields, _ in steps for field, value in fields.items()})
+
+
+def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_Step]:
+    """Yield the changes that need no more GPUs, cheapest first."""
     half = next((name for name in ("bf16", "fp16") if card.computes(PRECISIONS[name].capability)), "")
     if half and not asked.halved:
         yield f"--precision {half}", {"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits"
@@ -64,8 +83,6 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[tu
         size = (moved.optimizer + moved.master_copies) / (1 << 30)
         if size:
             yield "--offload", {"offload": True}, f"{size:.1f} GiB of host memory, a slower optimizer step"
-    if (gpus := _gpus(model, asked, card, batch)) > 1:
-        yield f"--shard fsdp --gpus {gpus}", {"shard": "fsdp", "gpus": gpus}, f"{gpus} GPUs that exchange weights at each layer"
 
 
 def _accumulated(model: Model, asked: Asked, card: Card) -> int:
@@ -73,38 +90,16 @@ def _accumulated(model: Model, asked: Asked, card: Card) -> int:
     return largest_batch(msgspec.structs.replace(model, backward=TOGETHER), asked, card.available)
 
 
-def _batch(batch: int, smaller: int) -> tuple[str, dict[str, Any], str]:
+def _batch(batch: int, smaller: int) -> _Step:
     return f"--batch {smaller}", {"batch": smaller}, f"{-(-batch // smaller)} steps of accumulated gradients for one"
+
+
+def _sharded(gpus: int) -> _Step:
+    return f"--shard fsdp --gpus {gpus}", {"shard": "fsdp", "gpus": gpus}, f"{gpus} GPUs that exchange weights at each layer"
 
 
 def _gpus(model: Model, asked: Asked, card: Card, batch: int) -> int:
     """Return the fewest GPUs on which it fits sharded, twice as many as now or more; 0: on no number that is tried."""
-    count = 2 * asked.gpus
-    while count <= _MOST_GPUS:
-        if memory(model, msgspec.structs.replace(asked, shard="fsdp", gpus=count), batch).total <= card.available:
-            return count
-        count *= 2
-    return 0
-
-
-def _together(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[Change]:
-    """Yield the cheapest changes that are enough together on as many GPUs; nothing if all of them are not."""
-
-    def changed(steps: Iterable[tuple[str, dict[str, Any], str]]) -> Asked:
-        return msgspec.structs.replace(asked, **{field: value for _, fields, _ in steps for field, value in fields.items()})
-
-    def left(steps: Iterable[tuple[str, dict[str, Any], str]]) -> int:
-        now = changed(steps)
-        return card.available - memory(model, now, now.batch or batch).total
-
-    steps = [step for step in _proposed(model, asked, card, batch) if "gpus" not in step[1]]
-    if left(steps) < 0:
-        smaller = _accumulated(model, changed(steps), card)
-        if not smaller:
-            return
-        steps.append(_batch(batch, smaller))
-    for step in reversed(steps):
-        without = [one for one in steps if one is not step]
-        steps = without if left(without) >= 0 else steps
-    saved = memory(model, asked, batch).total - card.available + left(steps)
-    yield Change(" ".join(step[0] for step in steps), saved, fits=True, cost="; ".join(step[2] for step in steps))
+    counts = (asked.gpus << double for double in range(1, _MOST_GPUS.bit_length()) if asked.gpus << double <= _MOST_GPUS)
+    tried = (msgspec.structs.replace(asked, shard="fsdp", gpus=count) for count in counts)
+    return next((one.gpus for one in tried if memory(model, one, one.batch or batch).total <= card.available), 0)

@@ -214,10 +214,10 @@ class Place(Row, frozen=True):
 
 
 class First(Row, frozen=True):
-    """The first token."""
+    """The first token, a view: what needs it for backward keeps all tokens."""
 
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        return tally.made(x, x.shape[1:])
+    def __call__(self, tally: Tally, x: Tensor) -> Tensor:  # noqa: ARG002 -- a view
+        return x._replace(shape=x.shape[1:], whole=x.size)
 
 
 def _slid(side: int, window: Conv | Pool) -> int:

@@ -34,30 +34,26 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
     hours: Annotated[tuple[float, float] | None, means("For --samples. null: not asked for.")] = None
     cost: Annotated[tuple[float, float] | None, means("For --samples at --price per GPU and hour. null: not asked for.")] = None
 
-    def of(self, samples: int, price: float | None, gpus: int) -> Speed:
-        """Return it with the time and the cost of so many samples."""
-        slow, fast = self.samples_per_second
-        hours = samples / fast / 3600, samples / slow / 3600
-        return msgspec.structs.replace(
-            self, hours=hours, cost=None if price is None else (hours[0] * price * gpus, hours[1] * price * gpus)
-        )
 
-
-def speed(model: Model, asked: Asked, card: Card, batch: int) -> Speed | None:
-    """Return how fast a step is; None if FLOPs or rates are unknown."""
+def speed(model: Model, asked: Asked, card: Card, batch: int, *, samples: int | None, price: float | None) -> Speed | None:
+    """Return how fast a step and so many samples are; None if FLOPs or rates are unknown."""
     flops, rate = _flops(model, asked), card.flops.get(asked.numbers.peak) or card.flops.get("fp32")
     if not flops or not rate or not card.bandwidth:
         return None
     low, high = MEASURED_SHARES if card.measured else PEAK_SHARES
     touching = _bytes(model, asked, batch) / card.bandwidth
     whole = flops * batch / rate + touching
+    slow, fast = (batch * asked.gpus * share / whole for share in (low, high))
+    hours = (samples / fast / 3600, samples / slow / 3600) if samples else None
     return Speed(
         step_seconds=(whole / high, whole / low),
-        samples_per_second=(batch * asked.gpus * low / whole, batch * asked.gpus * high / whole),
+        samples_per_second=(slow, fast),
         bandwidth_share=touching / whole,
         transfer_seconds=model.sample_bytes * batch / card.host_rate if card.host_rate else None,
         transfer_basis=card.host_basis,
         measured=card.measured,
+        hours=hours,
+        cost=(hours[0] * price * asked.gpus, hours[1] * price * asked.gpus) if hours and price else None,
     )
 
 

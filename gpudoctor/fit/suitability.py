@@ -12,7 +12,7 @@ from gpudoctor.fit.model import NOTHING, Model
 _SYSTEM_MIB, _RULE_BYTES = 400, 4 * 2
 """The rule of thumb: 400 MiB for the system, and each parameter twice in FP32."""
 _BARE = Model(name="", sample="", way="formula", parameters=10**6, trainable=10**6, full=NOTHING, half=NOTHING)
-_TURING = (7, 5)
+_VOLTA, _TURING = (7, 0), (7, 5)
 
 
 def suitability(card: Card) -> str:
@@ -21,9 +21,10 @@ def suitability(card: Card) -> str:
     half = next((name for name in ("bf16", "fp16") if name.upper() in cores), "fp32")
     trains = parameters(card, Asked(precision=half))
     bandwidth = f", {card.bandwidth / 1e9:,.0f} GB/s" if card.bandwidth else ""
+    unsure = " known" * (not cores and not (card.capability and card.capability < _VOLTA))
     adapted = max(0, card.available - RESERVE) // PRECISIONS[half].bytes
     return (
-        f"{f'{_listed(cores)} tensor cores' if cores else 'no tensor cores known'}{bandwidth}; before activations, AdamW trains up to "
+        f"{_listed(cores) if cores else 'no'} tensor cores{unsure}{bandwidth}; before activations, AdamW trains up to "
         f"{billions(trains)} parameters in {half.upper()} and LoRA up to {billions(adapted)}"
     )
 
@@ -35,7 +36,7 @@ def _listed(words: tuple[str, ...]) -> str:
 def tensor_cores(card: Card) -> tuple[str, ...]:
     """Return the precisions of its tensor cores; of Turing's chips only some have any, those with a published rate."""
     capability = card.capability or (0, 0)
-    if capability < (7, 0) or (capability == _TURING and "fp16" not in card.flops):
+    if capability < _VOLTA or (capability == _TURING and "fp16" not in card.flops):
         return ()
     return tuple(name.upper() for name in ("fp16", "bf16", "tf32", "fp8") if PRECISIONS[name].capability <= capability)
 

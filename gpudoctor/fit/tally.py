@@ -30,6 +30,8 @@ class Tensor(NamedTuple):
     """Whether its gradient is computed."""
     wide: bool = False
     """Whether it is in FP32 under autocast, as what normalisations and sums with parameters return."""
+    whole: int = 0
+    """The numbers of the tensor that it is a part of, and keeps in memory; 0: it is none."""
 
     @property
     def size(self) -> int:
@@ -85,14 +87,18 @@ class Tally:
 
     def keep(self, tensor: Tensor, *, wide: bool = False) -> None:
         """Count a tensor that backward needs, once; `wide`: under autocast in FP32."""
-        wide = wide or tensor.wide
-        self._keep(FULL, tensor.number, tensor.size * FULL)
-        self._keep(HALF, tensor.number, tensor.size * (FULL if wide else HALF), wide=wide)
+        wide, size = wide or tensor.wide, tensor.whole or tensor.size
+        self._keep(FULL, tensor.number, size * FULL)
+        self._keep(HALF, tensor.number, size * (FULL if wide else HALF), wide=wide)
 
     def read(self, tensor: Tensor) -> None:
         """Count what a matmul's backward needs of its input: under autocast each makes its own copy of one in FP32."""
-        self._keep(FULL, tensor.number, tensor.size * FULL)
-        self._keep(HALF, self.given(tensor.shape).number if tensor.wide else tensor.number, tensor.size * HALF)
+        size = tensor.whole or tensor.size
+        self._keep(FULL, tensor.number, size * FULL)
+        if tensor.wide:
+            self._keep(HALF, self.given(tensor.shape).number, tensor.size * HALF)
+        else:
+            self._keep(HALF, tensor.number, size * HALF)
 
     def _keep(self, width: int, number: int, size: int, *, wide: bool = False) -> None:
         if (number, wide) not in self._kept[width]:

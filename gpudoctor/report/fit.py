@@ -10,10 +10,7 @@ import msgspec
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
 from gpudoctor.fit.answer import Answer
 from gpudoctor.fit.asked import Asked, means
-from gpudoctor.fit.changes import Change
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.speed import Speed
-from gpudoctor.fit.suitability import parameters, parameters_by_rule, suitability
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
@@ -43,30 +40,6 @@ class ModelDocument(msgspec.Struct, frozen=True, kw_only=True):
     source: Annotated[str, means("Where its shape is published, or the file that was read.")]
 
 
-class GpuDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer for one GPU."""
-
-    name: Annotated[str, means("The GPU.")]
-    fits: Annotated[bool | None, means("Whether the run fits. null: activations are unknown.")]
-    why: Annotated[str, means("Why it cannot compute so, whatever its memory; empty if it can.")]
-    observed: Annotated[bool, means("Whether available_bytes were free on this machine; otherwise they are assumed by the nominal size.")]
-    total_bytes: Annotated[int, means("Its memory.")]
-    available_bytes: Annotated[int, means("What a program can use.")]
-    batch: Annotated[int, means("The batch on each GPU that the memory is for.")]
-    largest_batch: Annotated[int | None, means("The largest batch on each GPU that fits; 0: none. null: activations are unknown.")]
-    needed_bytes: Annotated[int | None, means("The sum of the parts. null: unknown.")]
-    memory: Annotated[dict[str, int] | None, means("Bytes by part, at the peak of a step.")]
-    peak: Annotated[str | None, means("The moment of the peak, a phrase. null: unknown.", "in the optimizer step")]
-    changes: Annotated[tuple[Change, ...], means("What to change where it does not fit: what is enough alone first.")]
-    speed: Annotated[Speed | None, means("null: it does not fit, or FLOPs or rates are unknown.")]
-    suitability: Annotated[str, means("What the GPU is enough for, in a phrase.")]
-    rule_of_thumb_parameters: Annotated[int, means("Parameters that fit by the rule of thumb: (MiB - 400) * 2^20 / (4 * 2).")]
-    countable_parameters: Annotated[int, means("Parameters that fit by the accounting, all of them trained, before activations.")]
-    against_cpu: Annotated[
-        dict[str, float], means("How many times as fast as the CPU it trained, by network and batch, if that was measured.")
-    ] = {}
-
-
 class FitDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a model trains on a GPU."""
 
@@ -75,7 +48,7 @@ class FitDocument(msgspec.Struct, frozen=True, kw_only=True):
     exit_code: Annotated[int, means("0 fits, 1 does not, 3 unknown or no GPU to ask about.")]
     model: ModelDocument
     run: Asked
-    gpus: Annotated[tuple[GpuDocument, ...], means("The GPUs that were asked about, or those of this machine whose free memory is known.")]
+    gpus: Annotated[tuple[Answer, ...], means("The GPUs that were asked about, or those of this machine whose free memory is known.")]
     fits_on: Annotated[tuple[str, ...], means("GPUs of the tables on which the run fits, the smallest first.")] = ()
     notes: Annotated[tuple[str, ...], means("What was assumed, in sentences.")]
 
@@ -98,8 +71,6 @@ def document(
     stated: bool,
     fits_on: tuple[str, ...],
     notes: tuple[str, ...],
-    samples: int | None = None,
-    price: float | None = None,
 ) -> FitDocument:
     """Return the answers as a document."""
     return FitDocument(
@@ -110,7 +81,7 @@ def document(
             error="an estimate" if model.assumptions or asked.precision == "fp8" else _within(model),
         ),
         run=asked,
-        gpus=tuple(_gpu(one, asked, samples, price) for one in answers),
+        gpus=tuple(answers),
         fits_on=fits_on,
         notes=(*model.assumptions, *((FP8,) if asked.precision == "fp8" else ()), *notes),
     )
@@ -119,26 +90,3 @@ def document(
 def _within(model: Model) -> str:
     """Return how far the way in which a model was counted was from a real step."""
     return next((one.traced_within for one in CATALOGUE if one.traced_within and one.name in model.traced_by), _FORMULA_WITHIN)
-
-
-def _gpu(answer: Answer, asked: Asked, samples: int | None, price: float | None) -> GpuDocument:
-    card = answer.card
-    return GpuDocument(
-        name=card.name,
-        fits=answer.fits,
-        why=answer.refused,
-        observed=card.observed,
-        total_bytes=card.total,
-        available_bytes=card.available,
-        batch=answer.batch,
-        largest_batch=answer.largest,
-        needed_bytes=answer.memory.total if answer.memory else None,
-        memory={name: size for name, size in answer.memory.parts.items() if size} if answer.memory else None,
-        peak=answer.memory.moment if answer.memory else None,
-        changes=answer.changes,
-        speed=answer.speed.of(samples, price, asked.gpus) if answer.speed and samples else answer.speed,
-        suitability=suitability(card),
-        rule_of_thumb_parameters=parameters_by_rule(card),
-        countable_parameters=parameters(card, asked),
-        against_cpu={f"{network}, batch {batch}": ratio for (network, batch), ratio in card.against_cpu.items()},
-    )

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from gpudoctor.fit.answer import Answer
 from gpudoctor.fit.speed import Speed
 from gpudoctor.fit.suitability import billions
-from gpudoctor.report.fit import FitDocument, GpuDocument
+from gpudoctor.report.fit import FitDocument
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import VERDICTS
 
-_GIB = 1 << 30
+_UNITS = ((30, "GiB"), (20, "MiB"))
 _MARKS = {True: ("ready", "fits"), False: ("broken", "does not fit"), None: ("unknown", "unknown")}
 _ABOUT = {
     "reserve": "CUDA context, kernels, cuBLAS, cuDNN",
@@ -16,6 +17,8 @@ _ABOUT = {
     "fragmentation": "lost by the allocator",
 }
 _PART = 16
+_SHORT = 1e-3
+"""Seconds of a step whose kernels a GPU finishes faster than a framework launches them: some 10 microseconds each, and hundreds of them."""
 _MOST_GPUS = 6
 
 
@@ -59,7 +62,7 @@ def _run(page: Page, found: FitDocument) -> None:
     page.parts([*filter(None, said)], style="dim", indent=2)
 
 
-def _suitability(page: Page, found: FitDocument, gpu: GpuDocument, *, rule_of_thumb: bool) -> None:
+def _suitability(page: Page, found: FitDocument, gpu: Answer, *, rule_of_thumb: bool) -> None:
     if gpu is found.gpus[0]:
         page.heading("Suitability")
     page.paragraph(f"{gpu.name}: {gpu.suitability}.", indent=2, hang=2)
@@ -72,11 +75,11 @@ def _suitability(page: Page, found: FitDocument, gpu: GpuDocument, *, rule_of_th
         page.paragraph(f"{counted} with {found.run.optimizer} in {found.run.precision.upper()}.", indent=4, hang=2)
 
 
-def _heading(page: Page, found: FitDocument, gpu: GpuDocument, text: str) -> None:
+def _heading(page: Page, found: FitDocument, gpu: Answer, text: str) -> None:
     page.heading(f"{text} on {gpu.name}" if len(found.gpus) > 1 else text)
 
 
-def _headline(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
+def _headline(page: Page, found: FitDocument, gpu: Answer) -> None:
     most = f"the largest batch is {gpu.largest_batch:,}" if gpu.largest_batch else "not even batch 1"
     does = "runs" if found.run.infer else "trains"
     if gpu.why:
@@ -86,9 +89,9 @@ def _headline(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
     elif gpu.fits:
         text = f"{found.model.name} {does} on {gpu.name}: {most}."
     else:
-        needs = f" needs {_gib(gpu.needed_bytes)} at batch {gpu.batch:,}" if gpu.needed_bytes else " needs more"
+        needs = f" needs {_size(gpu.needed_bytes)} at batch {gpu.batch:,}" if gpu.needed_bytes else " needs more"
         text = (
-            f"{found.model.name}{needs}; {gpu.name} has {_gib(gpu.available_bytes)}{f'; {most}' if gpu.largest_batch is not None else ''}."
+            f"{found.model.name}{needs}; {gpu.name} has {_size(gpu.available_bytes)}{f'; {most}' if gpu.largest_batch is not None else ''}."
         )
     _lead(page, _MARKS[gpu.fits], text)
 
@@ -99,37 +102,39 @@ def _lead(page: Page, verdict_and_words: tuple[str, str], text: str) -> None:
     page.paragraph(text, f"{mark.ascii if page.look.plain else mark.sign} {words}  ", lead_style=mark.style, hang=2)
 
 
-def _memory(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
+def _memory(page: Page, found: FitDocument, gpu: Answer) -> None:
     if gpu.memory is None or gpu.needed_bytes is None:
         return
     _heading(page, found, gpu, f"Memory at batch {gpu.batch:,}")
     for part, size in gpu.memory.items():
-        page.paragraph(_ABOUT.get(part, ""), f"{part.replace('_', ' '):<{_PART}}{_gib(size):>10}  ", indent=2)
+        page.paragraph(_ABOUT.get(part, ""), f"{part.replace('_', ' '):<{_PART}}{_size(size):>10}  ", indent=2)
     usable = "free" if gpu.observed else "usable"
     page.paragraph(
-        f"of {_gib(gpu.available_bytes)} {usable}, peak {gpu.peak}",
-        f"{'total':<{_PART}}{_gib(gpu.needed_bytes):>10}  ",
+        f"of {_size(gpu.available_bytes)} {usable}, peak {gpu.peak}",
+        f"{'total':<{_PART}}{_size(gpu.needed_bytes):>10}  ",
         indent=2,
         style="bold",
     )
 
 
-def _changes(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
+def _changes(page: Page, found: FitDocument, gpu: Answer) -> None:
     if not gpu.changes:
         return
     _heading(page, found, gpu, "What to change")
     for change in gpu.changes:
-        lead = f"{'enough' if change.fits else '':<8}saves {_gib(change.saved_bytes):>10}  "
+        lead = f"{'enough' if change.fits else '':<8}saves {_size(change.saved_bytes):>10}  "
         page.paragraph(f"{change.options}: {change.cost}", lead, indent=2, hang=len(lead))
 
 
-def _speed(page: Page, found: FitDocument, gpu: GpuDocument) -> None:
+def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:
     speed = gpu.speed
     if speed is None:
         return
     _heading(page, found, gpu, f"Speed at batch {gpu.batch:,}")
     limited = f"{speed.bandwidth_share:.0%} limited by memory bandwidth"
     page.parts([f"step {_seconds(speed.step_seconds)}", f"{_range(speed.samples_per_second)} samples/s", limited], indent=2)
+    if speed.step_seconds[1] < _SHORT:
+        page.paragraph("Launching the kernels of so short a step takes longer, and is not counted.", indent=2)
     page.parts(_transfer(speed), indent=2)
     if speed.hours:
         money = [f"costs {_range(speed.cost)}"] if speed.cost else []
@@ -144,8 +149,9 @@ def _transfer(speed: Speed) -> list[str]:
     return [f"{copied}, longer than a fast step: the GPU waits for input" if speed.transfer_seconds > speed.step_seconds[0] else copied]
 
 
-def _gib(size: int | None) -> str:
-    return f"{(size or 0) / _GIB:.2f} GiB" if (size or 0) < 100 * _GIB else f"{(size or 0) / _GIB:,.0f} GiB"
+def _size(size: int) -> str:
+    power, unit = next(((power, unit) for power, unit in _UNITS if size >= 0.01 * 2**power), (10, "KiB"))
+    return f"{size / 2**power:,.{0 if size >= 100 * 2**power else 2}f} {unit}"
 
 
 def _seconds(pair: tuple[float, float]) -> str:

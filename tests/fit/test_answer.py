@@ -57,6 +57,12 @@ def test_a_smaller_batch_is_combined_with_what_else_is_needed() -> None:
     assert (first.fits, first.options) == (True, "--checkpointing --batch 1")
 
 
+def test_more_gpus_are_combined_with_what_else_is_needed() -> None:
+    """Activations are not sharded: no number of GPUs is enough without recomputing them."""
+    changed = changes(model("llama-70b", Sample()), Asked(batch=4, precision="bf16"), card(75), 4)
+    assert [one.options for one in changed if one.fits] == ["--checkpointing --shard fsdp --gpus 32"]
+
+
 def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest() -> None:
     one = model("resnet50", Sample())
     small, large = (answer(one, Asked(batch=batch), card()).speed for batch in (8, 16))
@@ -69,7 +75,7 @@ def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest(
 
 def test_a_gpu_without_a_precision_is_refused_whatever_its_memory() -> None:
     told = answer(MODELS[0], Asked(precision="bf16"), card(1000, (7, 0)))
-    assert (told.fits, told.refused) == (False, "it has no BF16, which came with compute capability 8.0")
+    assert (told.fits, told.why) == (False, "it has no BF16, which came with compute capability 8.0")
 
 
 @pytest.mark.parametrize(

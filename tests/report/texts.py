@@ -121,8 +121,8 @@ def _fit(name: str, asked: Asked, look: Look = WIDE) -> str:
         for gib in (8, 24)
     ]
     counted = model(name, Sample())
-    answers = [answer(counted, asked, card) for card in cards]
-    made = fit.document(counted, asked, answers, stated=True, fits_on=("L4", "A100"), notes=("A note.",), samples=10**6, price=2.5)
+    answers = [answer(counted, asked, card, 10**6, 2.5) for card in cards]
+    made = fit.document(counted, asked, answers, stated=True, fits_on=("L4", "A100"), notes=("A note.",))
     return fit_text.render(made, look, rule_of_thumb=True)
 
 

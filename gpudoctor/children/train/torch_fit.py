@@ -8,8 +8,8 @@ import collections
 import contextlib
 import math
 
-LARGER = 1024
-"""How much larger the batches are whose peaks are taken."""
+LARGE = 8192
+"""The least batch that is traced: small ones are on the line through this one and a larger one."""
 
 
 class Engine:
@@ -19,13 +19,14 @@ class Engine:
         import torch
 
         self._torch, self._options, self._refused = torch, options, refused
+        self._dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(options.precision)
         try:
             from torch._subclasses.fake_tensor import FakeTensorMode
-            from torch.utils.flop_counter import FlopCounterMode
+            from torch.utils.flop_counter import flop_registry
 
-            self._fake, self._flops = FakeTensorMode(allow_non_fake_inputs=True), FlopCounterMode
+            self._fake, self._formulas = FakeTensorMode(allow_non_fake_inputs=True), flop_registry
         except ImportError:
-            raise refused("needs a PyTorch with FakeTensorMode and FlopCounterMode; this is {}".format(torch.__version__)) from None
+            raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
 
     def around(self, build):
         def traced():
@@ -53,13 +54,16 @@ class Engine:
             yield batch, dict(facts, again=recomputing, input_bytes=sum(map(memory, tensors(*arguments))), **step)
 
     def _steps(self, module, example, batches):
-        """The counts for each batch. At the peak of a small one there may be gradients, so it is taken from much larger ones, which cost nothing."""
-        steps = [self._step(module, *self._inputs(example, batch)) for batch in batches]
-        first, last = (self._peak(module, *self._inputs(example, LARGER * batch)) for batch in batches)
-        slope = None if None in (first, last) else (last - first) // (LARGER * (batches[1] - batches[0]))
-        for batch, step in zip(batches, steps):
-            step["peak"] = None if slope is None else first + slope * (batch - LARGER * batches[0])
-        return steps
+        """The counts for each batch, on the line through those of much larger ones, at whose peak there are no gradients; they cost no more."""
+        sizes = [batch * max(1, LARGE // batches[0]) for batch in batches]
+        first, last = (self._step(module, *self._inputs(example, size)) for size in sizes)
+        moments, _ = first.pop("moments"), last.pop("moments")
+
+        def at(batch, key):
+            known = None not in (first[key], last[key])
+            return first[key] + (last[key] - first[key]) * (batch - sizes[0]) // (sizes[1] - sizes[0]) if known else None
+
+        return [dict({key: at(batch, key) for key in first}, moments=moments) for batch in batches]
 
     def _facts(self, module):
         nn, parameters = self._torch.nn, list(module.parameters())
@@ -100,8 +104,7 @@ class Engine:
     def _loss(self, module, positional, named):
         """The model's own loss if it returns one; else cross entropy over classes or tokens, or the mean of squares of anything else."""
         torch = self._torch
-        dtype = {"bf16": torch.bfloat16, "fp16": torch.float16}.get(self._options.precision)
-        with torch.autocast("cpu", dtype) if dtype else contextlib.nullcontext():
+        with torch.autocast("cpu", self._dtype) if self._dtype else contextlib.nullcontext():
             output = module(*positional, **named)
         while not isinstance(output, torch.Tensor):
             parts = output if isinstance(output, (list, tuple)) else list(output.values()) if hasattr(output, "values") else ()
@@ -115,6 +118,22 @@ class Engine:
         return output.float().square().mean() if output.dim() else output
 
     def _step(self, module, positional, named):
+        """The counts of one step, without a peak where this release has no memory tracker, or where it fails with this model."""
+        with contextlib.suppress(Exception):
+            from torch.distributed._tools.mem_tracker import MemTracker
+
+            tracker = MemTracker()
+            for one in module.parameters():
+                if not one.requires_grad:  # the tracker hooks every parameter, and PyTorch refuses for these
+                    one.register_hook = one.register_post_accumulate_grad_hook = self._no_hook
+            tracker.track_external(module, *tensors(positional, named))
+            counts = self._traced(module, positional, named, tracker)
+            (peak,) = tracker.get_tracker_snapshot("peak").values()
+            sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
+            return dict(counts, peak=sizes["Total"] - sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer", "Gradient")))
+        return dict(self._traced(module, positional, named, contextlib.nullcontext()), peak=None)
+
+    def _traced(self, module, positional, named, tracker):
         """FLOPs, and what is saved for backward."""
         kept, events = {}, []
         own = {storage(one): one for one in (*module.parameters(), *module.buffers())}
@@ -131,65 +150,54 @@ class Engine:
             events.append((None, parameter.numel()))
 
         hooks = [one.register_post_accumulate_grad_hook(arrived) for one in module.parameters() if one.requires_grad]
-        with self._flops(display=False) as flops:
-            with self._casts(own), self._torch.autograd.graph.saved_tensors_hooks(note, read):
-                loss = self._loss(module, positional, named)
-            forward = flops.get_total_flops()
-            loss.backward()
-        module.zero_grad(set_to_none=True)
-        for hook in hooks:
-            hook.remove()
-        kept = {key: size for key, size in kept.items() if key not in own}
+        try:
+            with tracker, self._watch(own) as watch:
+                with self._torch.autograd.graph.saved_tensors_hooks(note, read):
+                    loss = self._loss(module, positional, named)
+                kept = {key: size for key, size in kept.items() if key not in own}
+                own.clear()  # backward may make others at the same addresses
+                forward = watch.flops
+                loss.backward()
+        finally:
+            module.zero_grad(set_to_none=True)
+            for hook in hooks:
+                hook.remove()
         return {
             "forward_flops": forward,
-            "flops": flops.get_total_flops(),
+            "flops": watch.flops,
             "kept": sum(kept.values()),
             "moments": list(moments(kept, events)),
         }
 
-    def _casts(self, own):
-        """A mode that adds to `own` what autocast makes of parameters, by storage."""
+    def _watch(self, own):
+        """A mode that counts FLOPs, and adds to `own` what autocast makes of parameters, by storage. FlopCounterMode would mislead the tracker."""
         from torch.utils._python_dispatch import TorchDispatchMode
 
-        class Casts(TorchDispatchMode):
+        formulas = self._formulas
+
+        class Watch(TorchDispatchMode):
+            supports_higher_order_operators, flops = True, 0
             cast = self._torch.ops.aten._to_copy.default  # noqa: SLF001 -- its public name
 
             def __torch_dispatch__(self, function, types, arguments=(), named=None):
                 result = function(*arguments, **(named or {}))
+                formula = formulas.get(getattr(function, "overloadpacket", function))
+                self.flops += formula(*arguments, **(named or {}), out_val=result) if formula else 0
                 if function is self.cast and storage(arguments[0]) in own:
                     own[storage(result)] = result  # alive, or something else would get its address
                 return result
 
-        return Casts()
+        return Watch()
 
     def _no_hook(self, _hook):
         return self._torch.utils.hooks.RemovableHandle(collections.OrderedDict())
 
-    def _peak(self, module, positional, named):
-        """None where this release has no memory tracker, or where it fails with this model."""
-        try:
-            from torch.distributed._tools.mem_tracker import MemTracker
-
-            tracker = MemTracker()
-            for one in module.parameters():
-                if not one.requires_grad:  # the tracker hooks every parameter, and PyTorch refuses for these
-                    one.register_hook = one.register_post_accumulate_grad_hook = self._no_hook
-            tracker.track_external(module, *tensors(positional, named))
-            with tracker:
-                self._loss(module, positional, named).backward()
-            (peak,) = tracker.get_tracker_snapshot("peak").values()
-        except Exception:
-            return None
-        finally:
-            module.zero_grad(set_to_none=True)
-        sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
-        return sizes["Total"] - sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer", "Gradient"))
-
 
 def moments(kept, events):
-    """The bytes kept, and the parameters that have gradients, as each gradient arrives. What a layer read is freed after its gradient."""
+    """The bytes kept, and the parameters that have gradients: at first, and as each gradient arrives. What a layer read is freed after its gradient."""
     alive, present, freed = sum(kept.values()), 0, 0
     last = {key: place for place, (key, _) in enumerate(events)}
+    yield alive, present
     for place, (key, count) in enumerate(events):
         if count:
             present += count
