@@ -25,7 +25,8 @@ _PACKAGES = ("package:", "version:", "conda:", "installer:")
 
 def statements_in(lines: Sequence[Line], hits: Sequence[Hit]) -> list[Statement]:
     """Return what the lines state, each alone and in the blocks that readers know, by line."""
-    blocks = [statement for reader in READERS if reader.blocks for statement in reader.blocks(lines)]
+    lowered = "\n".join(line.text for line in lines).lower()
+    blocks = [statement for reader in READERS for statement in reader.found_in(lines, lowered)]
     every = sorted([*_of_single_lines(hits), *blocks], key=lambda one: one.line)
     refused = _refused(lines, hits)
     return [one for one in every if one.line not in refused or not one.what.startswith(_PACKAGES)] if refused else every

@@ -27,6 +27,16 @@ def test_a_reader_of_blocks_reads_or_leaves_any_text(reader: Reader, text: str) 
     assert {one.line for one in reader.blocks(lines)} <= numbers
 
 
+@pytest.mark.parametrize("reader", [one for one in READERS if one.cues], ids=lambda reader: reader.name)
+@PATIENT
+@given(text=MUTATED)
+def test_a_reader_finds_nothing_in_a_text_without_its_cues(reader: Reader, text: str) -> None:
+    lines = lines_of(text.encode(), "pasted.txt")
+    assert reader.blocks is not None
+    if not any(cue in line.text.lower() for cue in reader.cues for line in lines):
+        assert list(reader.blocks(lines)) == []
+
+
 @PATIENT
 @given(text=MUTATED)
 def test_any_mutated_text_is_diagnosed_or_refused(text: str, matrix: Matrix) -> None:

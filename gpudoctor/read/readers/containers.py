@@ -97,4 +97,5 @@ READER = Reader(
         Form("container by prompt", r"^(?:\([\w.-]{1,40}\) )?root@(?P<value>[0-9a-f]{12}):\S{0,100}# ", Rank.LOG),
     ),
     blocks=_statements,
+    cues=("docker", "podman", "services:", "kind: ", "containers:"),
 )

@@ -21,7 +21,8 @@ _PATH = expression(r"/dev/nvidia[\w-]{0,30}")
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
-        text = _LISTED.sub("", line.text.strip())
+        text = line.text.strip()
+        text = _LISTED.sub("", text) if "ls " in text else text
         if text.startswith("c") and "nvidia" in text:
             found = _LONG.fullmatch(text)
             if found:

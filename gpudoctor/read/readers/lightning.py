@@ -48,4 +48,4 @@ def _of_item(section: str, key: str, value: str, line: Line) -> Iterator[Stateme
         yield Statement(what, value.strip(), _NAME, line.number, Rank.LISTING if packages else Rank.TOOL)
 
 
-READER = Reader(_NAME, blocks=_facts)
+READER = Reader(_NAME, blocks=_facts, cues=("* cuda:", "* packages:", "* system:", "* lightning:"))

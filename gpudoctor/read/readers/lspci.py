@@ -121,4 +121,4 @@ def _of_link(address: str, what: str, value: str) -> Iterator[tuple[str, str]]:
         yield f"pci width{limit}:{address}", link["width"]
 
 
-READER = Reader(_NAME, blocks=_blocks)
+READER = Reader(_NAME, blocks=_blocks, cues=("lspci", " controller", "bridge", "rev ff"))

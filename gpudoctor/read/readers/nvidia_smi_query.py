@@ -59,7 +59,8 @@ _FOREIGN = 6
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    if any(sign in text for text in (line.text.lower() for line in lines) for sign in _SIGNS):
+    lowered = "\n".join(line.text for line in lines).lower()
+    if any(sign in lowered for sign in _SIGNS):
         output = _Output()
         for line in lines:
             for what, value in output.stated(line.text):

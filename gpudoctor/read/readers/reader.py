@@ -30,3 +30,10 @@ class Reader(NamedTuple):
     """The first form of a key that matches a line is used."""
     blocks: Callable[[Sequence[Line]], Iterator[Statement]] | None = None
     """Yields what several lines state together: a table, an XML document."""
+    cues: tuple[str, ...] = ()
+    """Parts in lower case: without any of them in a text, `blocks` finds nothing; empty for any text."""
+
+    def found_in(self, lines: Sequence[Line], lowered: str) -> Iterator[Statement]:
+        """Return what several lines of a text state together; `lowered` is the text."""
+        may_be_there = not self.cues or any(cue in lowered for cue in self.cues)
+        return self.blocks(lines) if self.blocks and may_be_there else iter(())

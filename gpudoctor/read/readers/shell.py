@@ -27,12 +27,16 @@ _IS_ADVICE = expression(
     r"(?i)\b(?:fix\w*|solv\w*|help\w*|works?|worked|working|try|tried|need|needs|needed|should|must|can|could|would|please|instead|remov\w+|delet\w+|unset\w*|if|or|to)\b"
 )
 """Words of sentences that tell what to set, or what no longer is set."""
+_SIGNS = ("=", ": ", "_", "environ", "name:", "echo")
+"""Every line that sets or prints a variable has one of these."""
 _UNSET = {"None", "not", "<unset>", "(unset)", "unset"}
 """What programs print for a variable that is not set."""
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
+        if not any(sign in line.text for sign in _SIGNS):
+            continue
         for name, value in _settings(line.text.strip(" `")):
             if name in WHOLE and value not in _UNSET:
                 yield Statement(f"variable:{name}", value.strip(), "shell", line.number, Rank.TOOL)
