@@ -5,7 +5,7 @@ Requirements come from the installed METADATA, otherwise from the matrix's row o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from functools import cached_property
 
 import msgspec
@@ -176,14 +176,18 @@ class Stack:
     def violations(self) -> tuple[Violation, ...]:
         """Every requirement that an installed version does not meet; absent packages are the X-ray's concern.
 
-        In an assumed environment those of stated packages, if there are any: what an installer adds for them follows from these.
+        In an assumed environment those of stated packages, if there are any: what an installer adds for them follows from these. In another
+        one nobody knows whether an extra was asked for, so its narrower bound counts only where the package itself has none.
         """
-        pairs = ((demand, self.distributions.get(demand.requirement.name)) for demand in self.demands)
+        pairs = [(demand, self.distributions.get(demand.requirement.name)) for demand in self.demands]
         unmet = [
             Violation(demand, found)
             for demand, found in pairs
             if found is not None and self.stated(found) and satisfies(found.version, demand.requirement.specifier) is False
         ]
+        if not self.supposed:
+            bounded = {(demand.by.name, demand.requirement.name) for demand, _ in pairs if "extra" not in demand.requirement.marker}
+            unmet = [one for one in unmet if not _is_of_an_extra(one.demand, bounded)]
         among_stated = {violation.found.name for violation in unmet if self.stated(violation.demand.by)}
         return tuple(one for one in unmet if self.stated(one.demand.by) or one.found.name not in among_stated)
 
@@ -217,6 +221,11 @@ class Stack:
             if stack_of(one.name) or one.name.startswith(("cupy", "onnxruntime"))
         )
         return tuple((one, row) for one, row in rows if row is not None and row.numpy_abi == 1)
+
+
+def _is_of_an_extra(demand: Demand, bounded: Container[tuple[str, str]]) -> bool:
+    """Return whether an extra narrows what its package requires of the same distribution anyway."""
+    return "extra" in demand.requirement.marker and (demand.by.name, demand.requirement.name) in bounded
 
 
 def source_of(row: FrameworkRelease) -> str:

@@ -51,6 +51,12 @@ HINTS = (
         "driver-hung",
         "os_acquire_rwlock_read+0x35/0x50 [nvidia]",
     ),
+    Hint(
+        r"File \"(?:(?!site-packages|dist-packages)[^\"\n]){1,120}[/\\](?:torch|tensorflow|jax|keras)\.py\"",
+        "two-copies-of-framework",
+        'File "/home/me/project/torch.py", line 1, in <module>',
+    ),
+    Hint(r"No MIG(?:-enabled)? devices found", "mig-no-instances", "|  No MIG devices found                         |"),
     Hint(r"License Status\s{0,40}: Unlicensed", "vgpu-unlicensed", "License Status : Unlicensed (Restricted)"),
     Hint(r"\bvfio-pci\b", "vfio-bound", "Kernel driver in use: vfio-pci"),
     Hint(
@@ -59,7 +65,7 @@ HINTS = (
         "root@3f1c9a7be210:/# nvidia-smi",
     ),
     Hint(
-        r"(?:apt|apt-get|aptitude)\b[^\n]{0,60} install [^\n]{0,80}\b(?:nvidia-(?:driver|utils|dkms)-\d{3}|cuda-drivers)\b|^ii {1,4}(?:libnvidia-compute|nvidia-driver|nvidia-utils)-\d{3}",
+        r"(?:apt|apt-get|aptitude)\b[^\n]{0,60} install [^\n]{0,80}\b(?:nvidia-(?:driver|utils|dkms)-\d{3}|cuda-drivers)\b|\b[Ii]nstalled (?:the )?nvidia-(?:driver|utils|dkms)-\d{3}|^ii {1,4}(?:libnvidia-compute|nvidia-driver|nvidia-utils)-\d{3}",
         "wsl-linux-driver-installed",
         "sudo apt install nvidia-utils-535",
     ),

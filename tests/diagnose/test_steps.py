@@ -31,9 +31,9 @@ from tests.machines.diagnoses import diagnosis as known_diagnosis
 from tests.machines.store import recorded
 
 LOOK = Policy(level=Level.LOOK)
-OF_TEXT = {"reported", "logged"}
-MODULES = {"logged": logged}
-"""Where a step is imported from as it is needed."""
+OF_TEXT = {"reported", "said.added"}
+METHODS = {"said.added": (logged.Said, "added")}
+"""The steps of a text are of an object."""
 SECTIONS = ("opening.draw", "causes.draw", "stages.draw", "causes.draw_notes", "not_checked.draw", "details.draw")
 OTHERS = {"supposed.draw", "training.draw"}
 """Not part of the report of a live machine."""
@@ -67,7 +67,8 @@ def reported(found: Diagnosis) -> str:
 
 @pytest.mark.parametrize("step", called(diagnosis, "steps"))
 def test_a_defect_in_a_step_of_the_diagnosis(step: str, matrix: Matrix, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(MODULES.get(step, package), step, planted)
+    owner, name = METHODS.get(step, (package, step))
+    monkeypatch.setattr(owner, name, planted)
     pasted = read_text(b"RuntimeError: CUDA error: out of memory\n", "pasted", matrix, "2026-01-02T03:04:05Z")
     found = diagnose(pasted if step in OF_TEXT else machine(2), matrix, LOOK)
     assert found.exit_code == (1 if found.verdict is Verdict.BROKEN else CRASHED)

@@ -15,7 +15,8 @@ READER = Reader(
             r"(?P<value>Loaded runtime CuDNN library|Successfully opened dynamic library lib(?:cud|cub)\w{2,8}\.so)",
             Rank.LOG,
         ),
-        Form("gpu", r"physical GPU \(device: (?P<name>\d{1,2}), name: (?P<value>[^,]{3,80}),", Rank.LOG),
+        Form("gpu", r"(?:GPU \(|-> {1,3})device: (?P<name>\d{1,2}), name: (?P<value>[^,]{3,80}),", Rank.LOG),
+        Form("gpu", r"StreamExecutor device \((?P<name>\d{1,2})\): (?P<value>(?!Host|<)[^,]{3,80}), Compute Capability", Rank.LOG),
         Form("capability", r"(?i)compute ?capability:? {0,3}(?P<value>\d{1,2}\.\d)\b", Rank.LOG),
     ),
 )
