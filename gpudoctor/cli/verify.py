@@ -12,6 +12,7 @@ from gpudoctor.check.run import run
 from gpudoctor.cli import output
 from gpudoctor.cli.live import display
 from gpudoctor.derive import wheel_platform
+from gpudoctor.digits import digits
 from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Level, Policy
@@ -50,7 +51,7 @@ def _ask(download: int | None, keep: str | None, *, yes: bool) -> None:
         raise UsageError(
             f"--verify may take {needed / _GB:.1f} GB of disk and {free / _GB:.1f} GB are free; name another disk with --keep."
         )
-    size = f"{(download or 0) / _GB:.2g} GB" if download else "an unknown amount"
+    size = f"{digits(download / _GB, 2)} GB" if download else "an unknown amount"
     if yes:
         return
     if sys.stdin is None or not sys.stdin.isatty():

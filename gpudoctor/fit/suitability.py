@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor.digits import digits
 from gpudoctor.fit.accounting import RESERVE, memory
 from gpudoctor.fit.asked import PRECISIONS, Asked
 from gpudoctor.fit.card import Card
@@ -55,5 +56,4 @@ def parameters_by_rule(card: Card) -> int:
 def billions(count: int) -> str:
     """Return a number of parameters as people write it: "6.74B", "25.6M"."""
     size, letter = next(((size, letter) for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if count >= size), (1, ""))
-    shown = count / size
-    return f"{shown:,.0f}{letter}" if shown >= 999.5 else f"{shown:.3g}{letter}"  # three digits of 999.7 are 1e+03
+    return f"{digits(count / size)}{letter}"

@@ -9,6 +9,7 @@ from itertools import chain
 
 import msgspec
 
+from gpudoctor.digits import digits
 from gpudoctor.exit_codes import BROKEN
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
@@ -175,7 +176,7 @@ def _slow(pairs: Sequence[Trial]) -> Iterator[LinkFault]:
 
 
 def _rates(rate: float, median: float) -> str:
-    return f"{rate / 1e9:.3g} GB/s where the median pair has {median / 1e9:.3g} GB/s"
+    return f"{digits(rate / 1e9)} GB/s where the median pair has {digits(median / 1e9)} GB/s"
 
 
 def _within(failed: Trial, run: Run) -> Iterator[LinkFault]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpudoctor.digits import digits
+
 _STEPS = {
     "FLOP/s": (("T", 1e12), ("G", 1e9)),
     "B/s": (("T", 1e12), ("G", 1e9), ("M", 1e6)),
@@ -14,6 +16,4 @@ def amount(value: float, unit: str) -> str:
     """Return a figure with three digits and its unit: 255 TFLOP/s, 1,410 MHz."""
     steps = _STEPS.get(unit, (("", 1.0),))
     prefix, size = next((step for step in steps if value >= step[1]), steps[-1])
-    shown = value / size
-    # three digits of 999.7 are 1e+03
-    return f"{shown:,.0f} {prefix}{unit}" if shown >= 999.5 else f"{shown:.3g} {prefix}{unit}"
+    return f"{digits(value / size)} {prefix}{unit}"

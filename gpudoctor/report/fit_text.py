@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.digits import digits
 from gpudoctor.fit.answer import Answer
 from gpudoctor.fit.speed import Speed
 from gpudoctor.fit.suitability import billions
@@ -160,4 +161,4 @@ def _seconds(pair: tuple[float, float]) -> str:
 
 
 def _range(pair: tuple[float, float]) -> str:
-    return " to ".join(dict.fromkeys(f"{one:,.0f}" if one >= 100 else f"{one:.2g}" for one in pair))
+    return " to ".join(dict.fromkeys(digits(one, 2) for one in pair))

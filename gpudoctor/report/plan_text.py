@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.digits import digits
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import counted
 from gpudoctor.report.page import Look, Page
@@ -53,7 +54,7 @@ def _environment(page: Page, here: Environment) -> None:
     for name, version, reason in rows:
         page.paragraph(reason, f"{name:<{names}}{version:<{pins}}", indent=2, hang=names + pins)
     if here.locked:
-        size = f"; {here.download_bytes / 1e9:.2g} GB to download" if here.download_bytes else ""
+        size = f"; {digits(here.download_bytes / 1e9, 2)} GB to download" if here.download_bytes else ""
         others = len(here.locked) - len(here.pins)
         page.paragraph(f"and {counted(max(others, 0), 'package')} that these require{size}", indent=2)
     for title, lines in (("Why not newer", here.older_because), ("Warnings", here.warnings), ("Not checked", here.not_checked)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.fit.speed import Speed
-from gpudoctor.report.fit_text import _transfer
+from gpudoctor.report.fit_text import _seconds, _size, _transfer
 
 
 @pytest.mark.parametrize(("seconds", "waits"), [(0.05, False), (0.1, False), (0.11, True), (0.5, True)])
@@ -17,6 +17,37 @@ def test_the_gpu_waits_for_input_if_a_copy_takes_longer_than_a_fast_step(seconds
 
 def test_an_unknown_rate_is_not_mentioned() -> None:
     assert _transfer(speed(None)) == []
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        ((0.0131, 0.0284), "13 to 28 ms"),
+        ((0.0996, 0.1004), "100 ms"),
+        ((0.00012, 0.00034), "0.12 to 0.34 ms"),
+        ((0.5, 0.999), "500 to 999 ms"),
+        ((0.5, 1.0), "0.5 to 1 s"),
+        ((120.4, 1234.0), "120 to 1,234 s"),
+    ],
+)
+def test_a_range_has_one_unit_and_is_one_number_where_both_ends_read_the_same(pair: tuple[float, float], words: str) -> None:
+    assert _seconds(pair) == words
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        (0, "0.00 KiB"),
+        (1 << 9, "0.50 KiB"),
+        (1 << 14, "0.02 MiB"),
+        (1 << 29, "0.50 GiB"),
+        ((100 << 30) - (1 << 24), "99.98 GiB"),
+        (100 << 30, "100 GiB"),
+        (1234 << 30, "1,234 GiB"),
+    ],
+)
+def test_a_size_of_a_hundred_or_more_of_its_unit_is_whole(size: int, words: str) -> None:
+    assert _size(size) == words
 
 
 def speed(transfer: float | None) -> Speed:
