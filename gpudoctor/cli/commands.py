@@ -10,7 +10,7 @@ import typer
 from typer._completion_classes import completion_init
 from typer.core import TyperCommand, TyperGroup
 
-from gpudoctor.cli import COMPLETE
+from gpudoctor.cli import COMPLETE, failure
 from gpudoctor.cli.program import app
 from gpudoctor.errors import OutputError
 
@@ -51,6 +51,8 @@ def run(arguments: list[str]) -> int:
     try:
         return int(program_with(next(words, "")).main(arguments, prog_name="gpudoctor", standalone_mode=False) or 0)
     except OSError as error:  # Typer printing its help; our own output raises OutputError
+        if failure.is_nowhere(error):
+            raise
         raise OutputError(f"The help could not be written to standard output: {error.strerror}.") from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Callable
@@ -25,8 +26,8 @@ def guarded(body: Callable[[], int], *, as_json: bool) -> int:
     except GpudoctorError as error:
         return _fail("usage", str(error), USAGE, as_json)
     except Exception as error:  # noqa: BLE001 -- the last line of defence
-        if _is_of_typer(error):
-            return _fail("usage", _click_sentence(error), USAGE, as_json)
+        if refusal := _refusal(error):
+            return _fail("usage", refusal, USAGE, as_json)
         return _fail("internal", crash_sentence(error), CRASHED, as_json)
 
 
@@ -46,6 +47,22 @@ def _is_of_typer(error: Exception) -> bool:
     """Return whether Typer refused the command line, if it was loaded: newer Typer has ClickException under a private name."""
     typer = sys.modules.get("typer")
     return typer is not None and isinstance(error, typer.BadParameter.__mro__[2])
+
+
+def _refusal(error: Exception) -> str:
+    """Return what the user has to change; empty if the error is a defect of ours."""
+    if _is_of_typer(error):
+        return _click_sentence(error)
+    return "The current directory no longer exists; change to another one first." if is_nowhere(error) else ""
+
+
+def is_nowhere(error: Exception) -> bool:
+    """Return whether a relative path, or the current directory itself, was asked for after that directory was removed."""
+    try:
+        os.getcwd()
+    except OSError:
+        return isinstance(error, FileNotFoundError)
+    return False
 
 
 def _click_sentence(error: Exception) -> str:

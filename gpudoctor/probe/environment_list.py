@@ -53,7 +53,7 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
 def environments(environ: Mapping[str, str], cwd: str | None = None) -> tuple[Place, ...]:
     """The environments, the active one first, each once. Looks at names of folders only and starts nothing."""
     found: dict[str, Place] = {}
-    cwd = os.getcwd() if cwd is None else cwd
+    cwd = _here() if cwd is None else cwd
     active = {os.path.realpath(path) for path in (environ.get("VIRTUAL_ENV", ""), environ.get("CONDA_PREFIX", "")) if os.path.isabs(path)}
     for prefix, kind in _prefixes(environ, cwd):
         real = os.path.realpath(prefix)
@@ -68,6 +68,13 @@ def environments(environ: Mapping[str, str], cwd: str | None = None) -> tuple[Pl
     for one in system:
         found.setdefault(os.path.realpath(one.executable), one)
     return tuple(sorted(found.values(), key=lambda one: (not one.active, one.prefix)))
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""  # it is gone
 
 
 def _prefixes(environ: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]:

@@ -62,13 +62,21 @@ def named_target(path: str, search: Iterable[str] = ()) -> Target:
 
     Raises UsageError if it cannot be started.
     """
-    place = os.path.abspath(path) if path else ""
+    place = _absolute(path)
     if "/" not in path and not os.path.exists(place):
         place = _on_path(path, search) or place
     executable = _interpreter_in(place) if os.path.isdir(place) else place
     if executable is None or not _startable(executable):
         raise _lost_base(path, place) or no_interpreter(path, _fault(place))
     return Target(executable, "named with --python", named=True)
+
+
+def _absolute(path: str) -> str:
+    """Return a path from the root; empty if there is none, because the current directory is gone."""
+    try:
+        return os.path.abspath(path) if path else ""
+    except OSError:
+        return ""
 
 
 def no_interpreter(path: str, why: str) -> UsageError:

@@ -13,7 +13,7 @@ import pytest
 from gpudoctor.cli import failure
 from gpudoctor.cli.commands import COMMANDS, program_with
 from gpudoctor.errors import OutputError, UsageError
-from tests.cli.command import LOOK, document, run, sentence
+from tests.cli.command import GPUDOCTOR, LOOK, document, environment, run, sentence
 
 WRONG = [
     (("--level", "loud"), "--level"),
@@ -207,3 +207,31 @@ def test_the_help_lists_commands_without_loading_one() -> None:
     shown, _, loaded = ended.stdout.rstrip().rpartition("\n")
     assert all(f"  {name} " in shown for name in COMMANDS)
     assert not {f"gpudoctor.cli.{command.module}" for command in COMMANDS.values()} & set(loaded.split())
+
+
+GONE = "The current directory no longer exists"
+IN_NO_DIRECTORY = {
+    ("envs", "--timeout", "30"): (0, ""),
+    ("check", "--python", "venv"): (2, "no such file or folder"),
+    ("check", "--no-smoke", "-o", "out.json"): (2, GONE),
+    ("check", "--no-smoke", "--cwd", "x"): (2, GONE),
+    ("xray", "lib.so"): (2, GONE),
+    ("fit", "module:function"): (2, GONE),
+    ("diagnose", "log"): (2, "log cannot be read"),
+    ("plan", "torch", "--offline", "--write", "requirements.txt"): (2, "No file can be created"),
+}
+
+
+@pytest.mark.parametrize("arguments", IN_NO_DIRECTORY, ids=" ".join)
+def test_a_current_directory_that_is_gone_is_no_defect_of_ours(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    code, words = IN_NO_DIRECTORY[arguments]
+    (tmp_path / "gone").mkdir()
+    command = ("sh", "-c", 'rmdir "$PWD"; exec "$0" "$@"', *GPUDOCTOR, *arguments)
+    ended = subprocess.run(command, cwd=tmp_path / "gone", env=environment(), capture_output=True, timeout=120, check=False)
+    assert (ended.returncode, words in ended.stderr.decode()) == (code, True)
+    assert b"Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize("arguments", [("rules",), ("schema",), ("check", "--help"), ("explain", "GD203")], ids=" ".join)
+def test_texts_that_are_docstrings_survive_python_without_docstrings(arguments: tuple[str, ...]) -> None:
+    assert run(*arguments, env=environment(PYTHONOPTIMIZE="2")).stdout == run(*arguments).stdout
