@@ -14,19 +14,21 @@ from gpudoctor.findings import Policy
 from gpudoctor.snapshot import Cause, Missing, NvmlGpu, TextLog
 
 _UNSTATED = {Cause.NOT_ASKED, Cause.NOT_STATED}
+_IMPLIED = frozenset(("libraries", "libcuda"))
+"""Sections in whose place stated packages speak: they bring libraries, and cuda-compat a libcuda."""
 _IDENTITY = frozenset(("index", "address", "uuid", "name", "compute_capability", "memory_total"))
 """What says which GPU it is, and nothing of its state."""
 
 
 def needed(machine: MachineView, policy: Policy, named: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
-    """Return every rule, in order, without those for what the machine does not have or a text does not state, unless the user names rules.
+    """Return every rule, in order, without those for what the machine does not have or nobody states, unless the user names rules.
 
     `named` are causes that lines of a text may point to: their rules stay.
     """
     log = machine.observed.text_log
-    if machine.supposed or policy.only or policy.skip or policy.require or (isinstance(log, TextLog) and log.reported):
+    if policy.only or policy.skip or policy.require or (isinstance(log, TextLog) and log.reported):
         return without(frozenset())
-    lacks = _unstated(machine) if isinstance(log, TextLog) else _needs(machine)
+    lacks = _unstated(machine) if isinstance(log, TextLog) or machine.supposed else _needs(machine)
     left_out = frozenset[str]().union(*(rules for is_lacking, rules in lacks if is_lacking))
     return without(left_out - {name.replace("-", "_") for name in named})
 
@@ -44,8 +46,11 @@ def _needs(machine: MachineView) -> tuple[tuple[bool, Collection[str]], ...]:
 
 
 def _unstated(machine: MachineView) -> tuple[tuple[bool, Collection[str]], ...]:
-    """Return whether a text lacks a section, and the rules that say nothing without it."""
-    sections = ((_is_unstated(getattr(machine.observed, section)), rules) for section, rules in OF_SECTIONS.items())
+    """Return whether a text or a stated machine lacks a section, and the rules that say nothing without it."""
+    implied = _IMPLIED if machine.supposed else frozenset[str]()
+    sections = (
+        (section not in implied and _is_unstated(getattr(machine.observed, section)), rules) for section, rules in OF_SECTIONS.items()
+    )
     states = not _is_any_state_known(machine)
     return ((not machine.gpus, OF_GPUS), (not machine.site.on_wsl, OF_WSL), (states, OF_STATES), *sections)
 

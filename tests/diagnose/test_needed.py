@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,13 +18,20 @@ from gpudoctor.diagnose.rules.of_sections import OF_CUDA_BUILDS, OF_SECTIONS, OF
 from gpudoctor.diagnose.usual import USUAL
 from gpudoctor.findings import OutcomeKind, Policy, SubjectKind
 from gpudoctor.matrix import Matrix
+from gpudoctor.plan.model import Combination
+from gpudoctor.plan.suppose import suppose
 from gpudoctor.read.texts import read_text
-from gpudoctor.snapshot import Cause, Missing, Snapshot, TextLog
+from gpudoctor.snapshot import SUPPOSED, TEXT, Cause, Missing, Snapshot
 from tests.builders import bare, machine
 from tests.machines.store import NAMES, policy, recorded
 from tests.read import texts
 
 SILENT = {OutcomeKind.NOT_APPLICABLE, OutcomeKind.NOT_ASKED}
+STATED = (
+    ("torch==2.8.0",), ("torch==1.13.1", "numpy==2.1.0"), ("tensorflow==2.15.0",), ("tensorflow[and-cuda]==2.18.0", "keras==3.3.0"),
+    ("jax[cuda12]==0.4.30",), ("cupy-cuda12x",), ("onnxruntime-gpu==1.20.0",), ("torch==2.4.0", "torchvision==0.15.0"), ("numpy==1.26.4",),
+)  # fmt: skip
+MORE: tuple[dict[str, Any], ...] = ({}, {"os": "windows"}, {"os": "wsl"}, {"system_cuda": "12.4", "system_cudnn": "9.1"})
 TEXTS = sorted({text for table in (texts.CASES, texts.DECIDED) for _, text in table} | {*texts.HEALTHY, *texts.HARMLESS})
 
 
@@ -40,7 +48,7 @@ def speaking(snapshot: Snapshot, wishes: Policy, matrix: Matrix) -> set[str]:
     """The rules that are not loaded and would say something."""
     view = MachineView(snapshot, matrix, wishes)
     loaded = set(needed(view, wishes))
-    assert isinstance(snapshot.text_log, TextLog) or set(USUAL) <= loaded
+    assert snapshot.origin in {TEXT, SUPPOSED} or set(USUAL) <= loaded
     return {
         run.outcome.name for run in run_each(tuple(rule for rule in RULES if rule not in loaded), view) if run.outcome.kind not in SILENT
     }
@@ -84,6 +92,21 @@ def test_a_rule_says_nothing_without_a_section_that_it_needs(section: str, matri
         unstated = msgspec.structs.replace(recorded(name), **{section: Missing(Cause.NOT_STATED, "the text does not state it")})
         runs = run_each(rules, MachineView(unstated, matrix, policy(name)))
         assert [run.outcome.name for run in runs if run.outcome.kind not in SILENT] == [], name
+
+
+@pytest.mark.parametrize("gpus", [(), ("GTX 1080",), ("Tesla K80",), ("H100",), ("RTX 5090", "A100")])
+@pytest.mark.parametrize("driver", [None, "470.57.02", "535.104.05", "580.65.06"])
+def test_the_diagnosis_of_a_stated_machine_is_that_of_all_rules(gpus: tuple[str, ...], driver: str | None, matrix: Matrix) -> None:
+    for requirements in STATED:
+        for more in MORE:
+            stated = Combination(requirements=requirements, gpus=gpus, driver=driver, python="3.11", **more)
+            snapshot = suppose(stated, matrix, "2026-01-01T00:00:00Z")
+            assert speaking(snapshot, Policy(level=None), matrix) == set(), (requirements, more)
+
+
+def test_cuda_compat_of_a_stated_machine_is_diagnosed(matrix: Matrix) -> None:
+    stated = Combination(requirements=("torch==2.8.0",), gpus=("GTX 1080",), driver="535.104.05", cuda_compat="12.8")
+    assert speaking(suppose(stated, matrix, "2026-01-01T00:00:00Z"), Policy(level=None), matrix) == set()
 
 
 def test_a_short_text_needs_few_rules(matrix: Matrix) -> None:
