@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import SequenceMatcher, get_close_matches
+from importlib import import_module
 
 _ALIKE, _BEHIND = 0.6, 0.1
 """How similar two spellings must be, from 0 to 1, and how far a further suggestion may be behind the best."""
@@ -11,8 +11,9 @@ _ALIKE, _BEHIND = 0.6, 0.1
 
 def nearest(word: str, known: Iterable[str], *, most: int = 3) -> tuple[str, ...]:
     """Up to `most` of the known names spelt like `word`, the most similar first; case does not matter."""
+    difflib = import_module("difflib")  # 1 ms, and most words are known
     typed, spelt = word.casefold().replace("_", "-"), {name.casefold(): name for name in known}
-    alike = {one: SequenceMatcher(None, typed, one).ratio() for one in get_close_matches(typed, spelt, most, _ALIKE)}
+    alike = {one: difflib.SequenceMatcher(None, typed, one).ratio() for one in difflib.get_close_matches(typed, spelt, most, _ALIKE)}
     return tuple(spelt[one] for one, ratio in alike.items() if ratio >= max(alike.values()) - _BEHIND)
 
 

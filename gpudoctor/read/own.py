@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from importlib import import_module
 from typing import Any
 
 import msgspec
@@ -44,11 +44,12 @@ def own_report(data: bytes) -> tuple[Snapshot, Policy] | None:
 
 def _json(text: str) -> dict[str, Any] | None:
     begin = _REPORT.search(text) or _SNAPSHOT.search(text)
-    if begin is not None:
-        found: dict[str, Any] = json.JSONDecoder().raw_decode(text, begin.start())[0]
-        return found
-    packed = unpack(text)
-    return None if packed is None else json.loads(packed)
+    packed = unpack(text) if begin is None else None
+    if begin is None and packed is None:
+        return None
+    json = import_module("json")  # 2 ms, and few texts are reports
+    found: dict[str, Any] = json.loads(packed) if begin is None else json.JSONDecoder().raw_decode(text, begin.start())[0]
+    return found
 
 
 def _trouble(text: str, error: Exception) -> str:
@@ -57,8 +58,9 @@ def _trouble(text: str, error: Exception) -> str:
         return "it is nested too deeply"
     if isinstance(error, KeyError):
         return f"it has no {error.args[0]}"
-    if not isinstance(error, json.JSONDecodeError):
+    position = getattr(error, "pos", None)  # of a json.JSONDecodeError
+    if position is None:
         return str(error)
-    sections = _SECTION.findall(text, 0, error.pos)
-    ends = "it ends" if not text[error.pos :].strip("` \n>") else f"it is no JSON at character {error.pos}"
+    sections = _SECTION.findall(text, 0, position)
+    ends = "it ends" if not text[position:].strip("` \n>") else f"it is no JSON at character {position}"
     return f"{ends}{f' in its section {sections[-1]}' if sections else ''}"

@@ -5,8 +5,8 @@ The XML is not parsed as a document. Its tags are read one by one: what is cut o
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.nvidia_smi_labels import FACTS, INSTANCE, MACHINE, PROCESS, REASONS, UNCORRECTED
@@ -70,6 +70,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 def _labels(text: str) -> Iterator[tuple[str, str]]:
     """Yield the labels of a line with their values; "" for a heading."""
     if text.lstrip().startswith("<"):
+        html = import_module("html")  # its table of entities takes 2 ms, and little output is XML
         for element in _ELEMENT.finditer(text):
             yield element["label"].lower(), html.unescape(element["value"] or "").strip()
     else:
