@@ -169,7 +169,7 @@ main()
 WRITERS = frozenset(f"gpudoctor.report.{name}" for name in ("terminal", "document", "oneline", "junit", "markdown", "github", "sarif"))
 PARTS = frozenset(
     (
-        "check", "children", "cli", "codes", "derive", "diagnose", "elf", "errors", "examination", "exit_codes", "expressions", "findings", "frameworks",
+        "check", "children", "cli", "codes", "crash", "derive", "diagnose", "digits", "elf", "errors", "examination", "exit_codes", "expressions", "findings", "frameworks",
         "matrix", "matrix_files", "nearest", "preflight", "probe", "process", "progress", "redact", "regular_files", "report", "signatures",
         "snapshot", "versions", "__main__",
     )
