@@ -178,14 +178,19 @@ def _main(path: str) -> bool:
 def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix: Matrix) -> Component:
     """A cuDNN with its GPU code, from its files or otherwise from the matrix; "9" alone is no version.
 
-    The matrix has the published wheels of each platform, but not the build of a Jetson's system cuDNN.
+    The matrix has the published wheels of each platform, but not the build of a Jetson's system cuDNN. Where a text does not state the
+    platform, the wheels of all platforms have to agree.
     """
     if not isinstance(found.code, Missing) or isinstance(found.loaded, Missing) or "." not in found.loaded.text:
         return found
     jetson = isinstance(snapshot.host, Host) and snapshot.host.platform == Platform.JETSON
     if jetson and not found.loaded_where.startswith(found.wheel):
         return found
-    row = matrix.cudnn(found.loaded, cuda.version.major, wheel_platform.name(snapshot.host, snapshot.python))
+    platform = wheel_platform.name(snapshot.host, snapshot.python)
+    if platform or not wheel_platform.is_unstated(snapshot.host):
+        row = matrix.cudnn(found.loaded, cuda.version.major, platform)
+    else:
+        row = matrix.cudnn_of_any_platform(found.loaded, cuda.version.major)
     if row is None or row.sass is None:
         return found
     where = cited(row.source, f"cuDNN {row.release} for {wheel_platform.label(row.platform)}")

@@ -44,6 +44,11 @@ def name(host: Host | Missing, python: Python | Missing) -> str:
     return f"{system}_{architecture}" if architecture else ""
 
 
+def is_unstated(host: Host | Missing) -> bool:
+    """Return whether a text leaves open which platform it is about."""
+    return isinstance(host, Missing) or isinstance(host.platform, Missing) or isinstance(host.architecture, Missing)
+
+
 def label(platform: str) -> str:
     """A platform in words: "Windows (amd64)"."""
     system, _, machine = platform.partition("_")

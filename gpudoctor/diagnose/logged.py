@@ -19,13 +19,16 @@ from gpudoctor.diagnose.platforms import CLOSER, closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
 from gpudoctor.diagnose.support_libraries import LIBRARIES
+from gpudoctor.expressions import expression
 from gpudoctor.findings import MACHINE, Confidence, Evidence, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Severity, SubjectKind
 from gpudoctor.findings.actions import Action
+from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
 from gpudoctor.signatures.builds import SEE_NO_GPU
 from gpudoctor.snapshot import Missing, TextLog
 
 _MOST_CANDIDATES = 4
+_WORD = expression(r"[a-z][\w-]{1,60}")
 _SILENT = frozenset({OutcomeKind.NOT_ASKED, OutcomeKind.COULD_NOT_TELL})
 """Outcomes that leave a cause open."""
 _FAIL_TO_IMPORT = frozenset(
@@ -56,7 +59,7 @@ class Said:
     def __init__(self, machine: MachineView, log: TextLog) -> None:
         self._machine = machine
         self._log = log
-        self._signs = _signs(machine, log)
+        self._signs = [sign for sign in _signs(machine, log) if not _is_of_no_framework_here(sign, machine)]
 
     @property
     def causes(self) -> frozenset[str]:
@@ -99,6 +102,14 @@ class Said:
             more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0]), number=notes))
         earlier = [_noted(run) if found & _FAIL_TO_IMPORT and run.rule.name in _AFTER_IMPORT else run for run in runs]
         return [*earlier, *more]
+
+
+def _is_of_no_framework_here(sign: Recognised, machine: MachineView) -> bool:
+    """Return whether the sign is only about packages, a framework in the text sees the GPU, and the line names no framework in the text."""
+    if not sign.signature.about_packages:
+        return False
+    named = {stack_of(word) for word in _WORD.findall(sign.line.lower())}
+    return any(one.observed.sees_gpu is True for one in machine.frameworks) and named.isdisjoint(one.name for one in machine.frameworks)
 
 
 def _is_read(said: Evidence) -> bool:

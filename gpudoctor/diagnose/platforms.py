@@ -13,7 +13,7 @@ from gpudoctor.snapshot import Host, Nvml, Platform, TextLog
 _WSL = expression(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard")
 _WSL1 = expression(r"(?i)\bWSL ?1\b")
 _JETSON = expression(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
-_AMD = expression(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?XTX?)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b")
+_AMD = expression(r"(?i)(?<!with )\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?XTX?)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b")
 
 CLOSER: dict[str, dict[str, str]] = {
     "WSL": {
@@ -66,7 +66,7 @@ def _on(*wanted: Platform, words: re.Pattern[str] | None = None) -> Callable[[Ma
     return ask
 
 
-def _has_amd(machine: MachineView, text: Sequence[str]) -> str:
+def named_amd(machine: MachineView, text: Sequence[str]) -> str:
     """Return the line that names an AMD GPU, if the text names no NVIDIA GPU."""
     nvml = machine.observed.nvml
     gpus = nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
@@ -80,5 +80,5 @@ _KNOWN: dict[str, Callable[[MachineView, Sequence[str]], str]] = {
     "WSL": _on(Platform.WSL2, words=_WSL),
     "macOS": _on(Platform.MACOS),
     "Jetson": _on(Platform.JETSON, words=_JETSON),
-    "AMD GPU": _has_amd,
+    "AMD GPU": named_amd,
 }

@@ -89,8 +89,8 @@ def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
 _UNITS = {"B": 1 / (1 << 20), "bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "MB": 1.0, "GiB": 1024.0, "GB": 1024.0}
 _SIZE = r"([\d.]{1,12}) ?(B|bytes|KiB|MiB|MB|GiB|GB)\b"
 # torch/c10 CUDACachingAllocator.cpp, as it was until 2.0 and since
-_TOTAL = expression(rf"(?:total capacity of {_SIZE}|{_SIZE} total capacity|Total memory: {_SIZE}|bytes free, {_SIZE} total)")
-_FREE = expression(rf"(?:of which {_SIZE} is free|; {_SIZE} free;|Free memory: {_SIZE}|Memory usage: {_SIZE} free)")  # words: ok
+_TOTAL = expression(rf"(?:total capacity of {_SIZE}|{_SIZE} total capacity|[Tt]otal ?[Mm]emory: {_SIZE}|bytes free, {_SIZE} total)")
+_FREE = expression(rf"(?:of which {_SIZE} is free|; {_SIZE} free;|[Ff]ree ?[Mm]emory: {_SIZE}|Memory usage: {_SIZE} free)")  # words: ok
 _OWN = expression(
     rf"(?:this process has {_SIZE} memory in use|{_SIZE} reserved in total by PyTorch|{_SIZE} already allocated|{_SIZE} cached|Of the allocated memory {_SIZE} is allocated by PyTorch)"
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.plugins import mismatched_plugins, version_numbers
@@ -158,7 +158,16 @@ def _on_jetson(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 def _without_cuda_on_windows(machine: MachineView, _: str) -> Iterator[Evidence]:
     if machine.site.platform == Platform.WINDOWS:
-        yield from (Evidence(one.spec.title, "without CUDA for Windows", "the text") for one in machine.frameworks if one.spec.on_windows)
+        for one in machine.frameworks:
+            if one.spec.on_windows and not _had_cuda_on_windows(one, machine):
+                yield Evidence(one.spec.title, "without CUDA for Windows", "the text")
+
+
+def _had_cuda_on_windows(framework: FrameworkView, machine: MachineView) -> bool:
+    """Return whether the release is known to be older than the first without CUDA for Windows."""
+    version, bound = framework.observed.version, machine.matrix.bound(framework.name, "no-cuda-on-windows")
+    release = versions.parse(version.value) if isinstance(version, Fact) else None
+    return bound is not None and release is not None and release[:2] < bound[:2]
 
 
 def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:

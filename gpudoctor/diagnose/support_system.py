@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import UVM
 from gpudoctor.diagnose.excluded import SHARED_MEMORY, builds_another
+from gpudoctor.diagnose.platforms import named_amd
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import (
@@ -127,6 +128,13 @@ def _is_wsl1(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("platform", "WSL 1", "the text")
 
 
+def _names_amd(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the line that names an AMD GPU, if the text names no NVIDIA GPU and no build for ROCm."""
+    rocm = any(one.observed.rocm_build is True for one in machine.frameworks)
+    if not rocm and (line := named_amd(machine, text.splitlines())):
+        yield Evidence("GPU", line, "the text")
+
+
 SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "kernel-module-not-built": _dkms_fails,
     "preloaded-library-intercepts-cuda": _preloads_a_library,
@@ -139,6 +147,7 @@ SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "wsl-pinned-memory-limit": _pins_memory_in_wsl,
     "framework-missing": _is_not_listed,
     "wsl1": _is_wsl1,
+    "amd-gpu-unsupported": _names_amd,
     "wsl-driver-stack-broken": _is_wsl,
     "wsl-libcuda-not-on-path": _is_wsl,
 }

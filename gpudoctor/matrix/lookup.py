@@ -152,6 +152,12 @@ class Matrix:
         fitting = [row for row in self.cudnns(cuda, platform) if row.release[:said] == version[:said]]
         return next((row for row in fitting if row.release == version), fitting[-1] if fitting else None)
 
+    def cudnn_of_any_platform(self, version: Version, cuda: int) -> CudnnRelease | None:
+        """The cuDNN of this version for a major version of CUDA, if its wheels for all platforms contain the same GPU code."""
+        platforms = dict.fromkeys(row.platform for row in self.rows(CUDNN) if row.cuda == cuda)
+        found = [row for row in (self.cudnn(version, cuda, platform) for platform in platforms) if row is not None]
+        return found[0] if len({(row.sass, row.ptx) for row in found}) == 1 else None
+
     def cudnns(self, cuda: int, platform: str) -> tuple[CudnnRelease, ...]:
         """The cuDNN releases for a major version of CUDA and a platform, oldest first."""
         return tuple(row for row in self.rows(CUDNN, platform=platform) if row.cuda == cuda and row.platform == platform)

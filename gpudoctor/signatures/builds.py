@@ -11,8 +11,9 @@ from gpudoctor.signatures.signature import Signature
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:return(?:s|ed)?\W{1,3})?[Ff]alse\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:it )?(?:(?:always|still|just|only) )?(?:return(?:s|ed)?\W{1,3})?[Ff]alse\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
+        "amd-gpu-unsupported",
         "cpu-only-build",
         "jetson-needs-vendor-wheel",
         "windows-native-no-gpu",
@@ -220,6 +221,15 @@ BUILDS = (
         ),
         despite_versions=True,  # jax and jaxlib may fit each other beside a plugin whose version is not stated
     ),
+    # jaxlib before 0.5.3 loads a CUDA plugin of any version: https://github.com/jax-ml/jax/issues/24901
+    Signature(
+        r"\bSegmentation fault\b|\bSIGSEGV\b|\bexit(?:ed with)? code 139\b",
+        ("jax-plugin-version-mismatch",),
+        "Python crashed, as it does where jaxlib loads a newer CUDA plugin",
+        ("Segmentation fault (core dumped)",),
+        vague=True,
+        needs_support=True,
+    ),
     # jax/_src/xla_bridge.py of 0.3 to 0.12: it says so too if the plugin is installed and failed to start
     Signature(
         r"CUDA-enabled jaxlib is not installed|No GPU/TPU found, falling back to CPU",
@@ -228,6 +238,7 @@ BUILDS = (
         ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed",),
         vague=True,
         last=True,
+        about_packages=True,
     ),
     # modules/launch_utils.py of stable-diffusion-webui; Lightning's accelerator connector and its parser of device ids
     Signature(

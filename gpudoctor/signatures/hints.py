@@ -96,7 +96,7 @@ HINTS = (
     ),
     # which CUDA release is installed: a missing library may belong to another
     Hint(
-        r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?)v?\d{1,2}",
+        r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?|\bcuda[ -]?(?:toolkit |version )?(?=v?\d{1,2}(?:\.\d{1,2}){0,2} (?:is |was )?(?:already )?installed\b))v?\d{1,2}",
         "",
         "this machine has Ubuntu 18.04 with CUDA 9",
     ),
@@ -114,7 +114,12 @@ HINTS = (
         "$ kubectl logs trainer-0",
     ),
     Hint(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b", "", "Jetson Orin Nano, JetPack 6.1"),
-    Hint(r"(?i)\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?XTX?)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b", "", "AMD Radeon RX 7900 XTX"),
+    # a processor "with Radeon Graphics" is in many machines with an NVIDIA GPU
+    Hint(
+        r"(?i)(?<!with )\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?XTX?)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b",
+        "",
+        "AMD Radeon RX 7900 XTX",
+    ),
     Hint(
         r"(?i)\bMIG\b (?:\d+\.|\d+g\.|devices?|instances?|mode)|\bMIG \d|\bMIG-[0-9a-f]{8}",
         "mig-one-instance-per-process",
@@ -287,7 +292,7 @@ HINTS = (
     ),
     # numbers that the causes above are decided by
     Hint(
-        r"(?:Total|Free) memory: ?\d|Memory usage: \d+ bytes free|which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d",
+        r"(?:[Tt]otal|[Ff]ree) ?[Mm]emory: ?\d|Memory usage: \d+ bytes free|which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d",
         "",
         "Free memory: 190.31MiB",
     ),
@@ -325,6 +330,11 @@ HARMLESS = (
     (r"computation_placer\.cc:\d+\] computation placer already registered", "TensorFlow registers its computation placer twice"),
     # xla/stream_executor/cuda/cuda_executor.cc
     (r"NUMA node read from SysFS had negative value|could not open file to read NUMA node", "a virtual machine has no NUMA nodes"),
+    # xla/service/gpu/nvptx_compiler.cc
+    (
+        r"NVIDIA driver's CUDA version is [\d.]{3,8} which is older than the (?:ptxas|PTX compiler) CUDA version",
+        "XLA then compiles its kernels one after another",
+    ),
     # tensorflow/compiler/tf2tensorrt/utils/py_utils.cc; the older one is dso_loader.cc's
     (
         r"TF-TRT Warning: (?:Could not find TensorRT|Cannot dlopen some TensorRT libraries)|Could not load dynamic library 'libnvinfer",

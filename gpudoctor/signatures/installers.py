@@ -142,11 +142,13 @@ INSTALLERS = (
         ("package-requirement-conflict",),
         "an installed package is outside the bounds of another",
         ("torchvision 0.17.0 requires torch==2.2.0, but you have torch 2.3.0 which is incompatible.",),
+        about_packages=True,
     ),
     Signature(
         r"pip's dependency resolver does not currently take into account",
         ("package-requirement-conflict", "nvidia-wheel-version-conflict"),
         "an installed package is outside the bounds of another",
         ("ERROR: pip's dependency resolver does not currently take into account all the packages that are installed",),
+        about_packages=True,
     ),
 )

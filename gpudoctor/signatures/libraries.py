@@ -120,8 +120,9 @@ LIBRARIES = (
     ),
     # glibc's loader, as TensorFlow, PyTorch, ONNX Runtime and others pass it on
     _not_found(
-        rf"{_CUDA}\.so[\d.]*: ?cannot open shared object file",
+        rf"{_CUDA}\.so[\d.]*: ?cannot open shared object file|(?i:\bImportError): {_CUDA}\.so[.\d]{{1,10}}:?\s{{0,4}}$",
         "libcudart.so.12: cannot open shared object file",
+        "ImportError: libcublas.so.9.0",
     ),
     _not_found(
         rf"Could not load library {_CUDA}|libNVVM cannot be found|OSError: library (?:nvvm|nvrtc|cudart|cu[bfrs]\w{{2,8}}) not found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
@@ -183,7 +184,7 @@ LIBRARIES = (
     ),
     Signature(
         r"\bptxas not found|Couldn't (?:get ptxas/nvlink version|get ptxas version|find a suitable version of ptxas|invoke ptxas)"
-        r"|No PTX compilation provider is available|Failed to launch ptxas|Cannot find ptxas|Running ptxas --version returned \d|ptxas exited with non-zero error code",
+        r"|No PTX compilation provider is available|Failed to launch ptxas|Cannot find ptxas|Running ptxas --version returned \d",
         ("ptxas-not-found", "ptxas-too-old"),
         "XLA cannot run ptxas",
         (
@@ -194,6 +195,15 @@ LIBRARIES = (
             "No PTX compilation provider is available",
             "Failed to launch ptxas",
         ),
+    ),
+    # it ran, and its own message says why it failed
+    Signature(
+        r"ptxas exited with non-zero error code",
+        ("ptxas-too-old", "ptxas-not-found"),
+        "XLA's ptxas failed",
+        ("ptxas exited with non-zero error code 65280, output: ",),
+        last=True,
+        vague=True,
     ),
     Signature(
         r"ptxas too old\.|ptxas does not support CC|You are using ptxas [\d.]{1,20}, which is older than",

@@ -21,6 +21,8 @@ class Signature(msgspec.Struct, frozen=True):
     """It is a finding only if a fact or a hint speaks for one of its causes."""
     despite_versions: bool = False
     """It can be true of what fits by its version, so versions do not acquit its causes."""
+    about_packages: bool = False
+    """It is only about the packages that its line names: a framework which sees the GPU does without them."""
     tells: str = ""
     """The command that shows which of its causes it is."""
     cure: str = ""

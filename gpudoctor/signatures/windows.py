@@ -63,7 +63,7 @@ WINDOWS = (
         tells="where msvcp140.dll vcruntime140_1.dll",
     ),
     Signature(
-        r"nvcuda\.dll'?(?:; dlerror: nvcuda\.dll)? not found|[Uu]nable to load \S{0,60}nvcuda\.dll",
+        r"nvcuda\.dll'?(?:; dlerror: nvcuda\.dll)? not found|Could not find 'nvcuda\.dll'|[Uu]nable to load \S{0,60}nvcuda\.dll",
         ("no-driver",),
         "Windows has no NVIDIA driver",
         ("Could not load dynamic library 'nvcuda.dll'; dlerror: nvcuda.dll not found",),

@@ -12,6 +12,10 @@ SYSTEMS = (
     r"|manjaro|open ?suse|suse|sles|rocky|alma|alpine|amazon linux|oracle linux|nixos|gentoo|pop!?_?os|linux ?mint|mint\b|kali|endeavouros|cachyos|jetpack|jetson|l4t)"
 )
 _CARD = r"geforce|rtx|gtx|tesla|quadro|titan|jetson|orin|xavier|nvidia|\b(?:a100|a800|a10g?|a16|a30|a40|a2|b100|b200|b300|gb\d{2,3}|h100|h200|h800|h20|gh200|l4|l20|l40s?|t4|v100|p100|p40|p4|k80|m60)\b"
+_GPU = (
+    r"(?:nvidia |my |your )?(?:gpus?|graphics? cards?|video cards?|graphics|accelerators?|device|card|hardware)"
+    r"(?:(?: and|,)? (?:model|models|name|type|info|memory|card|used|configuration|vram)){0,4}"
+)
 _CUDA = r"(?:cuda(?:[ -]?toolkit)?|toolkit|version|release|v|:| ){0,4}"
 
 
@@ -64,9 +68,13 @@ FIELDS = (
     ),
     Field(
         "gpu",
-        r"(?:nvidia |my |your )?(?:gpus?|graphics? cards?|video cards?|graphics|accelerators?|device|card|hardware)"
-        r"(?:(?: and|,)? (?:model|models|name|type|info|memory|card|used|configuration|vram)){0,4}",
+        _GPU,
         rf"(?:\d{{1,2}} ?[x\u00d7*] ?|x\d )?((?:(?:asus|evga|gigabyte|msi|zotac|laptop|nvidia's) )?(?:{_CARD}|\d{{3,4}} ?(?:rtx|gtx|ti|super)\b|(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)\b)[^\n,;|(+]{{0,60}})",
+    ),
+    Field(
+        "other gpu",
+        _GPU,
+        rf"((?:amd |ati )?radeon\b|(?:amd )?rx ?[5-9]\d{{2,3}}\b|amd (?:gpu|graphics|instinct|firepro)\b|intel\W{{0,4}}(?:arc|iris|uhd|hd graphics)\b)(?![^\n]*(?:{_CARD}))",
     ),
     Field("kernel", r"(?:linux )?kernel(?: version| release)?|uname -r", r"(?:linux |version )?(\d\.\d{1,2}\.\d[\w.+-]{0,60})"),
     Field("architecture", r"(?:cpu |system )?arch(?:itecture)?|uname -[mpi]|machine", r"(x86[_-]64|amd64|aarch64|arm64)\b"),

@@ -25,6 +25,8 @@ READER = Reader(
             r"(?P<value>[A-Za-z]:\\(?:Users|ProgramData|Program Files|Windows)\\[^\n]{1,200}\.(?:py|dll|exe|pyd)\b)",
             Rank.LOG,
         ),
+        # the prompts of cmd and PowerShell
+        Form("platform:windows", r"^\s{0,8}(?:\([\w.-]{1,40}\) ?)?(?:PS )?(?P<value>[A-Z]:\\[^<>\"|\n]{0,150})>(?: |$|\w)", Rank.LOG),
         # WSL mounts the drives of Windows below /mnt, and its driver below /usr/lib/wsl
         Form("platform:wsl2", r"File \"(?P<value>/mnt/[a-z]/Users/[^\"\n]{3,200})\", line \d", Rank.LOG),
         Form("platform:wsl2", r"\w@[\w.-]{2,40}:(?P<value>/mnt/[a-z]/(?:Users|[Ww]indows)\b\S{0,200})", Rank.LOG),

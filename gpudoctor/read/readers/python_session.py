@@ -12,6 +12,7 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "Python session"
 _BOOLEAN = r"(?:(?:it |i )?(?:returns?|gives?|gets?|got|says?|prints?):? {1,2})?(?P<value>(?i:True|False))\b"
+_LIST_GPUS = r"\btf\.config\.(?:experimental\.)?list_physical_devices\(['\"]GPU['\"]\)"
 _LATER = 4
 """Lines between a question and its answer that may be warnings."""
 
@@ -42,8 +43,9 @@ _QUESTIONS = (
     _Question(r"\btorch\.backends\.cudnn\.version\(\)", "", r"(?P<value>\d{4,6}|None)\b"),
     _Question(r"\b(?:tf|tensorflow)\.test\.is_built_with_cuda\(\)", "tensorflow cuda", r"(?P<value>False)\b|True\b"),
     _Question(r"\b(?:tf|tensorflow)\.test\.is_gpu_available\(\)", "tensorflow devices", _BOOLEAN),
+    _Question(rf"\blen\({_LIST_GPUS}\)", "tensorflow devices", r"(?P<value>\d{1,2})\b"),
     _Question(
-        r"\btf\.config\.(?:experimental\.)?list_physical_devices\(['\"]GPU['\"]\)",
+        rf"(?<!len\(){_LIST_GPUS}",
         "tensorflow devices",
         r"(?:[\w ]{0,20}\ban )?(?P<value>\[\]|\[PhysicalDevice|empty list)",
     ),

@@ -76,7 +76,7 @@ def _below(text: str, after: str) -> tuple[str, str] | None:
     if pod and after.startswith("value:"):
         return pod["name"], after.removeprefix("value:").strip(" '\"")
     echo = _ECHO.search(text) if "echo" in text else None
-    return (echo["name"], after) if echo and re.match(r"(?:[/\d]\S{0,1000}|NoDevFiles)$", after) else None
+    return (echo["name"], after) if echo and re.match(r"(?:(?:[/\d]|-\d|GPU-|MIG-)\S{0,1000}|NoDevFiles)$", after) else None
 
 
 def _value(found: re.Match[str]) -> str:

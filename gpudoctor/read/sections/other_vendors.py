@@ -13,6 +13,6 @@ def amd(stated: Stated) -> tuple[Amd, ...] | Missing:
 
 def without_nvidia(stated: Stated, host: Host) -> bool:
     """Return whether the text is about another vendor's GPU, or about none: it names one, a build for one, or macOS, and no NVIDIA GPU or driver."""
-    keys = ("torch xpu", "torch rocm", "no nvidia gpu")
+    keys = ("torch xpu", "torch rocm", "no nvidia gpu", "other gpu")
     other = stated.all("amd:") or any(map(stated.get, keys)) or host.platform == Platform.MACOS
-    return bool(other) and not (stated.all("gpu:") or stated.get("driver"))
+    return bool(other) and not (stated.all("gpu:") or stated.all("gpu prose:") or stated.get("driver"))

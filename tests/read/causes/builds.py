@@ -187,6 +187,13 @@ CASES: Final = (
     ("rocm-arch-unsupported", "torch 2.4.1+rocm6.0, gfx1032\nRuntimeError: HIP error: no kernel image is available for execution on the device\nHIP kernel errors might be asynchronously reported\n"),
     ("gpu-too-new-for-build", "RuntimeError: Your device does not support the current version of Torch/CUDA! Consider download another version:\nRTX 5060\n"),
     ("gpu-too-old-for-build", "We have a RTX 3090 and a GTX 1080 Ti. torch 2.9.0+cu128\nCUDA error: no kernel image is available for execution on the device\n"),
+    ("jax-plugin-version-mismatch", "Package            Version\n------------------ -------\njax                0.4.30\njax-cuda12-pjrt    0.4.36\njax-cuda12-plugin  0.4.36\njaxlib             0.4.30\n$ python -c 'import jax; jax.numpy.ones(3)'\nSegmentation fault (core dumped)\n"),
+    ("jax-plugin-version-mismatch", "jax==0.4.31\njaxlib==0.4.31\njax-cuda12-plugin==0.5.0\njax-cuda12-pjrt==0.5.0\nProcess finished: exit code 139 (interrupted by signal 11: SIGSEGV)\n"),
+    ("amd-gpu-unsupported", "OS: Fedora 40\nGPU: AMD Radeon RX 6650 XT\ntorch 2.4.1+cu121\ntorch.cuda.is_available(): False\n"),
+    ("amd-gpu-unsupported", "I have an AMD GPU in my desktop.\ntorch.cuda.is_available() always returns False, whatever I install.\n"),
+    ("amd-gpu-unsupported", "### GPU model and memory\n\nRadeon RX 580, 8 GB\n\n### TensorFlow version\n\n2.13\n\n### OS platform and distribution\n\nWindows 11\n\nNum GPUs Available:  0\n"),
+    ("windows-native-no-gpu", "PS D:\\work> pip install tensorflow\nSuccessfully installed tensorflow-2.17.0 tensorflow-intel-2.17.0\nPS D:\\work> python -c \"import tensorflow as tf; print(len(tf.config.list_physical_devices('GPU')))\"\n0\nPS D:\\work> nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 3070 (UUID: GPU-5b3f0c1d)\n"),
+    ("windows-native-no-gpu", "(tf) C:\\Users\\mia>python\n>>> import tensorflow as tf\n>>> tf.__version__\n'2.12.0'\n>>> len(tf.config.list_physical_devices('GPU'))\n0\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -215,5 +222,14 @@ NEAR_MISSES: Final = (
     ("slow-ptx-jit", "torch==2.5.1\nthe first epoch on the GPU takes twelve minutes because torch.compile runs\n"),
     ("slow-ptx-jit", "torch==2.5.1\nThe first CUDA call takes two seconds.\n"),
     ("extension-abi-mismatch", "torch==2.5.1\nflash-attn 2.7.4 is installed and imports\n"),
+    ("jax-plugin-version-mismatch", "Segmentation fault (core dumped)\njax==0.4.30\njaxlib==0.4.30\njax-cuda12-plugin==0.4.30\n"),
+    ("jax-plugin-version-mismatch", "torch==2.5.1\nSegmentation fault (core dumped)\n"),
+    ("amd-gpu-unsupported", "CPU: AMD Ryzen 7 5800H with Radeon Graphics\ntorch==2.5.1\ntorch.cuda.is_available() returns False\n"),
+    ("amd-gpu-unsupported", "GPU: AMD Radeon RX 7900 XTX\ntorch==2.5.1+rocm6.2\ntorch.cuda.is_available() returns False\n"),
+    ("amd-gpu-unsupported", "Graphics: AMD Radeon 780M and NVIDIA RTX 4060\ntorch==2.5.1\ntorch.cuda.is_available() returns False\n"),
+    ("cuda-library-missing", "torch 2.3.0+cu121\ntorch.cuda.is_available(): True\nAn NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu.\n"),
+    ("cpu-only-build", "No GPU/TPU found, falling back to CPU. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)\ntensorflow==2.11.0\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
+    ("windows-native-no-gpu", "C:\\Users\\mia>wsl\nmia@pc:/mnt/c/Users/mia$ pip list\ntensorflow 2.17.0\n>>> len(tf.config.list_physical_devices('GPU'))\n0\n"),
+    ("windows-native-no-gpu", "PS C:\\work> python\n>>> tf.__version__\n'2.10.1'\n>>> len(tf.config.list_physical_devices('GPU'))\n0\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

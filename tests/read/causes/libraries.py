@@ -118,6 +118,14 @@ CASES: Final = (
     ("cuda-library-damaged", "ImportError: /usr/lib/x86_64-linux-gnu/libcudnn.so.8: invalid ELF header\n"),
     ("cuda-library-damaged", "OSError: /home/ml/miniconda3/envs/t/lib/libcudart.so.12: file too short\n"),
     ("cuda-version-mismatch", "Using CUDA 10 on Ubuntu 18.04\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\nI am using CUDA version 10.2.\n"),
+    ("cudnn-drops-gpu", "Package            Version\n------------------ -------\njax                0.6.2\njax-cuda12-pjrt    0.6.2\njax-cuda12-plugin  0.6.2\njaxlib             0.6.2\nnvidia-cudnn-cu12  9.11.0.98\nGPU 0: NVIDIA GeForce GTX 1080 Ti (UUID: GPU-1f)\n"),
+    ("cudnn-drops-gpu", "GPU 0: Tesla V100-SXM2-32GB (UUID: GPU-77)\nPackage            Version\n------------------ -------\njax                0.6.1\njax-cuda12-pjrt    0.6.1\njax-cuda12-plugin  0.6.1\njaxlib             0.6.1\nnvidia-cudnn-cu12  9.13.0.50\n"),
+    ("cuda-version-mismatch", "TF 2.5.0 on Windows 11, CUDA 10.2 installed\nCould not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n"),
+    ("cuda-version-mismatch", "Ubuntu 20.04 (cuda toolkit 12.1 is installed)\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file\n"),
+    ("cuda-library-missing", ">>> import tensorflow\nImportError: libcublas.so.10.0\n"),
+    ("cuda-library-missing", "importerror: libcudart.so.9.0 after reinstalling the notebook server\nImportError: libcudart.so.9.0:\n"),
+    ("ptxas-too-old", "ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_90' is not defined for option 'gpu-name'\n"),
+    ("ptxas-too-old", "INTERNAL: ptxas exited with non-zero error code 65280, output:\nptxas fatal   : Value 'sm_86' is not defined for option 'gpu-name'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -132,5 +140,10 @@ NEAR_MISSES: Final = (
     ("cudnn-version-mismatch", "Successfully opened dynamic library libcudnn.so.8\nLoaded cuDNN version 8902\nTensorFlow version: 2.13.0\n"),
     ("gpu-memory-preallocation", "Could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\nMemory usage: 11000000000 bytes free, 12000000000 bytes total.\n"),
     ("cuda-version-mismatch", "TensorFlow version: 2.1.1\nCUDA: 10.2\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'),\n PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
+    ("cudnn-drops-gpu", "Package            Version\n------------------ -------\njax                0.6.2\njax-cuda12-pjrt    0.6.2\njax-cuda12-plugin  0.6.2\njaxlib             0.6.2\nnvidia-cudnn-cu12  9.10.2.21\nGPU 0: NVIDIA GeForce GTX 1080 Ti (UUID: GPU-1f)\n"),
+    ("cudnn-drops-gpu", "Package            Version\n------------------ -------\njax                0.6.2\njax-cuda12-pjrt    0.6.2\njax-cuda12-plugin  0.6.2\njaxlib             0.6.2\nnvidia-cudnn-cu12  9.11.0.98\nGPU 0: NVIDIA GeForce RTX 2080 Ti (UUID: GPU-1f)\n"),
+    ("cuda-version-mismatch", "TF 2.5.0 on Windows 11, CUDA 11.2 installed\nCould not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n"),
+    ("ptxas-not-found", "ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_90' is not defined for option 'gpu-name'\n"),
+    ("driver-too-old", "The NVIDIA driver's CUDA version is 12.0 which is older than the ptxas CUDA version (12.2.140). Because the driver is older than the ptxas version, XLA is disabling parallel compilation.\njax==0.4.20\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

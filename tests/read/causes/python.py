@@ -102,6 +102,11 @@ CASES: Final = (
     ("driver-too-old", "mamba create -n rapids -c conda-forge cudatoolkit=11.4 pytorch\nEncountered problems while solving:\n  - package cudatoolkit-11.4.3-h39f8164_13 has constraint __cuda >=11.4 conflicting with __cuda-11.2-0\n"),
     ("python-version-unsupported", ">>> python -V\nPython 2.7.9\n>>> pip install tensorflow\nDownloading/unpacking tensorflow\n  Could not find any downloads that satisfy the requirement tensorflow\nNo distributions at all found for tensorflow\n"),
     ("msvc-redistributable-missing", 'ERROR    Could not load torch: [WinError 126] Le module spécifié est introuvable. Error loading\n         "D:\\trainer\\venv\\lib\\site-packages\\torch\\lib\\fbgemm.dll" or one of its dependencies.\n'),
+    ("protobuf-mismatch", "tensorflow 2.8.0, protobuf 3.19.6\nImportError: cannot import name 'builder' from 'google.protobuf.internal'\n"),
+    ("protobuf-mismatch", "tensorflow==2.9.3\nprotobuf==3.19.6\nimport onnx\nImportError: cannot import name 'builder' from 'google.protobuf.internal' (/env/lib/python3.10/site-packages/google/protobuf/internal/__init__.py)\n"),
+    ("keras3-mismatch", "tensorflow 2.4.1, keras 2.6.0\nAttributeError: module 'tensorflow.compat.v2' has no attribute '__internal__'\n"),
+    ("keras3-mismatch", "TF 1.14.0\nAttributeError: module 'tensorflow._api.v1.compat.v2' has no attribute '__internal__'\n"),
+    ("keras3-mismatch", "AttributeError: module 'tensorflow.compat.v2.experimental.dtensor' has no attribute '__internal__'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -115,5 +120,8 @@ NEAR_MISSES: Final = (
     ("package-requirement-conflict", "Requirement already satisfied: torch==2.5.1 in /env/lib/python3.12/site-packages (2.5.1)\ntorch==2.5.1\n"),
     ("cpu-lacks-avx", "RuntimeError: CUDA error: an illegal instruction was encountered\ntorch==2.5.1\n"),
     ("glibc-too-old", "Windows 11, Python 3.9.7\nERROR: No matching distribution found for tensorflow==2.1.0\n"),
+    ("package-requirement-conflict", "tensorflow==2.16.2\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nnotebook 7.2 requires jupyter-server<3,>=2.4, but you have jupyter-server 1.24 which is incompatible.\n"),
+    ("package-requirement-conflict", "PyTorch version: 2.5.1+cu124\nIs CUDA available: True\nERROR: pip's dependency resolver does not currently take into account all the packages that are installed.\nstreamlit 1.9 requires click<8.1, but you have click 8.1.7 which is incompatible.\n"),
+    ("keras3-mismatch", "AttributeError: module 'tensorflow' has no attribute 'contrib'\ntensorflow==2.9.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -85,6 +85,10 @@ CASES: Final = (
     ("cuda-visible-devices-masked", "torch.cuda.is_available() returns True in a notebook, but train.py ends with\nRuntimeError: No CUDA GPUs are available\n"),
     ("cuda-visible-devices-masked", "Is CUDA available: True\nRuntimeError: No CUDA GPUs are available\n"),
     ("cuda-visible-devices-masked", "`torch.cuda.is_available()` it shows `true` in other projects, here it says `RuntimeError: No CUDA GPUs are available`\n"),
+    ("gpu-memory-held-by-other-process", "name: GeForce GTX 1070 major: 6 minor: 1\ntotalMemory: 7.93GiB freeMemory: 142.31MiB\nfailed to allocate 142.31M from device: CUDA_ERROR_OUT_OF_MEMORY\n"),
+    ("gpu-memory-held-by-other-process", "totalMemory: 11.91GiB freeMemory: 96.75MiB\nE tensorflow/stream_executor/cuda/cuda_driver.cc:936] failed to allocate 96.75M (101449728 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"),
+    ("cuda-visible-devices-masked", "$ echo $CUDA_VISIBLE_DEVICES\n-1\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
+    ("cuda-visible-devices-masked", '$ echo "$CUDA_VISIBLE_DEVICES"\n-1\nRuntimeError: No CUDA GPUs are available\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -103,5 +107,7 @@ NEAR_MISSES: Final = (
     ("env-hides-gpu", "accelerate 1.1.0\n\t- use_cpu: False\ntorch==2.5.1\n"),
     ("mig-no-instances", "|   0  NVIDIA A30                     On |   00000000:17:00.0 Off |                   On |\n| N/A   31C    P0    29W / 165W |       0MiB /  24576MiB |     N/A      Default |\n|                                         |                        |             Disabled |\nRuntimeError: No CUDA GPUs are available\n"),
     ("cuda-visible-devices-masked", "torch.cuda.is_available() returns False\nRuntimeError: No CUDA GPUs are available\n"),
+    ("gpu-memory-held-by-other-process", "totalMemory: 7.93GiB freeMemory: 7.81GiB\nfailed to allocate 7.81G from device: CUDA_ERROR_OUT_OF_MEMORY\n"),
+    ("cuda-visible-devices-masked", "$ echo $CUDA_VISIBLE_DEVICES\n- GPU: RTX 3060\n[]\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -56,7 +56,7 @@ def cudnn_drops_gpu(framework: FrameworkView) -> Iterator[Problem]:
 
 def _pin(framework: FrameworkView, lost: list[Meeting]) -> Fix:
     machine, found = framework.machine, framework.cudnn
-    wheels = wheel_platform.name(machine.observed.host, machine.observed.python)
+    wheels = wheel_platform.name(machine.observed.host, machine.observed.python) or wheel_platform.LINUX
     published = machine.matrix.cudnns(framework.cuda.version.major, wheels)
     row = next((row for row in reversed(published) if _fits(row, framework, lost)), None)
     if row is None:
