@@ -25,7 +25,7 @@ from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
 from gpudoctor.signatures.builds import SEE_NO_GPU
-from gpudoctor.snapshot import Missing, TextLog
+from gpudoctor.snapshot import Missing, Platform, TextLog
 
 _MOST_CANDIDATES = 4
 _WORD = expression(r"[a-z][\w-]{1,60}")
@@ -162,7 +162,11 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
     problem = Problem(
         message=f"The log says that {sign.signature.meaning}.",
         evidence=(Evidence("log", sign.line, where), *((why,) if why else ())),
-        fixes=(*(() if sure else _candidates(sign, likely)), *_fixes(rule, sign.signature.cure, machine, sure=sure), read_page(rule.name)),
+        fixes=(
+            *(() if sure else _candidates(sign, likely, machine)),
+            *_fixes(rule, sign.signature.cure, machine, sure=sure),
+            read_page(rule.name),
+        ),
         severity=max(rule.severity, Severity.WARNING),
         confidence=Confidence.LIKELY if sure else Confidence.POSSIBLE,
         subject=MACHINE,
@@ -172,27 +176,37 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
     return Run(rule, outcome, (finding,), None, ("",))
 
 
+_NEEDS_UNIX = expression(r"\b(?:sudo|grep|ls|ldconfig|lspci|find|dmesg|systemctl|readelf|ldd|which|free)\b|/(?:proc|dev|etc|usr)\b|\$\w|'")
+
+
+def _runnable(command: str, machine: MachineView) -> str:
+    """Return a command; empty on Windows if it is for a Unix shell."""
+    return "" if machine.site.platform == Platform.WINDOWS and _NEEDS_UNIX.search(command) else command
+
+
 def _fixes(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
     """Yield what fixes a cause that only a log names, and how to confirm it; `cure` is what fixes this line."""
     if cure:
         yield Fix(cure)
         return
-    command = BY_HAND.get(rule.name, "")
+    command = _runnable(BY_HAND.get(rule.name, ""), machine)
     if not rule.advice and sure and command:
         yield Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK)
-    for number, fix in enumerate(rule.advice(machine) if rule.advice else remedy(rule.name)):
+    advice = rule.advice(machine) if rule.advice else remedy(rule.name)
+    for number, fix in enumerate(one for one in advice if one.kind is not FixKind.CHECK or _runnable(one.command, machine) == one.command):
         first = f"If it is {rule.name}: {fix.title[0].lower()}{fix.title[1:]}"
         title = fix.title if sure or number else first
         yield fix if sure else msgspec.structs.replace(fix, title=title, action=Action.INVESTIGATE)
 
 
-def _candidates(sign: Recognised, likely: Sequence[Rule]) -> tuple[Fix, ...]:
-    """Return the command that tells the causes of a sign apart, or one for each of the likeliest."""
-    tells = sign.signature.tells
-    if tells:
-        names = ", ".join(rule.name for rule in likely[:_MOST_CANDIDATES])
-        return (Fix(f"Find out which it is, likeliest first: {names}", tells, root_for(tells), kind=FixKind.CHECK),)
-    commands = [(rule, BY_HAND.get(rule.name, "")) for rule in likely[:_MOST_CANDIDATES]]
+def _candidates(sign: Recognised, likely: Sequence[Rule], machine: MachineView) -> tuple[Fix, ...]:
+    """Return the command that tells the causes of a sign apart, or one for each of the likeliest; their names if there is none here."""
+    tells, first = _runnable(sign.signature.tells, machine), likely[:_MOST_CANDIDATES]
+    commands = [(rule, _runnable(BY_HAND.get(rule.name, ""), machine)) for rule in first]
+    if tells or sign.signature.tells or not any(command for _, command in commands):
+        names = ", ".join(rule.name for rule in first)
+        title = f"Find out which it is, likeliest first: {names}"
+        return (Fix(title if tells else f"{title}.", tells, root_for(tells), kind=FixKind.CHECK),) if tells or len(first) > 1 else ()
     return tuple(
         Fix(
             f"Check for {rule.name}, candidate {number}" if len(likely) > 1 else "Confirm it",

@@ -6,8 +6,12 @@ import re
 
 import pytest
 
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import FixKind, Policy
 from gpudoctor.matrix import Matrix
-from tests.read.reading import causes, first_fix
+from gpudoctor.signatures.table import SIGNATURES
+from gpudoctor.snapshot import Nvml
+from tests.read.reading import causes, first_fix, read
 
 CPU_BUILD = "AssertionError: Torch not compiled with CUDA enabled\n"
 NO_PLUGIN = "An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed. Falling back to cpu.\n"
@@ -36,3 +40,39 @@ def test_a_wheel_that_cannot_find_its_libraries_is_replaced_by_one_that_can(matr
     assert causes(NO_LIBRARIES + packages, matrix)[0] == "pip-nvidia-libs-not-on-path"
     assert first_fix(NO_LIBRARIES + packages, matrix).endswith("'tensorflow[and-cuda]==2.16.2'")
     assert causes(NO_LIBRARIES + packages.replace("2.16.1", "2.17.0"), matrix)[0] != "pip-nvidia-libs-not-on-path"
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            "TF 2.4.1, Windows 10\nCould not load dynamic library 'cudnn64_8.dll'; dlerror: cudnn64_8.dll not found\n",
+            "CUDA 11.0 and cuDNN 8.* PATH",
+        ),
+        ("tensorflow 2.11.0\nlibcudart.so.11.0: cannot open shared object file\n", "CUDA 11.2 and cuDNN 8.* LD_LIBRARY_PATH"),
+    ],
+)
+def test_a_build_without_packages_for_its_libraries_names_the_cuda_it_was_built_with(text: str, title: str, matrix: Matrix) -> None:
+    fixes = diagnose(read(text, matrix), matrix, Policy(level=None)).root_causes[0].fixes
+    assert any(re.search(title, fix.title) for fix in fixes), fixes
+
+
+def test_the_driver_that_pytorch_found_is_known_by_its_cuda(matrix: Matrix) -> None:
+    nvml = read("The NVIDIA driver on your system is too old (found version 12040). Please update\n", matrix).nvml
+    assert isinstance(nvml, Nvml)
+    assert nvml.cuda_served == "12.4"
+
+
+UNIX = re.compile(r"(?:^|[|;&] *)(?:sudo|grep|ls|ldconfig|lspci|find|dmesg|systemctl|readelf|export|unset) ")
+
+
+def test_on_windows_no_check_is_for_a_unix_shell(matrix: Matrix) -> None:
+    lines = {line for signature in SIGNATURES for line in signature.lines}
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        diagnosis = diagnose(read(f"{line}\nOS: Microsoft Windows 11 Pro\ntorch 2.7.1\n", matrix), matrix, Policy(level=None))
+        commands = [
+            fix.command for one in diagnosis.findings for fix in one.fixes if fix.kind is FixKind.CHECK and UNIX.search(fix.command)
+        ]
+        found |= {line: commands} if commands else {}
+    assert not found

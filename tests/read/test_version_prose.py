@@ -48,6 +48,9 @@ def stated(text: str) -> dict[str, str]:
         ("driver 550 is required on my card", {}),
         ("It worked before the update. I use torch 2.5.1 now.", {"version:torch": "2.5.1"}),
         ("I use e.g. torch 2.5.1 now.", {}),
+        ("We upgraded to torch 2.9.0+cu130 and vllm 0.12.0", {"version:torch": "2.9.0+cu130", "package:vllm": "0.12.0"}),
+        ("We upgraded from torch 2.9.0 to torch 2.9.1", {}),
+        ("We want to upgrade to torch 2.9.0", {}),
     ],
 )
 def test_what_a_sentence_states(text: str, expected: dict[str, str]) -> None:

@@ -36,6 +36,7 @@ REMEDIES: Final = {
     "wsl-pinned-memory-limit": ("Pin less memory, or raise `memory=` in %UserProfile%\\.wslconfig and restart WSL", "wsl --shutdown"),
     "container-cdi-spec-incompatible": ("Update the container engine to a release that knows CDI: Podman 5.1 or newer", ""),
     "cuda-library-missing": ("Install the framework together with its CUDA libraries, in a new environment", ""),
+    "pip-nvidia-libs-not-on-path": ("Reinstall the framework with its CUDA packages in one environment", ""),
     "cudnn-missing": ("Reinstall the framework with its dependencies, which include its cuDNN", ""),
     "cuda-libs-not-on-loader-path": ("Add the folder that contains the library to LD_LIBRARY_PATH", ""),
     "cuda-version-mismatch": ("Install the CUDA version that the framework is built for, or a release with its own CUDA libraries", ""),

@@ -18,7 +18,7 @@ _OWN = expression(
 )
 OTHERS = expression(
     r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|like|vs|versus|instead|than|unlike|whil(?:e|st)|whereas|but|tested|"
-    r"works? (?:fine |well |ok )?(?:on|with|for)|worked|previous(?:ly)?|older|newer|replac\w+|upgrad\w+|switch\w*|swap\w*|before|another|other|if|or)\b"
+    r"works? (?:fine |well |ok )?(?:on|with|for)|worked|previous(?:ly)?|older|newer|replac\w+|upgrad(?!ed to\b)\w+|switch(?!ed to\b)\w*|swap\w*|before|another|other|if|or)\b"
 )
 """Words of sentences that compare, or speak of what the writer may not have."""
 

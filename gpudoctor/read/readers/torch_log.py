@@ -1,4 +1,4 @@
-"""Reads PyTorch's warnings about GPUs that its build has no kernels for."""
+"""Reads PyTorch's warnings about GPUs that its build has no kernels for, and about old drivers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "PyTorch warning"
-_CUES = ("cuda capabilit", "compute capability (cc)", "does not include kernels")
+_CUES = ("on your system is too old", "cuda capabilit", "compute capability (cc)", "does not include kernels")
 _MODEL = r"(?P<gpu>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|[AHLPVT]\d{1,3}\b)[\w .()/-]{0,60}?)"
 # torch/cuda/__init__.py of 1.5 to 2.15
 _REFUSED = expression(rf"{_MODEL} with CUDA capability sm_(?P<capability>\d{{2,3}})\w? is not compatible with the current PyTorch")
@@ -20,6 +20,8 @@ _BUILT_FOR = expression(r"current PyTorch install(?:ation)? supports CUDA capabi
 _RANGE_FOLLOWS = "Minimum and Maximum cuda capability supported"
 _RANGE = expression(r"\((?P<least>\d{1,2}\.\d)\) - \((?P<most>\d{1,2}\.\d)\)")
 _INSTALLED = expression(r"Your installed torch==(?P<release>\d[\w.+]{2,40}) does not include kernels")
+# c10/cuda/CUDAFunctions.cpp: the number of cudaDriverGetVersion, 1000 times the major version and ten times the minor
+_SERVED = expression(r"on your system is too old \(found version (?P<major>\d{1,2})0(?P<minor>\d)0\)")
 _WITHIN = 3
 """Lines after which the range still belongs to its sentence."""
 
@@ -41,6 +43,8 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
         if (limits := _RANGE.search(line.text)) and line.number - announced < _WITHIN:
             names = " ".join(f"sm_{limits[end].replace('.', '')}" for end in ("least", "most"))
             yield Statement("torch architectures", names, _NAME, line.number, Rank.LOG)
+        if served := _SERVED.search(line.text):
+            yield Statement("cuda served", f"{served['major']}.{served['minor']}", _NAME, line.number, Rank.LOG)
         if installed := _INSTALLED.search(line.text):
             yield Statement("package:torch", installed["release"], _NAME, line.number, Rank.LOG)
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
@@ -14,6 +14,7 @@ from gpudoctor.findings.actions import Domain
 
 @rule(
     "GD114",
+    advice=lambda machine: (_install_rocm_build(machine, machine.frameworks),),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     domain=Domain.ENVIRONMENT,
@@ -52,7 +53,7 @@ def _where(framework: FrameworkView) -> str:
     return observed.location if isinstance(observed.location, str) else observed.distribution
 
 
-def _install_rocm_build(machine: MachineView, frameworks: list[FrameworkView]) -> Fix:
+def _install_rocm_build(machine: MachineView, frameworks: Sequence[FrameworkView]) -> Fix:
     """Return how to install a ROCm build. uv picks the index for the installed driver; pip needs its URL, which no table has."""
     framework = next((framework for framework in frameworks if framework.spec.uv_backend), None)
     if framework is None:

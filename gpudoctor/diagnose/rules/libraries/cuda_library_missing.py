@@ -8,6 +8,7 @@ from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, planned_framework
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -16,6 +17,7 @@ from gpudoctor.snapshot import Missing
 
 @rule(
     "GD401",
+    advice=lambda machine: tuple(install_libraries(machine, "cuda-library-missing")),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(

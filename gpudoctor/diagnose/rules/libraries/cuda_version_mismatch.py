@@ -13,6 +13,7 @@ from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import newest, works_here
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing, Platform
@@ -24,6 +25,7 @@ _MOST = 3
 
 @rule(
     "GD405",
+    advice=lambda machine: tuple(install_libraries(machine, "cuda-version-mismatch")),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(

@@ -6,12 +6,14 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import same_name
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
 from gpudoctor.findings import Problem, Rung, Severity
 
 
 @rule(
     "GD402",
+    advice=lambda machine: tuple(install_libraries(machine, "cudnn-missing")),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "Without cuDNN TensorFlow uses the CPU, and PyTorch and JAX fail to start.", Join.FRAMEWORK),),

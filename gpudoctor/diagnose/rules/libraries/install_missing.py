@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.libraries import installed_wheels
+from collections.abc import Iterator
+
+from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView
+from gpudoctor.derive.libraries import PATH, installed_wheels
 from gpudoctor.diagnose.advice.installing import install_framework, installed_by_conda
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.packages import install_package, reinstall_packages
-from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
+from gpudoctor.diagnose.advice.remedies import remedy
+from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, packages_in_extra
 from gpudoctor.findings import Fix, FixKind
-from gpudoctor.snapshot import Distribution, LibraryUse, Missing
+from gpudoctor.findings.actions import Action
+from gpudoctor.snapshot import Distribution, LibraryUse, Missing, Platform
 
 
 def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tuple[Fix, ...]:
@@ -32,6 +36,34 @@ def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> t
         if spec.wheel_index:
             return (_reinstall_same_build(framework),)
     return install_framework(machine, framework.name, prefer=framework.release)
+
+
+def install_libraries(machine: MachineView, cause: str) -> Iterator[Fix]:
+    """Yield the fixes of a cause that only a log names: how each framework that the text states gets its libraries."""
+    builds = [(framework, cuda) for framework in machine.frameworks if isinstance(cuda := framework.cuda_or_missing, EffectiveCuda)]
+    for framework, cuda in builds:
+        row = known_release(framework)
+        if row is not None and packages_in_extra(framework, row):
+            yield from install_with_extra(framework, row)
+        elif framework.spec.brings_cuda:
+            yield from install_missing(framework, ())
+        else:
+            yield _install_cuda(framework, cuda)
+            yield from (fix for fix in install_framework(machine, framework.name, kind=FixKind.INSTEAD) if fix.command)
+    if not builds:
+        yield from remedy(cause)
+
+
+def _install_cuda(framework: FrameworkView, cuda: EffectiveCuda) -> Fix:
+    """Return the fix that installs what a build was made with, where no package has it."""
+    windows = framework.machine.site.platform == Platform.WINDOWS
+    cudnn = "" if isinstance(cuda.cudnn, Missing) else f" and cuDNN {cuda.cudnn.text or cuda.cudnn.short}"
+    return Fix(
+        f"Install CUDA {cuda.version.short}{cudnn}, with which {framework.label} was built, and add their folders to"
+        f" {'PATH' if windows else PATH}.",
+        needs=(DOWNLOAD,),
+        action=Action.INSTALL_PACKAGE,
+    )
 
 
 def _install_extra(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tuple[Fix, ...]:

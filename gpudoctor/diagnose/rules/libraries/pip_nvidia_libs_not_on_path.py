@@ -3,27 +3,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView, MachineView
+from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
 from gpudoctor.diagnose.rules.libraries.planned import (
     PlannedFramework,
     install_with_extra,
-    known_release,
-    packages_in_extra,
     planned_framework,
 )
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Fact, Missing
 
 
 @rule(
     "GD404",
-    advice=lambda machine: tuple(_with_libraries(machine)),
+    advice=lambda machine: tuple(install_libraries(machine, "pip-nvidia-libs-not-on-path")),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
@@ -34,15 +32,6 @@ def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:
         yield from _planned(framework)
     else:
         yield from off_the_loader_path(framework, in_wheels=True)
-
-
-def _with_libraries(machine: MachineView) -> Iterator[Fix]:
-    """Yield the fixes of what only a log says: the release with its CUDA extra, or one whose wheel finds the libraries."""
-    rows = [(framework, row) for framework in machine.frameworks if (row := known_release(framework)) and packages_in_extra(framework, row)]
-    for framework, row in rows:
-        yield from install_with_extra(framework, row)
-    if not rows:
-        yield Fix("Reinstall the framework with its CUDA packages in one environment.", action=Action.REINSTALL_PACKAGE)
 
 
 def _planned(framework: FrameworkView) -> Iterator[Problem]:
