@@ -16,7 +16,7 @@ from gpudoctor.cli.live import display
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.machine import Stated, question
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.verify import verified
+from gpudoctor.cli.verify import trainable, verified
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
@@ -68,9 +68,10 @@ def plan(  # noqa: PLR0917 -- Typer calls it by name
         _require_writable(files, force=force)
         asked = _with_files(question(tuple(requirements or ()), machine, matrix, "plan", compat), tuple(file or ()), matrix)
         with interruptible():
-            found = _planned(asked, matrix, offline=offline, quiet=quiet, as_text=as_text)
+            verified_too = verify or keep is not None
+            found = _planned(trainable(asked) if verified_too else asked, matrix, offline=offline, quiet=quiet, as_text=as_text)
             plan = found.plan
-            if verify or keep is not None:
+            if verified_too:
                 plan = verified(found, asked.machine.platform, keep, yes=yes, quiet=quiet, as_text=as_text)
         for name in files:
             output.write(plan_files.content(plan, found.lock, name).encode(), name)

@@ -13,10 +13,12 @@ from gpudoctor.cli import output
 from gpudoctor.cli.live import display
 from gpudoctor.derive import wheel_platform
 from gpudoctor.digits import digits
+from gpudoctor.derive.specifiers import requirement
 from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Level, Policy
 from gpudoctor.plan.environments import made, space
+from gpudoctor.plan.propose import Question
 from gpudoctor.plan.resolution import Confirmed
 from gpudoctor.report import oneline
 from gpudoctor.report.build import build
@@ -42,6 +44,12 @@ def verified(found: Confirmed, platform: str, keep: str | None, *, yes: bool, qu
     return msgspec.structs.replace(
         plan, exit_code=_exit_code(plan, examination), verification=_told(examination, keep, time.monotonic() - began)
     )
+
+
+def trainable(asked: Question) -> Question:
+    """Return the question with NumPy, which the training needs and PyTorch does not require."""
+    named = {one.name for one in map(requirement, asked.requirements) if one is not None}
+    return asked if "numpy" in named else msgspec.structs.replace(asked, requirements=(*asked.requirements, "numpy"))
 
 
 def _ask(download: int | None, keep: str | None, *, yes: bool) -> None:

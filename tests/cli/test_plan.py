@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -136,3 +137,47 @@ def test_a_stopped_plan_leaves_nothing(tmp_path: Path) -> None:
             process.communicate(timeout=30)
         assert process.returncode == 128 + number
         assert list(tmp_path.iterdir()) == []
+
+
+UV = """#!{python}
+import os, pathlib, re, sys, time
+words = sys.argv[1:]
+if words[:2] == ["pip", "compile"]:
+    pins = re.findall(r"(\\w+)==([\\w.]+)", pathlib.Path(words[2]).read_text())
+    text = "".join(f'[[packages]]\\nname = "{{name}}"\\nversion = "{{version}}"\\n' for name, version in pins)
+    pathlib.Path(words[words.index("--output-file") + 1]).write_text('lock-version = "1.0"\\n' + text)
+elif words[0] == "venv":
+    pathlib.Path(words[words.index("--python") + 2]).mkdir(parents=True)
+else:
+    place = pathlib.Path(words[words.index("--python") + 1])
+    pathlib.Path("{started}.new").write_text(str(os.getpid()))
+    os.replace("{started}.new", "{started}")
+    for number in range(10**6):  # writes until it is stopped
+        place.mkdir(parents=True, exist_ok=True)
+        (place / f"half-installed-{{number % 100}}").write_text("")
+        time.sleep(0.01)
+"""
+"""A uv that resolves to what it is asked for and never finishes an installation."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_verification_stopped_while_it_installs_leaves_nothing(tmp_path: Path, number: signal.Signals, keep: bool) -> None:
+    folder, programs, started = tmp_path / "temporary", tmp_path / "bin", tmp_path / "started"
+    folder.mkdir()
+    programs.mkdir()
+    (programs / "uv").write_text(UV.format(python=sys.executable, started=started))
+    (programs / "uv").chmod(0o755)
+    command = (*GPUDOCTOR, "plan", "jax", "--gpu", "none", "--verify", "--yes", *(("--keep", str(folder / "kept")) if keep else ()))
+    there = environment(TMPDIR=str(folder), PATH=f"{programs}:{os.environ['PATH']}")
+    with subprocess.Popen(command, env=there, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        for _ in range(1200):
+            if started.exists() or process.poll() is not None:
+                break
+            time.sleep(0.05)
+        process.send_signal(number)
+        said = process.communicate(timeout=60)[1]
+    assert process.returncode == 128 + number, said
+    assert list(folder.iterdir()) == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
