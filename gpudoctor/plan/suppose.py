@@ -139,8 +139,9 @@ def _not_compared(names: tuple[str, ...]) -> Iterator[str]:
 
 
 def _without_gpu_code(name: str, combination: Combination, matrix: Matrix) -> bool:
-    """Whether a stated package needs no look: no table of releases lists it, and it is known to hold no GPU code."""
-    return not matrix.releases(name) and (name in combination.without_gpu_code or matrix.without_gpu_code(name))
+    """Whether a stated package needs no look: it is known to hold no GPU code, and is no framework's or add-on's build."""
+    known = name in combination.without_gpu_code or matrix.without_gpu_code(name)
+    return known and not framework_of(name) and all(row.accelerator == "none" for row in matrix.releases(name))
 
 
 def _named(names: tuple[str, ...]) -> str:

@@ -1,0 +1,82 @@
+"""Rebuilds the rows of compat/others.csv of packages between an add-on and what the tables judge: numba bounds NumPy for vLLM.
+
+    python -m scripts.refresh.between [--find] [--write | --check] [PROJECT...]
+
+--find prints which packages belong here: those that an add-on pins or bounds, and that themselves exclude releases of a package in the tables.
+"""
+
+from __future__ import annotations
+
+import email.parser
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
+from packaging.utils import canonicalize_name
+
+from gpudoctor.matrix.tables import OTHERS
+from gpudoctor.matrix_files import open_matrix
+from gpudoctor.versions import Version
+from scripts.refresh.add_ons import PACKAGES
+from scripts.refresh.common import Release, Wheel, arguments, group_releases, refresh
+from scripts.refresh.index import Index
+from scripts.refresh.metadata import requires
+
+PROJECTS = {"numba": (0, 56), "outlines": (0, 0, 34), "mistral-common": (1, 0), "opencv-python-headless": (4, 8)}
+"""By name the oldest release in the table."""
+_EXCLUDES = ("<", "==", "~=", "!=", ">=2")
+"""What a specifier begins with that leaves out releases which somebody may want, such as NumPy 1."""
+_PLATFORMS = {"linux_x86_64", "any"}
+
+
+def wanted(distribution: str, release: Version) -> bool:
+    """Return whether the table has this release."""
+    return distribution in PROJECTS and release >= PROJECTS[distribution]
+
+
+def read(wheel: Wheel) -> dict[str, Any]:
+    """Return the fields that one wheel gives: only its requirements decide."""
+    name, platform = wheel.release.distribution, wheel.release.platform
+    required = tuple(text for text in requires(wheel.metadata(), platform) if "extra==" not in text)
+    return {"accelerator": "none", "requires": required, "source": (f"{name}-wheels",)}
+
+
+def find() -> Iterator[str]:
+    """Yield a line for each package that belongs here and is missing."""
+    index, matrix, options = Index(), open_matrix(), arguments(tuple(PROJECTS))
+    asked: dict[str, set[str]] = {}
+    for name in PACKAGES:
+        for release in _releases(index, name)[-1:]:
+            for one in _always(Wheel(release, index, options.cache)):
+                if any(sign in str(one.specifier) for sign in _EXCLUDES) and not matrix.releases(canonicalize_name(one.name)):
+                    asked.setdefault(canonicalize_name(one.name), set()).add(str(one.specifier))
+    for name, specifiers in sorted(asked.items()):
+        fitting = [one for one in _releases(index, name) if any(SpecifierSet(text).contains(str(one.release)) for text in specifiers)]
+        for release in fitting[-1:]:
+            bounds = [
+                str(one)
+                for one in _always(Wheel(release, index, options.cache))
+                if (canonicalize_name(one.name) == "numpy" or matrix.releases(canonicalize_name(one.name)))
+                and any(sign in str(one.specifier) for sign in _EXCLUDES)
+            ]
+            if bounds:
+                yield f"{name} {release.release}: {', '.join(bounds)}"
+
+
+def _releases(index: Index, name: str) -> list[Release]:
+    return [one for one in group_releases(index.files(name), lambda *_: True) if one.platform in _PLATFORMS]
+
+
+def _always(wheel: Wheel) -> list[Requirement]:
+    lines = email.parser.HeaderParser().parsestr(wheel.metadata()).get_all("Requires-Dist", [])
+    return [one for one in map(Requirement, lines) if "extra" not in str(one.marker or "")]
+
+
+if __name__ == "__main__":
+    if "--find" in sys.argv:
+        sys.argv.remove("--find")
+        print("\n".join(find()))
+        sys.exit(0)
+    sys.exit(refresh(OTHERS, tuple(PROJECTS), wanted, read))
