@@ -12,8 +12,8 @@ from gpudoctor.check.run import run
 from gpudoctor.cli import output
 from gpudoctor.cli.live import display
 from gpudoctor.derive import wheel_platform
-from gpudoctor.digits import digits
 from gpudoctor.derive.specifiers import requirement
+from gpudoctor.digits import digits
 from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Level, Policy

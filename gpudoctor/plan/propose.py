@@ -28,7 +28,7 @@ from gpudoctor.report.plan import Assumption, Environment, MachineChange, Plan
 from gpudoctor.snapshot import Fact, Host, KernelDriver, Missing, Nvml, Platform
 
 PATIENCE = 10.0
-"""Seconds that the search in the tables may take; it needs well under one."""
+"""Seconds of processor time that the search in the tables may take; it needs well under one. The answer does not depend on what else runs."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +77,7 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         bounds=_merged(question.constraints, bounds or {}),
         not_planned=question.not_planned,
     )
-    search = Search(wishes, machine, matrix, began + PATIENCE)
+    search = Search(wishes, machine, matrix, time.process_time() + PATIENCE)
     _refuse_unknown(search, wishes, matrix)
     found = search.best
     windows = on_windows(machine)
@@ -183,7 +183,7 @@ def _with_driver(
     if isinstance(machine.kernel_driver, Missing) or (found is not None and asked.nothing_newer(found)):
         return None
     newer = wishes if found is None else _no_older(wishes, found)
-    search = Search(newer, _with(machine, ""), matrix, time.monotonic() + PATIENCE, known=asked.rejected_for_the_gpu)
+    search = Search(newer, _with(machine, ""), matrix, time.process_time() + PATIENCE, known=asked.rejected_for_the_gpu)
     best = search.best
     if best is None or not best.judgement.works or (found is not None and found.releases == best.releases):
         return None

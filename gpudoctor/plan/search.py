@@ -156,7 +156,7 @@ class Search:
     def _judged(self, sets: Iterable[tuple[Candidate, ...]]) -> Iterator[Chosen]:
         """Yield the sets that are not known to be broken, each with its answer."""
         for chosen in sets:
-            if self._judge.count > self._most or time.monotonic() > self._until:
+            if self._judge.count > self._most or time.process_time() > self._until:
                 self.gave_up = True
                 return
             found = self._settled(chosen)
