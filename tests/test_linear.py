@@ -27,7 +27,8 @@ from gpudoctor.matrix import slices
 from gpudoctor.redact import Owner, Redactor, names, shapes
 from gpudoctor.redact.shell import runnable
 from gpudoctor.signatures import recognise
-from gpudoctor.signatures.hints import HARMLESS, HINTS
+from gpudoctor.signatures.hints import HINTS
+from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.table import SIGNATURES
 
 if sys.version_info >= (3, 11):

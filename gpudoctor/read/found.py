@@ -11,7 +11,8 @@ from gpudoctor.line_forms import LineForms
 from gpudoctor.read.readers import READERS
 from gpudoctor.read.statements import Line
 from gpudoctor.read.variants import Variant, variants
-from gpudoctor.signatures.hints import HARMLESS, HINTS
+from gpudoctor.signatures.hints import HINTS
+from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.table import SIGNATURES
 
 FORMS: Final = tuple((reader.name, form) for reader in READERS for form in reader.forms)

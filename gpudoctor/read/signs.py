@@ -6,8 +6,14 @@ from collections.abc import Sequence
 
 import msgspec
 
+from gpudoctor.expressions import expression
 from gpudoctor.read.found import FAULT, HINT, NOISE, Hit, lines_with
 from gpudoctor.read.statements import Line
+
+_OF_DOCS = expression(
+    r"(?i)\b(?:docs?|documentation|read ?me(?:\.md)?|manual|wiki|changelog)\b[^\n\"\u201c]{0,60}\b(?:says?|said|states?|mentions?|reads?)\b[ :,]{0,2}(?:that )?[\"'`\u201c\u2018]"
+)
+"""A line that quotes what somebody wrote about an error, and not the error."""
 
 
 class Signs(msgspec.Struct, frozen=True):
@@ -25,7 +31,7 @@ class Signs(msgspec.Struct, frozen=True):
     @classmethod
     def among(cls, hits: Sequence[Hit], own: Sequence[Line] = ()) -> Signs:
         """Return the signs among the hits, in the order of their lines, those of joined lines last, and the lines of gpudoctor's `own` reports."""
-        faults = tuple(lines_with(hits, FAULT))
+        faults = tuple(line for line in lines_with(hits, FAULT) if not _OF_DOCS.search(line.text))
         hints = tuple(lines_with(hits, HINT)) if faults else ()
         log = sorted(dict.fromkeys((*faults, *hints)), key=lambda line: (line.joined, line.file, line.number))
         return cls(faults=faults, log=tuple(log), noise=tuple(lines_with(hits, NOISE)), own=tuple(own))

@@ -47,7 +47,7 @@ def hinted(text: str) -> dict[str, str]:
 
 def harmless(line: str) -> str:
     """Return why a line that looks like an error is none; "" if it is not known to be harmless."""
-    return next((why for pattern, why in _table("hints").HARMLESS if re.search(pattern, line)), "")
+    return next((why for pattern, why in _table("noise").HARMLESS if re.search(pattern, line)), "")
 
 
 def _first_matches(module: str, name: str, text: str) -> Iterator[tuple[Any, str]]:

@@ -111,10 +111,18 @@ DRIVER_LOG = (
         ("        Remapping Failure Occurred        : Yes",),
     ),
     Signature(
-        r"NVRM: No NVIDIA (?:GPU|graphics adapter) found|NVRM: No NVIDIA (?:graphics adapter|devices) probed",
-        ("no-gpu", "driver-too-new-for-gpu", "gpu-too-new-for-driver", "nouveau-loaded", "vfio-bound"),
+        r"NVRM: No NVIDIA (?:GPU|graphics adapter) found",
+        ("no-gpu", "driver-too-new-for-gpu", "gpu-too-new-for-driver", "nouveau-loaded", "vfio-bound", "nova-loaded"),
         "the driver found no NVIDIA GPU",
-        ("NVRM: No NVIDIA GPU found.", "NVRM: No NVIDIA devices probed."),
+        ("NVRM: No NVIDIA GPU found.",),
+    ),
+    # kernel-open/nvidia/nv.c: there are GPUs, and none was offered to the driver
+    Signature(
+        r"NVRM: No NVIDIA (?:graphics adapter|devices) probed",
+        ("nouveau-loaded", "vfio-bound", "nova-loaded", "driver-too-new-for-gpu", "gpu-too-new-for-driver"),
+        "there is an NVIDIA GPU that the driver did not get, as another driver is bound to it",
+        ("NVRM: No NVIDIA devices probed.",),
+        tells="lspci -nnk -d 10de:",
     ),
     Signature(
         rf"{_XID}(?:74|14[4-9]|150)\b|\b(?i:xid)(?: error| code)?:? {{0,2}}(?:74|14[4-9]|150)\b|NVLink: fatal error detected on link",

@@ -9,7 +9,8 @@ from typing import Any
 
 from gpudoctor.line_forms import PART
 from gpudoctor.read.readers import READERS
-from gpudoctor.signatures.hints import HARMLESS, HINTS
+from gpudoctor.signatures.hints import HINTS
+from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.table import SIGNATURES
 
 if sys.version_info >= (3, 11):

@@ -189,6 +189,9 @@ CASES: Final = (
     ("vgpu-unlicensed", "Oct 12 17:22:37 node3 nvidia-gridd: Failed to acquire license from 10.0.0.4\n"),
     ("vgpu-unlicensed", "2025-10-12T17:22:37.001+0000 node3 nvidia-gridd[811]: Failed to acquire license from 10.0.0.4 (Info: NVIDIA RTX Virtual Workstation)\n"),
     ("vgpu-unlicensed", "RuntimeError: CUDA error: CUDA-capable device(s) is/are busy or unavailable\n    License Status                    : Unlicensed (Restricted)\n"),
+    ("nouveau-loaded", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nNVRM: No NVIDIA devices probed.\n"),
+    ("vgpu-unlicensed", "CUDA error: all CUDA-capable devices are busy or unavailable\nnvidia-gridd: Failed to acquire license from 10.0.0.4\n"),
+    ("device-permission-denied", "in a docker container, as a non-root user: cudaGetDeviceCount returned 100\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -220,5 +223,7 @@ NEAR_MISSES: Final = (
     ("no-driver", "nvidia-smi can communicate with the driver, torch 2.6.0+cu124\n"),
     ("uvm-broken-after-suspend", "torch==2.5.1\nour CUDA kernel fails with 999 elements\n"),
     ("cuda-init-fails", "torch==2.5.1\nI reduced the CUDA errors: 100 tests pass now\n"),
+    ("gpu-too-old-for-triton", 'torch==2.5.1\nThe docs of torch.compile say "GPUs with compute capability below 7.0 are not supported by Triton".\n'),
+    ("gpu-memory-insufficient", 'torch==2.5.1\nThe README says: "CUDA error: out of memory" means that the model is too large.\n'),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

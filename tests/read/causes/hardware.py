@@ -77,6 +77,7 @@ CASES: Final = (
     ("gpu-fell-off-bus", "[ 9.31] NVRM: GPU 0000:41:00.0: RmInitAdapter failed! (0x23:0xf:624)\n[ 9.32] NVRM: GPU 0000:41:00.0: rm_init_adapter failed, device minor number 2\n"),
     ("gpu-count-mismatch", "NVRM: GPU 0000:13:00.0: RmInitAdapter failed! (0x26:0xffff:1463)\nNVRM: GPU 0000:13:00.0: rm_init_adapter failed, device minor number 0\n"),
     ("pci-bar-not-assigned", "Jun 03 08:11:40 box kernel: NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:896)\nresizable BAR was disabled in the firmware\n"),
+    ("inforom-corrupt", "WARNING: infoROM is corrupted at gpu 0000:00:1E.0\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -95,5 +96,6 @@ NEAR_MISSES: Final = (
     ("pages-retirement-pending", "torch==2.5.1\nGPU 00000000:06:00.0\n    Retired Pages\n        Single Bit ECC                    : 2\n        Double Bit ECC                    : 0\n        Pending Page Blacklist            : No\n"),
     ("gsp-firmware-failure", "torch==2.5.1\nNVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x24:0x62:1568)\n"),
     ("gpu-fell-off-bus", "torch==2.5.1\nNVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x24:0xff:1568)\n"),
+    ("no-gpu", "torch==2.5.1\nNVRM: No NVIDIA graphics adapter probed!\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

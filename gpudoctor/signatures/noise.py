@@ -1,0 +1,55 @@
+"""Lines that look like errors and are none."""
+
+from __future__ import annotations
+
+HARMLESS = (
+    # NCCL's plugin and InfiniBand messages, c10d's socket.cpp
+    (
+        r"Failed to open libibverbs\.so|NET/Plugin ?: (?:No plugin found|Could not find)",
+        "NCCL works without InfiniBand and without a network plugin",
+    ),
+    (
+        r"client socket cannot be initialized to connect to[^\n]{0,120}Address family not supported",
+        "the host has no IPv6; c10d then uses IPv4",
+    ),
+    # xla/tsl/framework/cpu_allocator_impl.cc and bfc_allocator.cc
+    (r"Allocation of \d{1,20} exceeds \d{1,3}% of (?:free )?system memory", "TensorFlow reports every large allocation in host memory"),
+    (
+        r"ran out of memory trying to allocate[^\n]{0,120}The caller indicates that this is not a failure",
+        "TensorFlow tries again with less memory",
+    ),
+    # xla/stream_executor/plugin_registry.cc
+    (r"Unable to register cu(?:FFT|DNN|BLAS) factory", "TensorFlow registers each CUDA library twice"),
+    (r"computation_placer\.cc:\d+\] computation placer already registered", "TensorFlow registers its computation placer twice"),
+    # xla/stream_executor/cuda/cuda_executor.cc
+    (r"NUMA node read from SysFS had negative value|could not open file to read NUMA node", "a virtual machine has no NUMA nodes"),
+    # xla/service/gpu/nvptx_compiler.cc
+    (
+        r"NVIDIA driver's CUDA version is [\d.]{3,8} which is older than the (?:ptxas|PTX compiler) CUDA version",
+        "XLA then compiles its kernels one after another",
+    ),
+    # tensorflow/compiler/tf2tensorrt/utils/py_utils.cc; the older one is dso_loader.cc's
+    (
+        r"TF-TRT Warning: (?:Could not find TensorRT|Cannot dlopen some TensorRT libraries)|Could not load dynamic library 'libnvinfer",
+        "TensorRT is optional",
+    ),
+    # aten/src/ATen/native/cuda: an assertion of a kernel about its own input
+    (r"\bdevice-side assert triggered", "a program passed an index or label out of range to a kernel"),
+    # https://docs.nvidia.com/deploy/xid-errors/
+    (r"NVRM: Xid \([^)\n]{1,100}\): (?:13|31|43|45)\b", "Xid 13, 31, 43 and 45 are faults of the program that ran, not of the GPU"),
+    # nv-fabricmanager on a machine without NVSwitches, which needs none
+    (r"\bNV_WARN_NOTHING_TO_DO\b", "a machine without NVSwitches needs no fabric manager"),
+    # lspci -vv: https://docs.kernel.org/PCI/pcieaer-howto.html does not count it among the errors
+    (r"LnkSta:[^\n]{0,40}GT/s \(downgraded\), Width x\d{1,2}(?: \(ok\)|(?! \()|$)", "an idle GPU lowers the speed of its link"),
+    (
+        r"module verification failed: signature and/or required key missing",
+        "a module without the distribution's signature only taints the kernel",
+    ),
+    # tensorflow/core/util/port.cc, tensorflow/core/platform/cpu_feature_guard.cc
+    (r"oneDNN custom operations are on", "oneDNN works on the CPU"),
+    (
+        r"This TensorFlow binary is optimized (?:to use|with)|Your CPU supports instructions that this TensorFlow binary was not compiled to use",
+        "the build uses fewer CPU instructions than it could",
+    ),
+)
+"""Lines that look like errors and are none, and why."""
