@@ -43,6 +43,20 @@ def test_a_wheel_that_cannot_find_its_libraries_is_replaced_by_one_that_can(matr
 
 
 @pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("I use pytorch with a GTX 780\n", ""),
+        ("I use pytorch with a GTX 980\n", r"torch==2\.\d+\.\d\+cu126 "),
+        ("I use pytorch with an RTX 5090\n", r"torch==2\.\d+\.\d\+cu13\d "),
+        ("I use pytorch with an RTX 5090, driver 570.124.06\n", r"torch==2\.\d+\.\d\+cu128 "),
+    ],
+)
+def test_a_build_without_kernels_is_replaced_by_one_that_has_them(text: str, command: str, matrix: Matrix) -> None:
+    error = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+    assert re.search(command, first_fix(error + text, matrix)), first_fix(error + text, matrix)
+
+
+@pytest.mark.parametrize(
     ("text", "title"),
     [
         (

@@ -15,6 +15,9 @@ from gpudoctor.matrix.builds import Build
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
+_LOCAL_SINCE = Version(1, 8)
+"""From this PyTorch on, its index has the default build under a local version too: https://pytorch.org/get-started/previous-versions/"""
+
 
 class Pick(msgspec.Struct, frozen=True):
     """A release that works here, and how to request it from an installer."""
@@ -74,7 +77,8 @@ def _of_index(here: Constraints, spec: FrameworkSpec, build: Build) -> Pick:
     """Return a release with the installed companions, with its local version if the same release is, or may be, installed in another build."""
     stack = here.machine.stack_or_missing
     installed = stack.distributions if isinstance(stack, Stack) else {}
-    same_release = isinstance(stack, Missing) or (spec.name in installed and installed[spec.name].version.partition("+")[0] == build.number)
+    unknown = isinstance(stack, Missing) and build.release.release >= _LOCAL_SINCE
+    same_release = unknown or (spec.name in installed and installed[spec.name].version.partition("+")[0] == build.number)
     plain = build.default and not same_release
     local = "" if plain else f"+{build.tag}"
     pins = [f"{spec.name}=={build.number}{local}"]

@@ -53,6 +53,7 @@ REMEDIES: Final = {
     "nvcc-framework-cuda-mismatch": ("Install the toolkit of PyTorch's CUDA version and set CUDA_HOME to it", ""),
     "host-compiler-unsupported": ("Install a C++ compiler that this nvcc supports and name it in NVCC_PREPEND_FLAGS (-ccbin)", ""),
     "cuda-library-damaged": ("Reinstall the package that contains the file", ""),
+    "cpu-only-build": ("Uninstall this build and install one with CUDA", ""),
     "windows-native-no-gpu": ("Install WSL 2 and use the Linux build there", "wsl --install"),
     "no-cuda-wheel-for-platform": ("Install from an index or image with CUDA builds for this platform; macOS has none", ""),
     "python-version-unsupported": ("Create an environment with a Python that this release supports, or install a newer release", ""),

@@ -2,20 +2,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView, MachineView
+from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.unknown import NO_GPU, absence, not_applicable, not_stated
+from gpudoctor.diagnose.advice.from_log import install_with_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
-from gpudoctor.frameworks import TRAINED
-from gpudoctor.snapshot import Fact, Missing, TextLog
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.snapshot import Fact, Missing
 
 
 @rule(
     "GD501",
-    advice=lambda machine: tuple(_with_cuda(machine)),
+    advice=lambda machine: tuple(install_with_cuda(machine, "cpu-only-build")),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),),
@@ -43,21 +42,6 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
         ),
         fixes=install_framework(framework.machine, framework.name, prefer=framework.release, replace=replace),
     )
-
-
-def _with_cuda(machine: MachineView) -> Iterator[Fix]:
-    """Yield the fixes of what only a log says, for the frameworks that the text states or, without any, that its lines name."""
-    releases = {framework.name: framework.release for framework in machine.frameworks} or dict.fromkeys(_named(machine), "")
-    for name, release in releases.items():
-        yield from install_framework(machine, name, prefer=release)
-    if not releases:
-        yield Fix("Uninstall this build and install one with CUDA.", action=Action.REINSTALL_PACKAGE)
-
-
-def _named(machine: MachineView) -> Iterator[str]:
-    log = machine.observed.text_log
-    lines = " ".join(line.value for line in log.lines).lower() if isinstance(log, TextLog) else ""
-    return (name for name in TRAINED if name in lines)
 
 
 def _message(framework: FrameworkView) -> str:

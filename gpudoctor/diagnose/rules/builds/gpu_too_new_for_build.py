@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import Fit
+from gpudoctor.diagnose.advice.from_log import install_for_gpu
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.no_kernels import no_kernels
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -12,6 +13,7 @@ from gpudoctor.findings import Problem, Rung, Severity
 
 @rule(
     "GD505",
+    advice=lambda machine: tuple(install_for_gpu(machine, "gpu-too-new-for-build")),
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
     explains=(
