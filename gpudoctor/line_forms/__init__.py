@@ -47,7 +47,10 @@ class LineForms:
                 else:
                     self._by_word.setdefault(word, []).append((place, cue))
         self._parts = [_Part.of(part) for part in self._by_part]
-        self._chunks = [_Part.of(chunk) for chunk in {max(part.split(), key=len, default="") for part in self._by_part}]
+        chunks = {(max(part.split(), key=len, default=""), part) for part in self._by_part}
+        cut = {chunk for chunk, part in chunks if f" {chunk} " not in part or not _RUN.fullmatch(chunk)}
+        self._words = self._by_word.keys() | {chunk for chunk, _ in chunks} - cut
+        self._chunks = [_Part.of(chunk) for chunk in cut]
 
     def among(self, lines: Sequence[str]) -> Iterator[tuple[int, int, re.Match[str]]]:
         """Yield the number of each line and the place of each pattern that matches it, in order, with its first match.
@@ -68,7 +71,7 @@ class LineForms:
         numbers: set[int] = set()
         for begin in range(0, len(lines), _TOGETHER):
             text = _Lines([line.lower() for line in lines[begin : begin + _TOGETHER]])
-            found = [text.with_word(word) for word in self._by_word.keys() & text.words]
+            found = [text.with_word(word) for word in self._words & text.words]
             found += [text.with_part(chunk) for chunk in self._chunks]
             numbers.update(begin + number for some in found for number in some)
         return numbers

@@ -55,8 +55,8 @@ _COMMON = frozenset(
     ]
 )
 """Words that many lines contain: others are better cues."""
-_MOST = 64
-"""Ways to write out the alternatives of one expression; beyond, an alternative counts as unknown text."""
+_MOST, _MOST_ALONE = 64, 256
+"""Ways to write out alternatives that follow others, and those of one expression; beyond, an alternative counts as unknown text."""
 _SHORT, _TELLING, _OTHERS = 4, 3, 3
 """Characters of a run to which a common word is preferred; of a run that is worth looking for; how many runs are looked for beside the first."""
 _FEW = 3
@@ -134,7 +134,7 @@ def _ways(tree: Sequence[tuple[Any, Any]]) -> list[str]:
     ways = [""]
     for operator, value in tree:
         more = _alternatives(operator, value)
-        if len(ways) * len(more) > _MOST:
+        if len(more) > 1 and len(ways) * len(more) > (_MOST if len(ways) > 1 else _MOST_ALONE):
             more = [UNKNOWN]
         ways = [way + one for way in ways for one in more]
     return ways
