@@ -109,7 +109,11 @@ def _notes(diff: Diff, *, verbose: bool) -> list[str]:
     silent, moving = (sum(map(chosen, diff.facts)) for chosen in (_left_out, lambda one: one.volatile))
     left_out = [
         *([f"{counted(silent, 'fact')} that only one of the two reports has"] if silent else []),
-        *([f"{counted(moving, 'value')} that changed by themselves, such as temperature and free memory"] if moving else []),
+        *(
+            [f"{counted(moving, 'value')} that changed by {'itself' if moving == 1 else 'themselves'}, such as temperature and free memory"]
+            if moving
+            else []
+        ),
     ]
     told = [f"Left out: {joined(left_out)}; -v lists them."] if left_out else []
     return told + ([f"Ignored: {counted(diff.ignored, 'fact')}."] if diff.ignored else [])
