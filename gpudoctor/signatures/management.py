@@ -23,7 +23,8 @@ MANAGEMENT = (
         tells="uname -r; ls /usr/lib/wsl/lib; dpkg -l | grep -E 'libnvidia-compute|nvidia-utils'",
     ),
     Signature(
-        r"GPU is lost\b",
+        # by name, by pynvml's exception, and by number, as miners have it
+        r"GPU is lost\b|\bNVML_ERROR_GPU_IS_LOST\b|NVMLError_GpuIsLost|\bNVML: can.t get [^\n]{1,60}, error code 15\b",
         ("gpu-fell-off-bus",),
         "the GPU has fallen off the bus",
         ("Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",),

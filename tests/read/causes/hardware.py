@@ -27,6 +27,8 @@ CASES: Final = (
     ("power-cable-missing", "NVRM: GPU 0000:0a:00.0: GPU does not have the necessary power cables connected.\n"),
     ("gpu-fell-off-bus", "kernel: NVRM: Xid (PCI:0000:c1:00): 79, pid=2231, name=python, GPU has fallen off the bus.\n"),
     ("gpu-fell-off-bus", "$ nvidia-smi\nUnable to determine the device handle for GPU0000:81:00.0: GPU is lost.  Reboot the system to recover this GPU\n"),
+    ("gpu-fell-off-bus", "20230118 02:14:09 WARN: NVML: can't get fan speed for GPU #3, error code 15\n20230118 02:14:12 WARN: WATCHDOG: recovering T-Rex\n"),
+    ("gpu-fell-off-bus", "E0911 exporter.go:88] DeviceGetTemperature for GPU 5: NVML_ERROR_GPU_IS_LOST\n"),
     ("gpu-fell-off-bus", "81:00.0 3D controller: NVIDIA Corporation GA100 [A100 PCIe 40GB] (rev ff)\nNVML: cannot get temperature - GPU is lost\n"),
     ("gsp-firmware-failure", "NVRM: Xid (PCI:0000:3d:00): 119, pid=901, Timeout after 45s of waiting for RPC response from GPU3 GSP!\n"),
     ("gsp-firmware-failure", "[  9.1] NVRM: kgspWaitForGfwBootOk_TU102: failed to wait for GFW_BOOT: (progress 0x3)\n"),
@@ -97,5 +99,8 @@ NEAR_MISSES: Final = (
     ("gsp-firmware-failure", "torch==2.5.1\nNVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x24:0x62:1568)\n"),
     ("gpu-fell-off-bus", "torch==2.5.1\nNVRM: GPU 0000:98:00.0: RmInitAdapter failed! (0x24:0xff:1568)\n"),
     ("no-gpu", "torch==2.5.1\nNVRM: No NVIDIA graphics adapter probed!\n"),
+    ("gpu-fell-off-bus", "torch==2.5.1\nWARN: NVML: can't get power for GPU #0, error code 999\n"),
+    ("gpu-fell-off-bus", "torch==2.5.1\nWARN: NVML: can't get fan speed for GPU #0, error code 3\n"),
+    ("gpu-fell-off-bus", "torch==2.5.1\nERROR: cannot install transformers: pip failed with error code 15\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
