@@ -112,4 +112,4 @@ def model_of(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
 
 
 def _beyond(peak: int | None, kept: int) -> int:
-    return 0 if peak is None else max(0, peak - kept)
+    return 0 if peak is None else peak - kept

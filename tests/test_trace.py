@@ -197,6 +197,14 @@ def test_a_torch_module_is_traced_with_its_blocks_and_a_frozen_trillion_paramete
 
 
 @pytest.mark.index
+def test_autocasts_copies_of_weights_are_no_workspace(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
+    model = counted(TORCH, "blocks", framework_python("torch"), batch=4, precision="bf16")
+    assert model.half is not None
+    assert model.half.transient.fixed < model.trainable
+    assert model.half.transient.per_sample > 0
+
+
+@pytest.mark.index
 def test_the_blocks_of_each_level_are_recomputed_rather_than_the_inner_levels_as_one(
     counted: Callable[..., Model], framework_python: Callable[[str], Path]
 ) -> None:

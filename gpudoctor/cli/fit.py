@@ -197,7 +197,8 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     useless = asked.checkpointing and not model.block_flops
     none = f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count."
     traced = (spec.traced_checkpointing for spec in CATALOGUE if spec.traced_checkpointing and spec.name in model.traced_by)
-    blocks = (next(traced, none),) * useless
+    dropout = "Adapters without dropout are counted; with dropout, each keeps a copy of its input."
+    blocks = (*(next(traced, none),) * useless, *(dropout,) * bool(asked.lora))
     reserved = max((one.memory["reserve"] for one in answers if one.memory), default=RESERVE)
     libraries = "CUDA context, libraries and NCCL" if reserved > RESERVE else "CUDA context and libraries"
     assumed = [f"{reserved / 1e9:.1f} GB for {libraries}", f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation"]

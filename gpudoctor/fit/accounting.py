@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Any
 
 import msgspec
 
@@ -119,10 +120,15 @@ def largest_batch(model: Model, asked: Asked, available: int) -> int:
 def _held(model: Model, asked: Asked) -> Activations:
     """Return the activations in the precision, by those in the other width if need be."""
     known, other, factor = (model.half, model.full, 0.5) if asked.halved else (model.full, model.half, 2)
-    if known or not other:
-        return known or NOTHING
-    lines = msgspec.structs.asdict(other).items()
-    return Activations(**{name: Affine(round(line.per_sample * factor), round(line.fixed * factor)) for name, line in lines})
+    if not known and other:
+        lines = {name: line for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine)}
+        scaled: dict[str, Any] = {name: Affine(round(line.per_sample * factor), round(line.fixed * factor)) for name, line in lines.items()}
+        known = Activations(**scaled)
+    known = known or NOTHING
+    if not asked.lora:
+        return known
+    kept = known.kept.per_sample - known.frozen + asked.lora * known.adapted
+    return msgspec.structs.replace(known, kept=Affine(kept, known.kept.fixed))
 
 
 def _adafactor(model: Model, count: int, asked: Asked) -> int:

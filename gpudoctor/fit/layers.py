@@ -66,8 +66,9 @@ class Linear(Row, frozen=True):
     """False: its weights are those of the embedding."""
 
     def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        tally.read(x)
+        tally.read(x, trains=not self.adapted)
         width = x.shape[-1]
+        tally.adapted += x.size // width * self.adapted
         tally.multiply(2 * x.size * self.out, x)
         if self.own:
             tally.matrix(width, self.out, adapted=self.adapted)
@@ -88,7 +89,7 @@ class Conv(Row, frozen=True):
     transposed: bool = False
 
     def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        tally.read(x)
+        tally.read(x, trains=True)
         channels = x.shape[0]
         weights = channels * self.out * self.kernel**2 // self.groups
         sides = tuple(
@@ -165,7 +166,7 @@ class Norm(Row, frozen=True):
         else:
             tally.bytes(_STATISTICS // (1 + (self.of == "rms")) * (self.groups if self.of == "group" else x.size // width))
         if self.of == "rms":
-            tally.keep(tally.made(x, x.shape), wide=True)
+            tally.keep(tally.made(x, x.shape), wide=True, trains=True)
         return tally.made(x, x.shape, width if self.of == "rms" else 2 * width, wide=x.wide or self.of != "batch")
 
 

@@ -30,6 +30,10 @@ class Activations(msgspec.Struct, frozen=True, kw_only=True):
 
     kept: Affine
     """Distinct storages saved for backward by model and loss, without parameters, buffers and cast copies of parameters."""
+    frozen: int = 0
+    """The part of it, per sample, that is kept only to train weights that LoRA freezes."""
+    adapted: int = 0
+    """What adapters of rank 1 keep per sample."""
     checkpointed: Affine
     """The part of it that remains if every block is recomputed: what is outside of blocks, and each block's input. Without blocks: `kept`."""
     recomputed: Affine = Affine(0)

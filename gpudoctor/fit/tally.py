@@ -58,10 +58,12 @@ class Tally:
 
     def __init__(self) -> None:
         self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = self.tied = 0
-        self.largest_block = self.block_flops = 0
+        self.largest_block = self.block_flops = self.adapted = 0
         self._matrices: Counter[tuple[int, int, bool]] = Counter()
         self._kept: dict[int, dict[tuple[int, bool], int]] = {FULL: {}, HALF: {}}
         """The bytes of each kept tensor by width, by its number and whether it is in FP32 under autocast."""
+        self._lasting: dict[int, set[tuple[int, bool]]] = {FULL: set(), HALF: set()}
+        """Those that backward needs although LoRA freezes the weights."""
         self._sums = {FULL: 0, HALF: 0}
         self._bytes = self._made = 0
         self._working = 0
@@ -85,22 +87,24 @@ class Tally:
         self._before = self.parameters
         return y
 
-    def keep(self, tensor: Tensor, *, wide: bool = False) -> None:
-        """Count a tensor that backward needs, once; `wide`: under autocast in FP32."""
+    def keep(self, tensor: Tensor, *, wide: bool = False, trains: bool = False) -> None:
+        """Count a tensor that backward needs, once; `wide`: under autocast in FP32; `trains`: only to train weights that LoRA freezes."""
         wide, size = wide or tensor.wide, tensor.whole or tensor.size
-        self._keep(FULL, tensor.number, size * FULL)
-        self._keep(HALF, tensor.number, size * (FULL if wide else HALF), wide=wide)
+        self._keep(FULL, tensor.number, size * FULL, trains=trains)
+        self._keep(HALF, tensor.number, size * (FULL if wide else HALF), wide=wide, trains=trains)
 
-    def read(self, tensor: Tensor) -> None:
+    def read(self, tensor: Tensor, *, trains: bool = False) -> None:
         """Count what a matmul's backward needs of its input: under autocast each makes its own copy of one in FP32."""
         size = tensor.whole or tensor.size
-        self._keep(FULL, tensor.number, size * FULL)
+        self._keep(FULL, tensor.number, size * FULL, trains=trains)
         if tensor.wide:
-            self._keep(HALF, self.given(tensor.shape).number, tensor.size * HALF)
+            self._keep(HALF, self.given(tensor.shape).number, tensor.size * HALF, trains=trains)
         else:
-            self._keep(HALF, tensor.number, size * HALF)
+            self._keep(HALF, tensor.number, size * HALF, trains=trains)
 
-    def _keep(self, width: int, number: int, size: int, *, wide: bool = False) -> None:
+    def _keep(self, width: int, number: int, size: int, *, wide: bool = False, trains: bool = False) -> None:
+        if not trains:
+            self._lasting[width].add((number, wide))
         if (number, wide) not in self._kept[width]:
             self._kept[width][number, wide] = size
             self._sums[width] += size
@@ -163,6 +167,8 @@ class Tally:
         transient = max(0, *(alive[width] - kept for alive, _ in self._alive))
         return Activations(
             kept=Affine(kept, self.fixed),
+            frozen=sum(size for key, size in self._kept[width].items() if key not in self._lasting[width]),
+            adapted=width * self.adapted,
             checkpointed=Affine(kept - sum(inner) + entries, self.fixed - sum(block.fixed for block in self._blocks)),
             recomputed=Affine(max(0, max(inner, default=0) - transient), max((block.fixed for block in self._blocks), default=0)),
             transient=Affine(transient),

@@ -1,7 +1,7 @@
 """Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. Tested with PyTorch 2.15.
 
 Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters,
-buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's.
+autocast's copies of them that are saved too, buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's.
 """
 
 import collections
@@ -127,16 +127,18 @@ class Engine:
                 if not one.requires_grad:  # the tracker hooks every parameter, and PyTorch refuses for these
                     one.register_hook = one.register_post_accumulate_grad_hook = self._no_hook
             tracker.track_external(module, *tensors(positional, named))
-            counts = self._traced(module, positional, named, tracker)
+            counts, casts = self._traced(module, positional, named, tracker)
             (peak,) = tracker.get_tracker_snapshot("peak").values()
             sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
-            return dict(counts, peak=sizes["Total"] - sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer", "Gradient")))
-        return dict(self._traced(module, positional, named, contextlib.nullcontext()), peak=None)
+            beside = sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer", "Gradient")) + casts
+            return dict(counts, peak=sizes["Total"] - beside)
+        return dict(self._traced(module, positional, named, contextlib.nullcontext())[0], peak=None)
 
     def _traced(self, module, positional, named, tracker):
-        """FLOPs, and what is saved for backward."""
+        """FLOPs and what is saved for backward, and the bytes of saved copies of parameters."""
         kept, events = {}, []
         own = {storage(one): one for one in (*module.parameters(), *module.buffers())}
+        stored = set(own)
 
         def note(tensor):
             kept[storage(tensor)] = tensor.untyped_storage().nbytes()
@@ -154,6 +156,7 @@ class Engine:
             with tracker, self._watch(own) as watch:
                 with self._torch.autograd.graph.saved_tensors_hooks(note, read):
                     loss = self._loss(module, positional, named)
+                casts = sum(size for key, size in kept.items() if key in own.keys() - stored)
                 kept = {key: size for key, size in kept.items() if key not in own}
                 own.clear()  # backward may make others at the same addresses
                 forward = watch.flops
@@ -162,12 +165,8 @@ class Engine:
             module.zero_grad(set_to_none=True)
             for hook in hooks:
                 hook.remove()
-        return {
-            "forward_flops": forward,
-            "flops": watch.flops,
-            "kept": sum(kept.values()),
-            "moments": list(moments(kept, events)),
-        }
+        counts = {"forward_flops": forward, "flops": watch.flops, "kept": sum(kept.values()), "moments": list(moments(kept, events))}
+        return counts, casts
 
     def _watch(self, own):
         """A mode that counts FLOPs, and adds to `own` what autocast makes of parameters, by storage. FlopCounterMode would mislead the tracker."""
