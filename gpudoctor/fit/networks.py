@@ -12,50 +12,33 @@ from gpudoctor.fit.structures import Attention, Block, Concat, Gated, Loss, Resi
 RELU = Function("relu")
 MOST_LAYERS = 4096
 """More are not believed: each is counted."""
-_IN_CONFIGURATIONS = {
-    "layers": "num_hidden_layers",
-    "width": "hidden_size",
-    "heads": "num_attention_heads",
-    "inner": "intermediate_size",
-    "of_keys": "num_key_value_heads",
-    "size": "head_dim",
-    "entries": "vocab_size",
-    "places": "max_position_embeddings",
-    "segments": "type_vocab_size",
-    "patch": "patch_size",
-    "tied": "tie_word_embeddings",
-    "function": "hidden_act",
-    "bias": "mlp_bias",
-    "bias_of_queries": "attention_bias",
-}
-"""What Hugging Face configurations call the fields of a transformer."""
 _Size = Annotated[int, msgspec.Meta(ge=0, le=1 << 24)]
 
 
-class Transformer(msgspec.Struct, frozen=True, kw_only=True, rename=_IN_CONFIGURATIONS):
-    """The shape of a transformer over tokens or patches."""
+class Transformer(msgspec.Struct, frozen=True, kw_only=True):
+    """The shape of a transformer over tokens or patches, with the names of Hugging Face configurations."""
 
-    layers: Annotated[int, msgspec.Meta(ge=1, le=MOST_LAYERS)]
-    width: _Size
-    heads: Annotated[int, msgspec.Meta(ge=1)]
-    inner: _Size = 0
+    layers: Annotated[int, msgspec.Meta(ge=1, le=MOST_LAYERS)] = msgspec.field(name="num_hidden_layers")
+    width: _Size = msgspec.field(name="hidden_size")
+    heads: Annotated[int, msgspec.Meta(ge=1)] = msgspec.field(name="num_attention_heads")
+    inner: _Size = msgspec.field(name="intermediate_size", default=0)
     """The width inside of the feed-forward layers; 0: four times the width."""
-    of_keys: _Size = 0
-    size: _Size = 0
+    of_keys: _Size = msgspec.field(name="num_key_value_heads", default=0)
+    size: _Size = msgspec.field(name="head_dim", default=0)
     """Of a head; 0: the width divided by the heads."""
-    entries: _Size = 0
+    entries: _Size = msgspec.field(name="vocab_size", default=0)
     """Of the vocabulary."""
-    segments: _Size = 2
+    segments: _Size = msgspec.field(name="type_vocab_size", default=2)
     """Kinds of tokens that an encoder tells apart."""
-    patch: Annotated[int, msgspec.Meta(ge=1, le=1 << 24)] = 16
+    patch: Annotated[int, msgspec.Meta(ge=1, le=1 << 24)] = msgspec.field(name="patch_size", default=16)
     """The side of a patch of an image."""
-    places: _Size = 0
+    places: _Size = msgspec.field(name="max_position_embeddings", default=0)
     """The most tokens, where each place has a learned vector; 0: positions are rotated."""
-    tied: bool = False
+    tied: bool = msgspec.field(name="tie_word_embeddings", default=False)
     """Whether the output layer has the weights of the embedding."""
-    function: str = "gelu"
-    bias: bool = True
-    bias_of_queries: bool = False
+    function: str = msgspec.field(name="hidden_act", default="gelu")
+    bias: bool = msgspec.field(name="mlp_bias", default=True)
+    bias_of_queries: bool = msgspec.field(name="attention_bias", default=False)
     """Queries, keys and values have a bias although nothing else has."""
     normed: bool = False
     """Queries and keys are normalised."""

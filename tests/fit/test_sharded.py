@@ -35,12 +35,13 @@ def main(rank, place):
     dist.init_process_group("gloo", init_method="file://" + place, rank=rank, world_size=2)
     torch.set_num_threads(1)
     results = {}
-    for shard in ("zero1", "fsdp"):
+    for shard in ("zero1", "zero2", "fsdp"):
         blocks = [nn.Sequential(nn.Linear(512, 1024), nn.ReLU(), nn.Linear(1024, 512)) for _ in range(4)]
         model = nn.Sequential(nn.Linear(256, 512), *blocks, nn.Linear(512, 10))
-        if shard == "fsdp":
+        if shard != "zero1":
             for part in (*blocks, model):
-                fully_shard(part, mesh=torch.distributed.device_mesh.init_device_mesh("cpu", (2,)))
+                mesh = torch.distributed.device_mesh.init_device_mesh("cpu", (2,))
+                fully_shard(part, mesh=mesh, reshard_after_forward=shard == "fsdp")
             optimizer = inner = torch.optim.AdamW(model.parameters())
         else:
             model = DistributedDataParallel(model)
@@ -50,7 +51,8 @@ def main(rank, place):
         optimizer.step()
         weights = list(model.parameters())
         state = [one for part in inner.state.values() for one in part.values() if hasattr(one, "dim")]
-        results[shard] = {"weights": held(weights), "gradients": held([one.grad for one in weights]), "optimizer": held(state)}
+        results[shard] = {"weights": held(weights)} if shard != "zero2" else {}  # these are whole in forward and backward only
+        results[shard] |= {"gradients": held([one.grad for one in weights]), "optimizer": held(state)}
     everyone = [None] * 2
     dist.all_gather_object(everyone, results)
     if not rank:
