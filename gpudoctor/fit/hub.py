@@ -71,8 +71,7 @@ def of_config(name: str, fields: Mapping[str, Any], sample: Sample) -> Model:
     if kind == "vit":
         shape = sample.shape((image.num_channels, image.image_size, image.image_size), name, fixed=True)
     elif transformer.entries:
-        most = transformer.places or USUAL_TOKENS
-        shape = sample.shape((min(most, USUAL_TOKENS),), name, most=most)
+        shape = sample.shape((USUAL_TOKENS,), name, most=transformer.places)
     else:
         raise UsageError(f"{name} has no vocab_size.")
     return counted(name, rows(transformer), shape, source="its config.json")

@@ -184,6 +184,13 @@ def test_any_number_of_parameters_is_taken_exactly(count: int) -> None:
     assert (found.parameters, found.trainable) == (count, count)
 
 
+def test_a_configuration_that_states_no_length_takes_any() -> None:
+    shape = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 99}
+    assert of_config("config.json", shape, Sample(tokens=5000)).sample == "5000 tokens"
+    with pytest.raises(UsageError, match="at most 4096 tokens"):
+        of_config("config.json", {**shape, "max_position_embeddings": 4096}, Sample(tokens=5000))
+
+
 def test_weights_that_are_no_weights_are_refused() -> None:
     for header in ({}, {"a": 3}, {"a": {"shape": [-1], "dtype": "F32"}}, {"a": {"shape": "x", "dtype": "F32"}}):
         with pytest.raises(UsageError):

@@ -1,7 +1,7 @@
 """Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. Tested with PyTorch 2.15.
 
 Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters,
-autocast's copies of them that are saved too, buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's.
+autocast's copies of them, buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's.
 """
 
 import collections
@@ -46,24 +46,28 @@ class Engine:
             renew(self._torch, module)
             facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
             inputs = [self._inputs(example, batch) for batch in batches]
-            whole = self._steps(module, example, batches)
+            whole = list(self._steps(module, example, batches))
             blocks = checkpoint(self._torch, holder)
-            again = self._steps(holder[0], example, batches)
+            again = list(self._steps(holder[0], example, batches))
         facts.update(sample=described(inputs[0]), largest_block=max(map(elements, blocks), default=0))
         for batch, arguments, step, recomputing in zip(batches, inputs, whole, again):
             yield batch, dict(facts, again=recomputing, input_bytes=sum(map(memory, tensors(*arguments))), **step)
 
     def _steps(self, module, example, batches):
-        """The counts for each batch, on the line through those of much larger ones, at whose peak there are no gradients; they cost no more."""
+        """The counts for each batch, on the line through those of much larger ones, at whose peak there are few gradients; they cost no more.
+
+        What does not grow with the batch at that peak are gradients and autocast's copies of weights, which are counted elsewhere.
+        """
         sizes = [batch * max(1, LARGE // batches[0]) for batch in batches]
-        first, last = (self._step(module, *self._inputs(example, size)) for size in sizes)
-        moments, _ = first.pop("moments"), last.pop("moments")
+        (first, top, moments), (last, last_top, _) = (self._step(module, *self._inputs(example, size)) for size in sizes)
 
-        def at(batch, key):
-            known = None not in (first[key], last[key])
-            return first[key] + (last[key] - first[key]) * (batch - sizes[0]) // (sizes[1] - sizes[0]) if known else None
+        def at(batch, value, larger):
+            return value + (larger - value) * (batch - sizes[0]) // (sizes[1] - sizes[0])
 
-        return [dict({key: at(batch, key) for key in first}, moments=moments) for batch in batches]
+        for batch in batches:
+            step = {key: at(batch, first[key], last[key]) for key in first}
+            peak = None if None in (top, last_top) else step["kept"] + (last_top - top) * batch // (sizes[1] - sizes[0])
+            yield dict(step, peak=peak, moments=moments)
 
     def _facts(self, module):
         nn, parameters = self._torch.nn, list(module.parameters())
@@ -118,7 +122,7 @@ class Engine:
         return output.float().square().mean() if output.dim() else output
 
     def _step(self, module, positional, named):
-        """The counts of one step, without a peak where this release has no memory tracker, or where it fails with this model."""
+        """What a step counts, its highest need beyond what it keeps, and its moments. The need is None where PyTorch's memory tracker fails."""
         with contextlib.suppress(Exception):
             from torch.distributed._tools.mem_tracker import MemTracker
 
@@ -127,18 +131,18 @@ class Engine:
                 if not one.requires_grad:  # the tracker hooks every parameter, and PyTorch refuses for these
                     one.register_hook = one.register_post_accumulate_grad_hook = self._no_hook
             tracker.track_external(module, *tensors(positional, named))
-            counts, casts = self._traced(module, positional, named, tracker)
+            counts, points = self._traced(module, positional, named, tracker)
             (peak,) = tracker.get_tracker_snapshot("peak").values()
             sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
-            beside = sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer", "Gradient")) + casts
-            return dict(counts, peak=sizes["Total"] - beside)
-        return dict(self._traced(module, positional, named, contextlib.nullcontext())[0], peak=None)
+            beside = sum(sizes.get(kind, 0) for kind in ("Parameter", "Buffer", "Gradient"))
+            return counts, sizes["Total"] - beside - counts["kept"], points
+        counts, points = self._traced(module, positional, named, contextlib.nullcontext())
+        return counts, None, points
 
     def _traced(self, module, positional, named, tracker):
-        """FLOPs and what is saved for backward, and the bytes of saved copies of parameters."""
+        """FLOPs and what is saved for backward, and the moments of backward."""
         kept, events = {}, []
         own = {storage(one): one for one in (*module.parameters(), *module.buffers())}
-        stored = set(own)
 
         def note(tensor):
             kept[storage(tensor)] = tensor.untyped_storage().nbytes()
@@ -156,7 +160,6 @@ class Engine:
             with tracker, self._watch(own) as watch:
                 with self._torch.autograd.graph.saved_tensors_hooks(note, read):
                     loss = self._loss(module, positional, named)
-                casts = sum(size for key, size in kept.items() if key in own.keys() - stored)
                 kept = {key: size for key, size in kept.items() if key not in own}
                 own.clear()  # backward may make others at the same addresses
                 forward = watch.flops
@@ -165,8 +168,7 @@ class Engine:
             module.zero_grad(set_to_none=True)
             for hook in hooks:
                 hook.remove()
-        counts = {"forward_flops": forward, "flops": watch.flops, "kept": sum(kept.values()), "moments": list(moments(kept, events))}
-        return counts, casts
+        return {"forward_flops": forward, "flops": watch.flops, "kept": sum(kept.values())}, list(moments(kept, events))
 
     def _watch(self, own):
         """A mode that counts FLOPs, and adds to `own` what autocast makes of parameters, by storage. FlopCounterMode would mislead the tracker."""
