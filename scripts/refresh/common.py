@@ -22,6 +22,7 @@ from typing import IO, Any, NamedTuple, Protocol
 import msgspec
 from packaging.requirements import Requirement
 
+from gpudoctor.derive.wheel_platform import ANY, LINUX
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.rows import FrameworkRelease
 from gpudoctor.matrix.table import RELEASE, Table
@@ -209,7 +210,7 @@ def numpy_abi(module: bytes) -> int | None:
 def group_releases(listed: Sequence[IndexFile], wanted: Wanted, *, sources: bool = False) -> list[Release]:
     """Return the final releases by platform, sorted as in the tables; a universal wheel has the platform "any".
 
-    With `sources`, a release without wheels is there with its source archive.
+    With `sources`, a release without a wheel for Linux on x86_64 is there with its source archive too: an installer compiles it.
     """
     found: dict[tuple[str, Version, str], dict[str, IndexFile]] = {}
     for file in listed:
@@ -220,14 +221,14 @@ def group_releases(listed: Sequence[IndexFile], wanted: Wanted, *, sources: bool
         for platform in wheel.platforms & set(PLATFORMS):
             for python in _interpreters(wheel, file):
                 found.setdefault((wheel.distribution, release, platform), {})[python] = file
-    have = {key[:2] for key in found}
+    have = {(distribution, release) for distribution, release, platform in found if platform in {LINUX, ANY}}
     for file in listed if sources else ():
         named = parse_source_name(file.filename)
         release = final_release(named[1]) if named else None
         if named is None or release is None or (named[0], release) in have or not wanted(named[0], release):
             continue
         for python in pythons_within(file.requires_python) or ("",):
-            found.setdefault((named[0], release, "any"), {})[python] = file
+            found.setdefault((named[0], release, ANY), {})[python] = file
     return [Release(*key, tuple(filter(None, _sorted(files))), files[_telling(files)]) for key, files in sorted(found.items())]
 
 

@@ -131,6 +131,11 @@ def test_a_release_without_wheels_is_read_from_its_source(tmp_path: Path) -> Non
     assert (told["accelerator"], told["requires"]) == ("sdist", ("torch",))
 
 
+def test_a_release_with_wheels_for_windows_alone_has_its_source_too() -> None:
+    listed = [IndexFile("deepspeed-0.16.3.tar.gz", "u"), IndexFile("deepspeed-0.16.3-cp312-cp312-win_amd64.whl", "u")]
+    assert [release.platform for release in group_releases(listed, add_ons.wanted, sources=True)] == ["any", "win_amd64"]
+
+
 def test_a_wheel_counts_before_the_source_of_its_release() -> None:
     listed = [IndexFile("triton-3.0.0.tar.gz", "u"), IndexFile("triton-3.0.0-cp312-cp312-manylinux2014_x86_64.whl", "u")]
     assert [release.platform for release in group_releases(listed, add_ons.wanted, sources=True)] == ["linux_x86_64"]
