@@ -8,6 +8,7 @@ from collections.abc import Callable
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import CONTROL, UVM
+from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.expressions import expression
 from gpudoctor.signatures import hinted
 from gpudoctor.snapshot import (
@@ -82,6 +83,12 @@ def _is_driver_loaded(machine: MachineView) -> bool:
 
 def _is_gpu_seen(machine: MachineView) -> bool:
     return any(one.observed.sees_gpu is True for one in machine.frameworks)
+
+
+def _sees_despite_mask(machine: MachineView) -> bool:
+    """Return whether one framework sees the GPU and another none, with no variable in the text that hides it from a program."""
+    seen = {one.observed.sees_gpu for one in machine.frameworks}
+    return {True, False} <= seen and not machine.variable(VARIABLE)
 
 
 def _has_module(name: str) -> Callable[[MachineView], bool]:
@@ -187,6 +194,7 @@ def builds_another(machine: MachineView) -> bool:
 _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "no-driver": lambda machine: _is_driver_loaded(machine) or _is_gpu_seen(machine),
     "container-no-gpu-access": _is_gpu_seen,
+    "cuda-visible-devices-masked": _sees_despite_mask,
     "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine) or builds_another(machine),
     "nouveau-loaded": _has_no_nouveau,
     "secure-boot-unsigned-module": lambda machine: _has_no_secure_boot(machine) or _is_driver_loaded(machine),

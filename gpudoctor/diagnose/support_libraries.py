@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.system_cuda import files_lacking, system_cuda_users
@@ -22,6 +22,7 @@ _SONAME = expression(
     rf"(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}?)(?:'?[:;] ?(?:dlerror|cannot open shared object)|\. (?:Error|LD_LIBRARY_PATH):| is not found or cannot)"
 )
 _DLL = expression(rf"\b({_NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
+_NOT_LOADED = "DLL load failed"
 _LATEST_MAJOR_OF_TWO_DIGITS = 20
 """cublas64_11.dll is of CUDA 11, cudart64_90.dll of CUDA 9.0."""
 _ONE_NUMBER_SINCE = 12
@@ -50,6 +51,11 @@ def _dll_version(digits: str) -> str:
     return digits if whole else f"{digits[:-1]}.{digits[-1]}"
 
 
+def _cuda_that_does_not_fit(machine: MachineView, text: str) -> Iterator[Evidence]:
+    yield from _other_cuda(machine, text)
+    yield from _other_cuda_than_any_build(machine, text)
+
+
 def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the installed CUDA, or that of a build which uses it, if a missing library's file name is of another; the build's if the installed one lacks its files."""
     for wanted in _missing(text):
@@ -63,13 +69,38 @@ def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
                 yield Evidence("installed CUDA", str(version), where)
         yield from _stated_otherwise(wanted, machine, text)
         yield from _another_version(wanted, text)
+    fails_to_import = not _missing(text) and _NOT_LOADED in text
     for user in system_cuda_users(machine.environment):
+        if fails_to_import and user.framework is not None and not _links_cuda(user.framework, machine):
+            continue
         release = machine.matrix.cuda(versions.parse(user.cuda) or Version(0))
         if release and release.sonames and any(name not in release.sonames for name in _missing(text) if not name.startswith("libcudnn")):
             yield Evidence(f"CUDA of {user.label}", user.cuda, user.where)
         lacking = [files_lacking(user.version, version, machine.matrix) for version, _ in _toolkits(machine)]
         if lacking and all(lacking):
             yield Evidence(f"CUDA of {user.label}", user.cuda, user.where)
+
+
+def _other_cuda_than_any_build(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield the CUDA of a release that links it, if that is not the installed one and the text does not name the package."""
+    toolkits = [version for version, _ in _toolkits(machine)]
+    for framework in machine.frameworks:
+        version = framework.observed.version
+        release = versions.parse(version.value) if isinstance(version, Fact) else None
+        if framework.observed.distribution or release is None or not _links_cuda(framework, machine):
+            continue
+        rows = (row for name in framework.spec.distributions for row in machine.matrix.releases(name))
+        ours = [row for row in rows if row.release[:2] == release[:2] and row.accelerator == "cuda"]
+        built = {row.built_with_cuda for row in ours if row.built_with_cuda is not None}
+        if toolkits and built and all(files_lacking(cuda, toolkit, machine.matrix) for cuda in built for toolkit in toolkits):
+            yield Evidence(f"CUDA of {framework.label} with GPU", ", ".join(sorted(cuda.short for cuda in built)), "matrix")
+
+
+def _links_cuda(framework: FrameworkView, machine: MachineView) -> bool:
+    """Return whether the release is known to be linked with CUDA's libraries, so it cannot be imported without them."""
+    version, opens = framework.observed.version, machine.matrix.bound(framework.name, "opens-cuda")
+    release = versions.parse(version.value) if isinstance(version, Fact) else None
+    return opens is not None and release is not None and release < opens
 
 
 def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -207,7 +238,7 @@ def _major(soname: str) -> int:
 
 
 LIBRARIES: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
-    "cuda-version-mismatch": _other_cuda,
+    "cuda-version-mismatch": _cuda_that_does_not_fit,
     "cudnn-wrong-major": _other_cudnn,
     "pip-nvidia-libs-not-on-path": _in_wheels,
     "cuda-libs-not-on-loader-path": _on_disk,

@@ -211,6 +211,7 @@ BOUND = _one_of(
     "no-cuda-on-windows",
     "oldest-assembler",
     "oldest-capability",
+    "opens-cuda",
     "second-assembler",
 )
 BRANCH_KIND = _one_of("production", "long-term", "new-feature")

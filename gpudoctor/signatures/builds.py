@@ -81,7 +81,8 @@ BUILDS = (
     ),
     Signature(
         r"(?i)\b(?:install\w{0,3}|gets?|got|gives?|picks?|chooses?|replac\w{1,3}|downgrad\w{1,3})\b[^\n]{0,60}\bcpu(?:[- ]only)?[- ](?:version|build|variant|package)\b[^\n]{0,120}\b(?:instead|rather than|not|should|even though|although|despite)\b"
-        r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)",
+        r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)"
+        r"|(?i:\bcpu(?:[- ]only)?(?:[- ](?:version|build|variant|package))? (?:is |was |got )?installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)",
         ("cpu-only-build",),
         "an installer chose the build without CUDA",
         ("conda installs the CPU version of PyTorch instead of the CUDA one",),
@@ -282,7 +283,7 @@ BUILDS = (
     ),
     # tensorflow/python/framework/test_util.py's and build_info's answers as people print them
     Signature(
-        r"is_built_with_(?:cuda|gpu_support)(?:\(\))?['\"]?\s{0,3}(?::|=|->|\)|returns?)\s{0,3}False\b|'is_cuda_build': False",
+        r"is_built_with_(?:cuda|gpu_support)(?:\(\))?['\"]?\s{0,3}(?::|=|->|\)|#|returns?)\s{0,3}False\b|'is_cuda_build': False",
         ("cpu-only-build", "no-cuda-wheel-for-platform", "windows-native-no-gpu"),
         "this is a CPU-only build of TensorFlow",
         ("tf.test.is_built_with_cuda(): False", "'is_cuda_build': False"),

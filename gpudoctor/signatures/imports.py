@@ -185,7 +185,7 @@ UNNAMED = (
     ),
     # tensorflow/python/pywrap_tensorflow.py; torch/__init__.py
     Signature(
-        r"No module named '_?pywrap_tensorflow(?:_internal)?'|No module named 'torch\._C'"
+        r"No module named '_?pywrap_tensorflow(?:_internal)?'|No module named ['\"]?tensorflow\.python['\"]?\s{0,4}$|No module named 'torch\._C'"
         r"|Failed to load PyTorch C extensions|^ImportError: [^\n]{0,200}libtorch\w{0,20}\.so|cannot import name '\w{1,60}' from '(?:torch|tensorflow|jax|jaxlib)[\w.]{0,60}'",
         ("framework-import-fails",),
         "the installed framework cannot be imported",

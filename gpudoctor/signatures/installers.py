@@ -121,7 +121,7 @@ INSTALLERS = (
         ),
     ),
     Signature(
-        r"No matching distribution found for|Could not find a(?: version|ny downloads) that satisf(?:ies|y) the requirement|No distributions at all found for|is not a supported wheel (?:on|for) this platform",
+        r"No matching distribution found for|[Cc]ould not find a(?: version|ny downloads) that satisf(?:ies|y) the requirement|No distributions at all found for|is not a supported wheel (?:on|for) this platform",
         (_PYTHON, "package-not-installable", "glibc-too-old", _PLATFORM),
         "the index has no wheel that fits the requirement",
         (

@@ -90,7 +90,7 @@ LIBRARIES = (
     ),
     # tensorflow's dso_loader.cc and self_check.py, ONNX Runtime
     _no_cudnn(
-        r"Could not (?:load dynamic|dlopen) library 'cudnn64_|Could not find 'cudnn64_|which depends on \\?\"cudnn64_\d{1,2}\.dll",
+        r"Could not (?:load dynamic|dlopen) library 'cudnn64_|Could not (?:find|load) 'cudnn64_|WinDLL\(build_info\.cudnn_dll_name\)|which depends on \\?\"cudnn64_\d{1,2}\.dll",
         "Could not load dynamic library 'cudnn64_8.dll'",
     ),
     # what cuDNN prints before it aborts, on Windows too, and its status in cudnn_graph.h
@@ -142,7 +142,7 @@ LIBRARIES = (
         last=True,
     ),
     _not_found(
-        rf"Could not find '{_DLL}'|which depends on \\?\"{_DLL}|Library {_DLL} is not found or cannot be loaded",
+        rf"Could not (?:find|load) '{_DLL}'|WinDLL\(build_info\.cudart_dll_name\)|which depends on \\?\"{_DLL}|Library {_DLL} is not found or cannot be loaded",
         "Library cublas64_12.dll is not found or cannot be loaded",
     ),
     # CTranslate2, torch/__init__.py since 2.0, NVRTC, Numba
@@ -243,7 +243,7 @@ LIBRARIES = (
     ),
     # two frameworks in one process: https://github.com/jax-ml/jax/issues/19004
     Signature(
-        r"(?i)\b(?:cudnn|cublas|cuda|dnn library)\b[^\n]{0,80}\b(?:after|when|if|once)\b[^\n]{0,30}\b(?:import(?:ing|ed)?|load(?:ing|ed)?)\b\W{0,3}(?:torch|pytorch|tensorflow|jax|cupy|paddle)\b",
+        r"(?i)\b(?:cudnn|cublas|cuda|dnn library)\b[^\n]{0,80}\b(?:after|if|once)\b[^\n]{0,30}\b(?:import(?:ing|ed)?|load(?:ing|ed)?)\b\W{0,3}(?:torch|pytorch|tensorflow|jax|cupy|paddle)\b",
         ("nvidia-wheel-version-conflict", "cudnn-version-mismatch", "gpu-memory-preallocation"),
         "two frameworks in one process load libraries of different CUDA or cuDNN releases",
         ("cuDNN fails to initialise after importing torch",),

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from gpudoctor.frameworks import MISTAKEN
 from gpudoctor.read.readers.reader import RELEASE, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -78,6 +80,9 @@ def _answers(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines:
         asked = _questions(line.text) if any(cue in line.text for cue in cues) else []
         if asked:
+            if beside := list(_beside(asked, line)):
+                yield from beside
+                continue
             pending = [*pending, *asked] if silent == 0 else asked
             silent = 0
             continue
@@ -88,6 +93,13 @@ def _answers(lines: Sequence[Line]) -> Iterator[Statement]:
         silent = 0 if taken else silent + 1
         if silent > _LATER or line.text.startswith(("$", ">>> ")):
             pending = []
+
+
+def _beside(asked: list[tuple[str, str]], line: Line) -> Iterator[Statement]:
+    """Yield the answer to the one question of a line that a comment behind it repeats: "torch.cuda.is_available()  # False"."""
+    comment = line.text.rpartition("#")[2]
+    if len(asked) == 1 and comment != line.text:
+        yield from _taken(list(asked), msgspec.structs.replace(line, text=comment))
 
 
 def _questions(text: str) -> list[tuple[str, str]]:

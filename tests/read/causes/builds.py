@@ -194,6 +194,9 @@ CASES: Final = (
     ("amd-gpu-unsupported", "### GPU model and memory\n\nRadeon RX 580, 8 GB\n\n### TensorFlow version\n\n2.13\n\n### OS platform and distribution\n\nWindows 11\n\nNum GPUs Available:  0\n"),
     ("windows-native-no-gpu", "PS D:\\work> pip install tensorflow\nSuccessfully installed tensorflow-2.17.0 tensorflow-intel-2.17.0\nPS D:\\work> python -c \"import tensorflow as tf; print(len(tf.config.list_physical_devices('GPU')))\"\n0\nPS D:\\work> nvidia-smi -L\nGPU 0: NVIDIA GeForce RTX 3070 (UUID: GPU-5b3f0c1d)\n"),
     ("windows-native-no-gpu", "(tf) C:\\Users\\mia>python\n>>> import tensorflow as tf\n>>> tf.__version__\n'2.12.0'\n>>> len(tf.config.list_physical_devices('GPU'))\n0\n"),
+    ("cpu-only-build", "tf.config.list_physical_devices('GPU')  # []\ntf.test.is_built_with_cuda()  # False\ntorch.cuda.is_available()  # True\n"),
+    ("cpu-only-build", "The image has TensorFlow CPU installed instead of GPU.\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
+    ("cpu-only-build", "is_built_with_gpu_support() # False\nUbuntu 22.04\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -231,5 +234,8 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "No GPU/TPU found, falling back to CPU. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)\ntensorflow==2.11.0\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
     ("windows-native-no-gpu", "C:\\Users\\mia>wsl\nmia@pc:/mnt/c/Users/mia$ pip list\ntensorflow 2.17.0\n>>> len(tf.config.list_physical_devices('GPU'))\n0\n"),
     ("windows-native-no-gpu", "PS C:\\work> python\n>>> tf.__version__\n'2.10.1'\n>>> len(tf.config.list_physical_devices('GPU'))\n0\n"),
+    ("cuda-visible-devices-masked", "import torch\ntorch.cuda.is_available()  # True\nimport tensorflow as tf\ntf.config.list_physical_devices('GPU')  # []\n"),
+    ("cpu-only-build", "tf.test.is_built_with_cuda()  # True\ntf.config.list_physical_devices('GPU')  # at least one GPU\ntensorflow==2.15.0\n"),
+    ("cpu-only-build", "Should torch be the CPU build, and not installed instead of the one for CUDA?\ntorch==2.5.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -126,6 +126,12 @@ CASES: Final = (
     ("cuda-library-missing", "importerror: libcudart.so.9.0 after reinstalling the notebook server\nImportError: libcudart.so.9.0:\n"),
     ("ptxas-too-old", "ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_90' is not defined for option 'gpu-name'\n"),
     ("ptxas-too-old", "INTERNAL: ptxas exited with non-zero error code 65280, output:\nptxas fatal   : Value 'sm_86' is not defined for option 'gpu-name'\n"),
+    ("cuda-version-mismatch", "Windows 10\nTensorFlow version: 1.12.0\nCUDA/cuDNN version: 10.0 / 7.3\nImportError: DLL load failed: The specified module could not be found.\n"),
+    ("cuda-version-mismatch", "OS: Windows 7\nTensorFlow version: 1.8\nPython version: 3.6\nCUDA: 9.2\nImportError: DLL load failed: The specified module could not be found.\n"),
+    ("cuda-version-mismatch", "- Could not load 'cudart64_80.dll'. The GPU version of TensorFlow\n  requires that this DLL be installed in a directory that is named in\nI have installed CUDA 9 with cuDNN 7.\n"),
+    ("cuda-library-missing", "    ctypes.WinDLL(build_info.cudart_dll_name)\nOSError: [WinError 126] The specified module could not be found\n"),
+    ("cudnn-missing", "    ctypes.WinDLL(build_info.cudnn_dll_name)\nOSError: [WinError 126] The specified module could not be found\n"),
+    ("cuda-library-missing", "Could not load 'cudart64_80.dll'. The GPU version of TensorFlow requires that this DLL be installed\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -145,5 +151,8 @@ NEAR_MISSES: Final = (
     ("cuda-version-mismatch", "TF 2.5.0 on Windows 11, CUDA 11.2 installed\nCould not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n"),
     ("ptxas-not-found", "ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_90' is not defined for option 'gpu-name'\n"),
     ("driver-too-old", "The NVIDIA driver's CUDA version is 12.0 which is older than the ptxas CUDA version (12.2.140). Because the driver is older than the ptxas version, XLA is disabling parallel compilation.\njax==0.4.20\n"),
+    ("cuda-version-mismatch", "Windows 10\nTensorFlow version: 1.12.0\nCUDA: 9.0\nImportError: DLL load failed: The specified module could not be found.\n"),
+    ("cuda-version-mismatch", "Windows 10\nTensorFlow version: 2.3.0\nCUDA: 11.0\nImportError: DLL load failed: The specified module could not be found.\n"),
+    ("nvidia-wheel-version-conflict", "I use CUDA 11.2 and get this when importing tensorflow: KeyError: 'x'\ntensorflow==2.6.0\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -107,6 +107,8 @@ CASES: Final = (
     ("keras3-mismatch", "tensorflow 2.4.1, keras 2.6.0\nAttributeError: module 'tensorflow.compat.v2' has no attribute '__internal__'\n"),
     ("keras3-mismatch", "TF 1.14.0\nAttributeError: module 'tensorflow._api.v1.compat.v2' has no attribute '__internal__'\n"),
     ("keras3-mismatch", "AttributeError: module 'tensorflow.compat.v2.experimental.dtensor' has no attribute '__internal__'\n"),
+    ("python-version-unsupported", "The error is: could not find a version that satisfies the requirement tensorflow==2.9.1 (from versions: 2.16.1, 2.17.0)\n"),
+    ("framework-import-fails", ">>> import tensorflow\nModuleNotFoundError: No module named 'tensorflow.python'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -123,5 +125,6 @@ NEAR_MISSES: Final = (
     ("package-requirement-conflict", "tensorflow==2.16.2\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nnotebook 7.2 requires jupyter-server<3,>=2.4, but you have jupyter-server 1.24 which is incompatible.\n"),
     ("package-requirement-conflict", "PyTorch version: 2.5.1+cu124\nIs CUDA available: True\nERROR: pip's dependency resolver does not currently take into account all the packages that are installed.\nstreamlit 1.9 requires click<8.1, but you have click 8.1.7 which is incompatible.\n"),
     ("keras3-mismatch", "AttributeError: module 'tensorflow' has no attribute 'contrib'\ntensorflow==2.9.1\n"),
+    ("framework-import-fails", "ModuleNotFoundError: No module named 'tensorflow.python.keras.engine.base_layer_v1'\ntensorflow==2.16.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
