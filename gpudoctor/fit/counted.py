@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.layers import Rows, run
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.tally import FULL, HALF, Tally
+from gpudoctor.fit.tally import FULL, HALF, Tally, Tensor
 
 _MOST = 1 << 20
 """The longest side and the most tokens that are believed."""
@@ -39,13 +41,14 @@ class Sample(msgspec.Struct, frozen=True):
 
 def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") -> Model:
     """Return what is known of a network of these layers for a sample of this shape."""
-    tally = Tally()
-    run(rows, tally, tally.given(shape))
-    return of_tally(name, tally, shape, source=source)
+    return of_tallies(name, shape, lambda tally, x: run(rows, tally, x), source=source)
 
 
-def of_tally(name: str, tally: Tally, shape: tuple[int, ...], *, source: str) -> Model:
-    """Return the same for layers that were counted."""
+def of_tallies(name: str, shape: tuple[int, ...], network: Callable[[Tally, Tensor], object], *, source: str) -> Model:
+    """Return the same for a function that counts the layers."""
+    tally, half = (Tally(width) for width in (FULL, HALF))
+    for one in (tally, half):
+        network(one, one.given(shape))
     tokens = len(shape) == 1
     return Model(
         name=name,
@@ -61,8 +64,8 @@ def of_tally(name: str, tally: Tally, shape: tuple[int, ...], *, source: str) ->
         block_flops=tally.block_flops,
         sample_bytes=8 * shape[0] if tokens else 4 * tally.given(shape).size,
         cache_elements=tally.cached,
-        full=tally.activations(FULL),
-        half=tally.activations(HALF),
+        full=tally.activations,
+        half=half.activations,
         backward=tally.moments,
         source=source,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Sample, of_tally
+from gpudoctor.fit.counted import Sample, of_tallies
 from gpudoctor.fit.layers import FUNCTIONS, Conv, Dropout, Embedding, Flatten, Function, Linear, Norm, Pool, PoolTo, Rows, run
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.structures import Loss
@@ -24,17 +24,19 @@ def of_keras(name: str, document: Mapping[str, Any], sample: Sample) -> Model:
     try:
         layers = document["config"]["layers"]
         shape = _shape(next(one for one in (_input(layer) for layer in layers) if one))
-        tally = Tally()
-        x = tally.given(sample.shape(shape, name))
-        made: dict[str, Tensor] = {}
-        for layer in layers:
-            read = [made[of] for of in _read(layer.get("inbound_nodes", [])) if of in made] or [x]
-            x = _layer(name, layer, tally, read)
-            made[str(layer["config"].get("name"))] = x
-        Loss()(tally, x)
+        sized = sample.shape(shape, name)
+
+        def network(tally: Tally, x: Tensor) -> None:
+            made: dict[str, Tensor] = {}
+            for layer in layers:
+                read = [made[of] for of in _read(layer.get("inbound_nodes", [])) if of in made] or [x]
+                x = _layer(name, layer, tally, read)
+                made[str(layer["config"].get("name"))] = x
+            Loss()(tally, x)
+
+        counted = of_tallies(name, sized, network, source="its configuration")
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         raise UsageError(f"{name} has no Sequential or Functional model that can be read.") from None
-    counted = of_tally(name, tally, sample.shape(shape, name), source="its configuration")
     return msgspec.structs.replace(counted, assumptions=("Activations are counted as PyTorch keeps them, not Keras.",))
 
 

@@ -43,17 +43,10 @@ def of_parameters(text: str, sample: Sample) -> Model:
     )
     model = counted(text, shape.decoder(), sample.shape((USUAL_TOKENS,), text))
     assumed = f"Assumed: a transformer such as Llama, {layers} layers of width {width}, a vocabulary of {_VOCABULARY}."
-    scale = parameters / model.parameters
-    return msgspec.structs.replace(
-        model,
-        parameters=parameters,
-        trainable=parameters,
-        largest_block=min(model.largest_block, parameters),
-        forward_flops=round((model.forward_flops or 0) * scale),
-        step_flops=round((model.step_flops or 0) * scale),
-        block_flops=round(model.block_flops * scale),
-        assumptions=(assumed,),
-    )
+    sizes = {"parameters": parameters, "trainable": parameters, "largest_block": min(model.largest_block, parameters)}
+    for field in ("forward_flops", "step_flops", "block_flops"):
+        sizes[field] = round(getattr(model, field) * parameters / model.parameters)
+    return msgspec.structs.replace(model, **sizes, assumptions=(assumed,))
 
 
 def _number(text: str, field: str) -> int:

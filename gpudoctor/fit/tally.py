@@ -54,23 +54,23 @@ class _Span(NamedTuple):
 
 
 class Tally:
-    """What was counted so far."""
+    """What was counted so far, in numbers of one width."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int = FULL) -> None:
+        self.width = width
         self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = self.tied = 0
         self.largest_block = self.block_flops = self.adapted = 0
         self._matrices: Counter[tuple[int, int, bool]] = Counter()
-        self._kept: dict[int, dict[tuple[int, bool], int]] = {FULL: {}, HALF: {}}
-        """The bytes of each kept tensor by width, by its number and whether it is in FP32 under autocast."""
-        self._lasting: dict[int, set[tuple[int, bool]]] = {FULL: set(), HALF: set()}
+        self._kept: dict[tuple[int, bool], int] = {}
+        """The bytes of each kept tensor, by its number and whether it is in FP32 under autocast."""
+        self._lasting: set[tuple[int, bool]] = set()
         """Those that backward needs although LoRA freezes the weights."""
-        self._sums = {FULL: 0, HALF: 0}
-        self._bytes = self._made = 0
+        self._sum = self._bytes = self._made = 0
         self._working = 0
         """The most numbers that one layer reads and makes."""
         self._blocks: list[_Span] = []
-        self._alive: list[tuple[dict[int, int], int]] = []
-        """For each layer, the bytes that are alive in its backward, by width, and the parameters of the layers before it."""
+        self._alive: list[tuple[int, int]] = []
+        """For each layer, the bytes that are alive in its backward, and the parameters of the layers before it."""
         self._before = 0
 
     def given(self, shape: tuple[int, ...]) -> Tensor:
@@ -82,42 +82,32 @@ class Tally:
         """Return a layer's output, as wide as its input unless stated, and count the parameters that are in no matrix."""
         y = self.given(shape)._replace(grad=True, wide=x.wide if wide is None else wide)
         self._working = max(self._working, x.size + y.size)
-        self._alive.append(({width: kept + x.bytes(width) + y.bytes(width) for width, kept in self._sums.items()}, self._before))
+        self._alive.append((self._sum + x.bytes(self.width) + y.bytes(self.width), self._before))
         self.parameters += parameters
         self._before = self.parameters
         return y
 
     def keep(self, tensor: Tensor, *, wide: bool = False, trains: bool = False) -> None:
         """Count a tensor that backward needs, once; `wide`: under autocast in FP32; `trains`: only to train weights that LoRA freezes."""
-        wide, size = wide or tensor.wide, tensor.whole or tensor.size
-        self._keep(FULL, tensor.number, size * FULL, trains=trains)
-        self._keep(HALF, tensor.number, size * (FULL if wide else HALF), wide=wide, trains=trains)
+        key = tensor.number, self.width == HALF and (wide or tensor.wide)
+        if not trains:
+            self._lasting.add(key)
+        if key not in self._kept:
+            self._kept[key] = (tensor.whole or tensor.size) * (FULL if key[1] else self.width)
+            self._sum += self._kept[key]
 
     def read(self, tensor: Tensor, *, trains: bool = False) -> None:
         """Count what a matmul's backward needs of its input: under autocast each makes its own copy of one in FP32."""
-        size = tensor.whole or tensor.size
-        self._keep(FULL, tensor.number, size * FULL, trains=trains)
-        if tensor.wide:
-            self._keep(HALF, self.given(tensor.shape).number, tensor.size * HALF, trains=trains)
-        else:
-            self._keep(HALF, tensor.number, size * HALF, trains=trains)
-
-    def _keep(self, width: int, number: int, size: int, *, wide: bool = False, trains: bool = False) -> None:
-        if not trains:
-            self._lasting[width].add((number, wide))
-        if (number, wide) not in self._kept[width]:
-            self._kept[width][number, wide] = size
-            self._sums[width] += size
+        self.keep(self.given(tensor.shape) if self.width == HALF and tensor.wide else tensor, trains=trains)
 
     def alive(self, count: int) -> None:
         """Note bytes that are alive at once, in any precision, beside what was kept so far."""
-        self._alive.append(({width: kept + count for width, kept in self._sums.items()}, self.parameters))
+        self._alive.append((self._sum + count, self.parameters))
 
     def bytes(self, count: int) -> None:
         """Count bytes that backward needs in any precision."""
         self._bytes += count
-        for width in self._sums:
-            self._sums[width] += count
+        self._sum += count
 
     def matrix(self, rows: int, columns: int, *, adapted: bool) -> None:
         """Count a weight matrix."""
@@ -152,30 +142,27 @@ class Tally:
     def moments(self) -> Moments:
         """The moments of backward that can be its peak. A tied matrix has its gradient from the output layer on."""
         return corners(
-            (alive[FULL], self.parameters - before + (before < self.parameters) * min(before, self.tied)) for alive, before in self._alive
+            (alive, self.parameters - before + (before < self.parameters) * min(before, self.tied)) for alive, before in self._alive
         )
 
-    def activations(self, width: int) -> Activations:
-        """Return what a step holds in numbers of this width."""
-        kept = self._sums[width]
-        inner = [self._inside(block, width) for block in self._blocks]
-        entries = sum(
-            block.entry.bytes(width)
-            for block in self._blocks
-            if not {(block.entry.number, wide) for wide in (True, False)} & self._kept[width].keys()
-        )
-        transient = max(0, *(alive[width] - kept for alive, _ in self._alive))
+    @property
+    def activations(self) -> Activations:
+        """What a step holds."""
+        inner = [self._inside(block) for block in self._blocks]
+        known = {number for number, _ in self._kept}
+        entries = sum(block.entry.bytes(self.width) for block in self._blocks if block.entry.number not in known)
+        transient = max(0, *(alive - self._sum for alive, _ in self._alive))
         return Activations(
-            kept=Affine(kept, self.fixed),
-            frozen=sum(size for key, size in self._kept[width].items() if key not in self._lasting[width]),
-            adapted=width * self.adapted,
-            checkpointed=Affine(kept - sum(inner) + entries, self.fixed - sum(block.fixed for block in self._blocks)),
+            kept=Affine(self._sum, self.fixed),
+            frozen=sum(size for key, size in self._kept.items() if key not in self._lasting),
+            adapted=self.width * self.adapted,
+            checkpointed=Affine(self._sum - sum(inner) + entries, self.fixed - sum(block.fixed for block in self._blocks)),
             recomputed=Affine(max(0, max(inner, default=0) - transient), max((block.fixed for block in self._blocks), default=0)),
             transient=Affine(transient),
-            inference=Affine(width * self._working),
+            inference=Affine(self.width * self._working),
         )
 
-    def _inside(self, block: _Span, width: int) -> int:
+    def _inside(self, block: _Span) -> int:
         """Return the bytes kept of what is made in a block, other than its output."""
         numbers = range(block.first + 1, block.last)
-        return block.bytes + sum(self._kept[width].get((number, wide), 0) for number in numbers for wide in (False, True))
+        return block.bytes + sum(self._kept.get((number, wide), 0) for number in numbers for wide in (False, True))
