@@ -13,7 +13,7 @@ from packaging.utils import canonicalize_name
 _MATTERS = re.compile(
     r"(nvidia|cuda|jax|torch|triton|pytorch-triton|tensorrt|tensorflow|cupy|transformer-engine|flash-attn|sgl|sglang)(-.+|$)"
     r"|jaxlib|torchvision|torchaudio|xformers|vllm|flashinfer-python|bitsandbytes|numba|numba-cuda|(lib)?cu(df|ml)-cu\d\d"
-    r"|numpy|protobuf|keras|tf-keras|ml-dtypes|h5py|scipy|outlines|mistral-common|opencv-python-headless"
+    r"|numpy|protobuf|keras|tf-keras|ml-dtypes|h5py|scipy|outlines|mistral-common|opencv-python-headless|transformers|tokenizers"
 )
 _DOES_NOT = re.compile(r"tensorflow-(io|metadata|datasets|hub|text|probability)\b.*|torch-xla|jax-(metal|rocm.*)")
 
