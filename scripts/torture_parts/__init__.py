@@ -8,6 +8,7 @@ from typing import Final
 from scripts.torture_parts import (
     binaries,
     clock,
+    commands,
     defects,
     driver_calls,
     limits,
@@ -34,6 +35,7 @@ PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
     "patient": patient.cells,
     "stages": stages.cells,
     "limits": limits.cells,
+    "commands": commands.cells,
     "trees": trees.cells,
     "site": site.cells,
     "binaries": binaries.cells,

@@ -91,3 +91,10 @@ def test_some_defects_of_ours_cost_a_section_each(fake_nvml: object) -> None:  #
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "11 of 11 cells hold" in done.stdout
+
+
+def test_some_commands_hold_under_odd_starts(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
+    command = (sys.executable, SCRIPTS / "torture", "--part", "commands", "--sample", "6", "explain", "index", "schema")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "6 of 6 cells hold" in done.stdout
