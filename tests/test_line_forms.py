@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import re
+import string
 
 import pytest
 from hypothesis import given, settings
@@ -52,6 +54,12 @@ def test_lines_together_match_what_each_matches_alone() -> None:
     forms, text = LineForms(PATTERNS), LINES * 3
     alone = [(number, place) for number, line in enumerate(text) for _, place, _ in forms.among([line])]
     assert [(number, place) for number, place, _ in forms.among(text)] == alone
+
+
+def test_hardly_a_line_of_unknown_words_may_be_a_part_of_a_known_one() -> None:
+    chance = random.Random(1)
+    lines = [" ".join("".join(chance.choices(string.ascii_lowercase, k=6)) for _ in range(10)) for _ in range(1000)]
+    assert len(FORMS.touched(lines)) < len(lines) / 50
 
 
 def test_every_pattern_has_a_cue() -> None:

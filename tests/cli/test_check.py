@@ -212,6 +212,7 @@ def test_the_command_line_itself_imports_next_to_nothing() -> None:
         "gpudoctor.cli.failure",
         "gpudoctor.cli.new_file",
         "gpudoctor.cli.output",
+        "gpudoctor.crash",
         "gpudoctor.errors",
         "gpudoctor.exit_codes",
     ]
