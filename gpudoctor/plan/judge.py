@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Diagnosis, Finding, NotJudged, Policy, Severity, SubjectKind, Verdict
+from gpudoctor.findings import Diagnosis, Finding, NotJudged, OutcomeKind, Policy, Severity, SubjectKind, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.machine import Machine, interpreter
 from gpudoctor.plan.model import Combination
@@ -84,6 +84,8 @@ class Judge:
         return self._concluded(diagnose(snapshot, self.matrix, POLICY))
 
     def _concluded(self, found: Diagnosis) -> Judgement:
+        if crashed := next((one for one in found.outcomes if one.kind is OutcomeKind.CRASHED), None):
+            raise RuntimeError(crashed.reason)  # a plan that one rule did not check is none
         findings = tuple(finding for finding in found.root_causes if finding.severity > Severity.NOTE)
         unknown = tuple(one for one in found.not_judged if one.what.split()[0].partition("[")[0] not in self._unlisted)
         verdict = found.verdict

@@ -6,8 +6,9 @@ import time
 
 import pytest
 
+from gpudoctor.diagnose import undiagnosed
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Verdict
+from gpudoctor.findings import MACHINE, Outcome, OutcomeKind, Verdict
 from gpudoctor.plan import examine
 from gpudoctor.plan.judge import POLICY
 from tests.plan.planned import CASES, OLD_CUDNN, TENSORFLOW, TORCH, combination, every_build, pins, planned
@@ -155,3 +156,10 @@ def test_the_commands_name_the_index_of_the_build() -> None:
 def test_what_cannot_be_planned_is_refused_in_one_sentence(asked: tuple[str, ...], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         planned("L4", "580.65.06", *asked)
+
+
+def test_a_plan_that_a_crashed_rule_did_not_check_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    crashed = Outcome(code="GD1", name="rule", subject=MACHINE, kind=OutcomeKind.CRASHED, reason="gpudoctor crashed in rule")
+    monkeypatch.setattr("gpudoctor.plan.judge.diagnose", lambda *_: undiagnosed("", (crashed,)))
+    with pytest.raises(RuntimeError, match="gpudoctor crashed in rule"):
+        planned("V100", "550.54.14", "torch")
