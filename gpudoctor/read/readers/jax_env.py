@@ -15,6 +15,7 @@ READER = Reader(
         Form("gpu:0", r"^\s*device info: (?P<value>(?!cpu|TPU|Radeon|AMD)[A-Z][^,\n]{2,80})-\d{1,3}, "),
         Form("jax devices", r"^\s*device info: (?P<value>cpu)-\d"),
         Form("jax devices", r"(?P<value>CudaDevice|CpuDevice|\bcuda|\bgpu)\((?:id=\d{1,3}|process_index=\d, id=\d)\)", Rank.LOG),
+        Form("jax devices", r"\[(?P<value>METAL)\(id=\d", Rank.LOG),
         Form("jax devices", r"\[(?P<value>GpuDevice\(id=\d|CpuDevice\(id=\d)", Rank.LOG),
         Form("kernel platform", r"^\s*platform: (?P<value>uname_result\(.{10,300})"),
     ),

@@ -237,5 +237,7 @@ NEAR_MISSES: Final = (
     ("cuda-visible-devices-masked", "import torch\ntorch.cuda.is_available()  # True\nimport tensorflow as tf\ntf.config.list_physical_devices('GPU')  # []\n"),
     ("cpu-only-build", "tf.test.is_built_with_cuda()  # True\ntf.config.list_physical_devices('GPU')  # at least one GPU\ntensorflow==2.15.0\n"),
     ("cpu-only-build", "Should torch be the CPU build, and not installed instead of the one for CUDA?\ntorch==2.5.1\n"),
+    ("metal-plugin-missing", "Apple M2 Max, macOS 14.4, jax 0.4.26, jaxlib 0.4.26\n[METAL(id=0)]\n"),
+    ("metal-plugin-missing", "macOS 13.6\njax==0.4.20\njaxlib==0.4.20\n>>> jax.devices()\n[METAL(id=0)]\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -132,6 +132,7 @@ CASES: Final = (
     ("cuda-library-missing", "    ctypes.WinDLL(build_info.cudart_dll_name)\nOSError: [WinError 126] The specified module could not be found\n"),
     ("cudnn-missing", "    ctypes.WinDLL(build_info.cudnn_dll_name)\nOSError: [WinError 126] The specified module could not be found\n"),
     ("cuda-library-missing", "Could not load 'cudart64_80.dll'. The GPU version of TensorFlow requires that this DLL be installed\n"),
+    ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nOS: Ubuntu 22.04\nCUDA: 12.3\ncuDNN: 9.1\n[]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -154,5 +155,7 @@ NEAR_MISSES: Final = (
     ("cuda-version-mismatch", "Windows 10\nTensorFlow version: 1.12.0\nCUDA: 9.0\nImportError: DLL load failed: The specified module could not be found.\n"),
     ("cuda-version-mismatch", "Windows 10\nTensorFlow version: 2.3.0\nCUDA: 11.0\nImportError: DLL load failed: The specified module could not be found.\n"),
     ("nvidia-wheel-version-conflict", "I use CUDA 11.2 and get this when importing tensorflow: KeyError: 'x'\ntensorflow==2.6.0\n"),
+    ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nOS: Ubuntu 22.04\ncuDNN: 9.1\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
+    ("cudnn-wrong-major", "TensorFlow version: 2.16.1\ncuDNN version: 9.3.0\nNum GPUs Available:  1\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'), PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

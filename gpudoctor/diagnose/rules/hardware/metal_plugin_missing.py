@@ -29,6 +29,8 @@ def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
         not_applicable(f"{framework.spec.title} needs no GPU plugin on macOS")
     if known(framework.machine.host.platform) != Platform.MACOS:
         not_applicable("not macOS")
+    if framework.observed.sees_gpu is True:
+        return
     environment = framework.environment
     if any(package.name == plugin for package in environment.packages.distributions):
         return

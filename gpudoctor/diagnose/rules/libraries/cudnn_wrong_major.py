@@ -4,11 +4,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.cuda_libraries import unlike
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn
 from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.snapshot import Fact
 
 
 @rule(
@@ -23,7 +24,9 @@ from gpudoctor.findings import Problem, Rung, Severity
 )
 def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
     """cuDNN has the wrong major version."""
-    found = framework.cudnn
+    found, system = framework.cudnn, framework.machine.observed.system_cudnn
+    if framework.observed.sees_gpu is True and isinstance(system, Fact) and found.loaded_where == system.where:
+        not_applicable("it sees the GPU, so it loads another cuDNN than the one that the text states")
     wanted, loaded = known(found.wanted), known(found.loaded)
     if unlike(wanted, loaded) == "major":
         yield Problem(
