@@ -44,11 +44,12 @@ class Tensor(NamedTuple):
 
 
 class _Span(NamedTuple):
-    """A block: its input, the numbers of the tensors made in it, the bytes kept in any precision, and those kept for any batch."""
+    """A block: its input, the numbers of the tensors made in it, whether it keeps the last, the bytes kept in any precision, and for any batch."""
 
     entry: Tensor
     first: int
     last: int
+    keeps: bool
     bytes: int
     fixed: int
 
@@ -65,6 +66,8 @@ class Tally:
         """The bytes of each kept tensor, by its number and whether it is in FP32 under autocast."""
         self._lasting: set[tuple[int, bool]] = set()
         """Those that backward needs although LoRA freezes the weights."""
+        self._shared: set[int] = set()
+        """The numbers of those that several layers need."""
         self._sum = self._bytes = self._made = 0
         self._working = 0
         """The most numbers that one layer reads and makes."""
@@ -92,7 +95,9 @@ class Tally:
         key = tensor.number, self.width == HALF and (wide or tensor.wide)
         if not trains:
             self._lasting.add(key)
-        if key not in self._kept:
+        if key in self._kept:
+            self._shared.add(tensor.number)
+        else:
             self._kept[key] = (tensor.whole or tensor.size) * (FULL if key[1] else self.width)
             self._sum += self._kept[key]
 
@@ -129,7 +134,8 @@ class Tally:
         """Note the tensors that are made in a block."""
         before = self._made, self._bytes, self.parameters, self.forward, self.fixed
         yield
-        self._blocks.append(_Span(entry, before[0], self._made, self._bytes - before[1], self.fixed - before[4]))
+        kept = any((self._made, wide) in self._kept for wide in (False, True))
+        self._blocks.append(_Span(entry, before[0], self._made, kept, self._bytes - before[1], self.fixed - before[4]))
         self.largest_block = max(self.largest_block, self.parameters - before[2])
         self.block_flops += self.forward - before[3]
 
@@ -163,6 +169,7 @@ class Tally:
         )
 
     def _inside(self, block: _Span) -> int:
-        """Return the bytes kept of what is made in a block, other than its output."""
-        numbers = range(block.first + 1, block.last)
+        """Return the bytes kept of what is made in a block; of its output, only if no layer after it needs it."""
+        needed = block.last in self._shared or any(block.last == other.entry.number for other in self._blocks)
+        numbers = range(block.first + 1, block.last + (block.keeps and not needed))
         return block.bytes + sum(self._kept.get((number, wide), 0) for number in numbers for wide in (False, True))

@@ -20,7 +20,7 @@ FP8 = (
     "Both compute linear layers faster than assumed here."
 )
 _FORMULA_WITHIN = (
-    "parameters and FLOPs are exact; activations within 0.5% of a real step, 1.3% with checkpointing if the same blocks are recomputed"
+    "parameters and FLOPs are exact; activations within 0.5% of a real step, with checkpointing too if the same blocks are recomputed"
 )
 """How far the formula was from a real step of PyTorch on the CPU in FP32, by scripts/bench/fit."""
 

@@ -74,6 +74,23 @@ def test_autocast_copies_what_each_matmul_reads(name: str, traced: int) -> None:
     assert held.kept.per_sample == traced
 
 
+@pytest.mark.parametrize(
+    ("name", "sample", "saved"),
+    [
+        ("resnet50", Sample(image=(64, 64)), 20_414_276),
+        ("bert-base", Sample(128), 44_115_012),
+        ("gpt2", Sample(128), 249_918_468),
+        ("vgg16", Sample(image=(64, 64)), 5_487_940),
+        ("unet", Sample(image=(64, 64)), 75_890_688),
+    ],
+)
+def test_checkpointing_keeps_what_pytorch_keeps_outside_of_blocks(name: str, sample: Sample, saved: int) -> None:
+    """Bytes that PyTorch 2.15 saves for backward of 8 samples in FP32 while it recomputes the same blocks."""
+    held = model(name, sample).full
+    assert held
+    assert held.checkpointed.at(8) == pytest.approx(saved, rel=0.001)
+
+
 @pytest.mark.parametrize(("precision", "saved"), [("fp32", 9_689_604), ("bf16", 6_289_924)])
 def test_adapters_keep_only_what_backward_needs_through_frozen_weights(precision: str, saved: int) -> None:
     """Bytes that PyTorch 2.15 saves for backward of one sample, with adapters of rank 8 on the linear layers of all blocks."""
