@@ -32,6 +32,7 @@ PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
     "signals": signals.cells,
     "clock": clock.cells,
     "defects": defects.cells,
+    "defects-elsewhere": defects.of_others,
     "patient": patient.cells,
     "stages": stages.cells,
     "limits": limits.cells,
