@@ -13,8 +13,8 @@ SEES_NO_GPU = Signature(
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
     r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available\(\)|is_gpu_available\(\))\W{0,12}(?:it )?(?:(?:always|still|just|only) )?(?:return(?:s|ed)?\W{1,3})?[Ff]alse\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
-        "amd-gpu-unsupported",
         "cpu-only-build",
+        "amd-gpu-unsupported",
         "jetson-needs-vendor-wheel",
         "windows-native-no-gpu",
         "container-no-gpu-access",

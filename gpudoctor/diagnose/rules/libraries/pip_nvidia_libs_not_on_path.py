@@ -10,11 +10,7 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
-from gpudoctor.diagnose.rules.libraries.planned import (
-    PlannedFramework,
-    install_with_extra,
-    planned_framework,
-)
+from gpudoctor.diagnose.rules.libraries.planned import PlannedFramework, install_with_extra, planned_framework
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Fact, Missing
 
