@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 from typing import NamedTuple, cast
 
@@ -47,6 +48,8 @@ COMMANDS = {
 
 def run(arguments: list[str]) -> int:
     """Run the command line and return its exit code."""
+    if sys.stdout is None and "--help" in arguments:
+        raise OutputError("The help could not be written: standard output is closed.")
     words = (word for word in arguments or _completed() if not word.startswith("-"))
     try:
         return int(program_with(next(words, "")).main(arguments, prog_name="gpudoctor", standalone_mode=False) or 0)

@@ -59,7 +59,7 @@ COMMANDS: Final[Mapping[str, tuple[str, ...]]] = {
 LIVE: Final = frozenset({"check", "ticket of this machine", "xray", "envs"})
 """Commands that look at the machine: under a limit they may see another one."""
 READS: Final = frozenset({"diagnose of standard input", "mcp"})
-VOLATILE: Final = re.compile(rb'\d{4}-\d\d-\d\d[T ][\d:]+Z?|"id":\s*"[0-9a-f]{16}"')
+VOLATILE: Final = re.compile(rb'\d{4}-\d\d-\d\d[T ][\d:]+Z?|"seconds":\s*[\d.e-]+|"id":\s*"[0-9a-f]{16}"')
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ ODDITIES: Final[Mapping[str, Oddity]] = {
     ),
     "the shell's variables": Oddity(("env", "BASH_ENV=/nowhere", "ENV=/nowhere", "IFS=/", "PS4=$(id)")),
     "PATH empty": Oddity(("env", "PATH=")),
-    "no variables": Oddity(("env", "--ignore-environment")),
+    "no variables": Oddity(("env", "--ignore-environment"), same=False),  # another home, which paths begin with
     "an unknown time zone": Oddity(("env", "TZ=:/nowhere/\x1b")),
     "1970": Oddity(("env", "FAKE_CLOCK=0", "FAKE_CLOCK_STEP=0"), same=False),
     "2100": Oddity(("env", "FAKE_CLOCK=4102444800", "FAKE_CLOCK_STEP=1"), same=False),

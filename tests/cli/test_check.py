@@ -80,6 +80,14 @@ def test_a_standard_output_that_takes_nothing_is_said(redirect: str, words: str,
     assert words in sentence(ended.stderr)
 
 
+@pytest.mark.parametrize("arguments", [("--help",), ("check", "--help")])
+@pytest.mark.parametrize("redirect", [">&-", ">/dev/full"])
+def test_a_help_that_nobody_can_read_is_said(redirect: str, arguments: tuple[str, ...]) -> None:
+    ended = run(*arguments, shell_redirect=redirect)
+    assert ended.returncode == 2
+    assert "The help could not be written" in sentence(ended.stderr)
+
+
 def test_closed_standard_error_is_no_trouble() -> None:
     ended = run(*LOOK, "--format", "json", shell_redirect="2>&-")
     assert document("report", ended.stdout)["exit_code"] == ended.returncode
