@@ -26,6 +26,8 @@ _NOTHING = frozenset(
     for begin, end in (("(", ")"), ("<", ">"), ("[", "]"), ("# ", ""), ("-> ", ""))
 )
 """How people write that a command printed nothing."""
+_SHORT = 40
+"""Characters of a line that may be one of these, with what stands around it."""
 _Widths = tuple[int, int]
 """Characters of a line, or of the longest of some: with what was put before it, and without. It was wrapped before that or after."""
 
@@ -55,7 +57,7 @@ def variants(lines: Sequence[Line], touched: Collection[int] | None) -> Iterator
         bare = _bare(line.text)
         if bare and not row:
             yield Variant(line, bare, is_other=True)
-        if place + 1 < len(lines) and lines[place + 1].text.strip() in _NOTHING:
+        if place + 1 < len(lines) and len(lines[place + 1].text) <= _SHORT and lines[place + 1].text.strip() in _NOTHING:
             yield Variant(line, f"{line.text} {lines[place + 1].text.strip()}", is_other=True, seam=len(line.text))
         cuts_words = touched is not None and line.width >= _WIDE - 1
         following = _continued(lines[place : place + _JOINED], widest[line.number]) if cuts_words or place in joined else ()

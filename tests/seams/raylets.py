@@ -144,6 +144,7 @@ def main(folder: str, *, bare: bool) -> None:
     """Start the nodes, say where they are, and hold them until standard input ends."""
     from ray.cluster_utils import Cluster  # noqa: PLC0415 -- for the program alone
 
+    Path("/tmp/ray").mkdir(exist_ok=True)  # Ray notes the cluster's address there, whatever its folder is
     cluster = Cluster(
         initialize_head=True,
         shutdown_at_exit=True,

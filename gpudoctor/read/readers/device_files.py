@@ -46,4 +46,5 @@ READER = Reader(
         Form("id", r"^\s*(?P<value>uid=\d{1,10}\([^)\s]{1,60}\) gid=\d{1,10}\([^)\s]{1,60}\) (?:groups=\S{1,1000}))"),
     ),
     blocks=_statements,
+    cues=("/dev/", "groups", "id -gn", "crw", "cr-", "c-"),
 )

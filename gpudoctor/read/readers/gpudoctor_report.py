@@ -17,6 +17,7 @@ VERDICT, CAUSE = "reported verdict", "reported:"
 _MOST = 2000
 """Lines of a report."""
 _VERDICTS = ("READY", "DEGRADED", "UNKNOWN", "BROKEN", "STOPPED")
+_VERDICT = expression("|".join(_VERDICTS))
 _ASIDE = r"(?: \((?P<aside>[^()]{0,80})\))?"
 _HEAD = expression(
     rf"^\s{{0,8}}(?:#{{1,6}} )?(?:[^\w\s]|OK|X)? ?(?P<verdict>{'|'.join(_VERDICTS)})(?: (?P<code>GD\d{{3}}))?{_ASIDE}(?::|\s|$)(?P<message>.{{0,2000}})"
@@ -40,11 +41,7 @@ _DOUBT = expression(r"\b(?:likely|possible)\b")
 
 def reports(lines: Sequence[Line]) -> list[Sequence[Line]]:
     """Return the lines of each report among `lines`; a headline without a code is one only if the report's end follows."""
-    heads = [
-        (place, head)
-        for place, line in enumerate(lines)
-        if any(word in line.text for word in _VERDICTS) and (head := _HEAD.match(line.text))
-    ]
+    heads = [(place, head) for place, line in enumerate(lines) if _VERDICT.search(line.text) and (head := _HEAD.match(line.text))]
     found = []
     for (place, head), after in zip(heads, [*(place for place, _ in heads[1:]), len(lines)], strict=False):
         within = lines[place : min(after, place + _MOST)]

@@ -67,4 +67,4 @@ def _process(sample: dict[str, str]) -> Iterator[tuple[str, str]]:
         yield f"process:{gpu}/{sample['pid']}", f"{sample.get('type', 'C')} {size} {sample['command']}"
 
 
-READER = Reader(MONITOR, blocks=_blocks)
+READER = Reader(MONITOR, blocks=_blocks, cues=("#",))

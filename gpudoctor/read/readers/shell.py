@@ -27,15 +27,13 @@ _IS_ADVICE = expression(
     r"(?i)\b(?:fix\w*|solv\w*|help\w*|works?|worked|working|try|tried|need|needs|needed|should|must|can|could|would|please|instead|remov\w+|delet\w+|unset\w*|if|or|to)\b"
 )
 """Words of sentences that tell what to set, or what no longer is set."""
-_SIGNS = ("=", ": ", "_", "environ", "name:", "echo")
-"""Every line that sets or prints a variable has one of these."""
 _UNSET = {"None", "not", "<unset>", "(unset)", "unset"}
 """What programs print for a variable that is not set."""
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
-        if not any(sign in line.text for sign in _SIGNS):
+        if not _may_set(line.text):
             continue
         for name, value in _settings(line.text.strip(" `")):
             if name in WHOLE and value not in _UNSET:
@@ -46,6 +44,11 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
         below = _below(line.text, after)
         if below and below[0] in WHOLE:
             yield Statement(f"variable:{below[0]}", below[1], "shell", line.number, Rank.TOOL)
+
+
+def _may_set(text: str) -> bool:
+    """Return whether a line has what every line has that sets or prints a variable. Most have not, and a pattern takes longer."""
+    return "=" in text or ": " in text or "_" in text or "environ" in text or "name:" in text or "echo" in text
 
 
 def _settings(text: str) -> Iterator[tuple[str, str]]:

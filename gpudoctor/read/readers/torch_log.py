@@ -54,4 +54,4 @@ def _gpu(index: str, name: str, capability: str, line: Line) -> Iterator[Stateme
     yield Statement("capability", capability, _NAME, line.number, Rank.LOG)
 
 
-READER = Reader(_NAME, blocks=_statements)
+READER = Reader(_NAME, blocks=_statements, cues=_CUES)
