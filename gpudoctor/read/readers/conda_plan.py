@@ -29,7 +29,10 @@ _FORMS = tuple(
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines:
-        found = next((match for cue, form in _FORMS if cue in line.text and (match := form.match(line.text))), None)
+        text = line.text
+        if not ("::" in text or ": " in text or "|" in text or "+ " in text):  # most lines; a loop over the forms takes longer
+            continue
+        found = next((match for cue, form in _FORMS if cue in text and (match := form.match(text))), None)
         if found:
             channel = (found["channel"] or "").partition("/")[0]
             value = f"{found['version']} {found['build']} {channel}".strip()

@@ -59,12 +59,10 @@ _FOREIGN = 6
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    lowered = "\n".join(line.text for line in lines).lower()
-    if any(sign in lowered for sign in _SIGNS):
-        output = _Output()
-        for line in lines:
-            for what, value in output.stated(line.text):
-                yield Statement(what, value, QUERY, line.number, Rank.TOOL)
+    output = _Output()
+    for line in lines:
+        for what, value in output.stated(line.text):
+            yield Statement(what, value, QUERY, line.number, Rank.TOOL)
 
 
 def _labels(text: str) -> Iterator[tuple[str, str]]:
@@ -165,4 +163,4 @@ class _Output:
             yield f"{what}:{self.gpu}/{self.parts[key]}", " ".join(self.parts[one] for one in order)
 
 
-READER = Reader(QUERY, blocks=_blocks)
+READER = Reader(QUERY, blocks=_blocks, cues=_SIGNS)
