@@ -176,7 +176,10 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
     return Run(rule, outcome, (finding,), None, ("",))
 
 
-_NEEDS_UNIX = expression(r"\b(?:sudo|grep|ls|ldconfig|lspci|find|dmesg|systemctl|readelf|ldd|which|free)\b|/(?:proc|dev|etc|usr)\b|\$\w|'")
+_NEEDS_UNIX = expression(
+    r"(?:^|[|;&] ?)(?:sudo|grep|ls|ldconfig|lspci|find|dmesg|systemctl|readelf|ldd|which|free)\b|/(?:proc|dev|etc|usr)\b|\$\w|'"
+)
+"""A program by its name where a command begins, a path, a variable, or quotes that cmd.exe does not know."""
 
 
 def _runnable(command: str, machine: MachineView) -> str:
@@ -203,7 +206,7 @@ def _candidates(sign: Recognised, likely: Sequence[Rule], machine: MachineView) 
     """Return the command that tells the causes of a sign apart, or one for each of the likeliest; their names if there is none here."""
     tells, first = _runnable(sign.signature.tells, machine), likely[:_MOST_CANDIDATES]
     commands = [(rule, _runnable(BY_HAND.get(rule.name, ""), machine)) for rule in first]
-    if tells or sign.signature.tells or not any(command for _, command in commands):
+    if sign.signature.tells or not any(command for _, command in commands):
         names = ", ".join(rule.name for rule in first)
         title = f"Find out which it is, likeliest first: {names}"
         return (Fix(title if tells else f"{title}.", tells, root_for(tells), kind=FixKind.CHECK),) if tells or len(first) > 1 else ()

@@ -90,3 +90,9 @@ def test_on_windows_no_check_is_for_a_unix_shell(matrix: Matrix) -> None:
         ]
         found |= {line: commands} if commands else {}
     assert not found
+
+
+def test_on_windows_a_check_that_works_there_is_kept(matrix: Matrix) -> None:
+    text = "OS: Microsoft Windows 11 Pro\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+    fixes = diagnose(read(text, matrix), matrix, Policy(level=None)).root_causes[0].fixes
+    assert any(fix.kind is FixKind.CHECK and "memory.free" in fix.command for fix in fixes), fixes
