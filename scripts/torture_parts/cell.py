@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator, ValidationError
 
+from scripts.torture_parts.pace import Pace, start_of
+
 GPUDOCTOR: Final = str(Path(sys.executable).parent / "gpudoctor")
-CHECK: Final = (GPUDOCTOR, "check", "--node", "--format", "json", "--timeout", "4")
+CHECK: Final = (GPUDOCTOR, "check", "--node", "--format", "json")
+TIMEOUT: Final = 4.0
+"""Seconds that a check may take by itself (--timeout)."""
 LIMIT: Final = 12.0
-"""Seconds for a cell: the check's own limit, and as much again on a busy machine."""
+"""Seconds for a cell: the check's own limit, and what its end may take. These and the other times suppose a quiet machine (`Workplace.patience`)."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,8 @@ class Result:
     causes: tuple[str, ...] = ()
     seconds: float = 0.0
     report: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    void: tuple[str, ...] = ()
+    """Troubles of earlier tries, on a machine that had become slower than supposed."""
 
     def but(self, trouble: str) -> Result:
         """Return this result with a trouble, unless it has one."""
@@ -65,11 +72,21 @@ class Workplace:
         """Return this process's environment without what steers drivers, Python or gpudoctor."""
         return {key: value for key, value in os.environ.items() if not key.startswith(("CUDA_", "PYTHON", "GPUDOCTOR_", "FAKE_"))}
 
-    def check(self, environ: Mapping[str, str], command: Sequence[str] = CHECK, limit: float = LIMIT) -> Result:
-        """Run a check; it must end in time with a valid report and the exit code of a verdict."""
+    @cached_property
+    def pace(self) -> Pace:
+        """Return how slow the machine is, by a check of an empty one."""
+        return Pace(partial(start_of, (*CHECK, "--root", str(emptied(self.folder / "empty")))))
+
+    def patience(self, seconds: float) -> float:
+        """Return how long may take now what takes so many seconds at most on a quiet machine."""
+        return seconds * self.pace.now()
+
+    def check(self, environ: Mapping[str, str], command: Sequence[str] = CHECK, timeout: float = TIMEOUT, limit: float = LIMIT) -> Result:
+        """Run a check with its own timeout; it must end in time with a valid report and the exit code of a verdict."""
+        words, limit = (*command, "--timeout", f"{self.patience(timeout):.1f}"), self.patience(limit)
         began = time.monotonic()
         try:
-            done = subprocess.run(command, env=environ, capture_output=True, timeout=limit, check=False)
+            done = subprocess.run(words, env=environ, capture_output=True, timeout=limit, check=False)
         except subprocess.TimeoutExpired:
             return Result(f"still runs after {limit:.0f} s", exit_code=-1, seconds=time.monotonic() - began)
         seconds = time.monotonic() - began
@@ -81,6 +98,13 @@ class Workplace:
         causes = tuple(one["name"] for one in report["findings"] if one["severity"] != "note")
         trouble = "" if done.returncode in {0, 1, 3} else f"exit code {done.returncode}"
         return Result(trouble, done.returncode, report["verdict"], causes, seconds, report)
+
+
+def emptied(folder: Path) -> Path:
+    """Return an empty folder in the place of one that an earlier try may have left."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
 
 
 def device_nodes() -> set[str]:

@@ -90,7 +90,7 @@ def cells(workplace: Workplace, commands: Callable[[Workplace], Iterator[Check]]
     met: set[str] = set()
     for number, check in enumerate(commands(workplace)):
         calls = workplace.folder / f"calls-{number}"
-        usual = _run(check, calls, "--called", str(calls)).stdout
+        usual = _run(workplace, check, calls, "--called", str(calls)).stdout
         names = [name for name in calls.read_text().split() if name not in met and _chosen(name, workplace)]
         met.update(names)
         for name in names[:: SAMPLE if workplace.short else 1]:
@@ -102,18 +102,18 @@ def _chosen(name: str, workplace: Workplace) -> bool:
     return not workplace.only or name.startswith(workplace.only)
 
 
-def _run(check: Check, file: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+def _run(workplace: Workplace, check: Check, file: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
     arguments = [word for word in check.arguments if word not in {"--format", "json"}]
     command = (sys.executable, DEFECT, *words, *arguments, *(("--json", f"{file}.json") if check.keeps else ()))
     limit = LIMIT if check.keeps else OTHER_LIMIT
-    return subprocess.run(command, env=check.environ, capture_output=True, timeout=limit, check=False)
+    return subprocess.run(command, env=check.environ, capture_output=True, timeout=workplace.patience(limit), check=False)
 
 
 def run(workplace: Workplace, check: Check, name: str, usual: bytes) -> Result:
     """Return what a check, or another command, says that has a defect in a function of ours, and without it says what is usual."""
     file = workplace.folder / name.replace(":", "-").replace("<", "")
     try:
-        done = _run(check, file, name)
+        done = _run(workplace, check, file, name)
     except subprocess.TimeoutExpired:
         return Result("still runs")
     said, report = done.stdout + done.stderr, _report(Path(f"{file}.json"))

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from scripts.torture_parts.cell import CHECK, Result, Workplace, left_process
+from scripts.torture_parts.cell import CHECK, Result, Workplace, emptied, left_process
 from scripts.torture_parts.facts import Facts, facts, steady
 from tests.seams import Cuda, Mig, Nvml, NvmlGpu, PciCard, Tree, environ_with, seen_by_child
 
@@ -69,7 +69,7 @@ class Machine:
 
     def check(self, function: str = "", fault: str = "", cell: str = "", library: str = "") -> Result:
         """Check the machine with a fault; what is left of the check afterwards is a trouble too."""
-        folder = self.folder / (cell or f"{function} {fault}".replace(" ", "-"))
+        folder = emptied(self.folder / (cell or f"{function} {fault}".replace(" ", "-")))
         result = self.workplace.check(self.environ(folder, function, fault, library), (*CHECK, *self.arguments))
         left = left_process(f"{folder}/") or next((f"{path} is left" for path in (folder / "temporary").iterdir()), "")
         shutil.rmtree(folder)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from scripts.torture_parts.cell import CHECK, Case, Result, Workplace, left_process
+from scripts.torture_parts.cell import CHECK, TIMEOUT, Case, Result, Workplace, emptied, left_process
 from scripts.torture_parts.patient import LIMIT, MARK, check_of, patient
 from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with, seen_by_child
 
@@ -73,12 +73,11 @@ def run(workplace: Workplace, command: tuple[str, ...], environ: Mapping[str, st
     """Return what a check says under a limit; empty if this machine cannot set it."""
     wrapper = WRAPPERS[limit]
     trains = command is not CHECK
-    folder = workplace.folder / f"{'training' if trains else 'node'} {limit}".replace(" ", "-")
-    folder.mkdir(mode=0o777)
+    folder = emptied(workplace.folder / f"{'training' if trains else 'node'} {limit}".replace(" ", "-"))
     folder.chmod(0o777)
     if shutil.which(wrapper[0]) is None or (limit in ONLY_NODE and not readable_by_all(folder, Path(sys.executable).resolve())):
         return Result()
-    result = workplace.check({**environ, MARK: f"{folder}/", "TMPDIR": str(folder)}, (*wrapper, *command), LIMIT)
+    result = workplace.check({**environ, MARK: f"{folder}/", "TMPDIR": str(folder)}, (*wrapper, *command), TIMEOUT, LIMIT)
     result = result.but(left_process(f"{MARK}={folder}/"))
     if trains:
         return result.but("" if result.verdict in {"unknown", "broken"} else f"{result.verdict}, although nothing was trained")

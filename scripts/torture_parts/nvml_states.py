@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from scripts.torture_parts.cell import CHECK, Case, Result, Workplace
+from scripts.torture_parts.cell import CHECK, Case, Result, Workplace, emptied
 from tests.machines.recipes import RECIPES
 from tests.seams import Cuda, Nvml, PciCard, environ_with
 from tests.states.real import lines
@@ -47,7 +47,7 @@ def run(workplace: Workplace, state: State | None) -> Result:
     alone = state is not None and state.alone and not state.path.startswith("pairs")
     gpus, place = PLACES[alone]
     nvml = library(gpus, lines(state, place) if state else {})
-    folder = workplace.folder / str(STATES.index(state) if state else "healthy")
+    folder = emptied(workplace.folder / str(STATES.index(state) if state else "healthy"))
     tree = replace(MACHINE.tree, pci=[PciCard.of(card) for card in nvml.cards]).build(folder / "tree")
     environ = environ_with(nvml, Cuda(gpus=nvml.gpus, cuda=nvml.cuda), directory=folder / "libraries", base=workplace.environ)
     result = workplace.check(environ, (*CHECK, "--root", str(tree)))

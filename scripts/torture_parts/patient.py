@@ -7,14 +7,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from scripts.torture_parts.cell import GPUDOCTOR, Case, Result, Workplace, left_process
+from scripts.torture_parts.cell import GPUDOCTOR, TIMEOUT, Case, Result, Workplace, emptied, left_process
 from tests.machines.packages import Package, environment
 from tests.seams import Tree
 
 MARK: Final = "TORTURED"
 """The variable by which a cell's processes are found."""
 LIMIT: Final = 16.0
-"""Seconds for a cell: --timeout 4, a second for each child that is slow to die, and as much again on a busy machine."""
+"""Seconds for a cell: the check's own, and a second for each child that is slow to die."""
 WAIT: Final = "import time\ntime.sleep(300)\n"
 AWAY: Final = "import os\nif os.fork(): os._exit(0)\nos.setsid()\n"
 BEHAVIOURS: Final[Mapping[str, str]] = {
@@ -52,7 +52,7 @@ PLACES: Final = ("start", "import")
 def check_of(python: Path, root: Path, *more: str) -> tuple[str, ...]:
     """Return a check that trains on the CPU of a machine without a GPU."""
     machine = ("--root", str(root), "--python", str(python), "--allow-cpu")
-    return (GPUDOCTOR, "check", "--format", "json", "--timeout", "4", *machine, *more)
+    return (GPUDOCTOR, "check", "--format", "json", *machine, *more)
 
 
 def patient(place: Path, *, start: str = "", on_import: str = "") -> Path:
@@ -75,11 +75,11 @@ def cells(workplace: Workplace) -> Iterator[Case]:
 
 def run(workplace: Workplace, root: Path, place: str, behaviour: str) -> Result:
     """Return what a check says of a patient; nothing of it may be left, and it must not pass for a healthy one."""
-    folder = workplace.folder / f"{place} {behaviour}".replace(" ", "-")
+    folder = emptied(workplace.folder / f"{place} {behaviour}".replace(" ", "-"))
     code = BEHAVIOURS[behaviour]
     made = patient(folder, start=code) if place == "start" else patient(folder, on_import=code)
     environ = workplace.environ | {MARK: f"{folder}/", "TMPDIR": str(folder)}
-    result = workplace.check(environ, check_of(made, root), LIMIT)
+    result = workplace.check(environ, check_of(made, root), TIMEOUT, LIMIT)
     left = [path.name for path in folder.glob("gpudoctor-*")]
     result = result.but(left_process(f"{MARK}={folder}/")).but(f"{left[0]} is left" if left else "")
     return result.but("ready, although nothing was trained" if result.verdict in {"ready", "degraded"} else "")

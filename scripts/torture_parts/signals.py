@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from scripts.torture_parts.cell import GPUDOCTOR, Case, Result, Workplace, left_process
+from scripts.torture_parts.cell import CHECK, TIMEOUT, Case, Result, Workplace, emptied, left_process
 from scripts.torture_parts.patient import LIMIT, MARK, WAIT, check_of, patient
 from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with, seen_by_child
 
@@ -30,13 +30,15 @@ FROZEN: Final = 5.0
 """Seconds; longer than the check may take in all."""
 GONE: Final = 3.0
 """Seconds after which nothing may run any more."""
+NEXT: Final = 2.0
+"""Seconds for the training after a killed one."""
 VERDICTS: Final = frozenset({0, 1, 3})
 HALF: Final = "half a report"
 
 
 @dataclass(frozen=True)
 class Command:
-    """What is stopped: its words, its environment, and how many seconds it takes if nobody stops it."""
+    """What is stopped: its words, its environment, and the seconds among which the moment is chosen."""
 
     words: Sequence[str]
     seconds: float
@@ -52,7 +54,7 @@ def commands(workplace: Workplace) -> dict[str, Command]:
     bare = Tree().build(workplace.folder / "bare")
     fine, endless = patient(workplace.folder / "fine"), patient(workplace.folder / "endless", on_import=WAIT)
     return {
-        "node": Command((GPUDOCTOR, "check", "--node", "--format", "json", "--timeout", "4"), 0.5, shims),
+        "node": Command(CHECK, 0.5, shims),
         "environment": Command(check_of(fine, bare, "--no-smoke"), 0.7, workplace.environ),
         "training": Command(check_of(endless, bare), 2.0, workplace.environ, trains=True),
     }
@@ -67,31 +69,36 @@ def cells(workplace: Workplace) -> Iterator[Case]:
                 moment = moments.uniform(0, command.seconds)
                 if not workplace.only or name in workplace.only:
                     folder = workplace.folder / f"{name}-{fault}-{number}".replace(" ", "-")
-                    yield Case(name, f"{fault} after {moment:.3f} s", partial(run, command, fault, moment, folder), fault)
+                    yield Case(name, f"{fault} after {moment:.3f} s", partial(run, workplace, command, fault, moment, folder), fault)
 
 
-def run(command: Command, fault: str, moment: float, folder: Path) -> Result:
-    """Return what a command left that was stopped after `moment` seconds."""
+def run(workplace: Workplace, command: Command, fault: str, moment: float, folder: Path) -> Result:
+    """Return what a command left that was stopped after `moment` seconds of a quiet machine."""
     for name in ("temporary", "reports"):
-        (folder / name).mkdir(parents=True)
+        emptied(folder / name)
     report = folder / "reports/report.json"
-    words = (*command.words, *(() if fault == "closed stdout" else ("-o", str(report))))
+    pace = workplace.pace.now()
+    words = (*command.words, "--timeout", f"{TIMEOUT * pace:.1f}", *(() if fault == "closed stdout" else ("-o", str(report))))
     environ = {**command.environ, MARK: f"{folder}/", "TMPDIR": str(folder / "temporary")}
     began = time.monotonic()
     process = subprocess.Popen(words, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    time.sleep(moment)
-    stop(process, fault, folder)
+    time.sleep(moment * pace)
+    stop(process, fault, folder, FROZEN * pace)
     try:
-        _, said = process.communicate(timeout=LIMIT)
+        _, said = process.communicate(timeout=LIMIT * pace)
     except subprocess.TimeoutExpired:
         end_all(folder)
-        return Result(f"still runs {LIMIT:.0f} s later", seconds=time.monotonic() - began)
+        return Result(f"still runs {LIMIT * pace:.0f} s later", seconds=time.monotonic() - began)
     result = Result("", process.returncode, _verdict(report), seconds=time.monotonic() - began)
-    result = result.but(HALF if result.verdict == HALF else "").but(_wrong_end(fault, process.returncode, said)).but(_left(folder, fault))
-    return result.but(_next_run(command, environ, folder)) if fault == "SIGKILL" and command.trains else result
+    result = (
+        result.but(HALF if result.verdict == HALF else "")
+        .but(_wrong_end(fault, process.returncode, said))
+        .but(_left(folder, fault, GONE * pace))
+    )
+    return result.but(_next_run(workplace, command, environ, folder)) if fault == "SIGKILL" and command.trains else result
 
 
-def stop(process: subprocess.Popen[bytes], fault: str, folder: Path) -> None:
+def stop(process: subprocess.Popen[bytes], fault: str, folder: Path, frozen: float) -> None:
     """Do to a process what the fault says."""
     if fault == "closed stdout":
         assert process.stdout is not None
@@ -99,7 +106,7 @@ def stop(process: subprocess.Popen[bytes], fault: str, folder: Path) -> None:
         process.stdout = None
     elif fault == "frozen":
         tell(family(folder), signal.SIGSTOP)
-        time.sleep(FROZEN)
+        time.sleep(frozen)
         tell(family(folder), signal.SIGCONT)
     else:
         process.send_signal(getattr(signal, fault))
@@ -147,9 +154,9 @@ def _wrong_end(fault: str, code: int, said: bytes) -> str:
     return "a traceback" if b"Traceback" in said and b"gpudoctor/" in said else ""
 
 
-def _left(folder: Path, fault: str) -> str:
+def _left(folder: Path, fault: str, seconds: float) -> str:
     """Return which process or file is left; empty if none is."""
-    until = time.monotonic() + GONE
+    until = time.monotonic() + seconds
     while (process := left_process(f"{MARK}={folder}/")) and time.monotonic() < until:
         time.sleep(0.05)
     if process:
@@ -160,8 +167,9 @@ def _left(folder: Path, fault: str) -> str:
     return f"{names[0]} is left" if names else ""
 
 
-def _next_run(command: Command, environ: Mapping[str, str], folder: Path) -> str:
+def _next_run(workplace: Workplace, command: Command, environ: Mapping[str, str], folder: Path) -> str:
     """Return what another training leaves of a killed one's temporary folder."""
-    subprocess.run((*command.words, "--timeout", "2"), env=environ, capture_output=True, timeout=LIMIT, check=False)
+    words = (*command.words, "--timeout", f"{workplace.patience(NEXT):.1f}")
+    subprocess.run(words, env=environ, capture_output=True, timeout=workplace.patience(LIMIT), check=False)
     left = [path.name for path in (folder / "temporary").iterdir()]
     return f"{left[0]} is left after the next run" if left else ""

@@ -9,14 +9,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from scripts.torture_parts.cell import Case, Result, Workplace
+from scripts.torture_parts.cell import Case, Result, Workplace, emptied
 from scripts.torture_parts.patient import check_of, patient
 from tests.seams import Tree
 
 MEMORY: Final = ("prlimit", f"--as={1 << 30}")
 """Address space of gpudoctor and each of its children."""
+TIMEOUT: Final = 20.0
 LIMIT: Final = 25.0
-"""Seconds: --timeout 20, and some more on a busy machine."""
 STEERING: Final = "\x1b]0;title\x07\x1b[2J\u202e<script>"
 HEAD: Final = "Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
 
@@ -99,8 +99,8 @@ def cells(workplace: Workplace) -> Iterator[Case]:
 
 def run(workplace: Workplace, root: Path, name: str) -> Result:
     """Return what a check without training says of an environment."""
-    made = patient(workplace.folder / name.replace(" ", "-"))
+    made = patient(emptied(workplace.folder / name.replace(" ", "-")))
     (site,) = made.glob("lib/python3*/site-packages")
     SITES[name](site)
     wrapper = MEMORY if shutil.which(MEMORY[0]) else ()
-    return workplace.check(workplace.environ, (*wrapper, *check_of(made, root, "--no-smoke"), "--timeout", "20"), LIMIT)
+    return workplace.check(workplace.environ, (*wrapper, *check_of(made, root, "--no-smoke")), TIMEOUT, LIMIT)

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from scripts.torture_parts.cell import CHECK, Case, Result, Workplace
+from scripts.torture_parts.cell import CHECK, Case, Result, Workplace, emptied
 from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with
 
 ROOT: Final = Path(__file__).parents[2]
@@ -26,6 +26,7 @@ GROWTH: Final = 8 << 10
 WARMING: Final = 1 << 20
 """Bytes that the first checks add and later ones do not."""
 PATIENCE: Final = 90.0
+"""Seconds for a check on a machine that this part keeps busy."""
 
 
 def machine(workplace: Workplace, gpus: int) -> tuple[Path, dict[str, str]]:
@@ -51,10 +52,10 @@ def cells(workplace: Workplace) -> Iterator[Case]:
 
 def at_once(workplace: Workplace, root: Path, environ: Mapping[str, str]) -> Result:
     """Run checks side by side; all must say what one says alone."""
-    command = (*CHECK[:-1], str(PATIENCE), "--root", str(root))
-    alone = workplace.check(environ, command, PATIENCE)
+    command = (*CHECK, "--root", str(root))
+    alone = workplace.check(environ, command, PATIENCE, PATIENCE)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        results = list(pool.map(lambda _: workplace.check(environ, command, PATIENCE), range(AT_ONCE)))
+        results = list(pool.map(lambda _: workplace.check(environ, command, PATIENCE, PATIENCE), range(AT_ONCE)))
     slowest = max(results, key=lambda result: result.seconds)
     different = [one for one in results if one.trouble or (one.verdict, one.causes) != (alone.verdict, alone.causes)]
     return slowest.but(f"{len(different)} differ: {different[0]}"[:300] if different else "").but(_not_ready(alone))
@@ -64,7 +65,7 @@ def busy(workplace: Workplace, root: Path, environ: Mapping[str, str]) -> Result
     """Check while other processes compute; slower is fine."""
     others = [subprocess.Popen((sys.executable, "-I", "-S", "-c", "while True: pass")) for _ in range(BUSY)]
     try:
-        result = workplace.check(environ, (*CHECK[:-1], str(PATIENCE), "--root", str(root)), PATIENCE)
+        result = workplace.check(environ, (*CHECK, "--root", str(root)), PATIENCE, PATIENCE)
     finally:
         for one in others:
             one.kill()
@@ -80,8 +81,7 @@ def in_a_row(root: Path, environ: Mapping[str, str], count: int) -> Result:
     """Check repeatedly in one process, as --wait does, and compare its memory, descriptors and files in the middle and at the end."""
     began = time.monotonic()
     command = (sys.executable, "-m", "scripts.torture_parts.soak", str(root), str(count))
-    temporary = root.parent / "temporary"
-    temporary.mkdir()
+    temporary = emptied(root.parent / "temporary")
     done = subprocess.run(command, cwd=ROOT, env={**environ, "TMPDIR": str(temporary)}, capture_output=True, text=True, check=False)
     if done.returncode:
         return Result(f"ended with status {done.returncode}: {done.stderr[-300:]}")

@@ -8,14 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from scripts.torture_parts.cell import Case, Result, Workplace, left_process
+from scripts.torture_parts.cell import Case, Result, Workplace, emptied, left_process
 from scripts.torture_parts.patient import MARK, check_of
 from tests.machines.packages import environment
 from tests.seams import Tree
 
 STAGES: Final = ("import", "devices", "kernel", "training", "agreement")
 FAULTS: Final = {"hangs": "time.sleep(999)", "stops itself": "os.kill(os.getpid(), 19)"}
-TIMEOUT: Final = 45
+TIMEOUT: Final = 45.0
 LIMIT: Final = TIMEOUT + 15.0
 IN_STAGE: Final = """
 import contextlib, importlib.util, os, time
@@ -56,14 +56,14 @@ def cells(workplace: Workplace) -> Iterator[Case]:
 
 def run(workplace: Workplace, root: Path, stage: str, fault: str) -> Result:
     """Return what a check says of a training that never leaves a stage."""
-    folder = workplace.folder / f"{stage} {fault}".replace(" ", "-")
+    folder = emptied(workplace.folder / f"{stage} {fault}".replace(" ", "-"))
     made = environment(folder, ())
     (site,) = made.glob("lib/python3*/site-packages")
     (site / "real.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
     (site / "sitecustomize.py").write_text(IN_STAGE.format(stage=stage, fault=FAULTS[fault]))
-    command = (*check_of(made, root), "--timeout", str(TIMEOUT), "--framework", "tensorflow")
+    command = (*check_of(made, root), "--framework", "tensorflow")
     environ = workplace.environ | {MARK: f"{folder}/", "TMPDIR": str(folder)}
-    result = workplace.check(environ, command, LIMIT).but(left_process(f"{MARK}={folder}/"))
+    result = workplace.check(environ, command, TIMEOUT, LIMIT).but(left_process(f"{MARK}={folder}/"))
     told = " ".join(str(result.report.get(part)) for part in ("findings", "because", "not_judged", "could_not_tell"))
     result = result.but(f"ready, although {stage} never ended" if result.verdict in {"ready", "degraded"} else "")
     return result.but("" if stage in told else f"the report does not name {stage}: {result.report.get('because')}")

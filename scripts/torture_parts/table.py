@@ -20,6 +20,11 @@ def table(part: str, cells: Sequence[tuple[Case, Result]]) -> str:
         counts = [len(mine), *(verdicts[verdict] for verdict in VERDICTS), sum(bool(result.trouble) for result in mine)]
         lines.append(f"| {kind} | {' | '.join(map(str, counts))} |")
     lines += [f"- {case.subject}, {case.fault}: {result.trouble}" for case, result in cells if result.trouble]
+    lines += [
+        f"- {case.subject}, {case.fault}: tried again, as the machine had become slower: {'; '.join(result.void)}"
+        for case, result in cells
+        if result.void
+    ]
     held = sum(not result.trouble for _, result in cells)
     wrongly = sum("ready, although" in result.trouble for _, result in cells)
     slowest = max((result.seconds for _, result in cells), default=0.0)

@@ -10,14 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from scripts.torture_parts.cell import CHECK, Case, Result, Workplace
+from scripts.torture_parts.cell import CHECK, Case, Result, Workplace, emptied
 from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with
 from tests.seams.trees import CONTAINERS
 
 RUNS: Final = {True: 8, False: 250}
 GPUS: Final = (1, 2, 4, 8, 16, 72)
+TIMEOUT: Final = 20.0
 LIMIT: Final = 30.0
-"""Seconds for a machine with 72 GPUs on a busy machine."""
+"""Seconds for a machine with 72 GPUs."""
 GARBAGE: Final = (
     b"",
     b"\0" * 64,
@@ -78,21 +79,19 @@ DAMAGES: Final[Mapping[str, Callable[[Path, random.Random], None]]] = {
 def cells(workplace: Workplace) -> Iterator[Case]:
     """Yield machines with random damage, the same in every torture."""
     for number in range(RUNS[workplace.short]):
-        draw = random.Random(number)
-        gpus = draw.choice(GPUS[: 4 if workplace.short else None])
-        yield Case(f"{gpus} GPUs", f"damage {number}", partial(run, workplace, gpus, draw, workplace.folder / str(number)), "damaged tree")
+        gpus = random.Random(number).choice(GPUS[: 4 if workplace.short else None])
+        yield Case(f"{gpus} GPUs", f"damage {number}", partial(run, workplace, gpus, number), "damaged tree")
 
 
-def run(workplace: Workplace, gpus: int, draw: random.Random, folder: Path) -> Result:
+def run(workplace: Workplace, gpus: int, number: int) -> Result:
     """Return what a check says of a damaged machine."""
-    nvml = Nvml(gpus=gpus)
+    folder, draw, nvml = emptied(workplace.folder / str(number)), random.Random(f"damage {number}"), Nvml(gpus=gpus)
     container = draw.choice([None, None, *CONTAINERS])
     cards = [PciCard.of(card) for card in nvml.cards]
     root = Tree(pci=cards, kernel_driver=nvml.driver, container=container).build(folder / "tree")
     done = damage(root, draw)
     environ = environ_with(nvml, Cuda(gpus=nvml.gpus), directory=folder / "shims", base=workplace.environ)
-    command = ("--timeout", "20", "--root", str(root))
-    result = workplace.check(environ, (*CHECK, *command), LIMIT)
+    result = workplace.check(environ, (*CHECK, "--root", str(root)), TIMEOUT, LIMIT)
     shutil.rmtree(folder)
     return result if not result.trouble else Result(f"{result.trouble} after {'; '.join(done)}", result.exit_code, seconds=result.seconds)
 

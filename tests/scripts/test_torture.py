@@ -8,9 +8,12 @@ import sys
 import pytest
 
 from scripts.torture_parts import driver_calls
+from scripts.torture_parts.cell import Case, Result
 from scripts.torture_parts.driver_promises import PROMISED, UNPROMISED, wrongly_ready
 from scripts.torture_parts.facts import changed, facts, wrong
-from tests.scripts.programs import SCRIPTS
+from scripts.torture_parts.pace import QUIET, Pace
+from scripts.torture_parts.table import table
+from tests.scripts.programs import SCRIPTS, script
 
 
 @pytest.mark.parametrize(
@@ -57,6 +60,43 @@ def test_what_a_fault_changed() -> None:
     name, minor = ("nvml", "gpus", 0, "name"), ("nvml", "gpus", 0, "minor")
     assert changes == {name: gone, minor: 7, ("nvml", "gpus", 1, "name"): None, ("nvml", "gpus", 1, "minor"): None}
     assert wrong(changes) == [minor]
+
+
+def measured(*seconds: float) -> Pace:
+    """A pace by starts that take so long, one after the other, and then as long as the last."""
+    left = list(seconds)
+    return Pace(lambda: left.pop(0) if left[1:] else left[0])
+
+
+def told(*troubles: str) -> Case:
+    """A cell with a trouble at each try."""
+    left = list(troubles)
+    return Case("driver", "hang", lambda: Result(left.pop(0)))
+
+
+def test_the_pace_of_a_quiet_machine_is_one_and_grows_with_a_start() -> None:
+    assert measured(QUIET / 4).now() == 1.0
+    assert measured(QUIET * 4).now() == 4.0
+
+
+def test_a_trouble_on_a_machine_that_became_slower_is_void_and_shown() -> None:
+    case = told("still runs after 12 s", "")
+    result = script("torture").tried_until_fair(case, measured(QUIET, QUIET * 9))
+    assert (result.trouble, result.void) == ("", ("still runs after 12 s",))
+    shown = table("driver-calls", [(case, result)])
+    assert "1 of 1 cells hold" in shown
+    assert "tried again, as the machine had become slower: still runs after 12 s" in shown
+
+
+def test_a_trouble_stands_on_a_machine_that_is_as_slow_as_supposed() -> None:
+    torture = script("torture")
+    for pace in (measured(QUIET), measured(QUIET * 9), measured(QUIET * 9, QUIET)):
+        assert torture.tried_until_fair(told("wrong facts", ""), pace).trouble == "wrong facts"
+
+
+def test_a_cell_is_not_tried_for_ever_on_a_machine_that_becomes_slower_and_slower() -> None:
+    result = script("torture").tried_until_fair(told(*map(str, range(9))), measured(*(QUIET * 2**number for number in range(20))))
+    assert (result.trouble, result.void) == ("3", ("0", "1", "2"))
 
 
 def test_some_cells_hold(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
