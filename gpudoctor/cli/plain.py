@@ -70,7 +70,7 @@ def _plain(words: Sequence[str], names: Collection[str]) -> Plain | None:
     config = values.pop(_CONFIG, None)
     try:
         return Plain(msgspec.convert(values, GivenOptions, strict=False), config, tuple(files))
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):  # the second of bytes that are no text
         return None
 
 

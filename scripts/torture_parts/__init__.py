@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 from scripts.torture_parts import (
+    arguments,
     binaries,
     clock,
     commands,
@@ -37,6 +38,7 @@ PARTS: Final[Mapping[str, Callable[[Workplace], Iterator[Case]]]] = {
     "stages": stages.cells,
     "limits": limits.cells,
     "commands": commands.cells,
+    "arguments": arguments.cells,
     "trees": trees.cells,
     "site": site.cells,
     "binaries": binaries.cells,

@@ -41,7 +41,9 @@ NAMES = sorted(OF_CHECK)
 READ = {"check": of_check, "diagnose": of_diagnose}
 WORDS = st.one_of(
     st.sampled_from([f"--{name}" for name in NAMES]),
-    st.builds("--{}={}".format, st.sampled_from(NAMES), st.sampled_from(["look", "json", "5", "x y", "", "-", "null", "1e3", "nan"])),
+    st.builds(
+        "--{}={}".format, st.sampled_from(NAMES), st.sampled_from(["look", "json", "5", "x y", "", "-", "null", "1e3", "nan", "\udcff"])
+    ),
     st.sampled_from(
         [
             "look",
@@ -62,6 +64,7 @@ WORDS = st.one_of(
             "NULL",
             "torch",
             "é",
+            "\udcff",
             "--lev",
         ]
     ),
@@ -74,6 +77,14 @@ WORDS = st.one_of(
 def test_what_is_read_without_typer_is_what_typer_reads(command: str, words: list[str]) -> None:
     mine = READ[command](words)
     assert mine is None or repr(mine) == repr(by_typer(command, words))  # nan equals nothing
+
+
+@pytest.mark.parametrize("command", READ)
+def test_an_option_of_bytes_that_are_no_text_is_left_to_typer_or_read_as_it_does(command: str) -> None:
+    for name in NAMES:
+        words = [f"--{name}=\udcff\udc80"]
+        mine = READ[command](words)
+        assert mine is None or mine == by_typer(command, words)
 
 
 @pytest.mark.parametrize(

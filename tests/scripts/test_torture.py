@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from scripts.torture_parts import driver_calls
+from scripts.torture_parts import arguments, driver_calls
 from scripts.torture_parts.cell import Case, Result
 from scripts.torture_parts.driver_promises import PROMISED, UNPROMISED, wrongly_ready
 from scripts.torture_parts.facts import changed, facts, wrong
@@ -138,3 +138,16 @@ def test_some_commands_hold_under_odd_starts(fake_nvml: object) -> None:  # noqa
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "6 of 6 cells hold" in done.stdout
+
+
+def test_some_odd_words_are_taken_or_refused_by_every_command(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
+    command = (sys.executable, SCRIPTS / "torture", "--short", "--part", "arguments")
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "8 of 8 cells hold" in done.stdout
+
+
+def test_the_arguments_of_every_command_are_tried() -> None:
+    tried = set(arguments.parameters())
+    assert {("check",), ("fleet", "merge"), ("schema",)} <= {command for command, _ in tried}
+    assert {(("check",), "--level"), (("diagnose",), ""), (("plan",), "--write"), (("fleet", "check"), "--hostfile")} <= tried
