@@ -18,6 +18,7 @@ from gpudoctor.cli.machine import Stated, question
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.verify import trainable, verified
 from gpudoctor.errors import UsageError
+from gpudoctor.findings import Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan.asked import asked_by
@@ -74,7 +75,10 @@ def plan(  # noqa: PLR0917 -- Typer calls it by name
             if verified_too:
                 plan = verified(found, asked.machine.platform, keep, yes=yes, quiet=quiet, as_text=as_text)
         for name in files:
-            output.write(plan_files.content(plan, found.lock, name).encode(), name)
+            if plan.environment is None or plan.environment.verdict == Verdict.BROKEN.value:
+                output.say(f"gpudoctor: {name} was not written.")
+            else:
+                output.write(plan_files.content(plan, found.lock, name).encode(), name)
         shown = redactor("/", stays=as_text and on_terminal()).struct(plan)
         output.write(_rendered(shown, format, no_color=no_color))
         return plan.exit_code

@@ -15,17 +15,20 @@ from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.specifiers import requirement
 from gpudoctor.digits import digits
 from gpudoctor.errors import UsageError
-from gpudoctor.examination import Examination
+from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
 from gpudoctor.findings import Level, Policy
 from gpudoctor.plan.environments import made, space
 from gpudoctor.plan.propose import Question
 from gpudoctor.plan.resolution import Confirmed
 from gpudoctor.report import oneline
 from gpudoctor.report.build import build
-from gpudoctor.report.plan import Plan, Verification
+from gpudoctor.report.model import Report
+from gpudoctor.report.plan import Environment, Plan, Verification
 from gpudoctor.snapshot import Missing, Snapshot
 
 _GB = 10**9
+_WORSE = ("ready", "degraded", "unknown", "broken")
+"""The verdicts, each worse than the one before."""
 
 
 def verified(found: Confirmed, platform: str, keep: str | None, *, yes: bool, quiet: bool, as_text: bool) -> Plan:
@@ -41,9 +44,27 @@ def verified(found: Confirmed, platform: str, keep: str | None, *, yes: bool, qu
         policy = Policy(level=Level.TRAIN, allow_cpu=True)
         examination = run(CheckOptions(policy=policy, python=folder), progress)
     _same_platform(examination.snapshot, platform)
+    return concluded(plan, plan.environment, build(examination, "check", ("gpudoctor", "check")), keep or "", time.monotonic() - began)
+
+
+def concluded(plan: Plan, here: Environment, report: Report, folder: str, seconds: float) -> Plan:
+    """Return the plan with what a check of its environment found: the headline, the verdict and the exit code follow the worse of both."""
+    verdict = max(here.verdict, report.verdict, key=_WORSE.index)
+    proven = _proven(here.name, report) if verdict != here.verdict else ""
     return msgspec.structs.replace(
-        plan, exit_code=_exit_code(plan, examination), verification=_told(examination, keep, time.monotonic() - began)
+        plan,
+        headline=proven or plan.headline,
+        environment=msgspec.structs.replace(here, verdict=verdict),
+        exit_code={"broken": BROKEN, "unknown": UNKNOWN}.get(verdict, READY),
+        verification=_told(report, folder, seconds),
     )
+
+
+def _proven(name: str, report: Report) -> str:
+    """Return in a sentence what a check found in the environment that the plan did not expect."""
+    why = report.causes[0].message if report.causes else report.because
+    found = {"broken": "it cannot train", "unknown": "whether it trains was not verified"}.get(report.verdict, "it trains, with a warning")
+    return f"An environment with {name} was made, and {found}: {why.rstrip('.')}."
 
 
 def trainable(asked: Question) -> Question:
@@ -77,18 +98,13 @@ def _same_platform(seen: Snapshot, platform: str) -> None:
         )
 
 
-def _exit_code(plan: Plan, examination: Examination) -> int:
-    return plan.exit_code or examination.diagnosis.exit_code
-
-
-def _told(examination: Examination, keep: str | None, seconds: float) -> Verification:
-    report = build(examination, "check", ("gpudoctor", "check"))
-    smokes = () if isinstance(examination.snapshot.smoke, Missing) else examination.snapshot.smoke
+def _told(report: Report, folder: str, seconds: float) -> Verification:
+    smokes = () if isinstance(report.snapshot.smoke, Missing) else report.snapshot.smoke
     devices = tuple(dict.fromkeys(run.device for smoke in smokes for run in smoke.trainings))
     return Verification(
-        verdict=str(examination.diagnosis.verdict.value),
+        verdict=report.verdict,
         summary=oneline.render(report),
         devices=devices,
-        folder=keep or "",
+        folder=folder,
         seconds=round(seconds, 1),
     )

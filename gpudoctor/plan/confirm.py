@@ -18,10 +18,12 @@ from gpudoctor.plan.remedies import Constraint, remedies
 from gpudoctor.plan.resolution import Confirmed, Conflict, Request, Resolution, Unavailable
 from gpudoctor.plan.resolver import resolve
 from gpudoctor.progress import Event, Progress, silent
-from gpudoctor.report.plan import Plan
+from gpudoctor.report.plan import Assumption, Plan
 
 PATIENCE = 90.0
 """Seconds for uv in all."""
+_GLIBC = ("2.35", "assumed: that of Ubuntu 22.04")
+"""The C library of a machine that is only stated: most wheels need none that is newer."""
 ROUNDS = 6
 """How often tables and resolver may contradict each other."""
 
@@ -68,8 +70,18 @@ def _request(proposal: Proposal, question: Question, demands: Demands) -> Reques
         constraints=(*question.constraints, *(one.requirement for one in demands.constraints)),
         python=chosen.python if chosen else "",
         platform=question.machine.platform,
+        glibc=next((one.value for one in _glibc(question)), ""),
         backend=here.torch_backend if here else "",
     )
+
+
+def _glibc(question: Question) -> tuple[Assumption, ...]:
+    """Return the C library for which uv chooses wheels; nothing on other systems than Linux."""
+    if not question.machine.platform.startswith("linux"):
+        return ()
+    known = question.machine.glibc
+    value, where = (known, "this machine") if known else _GLIBC
+    return (Assumption("glibc", value, where),)
 
 
 def _learn(conflict: Conflict, proposal: Proposal, question: Question, demands: Demands, until: float) -> str:
@@ -128,6 +140,7 @@ def _final(resolution: Resolution, judgement: Judgement, proposal: Proposal, que
     here = environment(found, proposal.search, proposal.wishes, windows=on_windows(question.machine), resolution=resolution)
     return msgspec.structs.replace(
         proposal.plan,
+        machine=(*proposal.plan.machine, *_glibc(question)),
         environment=here,
         exit_code=exit_code(here),
         headline=headline(here.verdict, found),

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Diagnosis, Finding, NotJudged, OutcomeKind, Policy, Severity, SubjectKind, Verdict
+from gpudoctor.findings import ENVIRONMENT, Diagnosis, Finding, NotJudged, OutcomeKind, Policy, Severity, SubjectKind, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.machine import Machine, interpreter
 from gpudoctor.plan.model import Combination
@@ -89,7 +89,9 @@ class Judge:
         findings = tuple(finding for finding in found.root_causes if finding.severity > Severity.NOTE)
         unknown = tuple(one for one in found.not_judged if one.what.split()[0].partition("[")[0] not in self._unlisted)
         verdict = found.verdict
-        if verdict is Verdict.UNKNOWN and not unknown:
+        if not found.summary.frameworks:
+            unknown = (*unknown, NotJudged(ENVIRONMENT, "training", "no framework is among these packages"))
+        elif verdict is Verdict.UNKNOWN and not unknown:
             verdict = Verdict.DEGRADED if findings else Verdict.READY
         of_machine = (one.message for one in found.findings if one.severity is Severity.ERROR and one.subject.kind is SubjectKind.GPU)
         return Judgement(verdict, findings, unknown, of_machine=next(of_machine, ""))

@@ -41,6 +41,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     kernel_driver: KernelDriver | Missing
     toolkits: tuple[Toolkit, ...] | Missing
     system_cudnn: Fact | Missing
+    glibc: str = ""
+    """The C library's version, "2.36"; empty if unknown."""
     supposed: tuple[Supposed, ...]
 
 

@@ -19,7 +19,7 @@ from gpudoctor.plan.describe import environment, name, several
 from gpudoctor.plan.judge import Judge
 from gpudoctor.plan.machine import NOT_STATED, Machine
 from gpudoctor.plan.misspelt import refuse
-from gpudoctor.plan.reasons import told
+from gpudoctor.plan.reasons import not_known, told
 from gpudoctor.plan.search import Search
 from gpudoctor.plan.stated import stated
 from gpudoctor.plan.suppose import marker_environment
@@ -104,6 +104,7 @@ def _without_answer(plan: Plan, found: Contradiction, wishes: Wishes, *, windows
     nearest = found.nearest
     return msgspec.structs.replace(
         plan,
+        exit_code=UNKNOWN if not_known(found) else BROKEN,
         headline=told(found, wishes, with_advice=plan.with_driver is None),
         contradiction=tuple(wishes.requirements[one].text for one in found.packages),
         nearest=environment(nearest.found, nearest.search, nearest.wishes, windows=windows) if nearest is not None else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 from gpudoctor.derive import wheel_platform
-from gpudoctor.findings import Severity
+from gpudoctor.findings import Severity, Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
 from gpudoctor.plan.chosen import Chosen, Wishes
@@ -18,17 +18,26 @@ from gpudoctor.plan.search import Search
 def told(found: Contradiction, wishes: Wishes, *, with_advice: bool) -> str:
     """Return what does not work, why, and what to do instead: the nearest that works, otherwise the advice of the rule."""
     texts = [wishes.requirements[one].text for one in found.packages]
+    judgement = _plainest(found.search)
     if found.search.gave_up:
         head = f"The search for {joined(texts)} ended before it found anything that works"
     elif len(texts) > 1:
         head = f"{joined(texts)} do not work together"
     else:
         head = f"No {'build' if framework_of(found.packages[0]) else 'release'} of {texts[0]} works on this machine"
-    judgement = _plainest(found.search)
     reason = judgement.why if judgement is not None else _nothing_to_judge(found.search, wishes)
+    if not_known(found) and judgement is not None and judgement.not_judged:
+        unread = judgement.not_judged[0]
+        head, reason = f"{unread.what} was not checked", f"{unread.reason}."
     if found.nearest is not None:
         return f"{head}: {reason} {_instead(found.nearest, found.packages, wishes)}"
     return f"{head}: {reason} {judgement.advice if with_advice and judgement is not None else ''}".rstrip()
+
+
+def not_known(found: Contradiction) -> bool:
+    """Return whether something that was asked for may work: the search ended early, or no table says enough about it."""
+    judgement = _plainest(found.search)
+    return found.search.gave_up or (judgement is not None and judgement.verdict is Verdict.UNKNOWN)
 
 
 def _instead(nearest: Nearest, core: tuple[str, ...], wishes: Wishes) -> str:

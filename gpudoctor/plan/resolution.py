@@ -15,6 +15,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     python: str = ""
     platform: str = ""
     """As the tables call it."""
+    glibc: str = ""
+    """The version of the C library that wheels for Linux may need; empty on other systems."""
     backend: str = ""
     """uv's --torch-backend."""
 

@@ -10,19 +10,23 @@ import time
 from importlib import import_module
 from pathlib import Path
 
+from gpudoctor import versions
 from gpudoctor.plan.resolution import Answer, Conflict, Package, Request, Resolution, Unavailable
 from gpudoctor.process import End, Spec, Supervisor
 from gpudoctor.smoke.scratch import scratch
+from gpudoctor.versions import Version
 
 _PLATFORMS = {
-    "linux_x86_64": "x86_64-manylinux_2_28",
-    "linux_aarch64": "aarch64-manylinux_2_28",
+    "linux_x86_64": "x86_64-manylinux",
+    "linux_aarch64": "aarch64-manylinux",
     "win_amd64": "x86_64-pc-windows-msvc",
     "win_arm64": "aarch64-pc-windows-msvc",
     "macos_arm64": "aarch64-apple-darwin",
     "macos_x86_64": "x86_64-apple-darwin",
 }
-"""The names that uv has for the platforms of wheels."""
+"""The names that uv has for the platforms of wheels; on Linux the version of glibc follows."""
+_GLIBCS = (17, 28, *range(31, 41))
+"""The minor versions of glibc 2 that uv knows."""
 _LOCK = "pylock.toml"
 _NETWORK = ("error sending request", "Failed to fetch", "network", "timed out", "offline")
 _UNSATISFIABLE = re.compile(r"cause:\s*(Because .*?)(?:\n\s*\n|\nhint:|\Z)", re.DOTALL)
@@ -58,7 +62,7 @@ def _command(program: str, folder: str, request: Request) -> tuple[str, ...]:
     """Return the command of uv, which reads and writes files in `folder`."""
     optional = {
         "--python-version": request.python,
-        "--python-platform": _PLATFORMS.get(request.platform, ""),
+        "--python-platform": _platform(request),
         "--torch-backend": request.backend,
     }
     return (
@@ -66,6 +70,14 @@ def _command(program: str, folder: str, request: Request) -> tuple[str, ...]:
         *("--format", "pylock.toml", "--output-file", f"{folder}/{_LOCK}", "--no-header", "--no-build", "--quiet"),
         *(word for option, value in optional.items() if value for word in (option, value)),
     )
+
+
+def _platform(request: Request) -> str:
+    name = _PLATFORMS.get(request.platform, "")
+    if not name.endswith("manylinux"):
+        return name
+    found = versions.parse(request.glibc)
+    return f"{name}_2_{max((one for one in _GLIBCS if found is None or Version(2, one) <= found), default=_GLIBCS[0])}"
 
 
 def _write(folder: str, name: str, lines: tuple[str, ...]) -> None:

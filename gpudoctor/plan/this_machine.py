@@ -36,6 +36,7 @@ def examined(snapshot: Snapshot, matrix: Matrix) -> Machine:
         kernel_driver=KernelDriver(version=Fact(str(driver.version), driver.where)) if isinstance(driver, Driver) else NOT_STATED,
         toolkits=NOT_STATED,
         system_cudnn=NOT_STATED,
+        glibc=_glibc(snapshot),
         supposed=tuple(said),
     )
 
@@ -50,6 +51,11 @@ def python_of(snapshot: Snapshot) -> str:
     text = "" if isinstance(snapshot.python, Missing) else snapshot.python.version
     version = versions.parse(text) if isinstance(text, str) else None
     return version.short if version is not None else ""
+
+
+def _glibc(snapshot: Snapshot) -> str:
+    libc = "" if isinstance(snapshot.python, Missing) else snapshot.python.libc
+    return libc.removeprefix("glibc ") if isinstance(libc, str) and libc.startswith("glibc ") else ""
 
 
 def _text(capability: Version | Missing) -> str | Missing:

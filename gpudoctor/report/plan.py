@@ -84,7 +84,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Annotated[Literal["gpudoctor.plan/1"], _text("The form of this document.")] = "gpudoctor.plan/1"
     tool: Tool
-    exit_code: Annotated[int, _text("0 found, 1 nothing works on this machine, 3 found, but something could not be checked.")]
+    exit_code: Annotated[int, _text("0 found, 1 nothing works on this machine, 3 something could not be checked.")]
     headline: Annotated[str, _text("The answer in one sentence.")]
     requirements: Annotated[tuple[str, ...], _text("What was asked for.")]
     machine: Annotated[tuple[Assumption, ...], _text("What was planned for.")]
@@ -105,7 +105,7 @@ class Index(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Annotated[Literal["gpudoctor.index/1"], _text("The form of this document.")] = "gpudoctor.index/1"
     tool: Tool
-    exit_code: Annotated[int, _text("0 found, 1 nothing works on this machine, 3 found, but something could not be checked.")]
+    exit_code: Annotated[int, _text("0 found, 1 nothing works on this machine, 3 something could not be checked.")]
     requirement: Annotated[str, _text("The pinned requirement that the index has, such as torch==2.15.0+cu126.")] = ""
     index: Annotated[str, _text("The address of the index; empty if nothing works.")] = ""
     torch_backend: Annotated[str, _text("The value of uv's --torch-backend for it.", "cu126", "cpu")] = ""

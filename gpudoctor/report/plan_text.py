@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.digits import digits
+from gpudoctor.exit_codes import UNKNOWN
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import counted
 from gpudoctor.report.page import Look, Page
@@ -16,7 +17,8 @@ def render(plan: Plan, look: Look) -> str:
     """Return the plan as text."""
     page = Page(look)
     here = plan.environment
-    mark = VERDICTS[here.verdict if here else Verdict.BROKEN.value]
+    nothing = Verdict.UNKNOWN if plan.exit_code == UNKNOWN else Verdict.BROKEN
+    mark = VERDICTS[here.verdict if here else nothing.value]
     page.paragraph(plan.headline, f"{mark.ascii if look.plain else mark.sign} {mark.word}  ", lead_style=mark.style, hang=2)
     page.parts([*map(assumed, plan.machine)], style="dim", indent=2)
     if here is not None:
@@ -42,8 +44,8 @@ def render(plan: Plan, look: Look) -> str:
 
 def assumed(one: Assumption) -> str:
     """Return what was planned for, in words."""
-    if one.what in {"driver", "Python"}:
-        return f"{one.what} {one.value}"
+    if one.what in {"driver", "Python", "glibc"}:
+        return f"{one.what} {one.value}{' (assumed)' if one.where.startswith('assumed') else ''}"
     return "no GPU" if one.what == "GPU" and one.value == "none" else one.value
 
 

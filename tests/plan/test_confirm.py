@@ -6,10 +6,12 @@ import os
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from gpudoctor.plan.confirm import confirm
 from gpudoctor.plan.resolution import Confirmed
+from gpudoctor.report.plan_text import assumed
 from tests.plan.planned import MATRIX, TENSORFLOW, TORCH, asked, pins
 
 _UV = """#!/bin/sh
@@ -105,6 +107,22 @@ def test_without_an_answer_the_tables_decide_and_the_plan_says_so(uv: Path, scri
     assert (pins(found.plan), found.plan.resolver, found.lock) == (["torch==2.15.0"], "tables", "")
     assert found.plan.resolver_note.startswith(said)
     assert found.plan.resolver_note.endswith("planned from the tables alone.")
+
+
+GLIBCS = [("", "2_35"), ("2.17", "2_17"), ("2.30", "2_28"), ("2.34", "2_34"), ("2.39", "2_39"), ("2.99", "2_40"), ("2.12", "2_17")]
+"""That of the machine, and what uv is asked for."""
+
+
+@pytest.mark.parametrize(("glibc", "platform"), GLIBCS)
+def test_uv_chooses_wheels_for_the_machines_glibc(uv: Path, glibc: str, platform: str) -> None:
+    play(uv, f'if [ -z "$platform" ]; then exit 9; fi; echo $platform > {uv}/asked; {lock(package("torch", "2.15.0"))}')
+    program = uv / "uv"
+    program.write_text(program.read_text().replace('case "$1" in', 'case "$1" in --python-platform) platform=$2;;'))
+    question = asked("L4", "580.65.06", TORCH, python="3.12")
+    found = confirm(msgspec.structs.replace(question, machine=msgspec.structs.replace(question.machine, glibc=glibc)), MATRIX, seconds=20)
+    assert (uv / "asked").read_text() == f"x86_64-manylinux_{platform}\n"
+    shown = [assumed(one) for one in found.plan.machine if one.what == "glibc"]
+    assert shown == [f"glibc {glibc}" if glibc else "glibc 2.35 (assumed)"]
 
 
 def test_a_uv_that_hangs_is_ended(uv: Path) -> None:

@@ -104,6 +104,22 @@ def test_beside_an_unchecked_add_on_the_framework_is_one_that_works() -> None:
     assert [one.partition(" was")[0] for one in plan.environment.not_checked] == ["flash-attn 2.8.3.post2"]
 
 
+@pytest.mark.parametrize("build", ["+cu999", "+cu118", "+mine"])
+def test_a_build_that_no_table_lists_is_unknown_and_not_broken(build: str) -> None:
+    plan = planned("T4", "535.104.05", f"torch==2.9.1{build}")
+    assert (plan.exit_code, plan.environment) == (3, None)
+    assert plan.headline.startswith(f"torch 2.9.1{build} was not checked: ")
+    assert plan.headline.endswith("The newest that works is torch 2.9.1 for CUDA 12.8.")
+
+
+@pytest.mark.parametrize("name", ["numba", "numba-cuda", "keras", "jax-cuda12-plugin", "jaxlib"])
+def test_packages_without_a_framework_are_not_ready(name: str) -> None:
+    plan = planned("T4", "535.104.05", name)
+    assert plan.exit_code == 3
+    assert plan.environment is not None
+    assert "training was not checked: no framework is among these packages." in plan.environment.not_checked
+
+
 def test_a_gpu_too_old_for_every_build_is_told() -> None:
     plan = planned("GTX 680", "470.256.02", "sglang<=0.5.23")
     assert (plan.exit_code, plan.environment) == (1, None)
