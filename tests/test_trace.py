@@ -120,6 +120,10 @@ def attention():
 def silu():
     inputs = keras.Input((16,))
     return keras.Model(inputs, keras.layers.Dense(5)(keras.layers.Dense(64, activation="silu")(inputs)))
+
+def celu():
+    inputs = keras.Input((16,))
+    return keras.Model(inputs, keras.layers.Dense(5)(keras.layers.Dense(1024, activation="celu")(inputs)))
 """
 
 
@@ -249,6 +253,14 @@ def test_keras_keeps_the_scaled_scores_of_attention_and_no_copy_for_a_product_wi
     scores, token = 2 * 32 * 32, 32 * 16
     assert attention.kept.per_sample == 4 * (2 * scores + 6 * token)
     assert silu.kept.per_sample == 4 * (16 + 2 * 64 + 5)
+
+
+def test_keras_keeps_no_zeros_for_the_gradient_of_a_maximum(counted: Callable[..., Model]) -> None:
+    """TensorFlow fills as many zeros as the tensor has numbers, but from constants, which its optimizer of graphs folds."""
+    celu = counted(KERAS, "celu", sys.executable).full
+    assert celu is not None
+    masks, hidden = 2 * 1024, 2 * 4 * 1024
+    assert celu.kept.per_sample == 4 * (16 + 5) + masks + hidden
 
 
 def test_a_keras_model_is_traced(counted: Callable[..., Model]) -> None:

@@ -30,7 +30,7 @@ FUNCTIONS = {
     "softmax": Kept(output=True),
     "gelu": Kept(input=True),
     "silu": Kept(input=True),
-    "elu": Kept(output=True),
+    "elu": Kept(input=True),
     "leaky_relu": Kept(input=True),
     "gelu_new": Kept(input=True, others=3),  # transformers' NewGELUActivation computes it from PyTorch's elementwise operations
     "linear": Kept(),

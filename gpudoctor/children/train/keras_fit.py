@@ -1,6 +1,6 @@
 """Counts a Keras model's training step with its backend's counters, in a scope in which variables get no values. Keras 3.
 
-TensorFlow: `kept` are the tensors that what depends on the loss' gradient reads of what does not, which runs before.
+TensorFlow: `kept` are the tensors that what depends on the loss' gradient reads of what does not, which runs before. Constants are not of the step.
 JAX: see jax_fit.py.
 """
 
@@ -104,14 +104,15 @@ class Engine:
             start = placeholder(tf, loss)
             gradients = [one for one in tf.gradients(loss, trained, start) if one is not None]
         own, forward = {one.op for one in (*trained, *fixed)}, needed([loss.op])
+        varying = following([one for one in graph.get_operations() if one.type == "Placeholder" or one.op_def.is_stateful], graph)
         run = forward | needed(getattr(one, "values", one).op for one in gradients)  # of an embedding, values by index
-        backward = following(start.op, graph) & run
+        backward = following([start.op], graph) & run
         scaled = {product for one in backward for product in scaled_products(one, run) if product.inputs[1].op not in backward}
         read = [tensor for one in backward for tensor in (one.inputs[:1] if one in scaled else one.inputs) if tensor.op not in backward]
         kept = {
             one.ref(): one
             for one in map(source, read)
-            if one.shape.is_fully_defined() and uncast(one.op) not in own and one.op.type != "Const"
+            if one.shape.is_fully_defined() and uncast(one.op) not in own and one.op in varying
         }
         return {
             "forward_flops": sum(map(operation_flops, forward)),
@@ -132,9 +133,9 @@ def needed(operations):
     return found
 
 
-def following(start, graph):
-    """An operation and all that cannot run before it."""
-    found = {start}
+def following(starts, graph):
+    """Operations and all that cannot run before one of them."""
+    found = set(starts)
     for one in graph.get_operations():  # each after what it reads
         if not found.isdisjoint((*(read.op for read in one.inputs), *one.control_inputs)):
             found.add(one)
