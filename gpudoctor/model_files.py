@@ -31,7 +31,7 @@ def read_model(path: str, sample: Sample) -> Model:
             return of_keras(name, _keras(path), sample)
         if path.endswith(".safetensors"):
             return _safetensors(path, name, sample)
-        return of_config(name, _object(regular_files.beginning(path, _LARGEST)), sample)
+        return of_config(name, _object(regular_files.beginning(path, _LARGEST))).model(name, sample)
     except (ValueError, RecursionError, KeyError):
         raise UsageError(f"{name} is not a config.json, .safetensors or .keras file that can be read.") from None
     except OSError as error:
@@ -56,7 +56,7 @@ def _safetensors(path: str, name: str, sample: Sample) -> Model:
     beside = os.path.join(os.path.dirname(path), "config.json")
     if not os.path.isfile(beside):
         return weights
-    known = of_config("config.json", _object(regular_files.beginning(beside, _LARGEST)), sample)
+    known = of_config("config.json", _object(regular_files.beginning(beside, _LARGEST))).model("config.json", sample)
     return msgspec.structs.replace(known, name=name, parameters=weights.parameters, trainable=weights.parameters)
 
 

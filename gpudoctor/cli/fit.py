@@ -22,12 +22,12 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy
 from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
 from gpudoctor.fit.answer import Answer, answer
-from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.asked import Asked, count
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model as preset
-from gpudoctor.fit.sized import of_parameters
+from gpudoctor.fit.presets import of_parameters
 from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.manual import facts
@@ -74,7 +74,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
     report: Annotated[
         str | None, typer.Option(metavar="FILE", help="Take GPUs and measured speed from a JSON report of `gpudoctor check --level full`.")
     ] = None,
-    samples: Annotated[int | None, typer.Option(metavar="N", help="Also say how long this many samples take.")] = None,
+    samples: Annotated[str | None, typer.Option(metavar="N", help="Also say how long this many samples take: 50000, 1e6, 1.2M.")] = None,
     price: Annotated[float | None, typer.Option(metavar="P", help="Price of a GPU for an hour, for --samples.")] = None,
     rule_of_thumb: Annotated[bool, typer.Option("--rule-of-thumb", help="Also show the rule (MiB - 400) * 2^20 / (4 * 2).")] = False,  # noqa: FBT002
     python: options.Python = None,
@@ -92,7 +92,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
 
     def carry_out() -> int:
         asked = Asked(
-            batch=_batch(batch),
+            batch=None if batch.lower() == "max" else count(batch, "--batch"),
             precision=precision.lower(),
             optimizer=optimizer.lower(),
             checkpointing=checkpointing,
@@ -102,14 +102,15 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
             offload=offload,
             infer=infer,
         )
-        if any(given is not None and given <= 0 for given in (samples, price)):
-            raise UsageError("--samples and --price take numbers above 0.")
-        if price is not None and samples is None:
+        many = count(samples, "--samples") if samples is not None else None
+        if price is not None and price <= 0:
+            raise UsageError("--price takes a number above 0.")
+        if price is not None and many is None:
             raise UsageError("--price is for --samples; state both.")
         matrix = open_matrix(compat)
         sample = Sample(seq, _image(image))
         counted = _model(model, sample, asked, python)
-        answers = [answer(counted, asked, card, samples, price) for card in _cards(matrix, gpu, report, compat)]
+        answers = [answer(counted, asked, card, many, price) for card in _cards(matrix, gpu, report, compat)]
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
         notes = _notes(counted, asked, answers)
         made = fit_document.document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
@@ -121,14 +122,6 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         return made.exit_code
 
     return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
-
-
-def _batch(text: str) -> int | None:
-    if text.lower() == "max":
-        return None
-    if not re.fullmatch(r"\d{1,30}", text):
-        raise UsageError(f"--batch {text!r} is not a number of samples; write it as 32, or max for the largest.")
-    return int(text)
 
 
 def _image(text: str | None) -> tuple[int, int] | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, NamedTuple, TypeVar
 
 import msgspec
@@ -126,6 +128,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def halved(self) -> bool:
         """Whether it computes in numbers of 16 bits, under autocast."""
         return self.numbers.bytes < PRECISIONS["fp32"].bytes
+
+
+def count(text: str, option: str, most: int = 10**15) -> int:
+    """Return a whole number as people write it: 50_000, 50,000, 1e6, 1.5M, 7B. Raises UsageError for any other text."""
+    written = re.fullmatch(r"(\d[\d,_]*(?:\.\d+)?(?:e\+?\d{1,2})?)([kmbt]?)", text.strip().lower()[:40])
+    value = Decimal(written[1].replace(",", "")).scaleb(3 * " kmbt".index(written[2] or " ")) if written else Decimal(0)
+    if not 1 <= value <= most or value % 1:
+        raise UsageError(f"{option}: {text[:40]!r} is not a whole number from 1 to {most:.0e}; write it as 50000, 1e6 or 7B.")
+    return int(value)
 
 
 def chosen(table: Mapping[str, _Row], name: str, option: str) -> _Row:

@@ -39,6 +39,23 @@ class Sample(msgspec.Struct, frozen=True):
         return (usual[0], *(self.image or usual[1:]))
 
 
+class Network(msgspec.Struct, frozen=True):
+    """Layers in a row, the sample that they usually take, and where their shape is published."""
+
+    rows: Rows
+    sample: tuple[int, ...]
+    """Channels, height and width of an image, or how many tokens."""
+    source: str = ""
+    fixed: bool = False
+    """Whether it takes samples of this size only."""
+    most: int = 0
+    """The most tokens; 0: any number."""
+
+    def model(self, name: str, sample: Sample) -> Model:
+        """Return what is known of it for samples of this size. Raises UsageError if it takes none of this size."""
+        return counted(name, self.rows, sample.shape(self.sample, name, fixed=self.fixed, most=self.most), source=self.source)
+
+
 def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") -> Model:
     """Return what is known of a network of these layers for a sample of this shape."""
     return of_tallies(name, shape, lambda tally, x: run(rows, tally, x), source=source)

@@ -1,4 +1,4 @@
-"""Models by their Hugging Face config.json, as rows of layers. The file is foreign: its numbers are checked, none of its code is run."""
+"""Transformers by their Hugging Face config.json, as rows of layers. The file is foreign: its numbers are checked, none of its code is run."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Annotated, Any
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Sample, counted
+from gpudoctor.fit.counted import Network
 from gpudoctor.fit.layers import FUNCTIONS, Rows
-from gpudoctor.fit.model import Model
 from gpudoctor.fit.networks import Transformer
-from gpudoctor.fit.presets import USUAL_TOKENS
 
+USUAL_TOKENS = 2048
+"""In a sequence, for models that take any number."""
 _NAMES = {
     "n_embd": "hidden_size",
     "n_layer": "num_hidden_layers",
@@ -51,16 +51,15 @@ class _Image(msgspec.Struct, frozen=True):
     image_size: _Size = 224
 
 
-def of_config(name: str, fields: Mapping[str, Any], sample: Sample) -> Model:
-    """Return what is known of the model of a config.json. Raises UsageError if its kind is unknown or its numbers are wrong."""
+def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.json") -> Network:
+    """Return the network of a config.json. Raises UsageError if its kind is unknown or its numbers are wrong."""
     kind = str(fields.get("model_type", "no model_type"))
     if kind not in _FAMILIES:
         raise UsageError(
             f"{name} is of kind {kind[:40]!r}; known are {', '.join(_FAMILIES)}. Any other model: state params=N, or module:function."
         )
     rows, usual = _FAMILIES[kind]
-    stated = {_NAMES.get(field, field): value for field, value in fields.items() if value is not None}
-    stated = {**usual, **stated}
+    stated = {**usual, **{_NAMES.get(field, field): value for field, value in fields.items() if value is not None}}
     function = str(stated.get("hidden_act", "gelu"))
     if (known := _FUNCTIONS.get(function, function)) not in FUNCTIONS:
         raise UsageError(f"{name}: the function {function[:40]!r} is unknown; known are {', '.join(FUNCTIONS)}.")
@@ -69,9 +68,7 @@ def of_config(name: str, fields: Mapping[str, Any], sample: Sample) -> Model:
     except msgspec.ValidationError as error:
         raise UsageError(f"{name} does not describe a model: {str(error).replace(' - at `$.', ' for `')}.") from None
     if kind == "vit":
-        shape = sample.shape((image.num_channels, image.image_size, image.image_size), name, fixed=True)
-    elif transformer.entries:
-        shape = sample.shape((USUAL_TOKENS,), name, most=transformer.places)
-    else:
+        return Network(rows(transformer), (image.num_channels, image.image_size, image.image_size), source, fixed=True)
+    if not transformer.entries:
         raise UsageError(f"{name} has no vocab_size.")
-    return counted(name, rows(transformer), shape, source="its config.json")
+    return Network(rows(transformer), (USUAL_TOKENS,), source, most=transformer.places)

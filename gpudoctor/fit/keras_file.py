@@ -15,7 +15,6 @@ from gpudoctor.fit.structures import Loss
 from gpudoctor.fit.tally import Tally, Tensor
 
 _MERGES = {"Add", "Subtract", "Multiply", "Average", "Maximum"}
-_PASSED = {"InputLayer", "Rescaling", "Normalization", "RandomFlip", "RandomRotation", "RandomZoom"}
 _MOST = 1 << 20
 
 
@@ -41,25 +40,21 @@ def of_keras(name: str, document: Mapping[str, Any], sample: Sample) -> Model:
 
 
 def _layer(name: str, layer: Mapping[str, Any], tally: Tally, read: list[Tensor]) -> Tensor:
-    kind, config = str(layer["class_name"]), layer["config"]
+    kind, config, x = str(layer["class_name"]), layer["config"], read[0]
     if kind in _MERGES:
-        return tally.made(read[0], read[0].shape)
+        return tally.made(x, x.shape)
     if kind == "Concatenate":
-        place = 0 if len(read[0].shape) == 3 else -1
-        shape = list(read[0].shape)
+        place = 0 if len(x.shape) == 3 else -1
+        shape = list(x.shape)
         shape[place] = sum(one.shape[place] for one in read)
-        return tally.made(read[0], tuple(shape))
-    if kind in _PASSED:
-        return read[0]
+        return tally.made(x, tuple(shape))
     if kind not in _KINDS:
         raise UsageError(f"{name} has a layer of kind {kind[:40]}, which is not counted; name a function that builds it: module:function.")
-    rows = _KINDS[kind](config, read[0])
-    function = config.get("activation") if kind != "Activation" else None
-    if isinstance(function, str) and function != "linear":
-        rows = (*rows, Function(function))
-    if any(isinstance(row, Function) and row.name not in FUNCTIONS for row in rows):
-        raise UsageError(f"{name} has the function {str(config.get('activation'))[:40]!r}, which is not counted.")
-    return run(rows, tally, read[0])
+    function = config.get("activation", "linear")
+    rows = _KINDS[kind](config, x)
+    if isinstance(function, str) and function not in FUNCTIONS:
+        raise UsageError(f"{name} has the function {function[:40]!r}, which is not counted.")
+    return run((*rows, Function(function)) if isinstance(function, str) and function != "linear" else rows, tally, x)
 
 
 def _read(node: object) -> Iterator[str]:
@@ -68,11 +63,8 @@ def _read(node: object) -> Iterator[str]:
         history = node.get("keras_history")
         if isinstance(history, list):
             yield str(history[0])
-        for child in node.values():
-            yield from _read(child)
-    elif isinstance(node, list):
-        for child in node:
-            yield from _read(child)
+    for child in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from _read(child)
 
 
 def _input(layer: Mapping[str, Any]) -> Any:
@@ -93,14 +85,10 @@ def _size(value: object) -> int:
     return value
 
 
-def _square(value: Any) -> int:
-    sides = {_size(side) for side in (value if isinstance(value, list | tuple) else [value])}
-    (side,) = sides
-    return side
-
-
-def _padding(config: Mapping[str, Any], window: int) -> int:
-    return (window - 1) // 2 if config.get("padding") == "same" else 0
+def _window(config: Mapping[str, Any], size: Any, stride: Any) -> tuple[int, int, int]:
+    """Return the side of a window, its stride and its padding; it must be square."""
+    (side,), (step,) = ({_size(one) for one in (value if isinstance(value, list | tuple) else [value])} for value in (size, stride))
+    return side, step, (side - 1) // 2 if config.get("padding") == "same" else 0
 
 
 def _biased(config: Mapping[str, Any]) -> bool:
@@ -108,16 +96,17 @@ def _biased(config: Mapping[str, Any]) -> bool:
 
 
 def _conv(config: Mapping[str, Any], out: int, groups: int) -> Rows:
-    kernel = _square(config["kernel_size"])
-    return (Conv(out, kernel, _square(config["strides"]), _padding(config, kernel), bias=_biased(config), groups=groups),)
+    return (Conv(out, *_window(config, config["kernel_size"], config["strides"]), bias=_biased(config), groups=groups),)
 
 
 def _pool(config: Mapping[str, Any], *, maximum: bool) -> Rows:
-    window = _square(config["pool_size"])
-    return (Pool(window, _square(config.get("strides") or window), _padding(config, window), maximum=maximum),)
+    return (Pool(*_window(config, config["pool_size"], config.get("strides") or config["pool_size"]), maximum=maximum),)
 
 
-_KINDS: dict[str, Callable[[Mapping[str, Any], Tensor], Rows]] = {
+_Kind = Callable[[Mapping[str, Any], Tensor], Rows]
+_PASSED = ("InputLayer", "Rescaling", "Normalization", "RandomFlip", "RandomRotation", "RandomZoom", "Activation")
+_KINDS: dict[str, _Kind] = {
+    **dict.fromkeys(_PASSED, lambda _, __: ()),
     "Dense": lambda config, _: (Linear(_size(config["units"]), bias=_biased(config), adapted=False),),
     "Conv2D": lambda config, _: _conv(config, _size(config["filters"]), _size(config.get("groups", 1))),
     "DepthwiseConv2D": lambda config, x: _conv(config, x.shape[0], x.shape[0]),
@@ -127,9 +116,8 @@ _KINDS: dict[str, Callable[[Mapping[str, Any], Tensor], Rows]] = {
     "BatchNormalization": lambda _, x: (Norm("batch" if len(x.shape) == 3 else "layer"),),
     "LayerNormalization": lambda _, __: (Norm("layer"),),
     "Embedding": lambda config, _: (Embedding(_size(config["input_dim"]), _size(config["output_dim"])),),
-    "Activation": lambda config, _: (Function(str(config["activation"])),),
     "ReLU": lambda _, __: (Function("relu"),),
     "Flatten": lambda _, __: (Flatten(),),
     "Dropout": lambda _, __: (Dropout(),),
 }
-"""The rows of each kind of Keras layer."""
+"""The rows of each kind of Keras layer, without its activation."""

@@ -8,17 +8,19 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked
+from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked, count
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.presets import model
-from gpudoctor.fit.sized import of_parameters
+from gpudoctor.fit.presets import model, of_parameters
 
-RANK = 16
-"""Of adapters whose rank is not stated."""
-_WORDS = {"precision": tuple(PRECISIONS), "optimizer": tuple(OPTIMIZERS), "shard": tuple(SHARDINGS)}
-_FLAGS = ("checkpointing", "offload", "infer")
-_NUMBERS = ("batch", "gpus", "lora")
+_TABLES = {"precision": PRECISIONS, "optimizer": OPTIMIZERS, "shard": SHARDINGS}
+_WORDS: dict[str, tuple[str, Any]] = {
+    **{word: (field, word) for field, table in _TABLES.items() for word in table},
+    **{word: (word, True) for word in ("checkpointing", "offload", "infer")},
+    "lora": ("lora", 16),
+}
+"""What each word sets; adapters have this rank unless another is stated."""
+_NUMBERS = ("batch", "gpus", "lora", "seq")
 _OF_PARAMETERS = ("params", "layers", "width")
 
 
@@ -41,25 +43,17 @@ class Run(msgspec.Struct, frozen=True):
 def parse(text: str) -> Run:
     """Return the run that "llama-7b,lora,bf16,batch=1" spells. Raises UsageError for a word that is unknown."""
     fields: dict[str, Any] = {"batch": 1}
-    tokens: int | None = None
-    sizes: list[str] = []
-    named = ""
+    names: list[str] = []
     for word in filter(None, text.lower().split(",")):
         field, equal, value = word.partition("=")
-        table = next((option for option, words in _WORDS.items() if word in words), None)
-        if table:
-            fields[table] = word
-        elif word in _FLAGS:
-            fields[word] = True
-        elif field in _OF_PARAMETERS:
-            sizes.append(word)
-        elif word == "lora":
-            fields[word] = RANK
-        elif equal and field in {*_NUMBERS, "seq"} and value.isdecimal() and len(value) < 16:
-            tokens, fields = (int(value), fields) if field == "seq" else (tokens, {**fields, field: int(value)})
-        elif equal or named:
-            raise UsageError(f"{word!r} is no part of a run; write it as in fit=llama-7b,lora,bf16,batch=1.")
+        if word in _WORDS:
+            fields.update([_WORDS[word]])
+        elif field in _NUMBERS and equal:
+            fields[field] = count(value, field)
+        elif field in _OF_PARAMETERS or not (equal or names):
+            names.append(word)
         else:
-            named = word
-    sample = Sample(tokens)
-    return Run(of_parameters(",".join(sizes), sample) if sizes and not named else model(named, sample), Asked(**fields))
+            raise UsageError(f"{word!r} is no part of a run; write it as in fit=llama-7b,lora,bf16,batch=1.")
+    sample = Sample(fields.pop("seq", None))
+    named = ",".join(names)
+    return Run(of_parameters(named, sample) if "params=" in named else model(named, sample), Asked(**fields))

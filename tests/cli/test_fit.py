@@ -70,7 +70,7 @@ def test_the_text_fits_eighty_columns_for_several_gpus() -> None:
 
 
 def test_measured_rates_and_free_memory_come_from_a_report(report: str) -> None:
-    said = document("fit", run("fit", "resnet50", "--report", report, "--samples", "1000000", "--price", "2", "--format", "json").stdout)
+    said = document("fit", run("fit", "resnet50", "--report", report, "--samples", "1e6", "--price", "2", "--format", "json").stdout)
     (gpu,) = said["gpus"]
     assert gpu["observed"]
     assert gpu["speed"]["measured"]
@@ -132,6 +132,7 @@ def test_a_model_of_jax_is_counted_with_the_checkpoints_in_its_code(tmp_path: Pa
     [
         ("fit", "resnet50", "--gpu", "RTX 9999"),
         ("fit", "resnet50", "--batch", "many", "--gpu", "4090"),
+        ("fit", "resnet50", "--samples", "1e-3", "--gpu", "4090"),
         ("fit", "resnet50", "--image", "224", "--gpu", "4090"),
         ("fit", "/gone/config.json", "--gpu", "4090"),
         ("fit", ".", "--gpu", "4090"),

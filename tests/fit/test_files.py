@@ -19,7 +19,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.hub import of_config
 from gpudoctor.fit.keras_file import of_keras
-from gpudoctor.fit.sized import of_parameters
+from gpudoctor.fit.presets import of_parameters
 from gpudoctor.fit.weights_file import of_weights
 from gpudoctor.model_files import read_model
 
@@ -42,7 +42,7 @@ VALUES = st.recursive(
 
 @pytest.mark.parametrize(("config", "parameters"), CONFIGS, ids=[str(config["model_type"]) for config, _ in CONFIGS])
 def test_a_configuration_has_the_published_number_of_parameters(config: dict[str, Any], parameters: int) -> None:
-    assert of_config("config.json", config, Sample()).parameters == parameters
+    assert of_config("config.json", config).model("config.json", Sample()).parameters == parameters
 
 
 @settings(deadline=None, max_examples=50)
@@ -50,7 +50,7 @@ def test_a_configuration_has_the_published_number_of_parameters(config: dict[str
 def test_a_garbled_configuration_is_counted_or_one_sentence(fields: dict[str, Any]) -> None:
     for config, _ in CONFIGS:
         with suppress(UsageError):
-            assert of_config("config.json", {**config, **fields}, Sample()).parameters >= 0
+            assert of_config("config.json", {**config, **fields}).model("config.json", Sample()).parameters >= 0
 
 
 def safetensors(file: Path, tensors: dict[str, list[int]]) -> Path:
