@@ -6,7 +6,6 @@ The builder is the user's code and may do anything that this user may, except co
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable
 
 import msgspec
@@ -14,7 +13,7 @@ import msgspec
 from gpudoctor.children.channel import Heard, run, script
 from gpudoctor.children.counting import COUNTING, Counted, Refused
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.model import TOGETHER, Activations, Affine, Model, Projection, corners
+from gpudoctor.fit.model import TOGETHER, Activations, Affine, Model, corners, projections
 from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import readable
 
@@ -97,9 +96,7 @@ def model_of(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
         parameters=once.parameters,
         trainable=once.trainable,
         buffers=once.buffer_bytes,
-        projections=tuple(
-            Projection(rows, columns, count, adapted) for (rows, columns, adapted), count in Counter(once.projections).items()
-        ),
+        projections=projections(once.projections),
         largest_block=once.largest_block,
         forward_flops=line(lambda one: one.forward_flops).per_sample,
         step_flops=line(lambda one: one.flops).per_sample,

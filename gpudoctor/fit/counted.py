@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.layers import Rows, run
-from gpudoctor.fit.model import Model
+from gpudoctor.fit.model import Model, projections
 from gpudoctor.fit.tally import FULL, HALF, Tally, Tensor
 
 _MOST = 1 << 20
@@ -74,7 +74,7 @@ def of_tallies(name: str, shape: tuple[int, ...], network: Callable[[Tally, Tens
         parameters=tally.parameters,
         trainable=tally.parameters,
         buffers=tally.buffers,
-        projections=tally.projections,
+        projections=projections(tally.matrices),
         largest_block=tally.largest_block,
         forward_flops=tally.forward,
         step_flops=tally.forward + tally.backward,

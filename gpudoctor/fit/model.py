@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Literal
 
@@ -79,6 +80,11 @@ class Projection(msgspec.Struct, frozen=True):
     count: int = 1
     adapted: bool = True
     """Whether LoRA adds an adapter: to linear layers inside blocks, not to embeddings and the output layer."""
+
+
+def projections(matrices: Iterable[tuple[int, int, bool]]) -> tuple[Projection, ...]:
+    """Return matrices by rows, columns and whether they are adapted, those of one shape together."""
+    return tuple(Projection(rows, columns, count, adapted) for (rows, columns, adapted), count in Counter(matrices).items())
 
 
 class Model(msgspec.Struct, frozen=True, kw_only=True):

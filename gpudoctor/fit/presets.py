@@ -46,7 +46,8 @@ def of_parameters(text: str, sample: Sample) -> Model:
     width = sizes.get("width") or max(8, round(math.sqrt(parameters / (12 * layers)) / 8) * 8)
     shape = _llama(layers, width, max(1, width // _HEAD), round(width * 8 / 3), _VOCABULARY)
     found = of_config(text, {**shape, "head_dim": min(_HEAD, width)}, "").model(text, sample)
-    scaled = {field: round(getattr(found, field) * parameters / found.parameters) for field in ("forward_flops", "step_flops", "block_flops")}
+    flops = ("forward_flops", "step_flops", "block_flops")
+    scaled = {field: round(getattr(found, field) * parameters / found.parameters) for field in flops}
     return msgspec.structs.replace(
         found,
         **scaled,
@@ -57,14 +58,14 @@ def of_parameters(text: str, sample: Sample) -> Model:
     )
 
 
-def _transformer(kind: str, layers: int, width: int, heads: int, inner: int, entries: int = 0, **fields: Any) -> dict[str, Any]:
-    """Return a transformer's configuration."""
-    names = ("model_type", "num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size")
-    return {**dict(zip(names, (kind, layers, width, heads, inner, entries), strict=True)), **fields}
+def _transformer(kind: str, *sizes: int, **fields: Any) -> dict[str, Any]:
+    """Return a configuration; sizes are its layers, width, heads, inner width and vocabulary."""
+    names = ("num_hidden_layers", "hidden_size", "num_attention_heads", "intermediate_size", "vocab_size")
+    return {"model_type": kind, **dict(zip(names, sizes, strict=False)), **fields}
 
 
 _llama = partial(_transformer, "llama")
-_llama_3 = partial(_llama, entries=128256, num_key_value_heads=8)
+_llama_3 = partial(_llama, vocab_size=128256, num_key_value_heads=8)
 
 
 def _published(of: str, fields: dict[str, Any]) -> Callable[[], Network]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -13,7 +14,7 @@ from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model, of_parameters
 
-_TABLES = {"precision": PRECISIONS, "optimizer": OPTIMIZERS, "shard": SHARDINGS}
+_TABLES: dict[str, Mapping[str, object]] = {"precision": PRECISIONS, "optimizer": OPTIMIZERS, "shard": SHARDINGS}
 _WORDS: dict[str, tuple[str, Any]] = {
     **{word: (field, word) for field, table in _TABLES.items() for word in table},
     **{word: (word, True) for word in ("checkpointing", "offload", "infer")},

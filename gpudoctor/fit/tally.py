@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
 from typing import NamedTuple
 
-from gpudoctor.fit.model import Activations, Affine, Moments, Projection, corners
+from gpudoctor.fit.model import Activations, Affine, Moments, corners
 
 FULL, HALF = 4, 2
 """Bytes of a number in FP32, and in BF16 or FP16."""
@@ -61,7 +60,8 @@ class Tally:
         self.width = width
         self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = self.tied = 0
         self.largest_block = self.block_flops = self.adapted = 0
-        self._matrices: Counter[tuple[int, int, bool]] = Counter()
+        self.matrices: list[tuple[int, int, bool]] = []
+        """The rows and columns of each weight matrix, and whether LoRA adapts it."""
         self._kept: dict[tuple[int, bool], int] = {}
         """The bytes of each kept tensor, by its number and whether it is in FP32 under autocast."""
         self._lasting: set[tuple[int, bool]] = set()
@@ -117,7 +117,7 @@ class Tally:
     def matrix(self, rows: int, columns: int, *, adapted: bool) -> None:
         """Count a weight matrix."""
         self.parameters += rows * columns
-        self._matrices[rows, columns, adapted] += 1
+        self.matrices.append((rows, columns, adapted))
 
     def multiply(self, flops: int, x: Tensor) -> None:
         """Count a product with weights; backward needs the weights' gradient and, unless `x` is an input, that of `x`."""
@@ -138,11 +138,6 @@ class Tally:
         self._blocks.append(_Span(entry, before[0], self._made, kept, self._bytes - before[1], self.fixed - before[4]))
         self.largest_block = max(self.largest_block, self.parameters - before[2])
         self.block_flops += self.forward - before[3]
-
-    @property
-    def projections(self) -> tuple[Projection, ...]:
-        """The weight matrices."""
-        return tuple(Projection(rows, columns, count, adapted) for (rows, columns, adapted), count in self._matrices.items())
 
     @property
     def moments(self) -> Moments:

@@ -4,34 +4,47 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import pairwise
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.model import Model, Projection
+from gpudoctor.fit.model import Model, projections
 
 _MOST: Final = 10**15
+_Size = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
+
+
+class _Tensor(msgspec.Struct, frozen=True):
+    """What a header says of a tensor."""
+
+    shape: tuple[_Size, ...]
+    data_offsets: tuple[_Size, _Size]
+    dtype: str = ""
+
+    @property
+    def size(self) -> int:
+        """How many numbers it has."""
+        return math.prod(self.shape)
+
+    @property
+    def bytes(self) -> int:
+        """What its data should have; every type but one ends with its bits: F32, F8_E4M3."""
+        bits = re.match(r"[A-Z]+(\d+)", self.dtype.replace("BOOL", "B8"))
+        return -(-self.size * int(bits[1]) // 8) if bits else max(0, self.data_offsets[1] - self.data_offsets[0])
 
 
 def of_weights(name: str, header: Mapping[str, Any]) -> Model:
     """Return what the header says: parameters, and nothing about activations. Raises UsageError if it is none."""
-    matrices: Counter[tuple[int, int, bool]] = Counter()
+    matrices: list[tuple[int, int, bool]] = []
     parameters = buffers = 0
-    for tensor, entry in header.items():
-        if tensor == "__metadata__":
-            continue
-        if not isinstance(entry, dict) or not _is_shape(entry.get("shape")):
-            raise UsageError(f"{name} is not a .safetensors file: a tensor in its header has no shape.")
-        shape = entry["shape"]
-        size = math.prod(shape)
-        if str(entry.get("dtype", "")).startswith(("I", "U", "BOOL")) or tensor.endswith(("running_mean", "running_var")):
-            buffers += 4 * size
-            continue
-        parameters += size
-        if len(shape) == 2:
-            matrices[shape[1], shape[0], bool(re.search(r"\.\d+\.", tensor))] += 1
+    for tensor, stated in _tensors(name, header):
+        if stated.dtype.startswith(("I", "U", "BOOL")) or tensor.endswith(("running_mean", "running_var")):
+            buffers += 4 * stated.size
+        else:
+            parameters += stated.size
+            matrices += [(*stated.shape[::-1], bool(re.search(r"\.\d+\.", tensor)))] if len(stated.shape) == 2 else []
     if not 1 <= parameters <= _MOST:
         raise UsageError(f"{name} states {parameters:,} weights; no model has that many.")
     return Model(
@@ -41,7 +54,7 @@ def of_weights(name: str, header: Mapping[str, Any]) -> Model:
         parameters=parameters,
         trainable=parameters,
         buffers=buffers,
-        projections=tuple(Projection(rows, columns, count, adapted) for (rows, columns, adapted), count in matrices.items()),
+        projections=projections(matrices),
         full=None,
         half=None,
         source="its header",
@@ -51,31 +64,20 @@ def of_weights(name: str, header: Mapping[str, Any]) -> Model:
 
 def data_bytes(name: str, header: Mapping[str, Any]) -> int:
     """Return how many bytes of tensors follow the header. Raises UsageError if their places do not match their shapes, or overlap."""
-    places = sorted(_places(name, header))
-    for (_, end, one), (begin, _, other) in pairwise(places):
-        if begin < end:
-            raise UsageError(f"{name} is damaged: the data of {one} and {other} overlap.")
-    return places[-1][1] if places else 0
-
-
-def _places(name: str, header: Mapping[str, Any]) -> Iterator[tuple[int, int, str]]:
-    """Yield where the data of each tensor begins and ends, and its name in quotes."""
-    for tensor, entry in header.items():
-        if tensor == "__metadata__":
-            continue
-        offsets, said = entry.get("data_offsets"), repr(tensor[:80])
-        if not _is_shape(offsets) or len(offsets) != 2 or offsets[0] > offsets[1]:
-            raise UsageError(f"{name} is damaged: its header does not say where the data of {said} is.")
-        begin, end = offsets
-        bits = re.match(
-            r"[A-Z]+(\d+)", str(entry.get("dtype")).replace("BOOL", "B8")
-        )  # each type but this ends with its bits: F32, F8_E4M3
-        wanted = -(-math.prod(entry["shape"]) * int(bits[1]) // 8) if bits else end - begin
+    ended, before = 0, ""
+    for (begin, end), wanted, tensor in sorted((one.data_offsets, one.bytes, repr(tensor[:80])) for tensor, one in _tensors(name, header)):
         if end - begin != wanted:
-            raise UsageError(f"{name} is damaged: {said} has {end - begin:,} bytes; its shape and type need {wanted:,}.")
-        if begin < end:
-            yield begin, end, said
+            raise UsageError(f"{name} is damaged: {tensor} has {end - begin:,} bytes; its shape and type need {wanted:,}.")
+        if begin < ended and wanted:
+            raise UsageError(f"{name} is damaged: the data of {before} and {tensor} overlap.")
+        ended, before = max(ended, end), tensor
+    return ended
 
 
-def _is_shape(value: object) -> bool:
-    return isinstance(value, list) and all(type(side) is int and 0 <= side <= _MOST for side in value)
+def _tensors(name: str, header: Mapping[str, Any]) -> Iterator[tuple[str, _Tensor]]:
+    for tensor, entry in header.items():
+        if tensor != "__metadata__":
+            try:
+                yield tensor, msgspec.convert(entry, _Tensor)
+            except msgspec.ValidationError as error:
+                raise UsageError(f"{name} is damaged: the header of {tensor[:80]!r} is wrong: {error}.") from None

@@ -128,7 +128,15 @@ def test_a_number_of_parameters_is_short_and_has_no_exponent(count: int) -> None
 
 @pytest.mark.parametrize(
     ("text", "number"),
-    [("50000", 50_000), ("50_000", 50_000), ("50,000", 50_000), ("1e6", 10**6), ("1.2M", 1_200_000), ("7B", 7 * 10**9), (" 6.74b", 6_740_000_000)],
+    [
+        ("50000", 50_000),
+        ("50_000", 50_000),
+        ("50,000", 50_000),
+        ("1e6", 10**6),
+        ("1.2M", 1_200_000),
+        ("7B", 7 * 10**9),
+        (" 6.74b", 6_740_000_000),
+    ],
 )
 def test_a_whole_number_is_read_as_people_write_it(text: str, number: int) -> None:
     assert count(text, "--samples") == number
@@ -136,7 +144,7 @@ def test_a_whole_number_is_read_as_people_write_it(text: str, number: int) -> No
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "1.5", "1e-3", "nan", "inf", "1e99", "M", "1 000", "0x10", "9" * 50])
 def test_any_other_number_is_one_sentence(text: str) -> None:
-    with pytest.raises(UsageError, match="^--samples: '.* is not a whole number"):
+    with pytest.raises(UsageError, match=r"^--samples: '.* is not a whole number"):
         count(text, "--samples")
 
 

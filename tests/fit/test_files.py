@@ -81,8 +81,8 @@ TENSOR = {"dtype": "BF16", "shape": [4, 3], "data_offsets": [0, 24]}
         ),
         ({"dtype": "BF16", "shape": [4], "data_offsets": [20, 28]}, b"x" * 32, "is damaged: the data of 'w' and 'v' overlap."),
         ({"dtype": "F32", "shape": [4], "data_offsets": [24, 32]}, b"x" * 32, "is damaged: 'v' has 8 bytes; its shape and type need 16."),
-        ({"dtype": "F32", "shape": [4], "data_offsets": [24]}, b"x" * 32, "is damaged: its header does not say where the data of 'v' is."),
-        ({"dtype": "F32", "shape": [4]}, b"x" * 32, "is damaged: its header does not say where the data of 'v' is."),
+        ({"dtype": "F32", "shape": [4], "data_offsets": [24]}, b"x" * 32, "is damaged: the header of 'v' is wrong: "),
+        ({"dtype": "F32", "shape": [4]}, b"x" * 32, "is damaged: the header of 'v' is wrong: "),
     ],
 )
 def test_data_that_is_not_where_the_header_says_is_one_sentence(tmp_path: Path, other: dict[str, Any], data: bytes, said: str) -> None:
@@ -186,9 +186,9 @@ def test_any_number_of_parameters_is_taken_exactly(count: int) -> None:
 
 def test_a_configuration_that_states_no_length_takes_any() -> None:
     shape = {"model_type": "llama", "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 99}
-    assert of_config("config.json", shape, Sample(tokens=5000)).sample == "5000 tokens"
+    assert of_config("config.json", shape).model("config.json", Sample(tokens=5000)).sample == "5000 tokens"
     with pytest.raises(UsageError, match="at most 4096 tokens"):
-        of_config("config.json", {**shape, "max_position_embeddings": 4096}, Sample(tokens=5000))
+        of_config("config.json", {**shape, "max_position_embeddings": 4096}).model("config.json", Sample(tokens=5000))
 
 
 def test_weights_that_are_no_weights_are_refused() -> None:

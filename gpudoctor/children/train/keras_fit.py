@@ -110,9 +110,7 @@ class Engine:
         scaled = {product for one in backward for product in scaled_products(one, run) if product.inputs[1].op not in backward}
         read = [tensor for one in backward for tensor in (one.inputs[:1] if one in scaled else one.inputs) if tensor.op not in backward]
         kept = {
-            one.ref(): one
-            for one in map(source, read)
-            if one.shape.is_fully_defined() and uncast(one.op) not in own and one.op in varying
+            one.ref(): one for one in map(source, read) if one.shape.is_fully_defined() and uncast(one.op) not in own and one.op in varying
         }
         return {
             "forward_flops": sum(map(operation_flops, forward)),
