@@ -127,10 +127,13 @@ class Engine:
             from torch.distributed._tools.mem_tracker import MemTracker
 
             tracker = MemTracker()
+            # no statistics of modules: each operation would be compared with those of every module, hundreds of times in a step
+            tracker._pre_fw_hook = tracker._post_fw_hook = tracker._pre_bw_hook = tracker._post_bw_hook = None  # noqa: SLF001 -- as above
             for one in module.parameters():
                 if not one.requires_grad:  # the tracker hooks every parameter, and PyTorch refuses for these
                     one.register_hook = one.register_post_accumulate_grad_hook = self._no_hook
-            tracker.track_external(module, *tensors(positional, named))
+            tracker._track_module_params_and_buffers(module)  # noqa: SLF001 -- the first of those hooks does, and hooks gradients
+            tracker.track_external(*tensors(positional, named))
             counts, points = self._traced(module, positional, named, tracker)
             (peak,) = tracker.get_tracker_snapshot("peak").values()
             sizes = {str(getattr(kind, "value", kind)): size for kind, size in peak.items()}
