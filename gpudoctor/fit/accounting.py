@@ -121,8 +121,9 @@ def _held(model: Model, asked: Asked) -> Activations:
     """Return the activations in the precision, by those in the other width if need be."""
     known, other, factor = (model.half, model.full, 0.5) if asked.halved else (model.full, model.half, 2)
     if not known and other:
-        lines = {name: line for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine)}
-        scaled: dict[str, Any] = {name: Affine(round(line.per_sample * factor), round(line.fixed * factor)) for name, line in lines.items()}
+        scaled: dict[str, Any] = {
+            name: line.times(factor) for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine)
+        }
         known = Activations(**scaled)
     known = known or NOTHING
     if not asked.lora:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from math import prod
 
 import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.layers import Rows, run
 from gpudoctor.fit.model import Model, projections
-from gpudoctor.fit.tally import FULL, HALF, Tally, Tensor
+from gpudoctor.fit.tally import FULL, HALF, Tally
 
 _MOST = 1 << 20
 """The longest side and the most tokens that are believed."""
@@ -58,14 +58,9 @@ class Network(msgspec.Struct, frozen=True):
 
 def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") -> Model:
     """Return what is known of a network of these layers for a sample of this shape."""
-    return of_tallies(name, shape, lambda tally, x: run(rows, tally, x), source=source)
-
-
-def of_tallies(name: str, shape: tuple[int, ...], network: Callable[[Tally, Tensor], object], *, source: str) -> Model:
-    """Return the same for a function that counts the layers."""
     tally, half = (Tally(width) for width in (FULL, HALF))
     for one in (tally, half):
-        network(one, one.given(shape))
+        run(rows, one, one.given(shape))
     tokens = len(shape) == 1
     return Model(
         name=name,
@@ -79,7 +74,7 @@ def of_tallies(name: str, shape: tuple[int, ...], network: Callable[[Tally, Tens
         forward_flops=tally.forward,
         step_flops=tally.forward + tally.backward,
         block_flops=tally.block_flops,
-        sample_bytes=8 * shape[0] if tokens else 4 * tally.given(shape).size,
+        sample_bytes=8 * shape[0] if tokens else 4 * prod(shape),
         cache_elements=tally.cached,
         full=tally.activations,
         half=half.activations,

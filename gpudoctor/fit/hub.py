@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
@@ -41,14 +41,6 @@ _FAMILIES: dict[str, _Family] = {
     "vit": (Transformer.vision, {}),
 }
 """By model_type, its layers and what its file need not state: https://huggingface.co/docs/transformers has the configurations."""
-_Size = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
-
-
-class _Image(msgspec.Struct, frozen=True):
-    """The images that a configuration is for."""
-
-    num_channels: _Size = 3
-    image_size: _Size = 224
 
 
 def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.json") -> Network:
@@ -64,11 +56,11 @@ def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.js
     if (known := _FUNCTIONS.get(function, function)) not in FUNCTIONS:
         raise UsageError(f"{name}: the function {function[:40]!r} is unknown; known are {', '.join(FUNCTIONS)}.")
     try:
-        transformer, image = msgspec.convert({**stated, "hidden_act": known}, Transformer), msgspec.convert(stated, _Image)
+        shape = msgspec.convert({**stated, "hidden_act": known}, Transformer)
     except msgspec.ValidationError as error:
         raise UsageError(f"{name} does not describe a model: {str(error).replace(' - at `$.', ' for `')}.") from None
     if kind == "vit":
-        return Network(rows(transformer), (image.num_channels, image.image_size, image.image_size), source, fixed=True)
-    if not transformer.entries:
+        return Network(rows(shape), (shape.channels, shape.side, shape.side), source, fixed=True)
+    if not shape.entries:
         raise UsageError(f"{name} has no vocab_size.")
-    return Network(rows(transformer), (USUAL_TOKENS,), source, most=transformer.places)
+    return Network(rows(shape), (USUAL_TOKENS,), source, most=shape.places)

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Sample, of_tallies
-from gpudoctor.fit.layers import FUNCTIONS, Conv, Dropout, Embedding, Flatten, Function, Linear, Norm, Pool, PoolTo, Rows, run
+from gpudoctor.fit.counted import Sample, counted
+from gpudoctor.fit.layers import FUNCTIONS, Conv, Dropout, Embedding, Flatten, Function, Linear, Norm, Pool, PoolTo, Row, Rows, run
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.structures import Loss
 from gpudoctor.fit.tally import Tally, Tensor
@@ -23,38 +23,41 @@ def of_keras(name: str, document: Mapping[str, Any], sample: Sample) -> Model:
     try:
         layers = document["config"]["layers"]
         shape = _shape(next(one for one in (_input(layer) for layer in layers) if one))
-        sized = sample.shape(shape, name)
-
-        def network(tally: Tally, x: Tensor) -> None:
-            made: dict[str, Tensor] = {}
-            for layer in layers:
-                read = [made[of] for of in _read(layer.get("inbound_nodes", [])) if of in made] or [x]
-                x = _layer(name, layer, tally, read)
-                made[str(layer["config"].get("name"))] = x
-            Loss()(tally, x)
-
-        counted = of_tallies(name, sized, network, source="its configuration")
+        found = counted(name, (_Graph(name, layers), Loss()), sample.shape(shape, name), source="its configuration")
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         raise UsageError(f"{name} has no Sequential or Functional model that can be read.") from None
-    return msgspec.structs.replace(counted, assumptions=("Activations are counted as PyTorch keeps them, not Keras.",))
+    return msgspec.structs.replace(found, assumptions=("Activations are counted as PyTorch keeps them, not Keras.",))
 
 
-def _layer(name: str, layer: Mapping[str, Any], tally: Tally, read: list[Tensor]) -> Tensor:
-    kind, config, x = str(layer["class_name"]), layer["config"], read[0]
-    if kind in _MERGES:
-        return tally.made(x, x.shape)
-    if kind == "Concatenate":
-        place = 0 if len(x.shape) == 3 else -1
-        shape = list(x.shape)
-        shape[place] = sum(one.shape[place] for one in read)
-        return tally.made(x, tuple(shape))
-    if kind not in _KINDS:
-        raise UsageError(f"{name} has a layer of kind {kind[:40]}, which is not counted; name a function that builds it: module:function.")
-    function = config.get("activation", "linear")
-    rows = _KINDS[kind](config, x)
-    if isinstance(function, str) and function not in FUNCTIONS:
-        raise UsageError(f"{name} has the function {function[:40]!r}, which is not counted.")
-    return run((*rows, Function(function)) if isinstance(function, str) and function != "linear" else rows, tally, x)
+class _Graph(Row, frozen=True):
+    """Layers by name, each of which reads the outputs of others, or of the one before it."""
+
+    name: str
+    layers: list[Any]
+
+    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
+        made: dict[str, Tensor] = {}
+        for layer in self.layers:
+            read = [made[of] for of in _read(layer.get("inbound_nodes", [])) if of in made] or [x]
+            x = made[str(layer["config"].get("name"))] = self._made(tally, layer, read)
+        return x
+
+    def _made(self, tally: Tally, layer: Mapping[str, Any], read: list[Tensor]) -> Tensor:
+        """Return what a layer makes of what it reads."""
+        kind, config, x = str(layer["class_name"]), layer["config"], read[0]
+        if kind in _MERGES:
+            return tally.made(x, x.shape)
+        if kind == "Concatenate":
+            place = 0 if len(x.shape) == 3 else len(x.shape) - 1
+            return tally.made(x, (*x.shape[:place], sum(one.shape[place] for one in read), *x.shape[place + 1 :]))
+        if kind not in _KINDS:
+            raise UsageError(
+                f"{self.name} has a layer of kind {kind[:40]}, which is not counted; name a function that builds it: module:function."
+            )
+        rows, function = _KINDS[kind](config, x), config.get("activation")
+        if isinstance(function, str) and function not in FUNCTIONS:
+            raise UsageError(f"{self.name} has the function {function[:40]!r}, which is not counted.")
+        return run((*rows, Function(function)) if isinstance(function, str) and function != "linear" else rows, tally, x)
 
 
 def _read(node: object) -> Iterator[str]:

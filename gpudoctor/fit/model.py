@@ -19,6 +19,10 @@ class Affine(msgspec.Struct, frozen=True):
         """Its value for a batch."""
         return self.fixed + self.per_sample * batch
 
+    def times(self, factor: float) -> Affine:
+        """Return so many times as much."""
+        return Affine(round(self.per_sample * factor), round(self.fixed * factor))
+
     @classmethod
     def through(cls, batch: int, value: int, value_at_double: int) -> Affine:
         """Return the line through the values at a batch and at twice that batch."""
@@ -92,7 +96,7 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     """As the user named it: "resnet50", "config.json", "train:build"."""
-    sample: str
+    sample: str = ""
     """What one sample is: "image 3x224x224", "1024 tokens"; empty: unknown."""
     way: Literal["formula", "exact"]
     traced_by: str = ""
@@ -116,9 +120,9 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """What is copied to the GPU per sample."""
     cache_elements: int = 0
     """Keys and values that generating text keeps per sample; 0: it does not generate."""
-    full: Activations | None
+    full: Activations | None = None
     """In FP32 or TF32. None: unknown, such as for a file that has shapes of parameters only."""
-    half: Activations | None
+    half: Activations | None = None
     """In BF16 or FP16 under autocast, with FP32 parameters."""
     backward: Moments = TOGETHER
     """The moments of backward that can be the peak."""

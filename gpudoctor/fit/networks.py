@@ -13,6 +13,7 @@ RELU = Function("relu")
 MOST_LAYERS = 4096
 """More are not believed: each is counted."""
 _Size = Annotated[int, msgspec.Meta(ge=0, le=1 << 24)]
+_Some = Annotated[int, msgspec.Meta(ge=1, le=1 << 24)]
 
 
 class Transformer(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,7 +31,10 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     """Of the vocabulary."""
     segments: _Size = msgspec.field(name="type_vocab_size", default=2)
     """Kinds of tokens that an encoder tells apart."""
-    patch: Annotated[int, msgspec.Meta(ge=1, le=1 << 24)] = msgspec.field(name="patch_size", default=16)
+    channels: _Some = msgspec.field(name="num_channels", default=3)
+    """Of an image."""
+    side: _Some = msgspec.field(name="image_size", default=224)
+    patch: _Some = msgspec.field(name="patch_size", default=16)
     """The side of a patch of an image."""
     places: _Size = msgspec.field(name="max_position_embeddings", default=0)
     """The most tokens, where each place has a learned vector; 0: positions are rotated."""
@@ -50,50 +54,34 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
 
     def decoder(self) -> Rows:
         """Return a decoder with rotated positions, RMSNorm and a gated feed-forward layer, such as Llama."""
-        attention = Attention(
-            self.heads, self.of_keys, self.size, bias=self.bias or self.bias_of_queries, bias_out=self.bias, cached=True, normed=self.normed
-        )
-        block = Block(
-            (
-                Residual((Norm("rms"), attention)),
-                Residual((Norm("rms"), Gated(self.inner or 4 * self.width, self.function, bias=self.bias))),
-            )
-        )
-        return (Embedding(self.entries, self.width), *(block,) * self.layers, Norm("rms"), *self._head())
+        return (Embedding(self.entries, self.width), *self._blocks("rms", cached=True), *self._head("rms"))
 
     def older_decoder(self) -> Rows:
         """Return a decoder with learned positions and LayerNorm, such as GPT-2."""
-        return (Embedding(self.entries, self.width, self.places), *self._blocks(cached=True), Norm("layer"), *self._head())
+        return (Embedding(self.entries, self.width, self.places), *self._blocks("layer", cached=True), *self._head("layer"))
 
     def encoder(self) -> Rows:
         """Return an encoder that normalises after each sum, with a pooler, such as BERT."""
-        block = Block(
-            (
-                Residual((Attention(self.heads),)),
-                Norm("layer"),
-                Residual(self._feed_forward()),
-                Norm("layer"),
-            )
-        )
         embedding = Embedding(self.entries, self.width, self.places, self.segments)
         pooler = (First(), Linear(self.width, adapted=False), Function("tanh"))
-        return (embedding, Norm("layer"), *(block,) * self.layers, *pooler, Loss())
+        return (embedding, Norm("layer"), *self._blocks("layer", first=False), *pooler, Loss())
 
     def vision(self, classes: int = 1000) -> Rows:
         """Return a classifier of images in patches, such as ViT."""
         patches = (Conv(self.width, self.patch, self.patch), Flatten(tokens=True), Place())
-        return (*patches, *self._blocks(cached=False), Norm("layer"), First(), Linear(classes, adapted=False), Loss())
+        return (*patches, *self._blocks("layer"), Norm("layer"), First(), Linear(classes, adapted=False), Loss())
 
-    def _blocks(self, *, cached: bool) -> Rows:
-        attention = Attention(self.heads, cached=cached)
-        block = Block((Residual((Norm("layer"), attention)), Residual((Norm("layer"), *self._feed_forward()))))
-        return (block,) * self.layers
+    def _blocks(self, norm: str, *, first: bool = True, cached: bool = False) -> Rows:
+        """Return the blocks, which normalise before or after each sum; RMSNorm goes with a gated feed-forward layer."""
+        inner, queries = self.inner or 4 * self.width, self.bias or self.bias_of_queries
+        attend = Attention(self.heads, self.of_keys, self.size, bias=queries, bias_out=self.bias, cached=cached, normed=self.normed)
+        feed: Rows = (Linear(inner), Function(self.function), Linear(self.width))
+        feed = (Gated(inner, self.function, bias=self.bias),) if norm == "rms" else feed
+        sums: list[Rows] = [(Residual((Norm(norm), *part)),) if first else (Residual(part), Norm(norm)) for part in ((attend,), feed)]
+        return (Block((*sums[0], *sums[1])),) * self.layers
 
-    def _feed_forward(self) -> Rows:
-        return (Linear(self.inner or 4 * self.width), Function(self.function), Linear(self.width))
-
-    def _head(self) -> Rows:
-        return (Linear(self.entries, bias=False, adapted=False, own=not self.tied), Loss())
+    def _head(self, norm: str) -> Rows:
+        return (Norm(norm), Linear(self.entries, bias=False, adapted=False, own=not self.tied), Loss())
 
 
 def dense(*widths: int) -> Rows:

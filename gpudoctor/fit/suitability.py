@@ -12,7 +12,7 @@ from gpudoctor.fit.model import NOTHING, Model
 
 _SYSTEM_MIB, _RULE_BYTES = 400, 4 * 2
 """The rule of thumb: 400 MiB for the system, and each parameter twice in FP32."""
-_BARE = Model(name="", sample="", way="formula", parameters=10**6, trainable=10**6, full=NOTHING, half=NOTHING)
+_BARE = Model(name="", way="formula", parameters=10**6, trainable=10**6, full=NOTHING, half=NOTHING)
 _VOLTA, _TURING = (7, 0), (7, 5)
 
 

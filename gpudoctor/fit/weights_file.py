@@ -49,14 +49,11 @@ def of_weights(name: str, header: Mapping[str, Any]) -> Model:
         raise UsageError(f"{name} states {parameters:,} weights; no model has that many.")
     return Model(
         name=name,
-        sample="",
         way="formula",
         parameters=parameters,
         trainable=parameters,
         buffers=buffers,
         projections=projections(matrices),
-        full=None,
-        half=None,
         source="its header",
         assumptions=("The file has the shapes of weights, not of activations; put its config.json beside it.",),
     )
