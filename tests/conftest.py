@@ -26,7 +26,7 @@ sys.dont_write_bytecode = False
 
 pytest_plugins = ("tests.seams.fixtures", "tests.seams.skips")
 
-TRACED = 6
+TRACED = 12
 """Coverage follows the programs that every so many-th test starts: following all of them took three times as long and covered nothing more."""
 
 

@@ -31,8 +31,8 @@ def cases(disguise: str) -> list[Case]:
 
 
 def share(chosen: Sequence[Case], number: int) -> list[Case]:
-    """Every third case, another third for the next number: each text meets a third of all disguises."""
-    return list(chosen[number % 3 :: 3])
+    """Every sixth case, another sixth for the next number: each text meets a sixth of all disguises."""
+    return list(chosen[number % 6 :: 6])
 
 
 def _is_listing(text: str) -> bool:

@@ -14,6 +14,9 @@ from scripts.torture_parts.facts import changed, facts, wrong
 from scripts.torture_parts.pace import QUIET, Pace
 from scripts.torture_parts.table import table
 from tests.scripts.programs import SCRIPTS, script
+from tests.seams.skips import in_ci
+
+tortured_before = pytest.mark.skipif(in_ci(), reason="CI runs the short torture before the tests")
 
 
 @pytest.mark.parametrize(
@@ -99,6 +102,7 @@ def test_a_cell_is_not_tried_for_ever_on_a_machine_that_becomes_slower_and_slowe
     assert (result.trouble, result.void) == ("3", ("0", "1", "2"))
 
 
+@tortured_before
 def test_some_cells_hold(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
     command = (
         sys.executable,
@@ -115,6 +119,7 @@ def test_some_cells_hold(fake_nvml: object) -> None:  # noqa: ARG001 -- skips wi
     assert "9 of 9 cells hold, 0 wrongly ready" in done.stdout
 
 
+@tortured_before
 def test_some_defects_of_ours_cost_a_section_each(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
     names = (
         "gpudoctor.probe.pci:pci",
@@ -133,6 +138,7 @@ def test_some_defects_of_ours_cost_a_section_each(fake_nvml: object) -> None:  #
     assert "11 of 11 cells hold" in done.stdout
 
 
+@tortured_before
 def test_some_commands_hold_under_odd_starts(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
     command = (sys.executable, SCRIPTS / "torture", "--part", "commands", "--sample", "6", "explain", "index", "schema")
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
@@ -140,6 +146,7 @@ def test_some_commands_hold_under_odd_starts(fake_nvml: object) -> None:  # noqa
     assert "6 of 6 cells hold" in done.stdout
 
 
+@tortured_before
 def test_some_odd_words_are_taken_or_refused_by_every_command(fake_nvml: object) -> None:  # noqa: ARG001 -- skips without a compiler
     command = (sys.executable, SCRIPTS / "torture", "--short", "--part", "arguments")
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)

@@ -17,7 +17,7 @@ import pytest
 
 from tests.cli.test_smoke import marked
 from tests.smoke.child import SCRIPT, Run, load
-from tests.smoke.collectives import CRASHES, hangs, not_a_number, wrong
+from tests.smoke.collectives import CRASHES, hangs, not_a_number_in_jax, wrong
 
 Start = Callable[..., Run]
 BOTH = ["CPU:0", "CPU:1"]
@@ -75,8 +75,9 @@ def test_one_wrong_element_on_one_device_is_detected(start: Start, framework: st
     assert [(one["error"], one["wrong"]) for one in run.all("sum")] == [(1 / 64, ["CPU:1"])] * 2
 
 
-def test_a_nan_is_an_error(start: Start, framework: str) -> None:
-    run = start(patch=not_a_number(framework))
+@pytest.mark.index
+def test_a_nan_is_an_error(smoke: Start, framework_python: Callable[[str], Path]) -> None:
+    run = smoke("--devices", "cpu", "--all-reduce", framework="jax", interpreter=framework_python("jax"), patch=not_a_number_in_jax())
     assert [(one["error"], one["wrong"]) for one in run.all("sum")] == [("nan", ["CPU:1"])] * 2
 
 
