@@ -52,7 +52,7 @@ _BUILD = re.compile(_BITSANDBYTES)
 _FAISS = r"faiss(?:_gpu[^/]*)?/(?:libfaiss|_swigfaiss)[^/]*\.so|faiss_gpu[^/]*\.libs/libfaiss[^/]*"
 _TRANSFORMER_ENGINE = Package((1, 9), r"transformer_engine/(?:wheel_lib/)?libtransformer_engine\.so")
 PACKAGES = {
-    "vllm": Package((0, 5), r"vllm/_C(?:_stable_libtorch)?\.abi3\.so"),
+    "vllm": Package((0, 3), r"vllm/_C(?:_stable_libtorch)?\.(?:abi3|cpython-\d+-x86_64-linux-gnu)\.so"),
     "sglang": Package((0, 3)),
     "sgl-kernel": Package((0, 0), r"sgl_kernel/(?:sm\d+/)?(?:common_)?ops\.abi3\.so"),
     "sglang-kernel": Package((0, 0), r"sgl_kernel/(?:sm\d+/)?common_ops\.abi3\.so"),
