@@ -54,7 +54,7 @@ def resolve(rows: Sequence[FrameworkRelease], version: str, builds: Sequence[Tor
         return _nothing(f"{version} is newer than {rows[-1].release}, the newest known release")
     how, row = _nearest(rows, release)
     if row is None:
-        return _nothing(f"{version} is older than all known releases, or between two that differ")
+        return _nothing(f"{version} is {_gap(rows, release)}")
     built = _official_build(row, local, builds, exact=how is Resolved.EXACT)
     if built is None:
         return _nothing(f"the tables do not list the build +{local} of {release}")
@@ -94,6 +94,13 @@ def _nearest(rows: Sequence[FrameworkRelease], release: Version) -> tuple[Resolv
         return Resolved.SAME_MINOR, below[-1] if _agree(siblings) else None
     neighbours = [*below[-1:], *rows[len(below) : len(below) + 1]]
     return Resolved.BRACKETED, neighbours[0] if len(neighbours) == 2 and _agree(neighbours) else None
+
+
+def _gap(rows: Sequence[FrameworkRelease], release: Version) -> str:
+    """Return where a release without a row is among those with one."""
+    above = next(row.release for row in rows if row.release > release)
+    below = next((row.release for row in reversed(rows) if row.release < release), None)
+    return f"between {below} and {above}, where releases differ" if below else f"older than {above}, the oldest known release"
 
 
 def _agree(rows: Sequence[FrameworkRelease]) -> bool:

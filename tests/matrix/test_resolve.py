@@ -46,8 +46,8 @@ def test_matches(asked: str, how: Resolved, row: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ("2.1.0", "or between two that differ"),
-        ("1.13.1", "older than all known releases"),
+        ("2.1.0", "2.1.0 is between 2.0.0 and 2.2.0, where releases differ"),
+        ("1.13.1", "1.13.1 is older than 2.0.0, the oldest known release"),
         ("2.5.2", "newer than 2.5.1"),
         ("3.0.0", "newer than 2.5.1"),
         ("2.4.0rc1", "is not a final release"),

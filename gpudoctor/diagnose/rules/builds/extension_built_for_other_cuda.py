@@ -54,10 +54,13 @@ def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem
 
 
 def _assumed(framework: FrameworkView, stack: Stack) -> Iterator[Problem]:
-    """Report add-ons whose published wheel has no library for the framework's CUDA."""
-    wheels = tuple(add_on_wheels(framework.name, stack))
+    """Report add-ons whose published wheel has no library for the framework's CUDA.
+
+    An add-on that requires another release of the framework is left out: that release may be built for its CUDA.
+    """
+    wheels = tuple(wheel for wheel in add_on_wheels(framework.name, stack) if _accepts(wheel.row, framework, stack))
     if not wheels:
-        not_applicable(f"no add-on of {framework.name} with a published CUDA build is assumed")
+        not_applicable(f"no assumed add-on with a published CUDA build accepts {framework.label}")
     cuda, matrix = framework.cuda, framework.machine.matrix
     for wheel in wheels:
         built = cudas(wheel.row)
