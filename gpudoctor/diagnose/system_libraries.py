@@ -31,9 +31,8 @@ def unstated_libraries(view: FrameworkView) -> str:
         needed["--system-cuda"] = f"CUDA {_spelt(cuda.version)}"
     if isinstance(cuda.cudnn, Version) and _lacks_cudnn(view, stack, cuda) and not own.name.startswith(_CUPY):
         needed["--system-cudnn"] = f"cuDNN {_spelt(cuda.cudnn)}"
-    stated = "them" if len(needed) > 1 else "it"
     what = f"it needs {' and '.join(needed.values())} on the system{_or_from_extras(row)}"
-    return f"{what}; `gpudoctor compat` takes {stated} as {' and '.join(needed)}" if needed else ""
+    return f"{what}; to check that, run `gpudoctor compat` with {' and '.join(needed)}" if needed else ""
 
 
 def _or_from_extras(row: FrameworkRelease) -> str:

@@ -76,7 +76,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
         remarks=(
             *_left_out(left_out, requirements, combination),
             *(f"{name}: no version was stated and no table lists one" for name in packages.without_release if name not in without),
-            *_not_compared(tuple(name for name in without if name != "numpy" and not packages.wants(name))),
+            *_not_compared(tuple(name for name in without if name != "numpy" and not matrix.releases(name) and not packages.wants(name))),
             *combination.not_followed,
         ),
     )

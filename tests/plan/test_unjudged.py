@@ -70,14 +70,14 @@ UNJUDGED = [
     (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "requires triton==3.1.0 on some Python versions"),
     (("onnxruntime-gpu==1.22.0",), {}, "onnxruntime-gpu 1.22.0", "CUDA 12.2 and cuDNN 9 on the system or onnxruntime-gpu[cuda,cudnn]"),
     (("onnxruntime-gpu[cuda]==1.22.0",), {}, "onnxruntime-gpu 1.22.0", "needs cuDNN 9 on the system"),
-    (("ctranslate2==4.6.0",), {"system_cuda": "12.4"}, "ctranslate2 4.6.0", "takes it as --system-cudnn"),
+    (("ctranslate2==4.6.0",), {"system_cuda": "12.4"}, "ctranslate2 4.6.0", "run `gpudoctor compat` with --system-cudnn"),
     (
         ("cupy-cuda13x==14.2.0",),
         {},
         "cupy-cuda13x 14.2.0",
-        "CUDA 13 on the system or cupy-cuda13x[ctk]; `gpudoctor compat` takes it as --system-cuda",
+        "CUDA 13 on the system or cupy-cuda13x[ctk]; to check that, run `gpudoctor compat` with --system-cuda",
     ),
-    (("jax[cuda12-local]==0.6.0",), {}, "jax 0.6.0", "takes them as --system-cuda and --system-cudnn"),
+    (("jax[cuda12-local]==0.6.0",), {}, "jax 0.6.0", "run `gpudoctor compat` with --system-cuda and --system-cudnn"),
 ]
 
 

@@ -30,7 +30,7 @@ def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
     wanted, loaded = known(found.wanted), known(found.loaded)
     if unlike(wanted, loaded) == "major":
         yield Problem(
-            message=f"{framework.label} is built with cuDNN {wanted} and cannot use the installed cuDNN {loaded} (a different major version).",
+            message=f"{framework.label} is built with cuDNN {wanted} and cannot use cuDNN {loaded} (a different major version).",
             only_for=framework.name,
             evidence=cudnn_evidence(framework),
             fixes=install_cudnn(framework, wanted),

@@ -7,10 +7,7 @@ CODE = "GD409"
 
 def test_the_required_major_version_is_installed() -> None:
     found = only(stack("8.9.7.29", gpus=("8.0",)), "cudnn-wrong-major")
-    assert (
-        found.message
-        == "tensorflow 2.18.0 is built with cuDNN 9.3.0.75 and cannot use the installed cuDNN 8.9.7.29 (a different major version)."
-    )
+    assert found.message == "tensorflow 2.18.0 is built with cuDNN 9.3.0.75 and cannot use cuDNN 8.9.7.29 (a different major version)."
     assert found.fixes[0].command == "python3.11 -m pip install 'nvidia-cudnn-cu12<10.0,>=9.3.0.75'"
 
 
