@@ -161,7 +161,9 @@ def _refuse_unknown(search: Search, wishes: Wishes, matrix: Matrix) -> None:
     for key, asked in search.leads.items():
         known = [str(row.release) for row in matrix.releases(key)]
         if not any(satisfies(release.partition("+")[0], asked.specifier.partition("+")[0]) for release in known):
-            raise UsageError(f"No release of {key} in the tables satisfies {asked.text!r}: they list {known[0]} to {known[-1]}.")
+            bounded = key in wishes.bounds or key not in wishes.requirements
+            wanted = f"{key}{asked.specifier}" if bounded else asked.text
+            raise UsageError(f"No release of {key} in the tables satisfies {wanted!r}: they list {known[0]} to {known[-1]}.")
 
 
 def headline(verdict: str, found: Chosen) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 
 import msgspec
@@ -16,15 +17,13 @@ MOST = 200
 _LARGEST = 1 << 20
 _NEAR = (".venv", "venv", "env", ".env", "*/.venv", "*/venv", ".pixi/envs/*", "*")
 """Below the current directory; any folder there with a pyvenv.cfg counts."""
+_CONDA = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba")
 _USUAL = {
     "virtual environment": (
         *(".virtualenvs/*", ".venvs/*", "venvs/*", "envs/*", "venv", ".venv", ".local/share/virtualenvs/*"),
         *(".cache/pypoetry/virtualenvs/*", ".local/share/pipx/venvs/*", ".local/share/uv/tools/*"),
     ),
-    "conda environment": (
-        *("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba"),
-        *("miniconda3/envs/*", "anaconda3/envs/*", "miniforge3/envs/*", "mambaforge/envs/*", "micromamba/envs/*", ".conda/envs/*"),
-    ),
+    "conda environment": (*_CONDA, *(f"{root}/envs/*" for root in (*_CONDA, ".conda", ".local/share/mamba"))),
     "pixi environment": (".pixi/envs/*",),
     "pyenv": (".pyenv/versions/*",),
     "uv": (".local/share/uv/python/*",),
@@ -38,13 +37,21 @@ _ELSEWHERE = {
 }
 
 
+_VIRTUAL = "virtual environment"
+_FOLDERS = (_VIRTUAL, "conda environment", "pixi environment")
+"""Kinds that a folder makes; several other interpreters may share one, such as /usr."""
+_OF_A_KERNEL = "interpreter of a Jupyter kernel"
+_STARTED_BY = re.compile(r"""#!(?:(?P<direct>/\S*python[\d.]*)\s*\n|/bin/sh\n'''exec' ["']?(?P<quoted>/[^"'\n]+?)["']? "\$0")""")
+"""The beginning of a script that pip or uv installed: its interpreter, or a shell that starts it where the path is long or has spaces."""
+
+
 class Place(msgspec.Struct, frozen=True, kw_only=True):
     """One environment, as os.fsdecode gives its paths."""
 
     prefix: str
     executable: str
     kind: str
-    """virtual environment, conda environment, pixi environment, pyenv, uv or system."""
+    """virtual environment, conda environment, pixi environment, pyenv, uv, system or interpreter of a Jupyter kernel."""
     active: bool = False
     broken: str = ""
     """Why its interpreter cannot be started; empty if it has one."""
@@ -62,11 +69,11 @@ def environments(environ: Mapping[str, str], cwd: str | None = None) -> tuple[Pl
         place = _place(prefix, kind, active=real in active)
         if place is not None:
             found[real] = place
-    system = (
-        one for one in _system(environ) if os.path.realpath(one.executable) not in {os.path.realpath(p.executable) for p in found.values()}
-    )
-    for one in system:
-        found.setdefault(os.path.realpath(one.executable), one)
+    alone = {os.path.realpath(one.executable) for one in found.values() if one.kind != _VIRTUAL}
+    for place in (*_of_kernels(environ), *_system(environ)):
+        real = os.path.realpath(place.prefix if place.kind in _FOLDERS else place.executable)
+        if real not in found and (place.kind in _FOLDERS or real not in alone):
+            found[real] = place
     return tuple(sorted(found.values(), key=lambda one: (not one.active, one.prefix)))
 
 
@@ -168,37 +175,73 @@ def kernels(environ: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, 
     """The names of the Jupyter kernels that start an environment, by its prefix."""
     found: dict[str, tuple[str, ...]] = {}
     by_real = {os.path.realpath(prefix): prefix for prefix in prefixes}
-    for name, executable in _commands(environ, prefixes).items():
-        prefix = by_real.get(os.path.realpath(os.path.dirname(os.path.dirname(executable))), "")
+    jupyter = _jupyter(environ)
+    own = () if jupyter else tuple((name, command) for prefix in prefixes for name, command in _of_prefix(prefix))
+    for name, command in (*_shared(environ, jupyter).items(), *own):
+        prefix = by_real.get(os.path.realpath(_prefix_of(command)), "")
         found[prefix] = (*found.get(prefix, ()), name)
-    return found
+    return {prefix: tuple(dict.fromkeys(names)) for prefix, names in found.items()}
 
 
-def _commands(environ: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, str]:
-    """The interpreter that each Jupyter kernel starts, by the kernel's name, as Jupyter on PATH finds it.
+def _of_kernels(environ: Mapping[str, str]) -> Iterator[Place]:
+    """Yield what the kernels start that any Jupyter offers: also environments in unusual folders, and those that are gone."""
+    for command in _shared(environ, _jupyter(environ)).values():
+        place = _place(_prefix_of(command), "kernel", active=False)
+        if place is not None:
+            yield place
+        elif not os.path.exists(command):
+            yield Place(prefix=_prefix_of(command), executable=command, kind=_OF_A_KERNEL, broken=f"{command} is gone")
+        elif os.access(command, os.X_OK):
+            yield Place(prefix=_prefix_of(command), executable=command, kind=_OF_A_KERNEL)
+
+
+def _prefix_of(executable: str) -> str:
+    return os.path.dirname(os.path.dirname(executable))
+
+
+def _shared(environ: Mapping[str, str], jupyter: str) -> dict[str, str]:
+    """The interpreter that each kernel starts, by the kernel's name, as the Jupyter of this interpreter finds it, "" for any Jupyter.
 
     A kernel whose command is just "python" runs in Jupyter's own environment.
     """
-    jupyter = _jupyter(environ)
-    own = [f"{environ.get('HOME', '')}/.local/share/jupyter"]
-    shared = [f"{prefix}/share/jupyter" for prefix in (jupyter, "/usr/local", "/usr") if prefix]
-    paths = [*environ.get("JUPYTER_PATH", "").split(os.pathsep), *own, *shared, *(f"{prefix}/share/jupyter" for prefix in prefixes)]
+    user = environ.get("JUPYTER_DATA_DIR") or f"{environ.get('XDG_DATA_HOME') or environ.get('HOME', '') + '/.local/share'}/jupyter"
+    own = f"{_prefix_of(jupyter)}/share/jupyter"
+    in_environment = any(os.path.exists(f"{_prefix_of(jupyter)}/{name}") for name in ("pyvenv.cfg", "conda-meta"))
+    first = (own, user) if in_environment else (user, own)
+    paths = (*environ.get("JUPYTER_PATH", "").split(os.pathsep), *first, "/usr/local/share/jupyter", "/usr/share/jupyter")
     found: dict[str, str] = {}
     for folder in filter(os.path.isabs, paths):
-        for file in sorted(glob.glob(f"{glob.escape(folder)}/kernels/*/kernel.json")):
-            command = _command(file)
-            name = os.path.basename(os.path.dirname(file))
+        for name, command in _specs(folder):
             if os.path.isabs(command):
                 found.setdefault(name, command)
             elif command.startswith("python") and jupyter:
-                found.setdefault(name, f"{jupyter}/bin/python")
+                found.setdefault(name, jupyter)
     return found
 
 
+def _of_prefix(prefix: str) -> Iterator[tuple[str, str]]:
+    """Yield the kernels in an environment, which its own Jupyter would start."""
+    for name, command in _specs(f"{prefix}/share/jupyter"):
+        if os.path.isabs(command) or command.startswith("python"):
+            yield name, command if os.path.isabs(command) else f"{prefix}/bin/python"
+
+
+def _specs(folder: str) -> Iterator[tuple[str, str]]:
+    """Yield the kernels in a folder of Jupyter's data, each with its program."""
+    for file in sorted(glob.glob(f"{glob.escape(folder)}/kernels/*/kernel.json")):
+        yield os.path.basename(os.path.dirname(file)), _command(file)
+
+
 def _jupyter(environ: Mapping[str, str]) -> str:
-    """The environment of the jupyter on PATH; empty if there is none."""
+    """The interpreter of the jupyter on PATH, as its first lines name it; empty if there is none."""
     folders = environ.get("PATH", os.defpath).split(os.pathsep)
-    return next((os.path.dirname(one) for one in folders if os.path.isabs(one) and os.access(f"{one}/jupyter", os.X_OK)), "")
+    script = next((f"{one}/jupyter" for one in folders if os.path.isabs(one) and os.access(f"{one}/jupyter", os.X_OK)), "")
+    try:
+        named = _STARTED_BY.match(beginning(script, _LARGEST).decode(errors="surrogateescape")) if script else None
+    except OSError:
+        named = None
+    beside = f"{os.path.dirname(os.path.realpath(script))}/python" if script else ""
+    return (named["direct"] or named["quoted"]) if named is not None else beside
 
 
 def _command(file: str) -> str:

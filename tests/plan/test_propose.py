@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import time
 
+import msgspec
 import pytest
 
 from gpudoctor.diagnose import undiagnosed
@@ -11,7 +13,8 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import MACHINE, Outcome, OutcomeKind, Verdict
 from gpudoctor.plan import examine
 from gpudoctor.plan.judge import POLICY
-from tests.plan.planned import CASES, OLD_CUDNN, TENSORFLOW, TORCH, combination, every_build, pins, planned
+from gpudoctor.plan.propose import propose
+from tests.plan.planned import CASES, MATRIX, OLD_CUDNN, TENSORFLOW, TORCH, asked, combination, every_build, pins, planned
 
 
 @pytest.mark.parametrize(("gpu", "driver", "asked", "expected"), CASES)
@@ -112,12 +115,18 @@ def test_a_build_that_no_table_lists_is_unknown_and_not_broken(build: str) -> No
     assert plan.headline.endswith("The newest that works is torch 2.9.1 for CUDA 12.8.")
 
 
-@pytest.mark.parametrize("name", ["numba", "numba-cuda", "keras", "jax-cuda12-plugin", "jaxlib"])
+@pytest.mark.parametrize("name", ["numba", "numba-cuda", "jax-cuda12-plugin", "jaxlib"])
 def test_packages_without_a_framework_are_not_ready(name: str) -> None:
     plan = planned("T4", "535.104.05", name)
     assert plan.exit_code == 3
     assert plan.environment is not None
     assert "training was not checked: no framework is among these packages." in plan.environment.not_checked
+
+
+def test_a_bound_of_a_file_is_told_with_the_requirement() -> None:
+    question = msgspec.structs.replace(asked("T4", "535.104.05", "torch==2.9.1"), constraints=("torch<2.5",))
+    with pytest.raises(UsageError, match=re.escape("No release of torch in the tables satisfies 'torch==2.9.1,<2.5': they list")):
+        propose(question, MATRIX)
 
 
 def test_a_gpu_too_old_for_every_build_is_told() -> None:

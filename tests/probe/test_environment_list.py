@@ -1,0 +1,118 @@
+"""The environments of a machine and the Jupyter kernels that start them, in the layouts that the tools make."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.probe.environment_list import Place, environments, kernels
+
+BASE = os.path.realpath(sys.executable)
+SCRIPTS = [
+    "#!{python}\nimport jupyter_core\n",
+    '#!/bin/sh\n\'\'\'exec\' "{python}" "$0" "$@"\n',
+    "#!/bin/sh\n'''exec' '{python}' \"$0\" \"$@\"\n",
+    "#!/bin/sh\n'''exec' {python} \"$0\" \"$@\"\n",
+    "#!/usr/bin/env python3\n",
+]
+"""How scripts begin that installers write; the last says nothing about the interpreter."""
+
+
+def made(prefix: Path) -> Path:
+    """A virtual environment."""
+    subprocess.run([BASE, "-m", "venv", "--without-pip", str(prefix)], check=True)
+    return prefix
+
+
+def kernel(data: Path, name: str, program: str) -> None:
+    """A kernel in a folder of Jupyter's data."""
+    folder = data / "kernels" / name
+    folder.mkdir(parents=True)
+    (folder / "kernel.json").write_text(json.dumps({"argv": [program, "-m", "ipykernel_launcher"]}))
+
+
+def seen(home: Path, path: str = "/nowhere", **variables: str) -> tuple[dict[str, Place], dict[str, tuple[str, ...]]]:
+    """The environments below the home folder, and the kernels that start them, by path."""
+    environ = {"HOME": str(home), "PATH": path, **variables}
+    places = environments(environ, str(home))
+    started = kernels(environ, tuple(one.prefix for one in places))
+    return {one.prefix: one for one in places}, started
+
+
+def test_a_kernel_lists_its_interpreter_wherever_it_is(tmp_path: Path) -> None:
+    unusual = made(tmp_path / "deep/down/env")
+    data = tmp_path / ".local/share/jupyter"
+    kernel(data, "mine", str(unusual / "bin/python"))
+    kernel(data, "old", "/gone/place/bin/python")
+    places, started = seen(tmp_path)
+    assert (places[str(unusual)].kind, started[str(unusual)]) == ("virtual environment", ("mine",))
+    assert (places["/gone/place"].broken, started["/gone/place"]) == ("/gone/place/bin/python is gone", ("old",))
+
+
+@pytest.mark.parametrize("variable", ["JUPYTER_DATA_DIR", "XDG_DATA_HOME", "JUPYTER_PATH"])
+def test_the_folders_that_variables_name_hold_kernels(tmp_path: Path, variable: str) -> None:
+    unusual = made(tmp_path / "deep/down/env")
+    data = tmp_path / "data/jupyter"
+    kernel(data, "mine", str(unusual / "bin/python"))
+    _, started = seen(tmp_path, **{variable: str(data.parent if variable == "XDG_DATA_HOME" else data)})
+    assert started[str(unusual)] == ("mine",)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_kernel_that_names_no_folder_runs_where_the_jupyter_on_path_is(tmp_path: Path, script: str, linked: bool) -> None:
+    tool, other = made(tmp_path / "my tools/jupyter"), made(tmp_path / "other/.venv")
+    for prefix in (tool, other):
+        kernel(prefix / "share/jupyter", "python3", "python")
+    program = tool / "bin/jupyter"
+    program.write_text(script.format(python=tool / "bin/python"))
+    program.chmod(0o755)
+    folder = tmp_path / "programs"
+    folder.mkdir()
+    (folder / "jupyter").symlink_to(program)
+    _, started = seen(tmp_path, str(folder if linked else tool / "bin"))
+    assert started == {str(tool): ("python3",)}
+
+
+def test_without_a_jupyter_on_path_each_environment_starts_its_own_kernel(tmp_path: Path) -> None:
+    one, other = made(tmp_path / "one/.venv"), made(tmp_path / "other/.venv")
+    for prefix in (one, other):
+        kernel(prefix / "share/jupyter", "python3", "python")
+    assert seen(tmp_path)[1] == {str(one): ("python3",), str(other): ("python3",)}
+
+
+def test_the_base_of_a_virtual_environment_is_listed_too(tmp_path: Path) -> None:
+    programs = tmp_path / "usr/bin"
+    programs.mkdir(parents=True)
+    (programs / "python3").symlink_to(BASE)
+    (tmp_path / "project/.venv/bin").mkdir(parents=True)
+    (tmp_path / "project/.venv/pyvenv.cfg").touch()
+    (tmp_path / "project/.venv/bin/python").symlink_to(programs / "python3")
+    assert {str(tmp_path / "project/.venv"), str(tmp_path / "usr")} <= seen(tmp_path, str(programs))[0].keys()
+
+
+LAYOUTS = {
+    "miniconda3/envs/a": "conda environment",
+    ".local/share/mamba/envs/a": "conda environment",
+    "project/.pixi/envs/default": "pixi environment",
+    ".pyenv/versions/3.12.1": "pyenv",
+    ".local/share/uv/python/cpython-3.12.1-linux-x86_64-gnu": "uv",
+}
+
+
+@pytest.mark.parametrize(("folder", "kind"), LAYOUTS.items())
+def test_the_folders_of_each_tool_are_found_once(tmp_path: Path, folder: str, kind: str) -> None:
+    prefix = tmp_path / folder
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "bin/python3").write_text("#!/bin/sh\n")
+    (prefix / "bin/python3").chmod(0o755)
+    if "environment" in kind:
+        (prefix / "conda-meta").mkdir()
+    environ = {"HOME": str(tmp_path), "PATH": str(prefix / "bin")}
+    found = [one for one in environments(environ, str(tmp_path / "project")) if one.prefix.startswith(str(tmp_path))]
+    assert [(one.prefix, one.kind) for one in found] == [(str(prefix), kind)]
