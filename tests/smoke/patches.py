@@ -1,8 +1,6 @@
-"""Code that breaks TensorFlow from outside, run before the smoke training's own first line."""
+"""Code that breaks a framework from outside, run before the smoke training's own first line."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 TWO_CPUS = """
 import tensorflow as tf
@@ -56,31 +54,8 @@ NOT_A_NUMBER = WRONG_LOSS.format(body="return _right(labels, logits) * float('na
 SEGFAULT = WRONG_LOSS.format(body="import os; os.kill(os.getpid(), 11)")
 
 
-class Broken(NamedTuple):
-    """One framework's ways to fail."""
-
-    wrong_row: str
-    not_a_number: str
-
-
-_TORCH_LOSS = """
-import torch
-_right = torch.nn.CrossEntropyLoss.forward
-def forward(self, logits, labels):
-    {body}
-torch.nn.CrossEntropyLoss.forward = forward
-"""
-_JAX_LOSS = """
-import jax
-_right = jax.nn.log_softmax
-def log_softmax(logits):
-    {body}
-jax.nn.log_softmax = log_softmax
-"""
-ENGINES = {
-    "tensorflow": Broken(wrong_row=WRONG_ROW, not_a_number=NOT_A_NUMBER),
-    "torch": Broken(
-        wrong_row="""
+WRONG_ROW_AND_NAN = {
+    "torch": """
 import torch
 _matmul = torch.matmul
 def matmul(left, right):
@@ -88,17 +63,16 @@ def matmul(left, right):
     product[3] *= 1.01
     return product
 torch.matmul = matmul
+_right = torch.nn.CrossEntropyLoss.forward
+torch.nn.CrossEntropyLoss.forward = lambda self, logits, labels: _right(self, logits, labels) * float("nan")
 """,
-        not_a_number=_TORCH_LOSS.format(body="return _right(self, logits, labels) * float('nan')"),
-    ),
-    "jax": Broken(
-        wrong_row="""
+    "jax": """
 import jax
 _matmul = jax.numpy.matmul
 jax.numpy.matmul = lambda left, right: _matmul(left, right).at[3].multiply(1.01)
+_right = jax.nn.log_softmax
+jax.nn.log_softmax = lambda logits: _right(logits) * float("nan")
 """,
-        not_a_number=_JAX_LOSS.format(body="return _right(logits) * float('nan')"),
-    ),
 }
 WRONG_ON_THE_SECOND = {
     "tensorflow": TWO_CPUS
