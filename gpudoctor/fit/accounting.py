@@ -37,12 +37,16 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     activations: int = 0
     workspace: int = 0
     reserve: int
-    fragmentation: int = 0
+
+    @property
+    def fragmentation(self) -> int:
+        """What the allocator loses."""
+        return round(FRAGMENTATION * (self.activations + self.workspace))
 
     @property
     def parts(self) -> dict[str, int]:
         """The bytes of each part."""
-        return {part: getattr(self, part) for part in self.__struct_fields__[1:]}
+        return {part: getattr(self, part) for part in (*self.__struct_fields__[1:], "fragmentation")}
 
     @property
     def total(self) -> int:
@@ -74,7 +78,9 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     reserve = RESERVE + NCCL_RESERVE * (asked.gpus > 1)
     if asked.infer:
         activations = held.inference.at(batch) + width * model.cache_elements * batch
-        yield _fragmented("in the forward pass", reserve, weights=width * model.parameters + model.buffers, activations=activations)
+        yield Memory(
+            moment="in the forward pass", weights=width * model.parameters + model.buffers, activations=activations, reserve=reserve
+        )
         return
     optimizer, sharding = OPTIMIZERS[asked.optimizer], SHARDINGS[asked.shard]
     count = trained(model, asked)
@@ -86,25 +92,25 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     masters = _WHOLE * (count if asked.lora else model.parameters) * asked.halved
     state = _adafactor(model, count, asked) if optimizer.factored else round(optimizer.state * count)
     kept, fewer, recomputed, transient = (line.at(batch) for line in (held.kept, held.checkpointed, held.recomputed, held.transient))
+    here = not asked.offload
     always = {
-        "optimizer": _share(state, asked, shared=sharding.optimizer) * (not asked.offload),
-        "master_copies": _share(masters, asked, shared=sharding.optimizer) * (not asked.offload),
+        "reserve": reserve,
+        "optimizer": here * _share(state, asked, shared=sharding.optimizer),
+        "master_copies": here * _share(masters, asked, shared=sharding.optimizer),
     }
     divided = _share(weights, asked, shared=sharding.weights)
     for alive, present in model.backward:
-        yield _fragmented(
-            _named(alive, present),
-            reserve,
+        yield Memory(
+            moment=_named(alive, present),
             **always,
             weights=min(weights, divided + gathered) - round(casts * present * (alive < 1)) + model.buffers,
             gradients=round(gradients * present) + buckets,
             activations=min(round(kept * alive), round(fewer * alive) + recomputed) if asked.checkpointing else round(kept * alive),
             workspace=round(transient * alive),
         )
-    temporary = _share(optimizer.temporary * count, asked, shared=sharding.optimizer) * (not asked.offload)
-    yield _fragmented(
-        "in the optimizer step",
-        reserve,
+    temporary = here * _share(optimizer.temporary * count, asked, shared=sharding.optimizer)
+    yield Memory(
+        moment="in the optimizer step",
         **always,
         weights=divided - casts + model.buffers,
         gradients=gradients + buckets,
@@ -148,8 +154,3 @@ def _named(alive: float, present: float) -> str:
     if not present:
         return "at the start of backward"
     return "at the end of backward" if present == 1 > alive else "during backward"
-
-
-def _fragmented(moment: str, reserve: int, *, activations: int = 0, workspace: int = 0, **parts: int) -> Memory:
-    lost = round(FRAGMENTATION * (activations + workspace))
-    return Memory(moment=moment, reserve=reserve, activations=activations, workspace=workspace, fragmentation=lost, **parts)
