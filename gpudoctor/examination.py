@@ -7,14 +7,15 @@ from typing import Annotated
 import msgspec
 
 from gpudoctor.findings import Diagnosis, Policy
+from gpudoctor.schema_fields import means
 from gpudoctor.snapshot import Snapshot
 
 
 class Timing(msgspec.Struct, frozen=True):
     """How long a part of the work took, in seconds."""
 
-    what: Annotated[str, msgspec.Meta(description="The part of the work.", examples=["inventory", "smoke training"])]
-    seconds: Annotated[float, msgspec.Meta(description="Wall-clock seconds.")]
+    what: Annotated[str, means("The part of the work.", "inventory", "smoke training")]
+    seconds: Annotated[float, means("Wall-clock seconds.")]
 
 
 class Examination(msgspec.Struct, frozen=True, kw_only=True):

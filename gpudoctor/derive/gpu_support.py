@@ -12,6 +12,7 @@ from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease, GpuProduct, Matrix
 from gpudoctor.matrix.tables import DRIVERS, RELEASES, TORCH_BUILDS
+from gpudoctor.schema_fields import means
 from gpudoctor.versions import Version
 
 PLATFORM = "linux_x86_64"
@@ -19,31 +20,27 @@ KERNELS, PTX, NONE, UNKNOWN = "kernels", "ptx", "none", "unknown"
 _CODE = {Fit.NATIVE: KERNELS, Fit.PTX: PTX, Fit.TOO_OLD: NONE, Fit.TOO_NEW: NONE, Fit.UNKNOWN: UNKNOWN}
 
 
-def _text(meaning: str) -> msgspec.Meta:
-    return msgspec.Meta(description=meaning)
-
-
 class Releases(msgspec.Struct, frozen=True):
     """Consecutive releases of a distribution with the same support for a GPU."""
 
-    distribution: Annotated[str, _text("The distribution, as pip names it.")]
-    build: Annotated[str, _text('A local version ("cu126"); empty for the wheels of the package index.')]
-    releases: Annotated[tuple[str, ...], _text("The releases, oldest first.")]
+    distribution: Annotated[str, means("The distribution, as pip names it.")]
+    build: Annotated[str, means('A local version ("cu126"); empty for the wheels of the package index.')]
+    releases: Annotated[tuple[str, ...], means("The releases, oldest first.")]
     code: Annotated[
-        str, _text("What they have for the GPU: kernels (machine code), ptx (the driver compiles it at first start), none or unknown.")
+        str, means("What they have for the GPU: kernels (machine code), ptx (the driver compiles it at first start), none or unknown.")
     ]
 
 
 class GpuSupport(msgspec.Struct, frozen=True):
     """The driver branches and wheels for GPUs of one compute capability."""
 
-    oldest_driver: Annotated[int | None, _text("The first branch known to support it; null if the tables do not say.")]
-    newest_driver: Annotated[int | None, _text("The last branch known to support it; null if the tables do not say.")]
-    dropped: Annotated[bool, _text("Whether newer branches than newest_driver exist and do not support it.")]
-    platform: Annotated[str, _text("The platform of the wheels.")]
-    wheels: Annotated[tuple[Releases, ...], _text("Empty for a Jetson, which needs NVIDIA's own builds.")]
-    source: Annotated[tuple[str, ...], _text("Ids of the sources.")]
-    suitability: Annotated[str, _text("What the GPU is enough for, in a phrase; empty if its memory is not known.")] = ""
+    oldest_driver: Annotated[int | None, means("The first branch known to support it; null if the tables do not say.")]
+    newest_driver: Annotated[int | None, means("The last branch known to support it; null if the tables do not say.")]
+    dropped: Annotated[bool, means("Whether newer branches than newest_driver exist and do not support it.")]
+    platform: Annotated[str, means("The platform of the wheels.")]
+    wheels: Annotated[tuple[Releases, ...], means("Empty for a Jetson, which needs NVIDIA's own builds.")]
+    source: Annotated[tuple[str, ...], means("Ids of the sources.")]
+    suitability: Annotated[str, means("What the GPU is enough for, in a phrase; empty if its memory is not known.")] = ""
 
 
 def support(product: GpuProduct, matrix: Matrix, suitability: str) -> GpuSupport:

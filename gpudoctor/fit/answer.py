@@ -7,12 +7,13 @@ from typing import Annotated
 import msgspec
 
 from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import Asked, means
+from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.changes import Change, changes
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.speed import Speed, speed
 from gpudoctor.fit.suitability import parameters, parameters_by_rule, suitability
+from gpudoctor.schema_fields import means
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

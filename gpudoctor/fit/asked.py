@@ -11,6 +11,7 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.nearest import suggestion
+from gpudoctor.schema_fields import means
 
 _Row = TypeVar("_Row")
 
@@ -81,11 +82,6 @@ SHARDINGS = {
     "fsdp": Sharding(optimizer=True, gradients=True, weights=True),
 }
 """ZeRO: https://arxiv.org/abs/1910.02054. Buckets: https://github.com/pytorch/pytorch/pull/41954"""
-
-
-def means(meaning: str, *examples: object) -> msgspec.Meta:
-    """Return what a field means in the JSON schema."""
-    return msgspec.Meta(description=meaning, examples=list(examples) or None)
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

@@ -9,9 +9,10 @@ from typing import Annotated, Any
 import msgspec
 
 from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import PRECISIONS, Asked, means
+from gpudoctor.fit.asked import PRECISIONS, Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import TOGETHER, Model
+from gpudoctor.schema_fields import means
 
 _RANK = 16
 """Of the adapters that are proposed."""

@@ -7,9 +7,10 @@ from typing import Annotated
 import msgspec
 
 from gpudoctor.fit.accounting import moments
-from gpudoctor.fit.asked import Asked, means
+from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
+from gpudoctor.schema_fields import means
 
 PEAK_SHARES = (0.25, 0.6)
 """Shares of a published peak that training reaches: assumed, and at most about what Megatron-LM reports, 57 %.

@@ -14,13 +14,9 @@ from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Code, DomainWord, Name, Report, RungWord, SeverityWord, Tool
 from gpudoctor.report.streamed import Streamed
+from gpudoctor.schema_fields import means
 from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, readable
 from gpudoctor.snapshot.xray import Environment, File, Files
-
-
-def _text(meaning: str, *examples: object) -> msgspec.Meta:
-    return msgspec.Meta(description=meaning, examples=list(examples) or None)
-
 
 _INVISIBLE = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Controls, and characters that change the direction of a text or cannot be seen; a terminal that shows the JSON would obey them."""
@@ -29,14 +25,14 @@ _PIECE: Final = 1 << 16
 _ITEMS: Final = 100
 """Items of a long list that are encoded together."""
 
-FORM = _text("The form of this document.")
+FORM = means("The form of this document.")
 
 
 class Trouble(msgspec.Struct, frozen=True):
     """Why there is no report."""
 
-    kind: Annotated[str, _text("Open: newer versions may add words.", "usage", "output", "internal", "interrupted")]
-    message: Annotated[str, _text("One sentence for a person, with the next step.")]
+    kind: Annotated[str, means("Open: newer versions may add words.", "usage", "output", "internal", "interrupted")]
+    message: Annotated[str, means("One sentence for a person, with the next step.")]
 
 
 class ErrorDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +40,7 @@ class ErrorDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Annotated[Literal["gpudoctor.error/1"], FORM] = "gpudoctor.error/1"
     tool: Tool
-    exit_code: Annotated[int, _text("The exit code of the process.")]
+    exit_code: Annotated[int, means("The exit code of the process.")]
     error: Trouble
 
 
@@ -54,21 +50,21 @@ class RulePage(msgspec.Struct, frozen=True, kw_only=True):
     code: Code
     name: Name
     severity: SeverityWord
-    breaks: Annotated[RungWord, _text("The stage that cannot be reached while it is true.")]
-    since: Annotated[str, _text("The first version of gpudoctor that had it.", "0.1")]
-    family: Annotated[str, _text("The family it belongs to.", "driver", "multi-gpu")] = ""
+    breaks: Annotated[RungWord, means("The stage that cannot be reached while it is true.")]
+    since: Annotated[str, means("The first version of gpudoctor that had it.", "0.1")]
+    family: Annotated[str, means("The family it belongs to.", "driver", "multi-gpu")] = ""
     domain: DomainWord = ""
-    title: Annotated[str, _text("What is wrong, in a phrase.")]
-    doc: Annotated[str, _text("The page, in Markdown.")]
-    url: Annotated[str, _text("The page on the web.")]
+    title: Annotated[str, means("What is wrong, in a phrase.")]
+    doc: Annotated[str, means("The page, in Markdown.")]
+    url: Annotated[str, means("The page on the web.")]
 
 
 class ExitCodePage(msgspec.Struct, frozen=True, kw_only=True):
     """An exit code, or several with one meaning."""
 
-    codes: Annotated[tuple[int, ...], _text("The codes.", [130, 143])]
-    meaning: Annotated[str, _text("What they mean.")]
-    action: Annotated[str, _text("What to do.")]
+    codes: Annotated[tuple[int, ...], means("The codes.", [130, 143])]
+    meaning: Annotated[str, means("What they mean.")]
+    action: Annotated[str, means("What to do.")]
 
 
 class RulesDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,19 +72,19 @@ class RulesDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Annotated[Literal["gpudoctor.rules/1"], FORM] = "gpudoctor.rules/1"
     tool: Tool
-    rules: Annotated[tuple[RulePage, ...], _text("By code; if a text was searched for, the best match first.")]
-    meaning: Annotated[tuple[str, ...], _text("What the text that was searched for means, in sentences.")] = ()
-    exit_codes: Annotated[tuple[ExitCodePage, ...], _text("The exit codes that were asked for.")] = ()
-    guide: Annotated[str, _text("A page about the use of gpudoctor, in Markdown; empty if none was asked for.")] = ""
+    rules: Annotated[tuple[RulePage, ...], means("By code; if a text was searched for, the best match first.")]
+    meaning: Annotated[tuple[str, ...], means("What the text that was searched for means, in sentences.")] = ()
+    exit_codes: Annotated[tuple[ExitCodePage, ...], means("The exit codes that were asked for.")] = ()
+    guide: Annotated[str, means("A page about the use of gpudoctor, in Markdown; empty if none was asked for.")] = ""
 
 
 class TableSource(msgspec.Struct, frozen=True):
     """Where rows were read."""
 
-    id: Annotated[str, _text("By this name rows refer to it.", "cuda-notes-13.2")]
-    title: Annotated[str, _text("Its title.")]
-    url: Annotated[str, _text("Empty if the source is the file that its title names.")]
-    read: Annotated[str, _text("When it was read: ISO 8601 date.", "2026-11-20")]
+    id: Annotated[str, means("By this name rows refer to it.", "cuda-notes-13.2")]
+    title: Annotated[str, means("Its title.")]
+    url: Annotated[str, means("Empty if the source is the file that its title names.")]
+    read: Annotated[str, means("When it was read: ISO 8601 date.", "2026-11-20")]
 
 
 class MatrixDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,25 +92,25 @@ class MatrixDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Annotated[Literal["gpudoctor.matrix/1"], FORM] = "gpudoctor.matrix/1"
     tool: Tool
-    subject: Annotated[str, _text("The table.", "gpu", "driver", "cuda", "cudnn", "framework")]
+    subject: Annotated[str, means("The table.", "gpu", "driver", "cuda", "cudnn", "framework")]
     rows: Annotated[
         tuple[dict[str, str | int | float | bool | list[str] | None], ...],
-        _text("Values by column. null: unknown; an empty list: none. Columns are only ever added."),
+        means("Values by column. null: unknown; an empty list: none. Columns are only ever added."),
     ]
-    sources: Annotated[tuple[TableSource, ...], _text("Where the rows were read.")]
-    support: Annotated[GpuSupport | None, _text("For a single GPU: the drivers and wheels that support it.")] = None
+    sources: Annotated[tuple[TableSource, ...], means("Where the rows were read.")]
+    support: Annotated[GpuSupport | None, means("For a single GPU: the drivers and wheels that support it.")] = None
 
 
 class XrayDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The X-ray of an environment (frameworks and libraries) or of single files."""
 
     schema: Annotated[Literal["gpudoctor.xray/1"], FORM]
-    python: Annotated[str, _text("The interpreter.")]
-    why: Annotated[str, _text("Why this interpreter was chosen.")] = ""
-    frameworks: Annotated[tuple[Framework, ...], _text("The installed frameworks.")] = ()
-    libraries: Annotated[Libraries | Missing, _text("The CUDA libraries that they would load.")] = NOT_ASKED
-    script_folder: Annotated[ScriptFolder | Missing, _text("The folder of the training script.")] = NOT_ASKED
-    files: Annotated[tuple[File, ...], _text("The files that were named.")] = ()
+    python: Annotated[str, means("The interpreter.")]
+    why: Annotated[str, means("Why this interpreter was chosen.")] = ""
+    frameworks: Annotated[tuple[Framework, ...], means("The installed frameworks.")] = ()
+    libraries: Annotated[Libraries | Missing, means("The CUDA libraries that they would load.")] = NOT_ASKED
+    script_folder: Annotated[ScriptFolder | Missing, means("The folder of the training script.")] = NOT_ASKED
+    files: Annotated[tuple[File, ...], means("The files that were named.")] = ()
 
 
 def xray(seen: Environment | Files) -> bytes:

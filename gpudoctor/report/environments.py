@@ -14,29 +14,26 @@ from gpudoctor.report.model import Report, Tool
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.summary import framework, parts
 from gpudoctor.report.words import VERDICTS, Mark
+from gpudoctor.schema_fields import means
 
 NO_FRAMEWORK = "none"
 """The verdict of an environment without a framework."""
 _WITHOUT = Mark("–", "-", "dim", "NO FRAMEWORK")  # noqa: RUF001 -- as reports draw what does not apply
 
 
-def _text(meaning: str, *examples: object) -> msgspec.Meta:
-    return msgspec.Meta(description=meaning, examples=list(examples) or None)
-
-
 class EnvironmentRow(msgspec.Struct, frozen=True, kw_only=True):
     """One Python environment."""
 
-    path: Annotated[str, _text("Its folder.", "/home/me/project/.venv")]
-    python: Annotated[str, _text("Its interpreter, for --python.")]
-    kind: Annotated[str, _text("Open.", "virtual environment", "conda environment", "pixi environment", "pyenv", "uv", "system")]
-    active: Annotated[bool, _text("Whether VIRTUAL_ENV or CONDA_PREFIX names it.")] = False
-    kernels: Annotated[tuple[str, ...], _text("The Jupyter kernels that start it.", ["python3"])] = ()
-    version: Annotated[str | None, _text("Its Python; null if the interpreter does not start.", "3.12.4")] = None
-    frameworks: Annotated[tuple[FrameworkBuild, ...], _text("Those installed in it.")] = ()
-    verdict: Annotated[str, _text("ready, degraded, broken or unknown, as `check --level look` reaches it; none without a framework.")]
-    code: Annotated[str | None, _text("The rule of the root cause.", "GD501")] = None
-    why: Annotated[str, _text("The root cause, or what was not checked.")] = ""
+    path: Annotated[str, means("Its folder.", "/home/me/project/.venv")]
+    python: Annotated[str, means("Its interpreter, for --python.")]
+    kind: Annotated[str, means("Open.", "virtual environment", "conda environment", "pixi environment", "pyenv", "uv", "system")]
+    active: Annotated[bool, means("Whether VIRTUAL_ENV or CONDA_PREFIX names it.")] = False
+    kernels: Annotated[tuple[str, ...], means("The Jupyter kernels that start it.", ["python3"])] = ()
+    version: Annotated[str | None, means("Its Python; null if the interpreter does not start.", "3.12.4")] = None
+    frameworks: Annotated[tuple[FrameworkBuild, ...], means("Those installed in it.")] = ()
+    verdict: Annotated[str, means("ready, degraded, broken or unknown, as `check --level look` reaches it; none without a framework.")]
+    code: Annotated[str | None, means("The rule of the root cause.", "GD501")] = None
+    why: Annotated[str, means("The root cause, or what was not checked.")] = ""
 
 
 class EnvironmentsDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,13 +41,13 @@ class EnvironmentsDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     schema: Annotated[Literal["gpudoctor.envs/1"], FORM] = "gpudoctor.envs/1"
     tool: Tool
-    created: Annotated[str, _text("When they were looked at.", "2026-11-22T10:00:00Z")]
-    summary: Annotated[Summary, _text("The machine, without an environment.")]
-    verdict: Annotated[str, _text("That of the machine alone, as `check --node` reaches it.")]
-    code: Annotated[str | None, _text("The rule of the machine's root cause.", "GD101")] = None
-    why: Annotated[str, _text("The machine's root cause, or what was not checked.")] = ""
-    environments: Annotated[tuple[EnvironmentRow, ...], _text("The active one first, then by path.")]
-    unlisted: Annotated[int, _text("How many more there are.")] = 0
+    created: Annotated[str, means("When they were looked at.", "2026-11-22T10:00:00Z")]
+    summary: Annotated[Summary, means("The machine, without an environment.")]
+    verdict: Annotated[str, means("That of the machine alone, as `check --node` reaches it.")]
+    code: Annotated[str | None, means("The rule of the machine's root cause.", "GD101")] = None
+    why: Annotated[str, means("The machine's root cause, or what was not checked.")] = ""
+    environments: Annotated[tuple[EnvironmentRow, ...], means("The active one first, then by path.")]
+    unlisted: Annotated[int, means("How many more there are.")] = 0
 
 
 def row(made: Report | None, machine: Report, known: dict[str, Any]) -> EnvironmentRow:

@@ -9,11 +9,12 @@ import msgspec
 
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
 from gpudoctor.fit.answer import Answer
-from gpudoctor.fit.asked import Asked, means
+from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.model import Model
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
+from gpudoctor.schema_fields import means
 
 FP8 = (
     "FP8 is counted as BF16: torchao saves inputs of linear layers in BF16, Transformer Engine in FP8, which needs less. "

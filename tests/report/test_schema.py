@@ -48,21 +48,51 @@ def test_schemas_are_valid_and_are_json(name: str) -> None:
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_defaults_are_values_that_the_schema_takes(name: str) -> None:
     made = schema(name)
-    defaults = list(_defaults(made))
+    defaults = list(_with(made, "default"))
     for part in defaults:
         Draft202012Validator({**part, "$defs": made["$defs"]}).validate(part["default"])
     assert defaults or name in {"rules", "error"}
 
 
-def _defaults(node: object) -> Iterator[dict[str, Any]]:
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_examples_are_values_that_the_schema_takes(name: str) -> None:
+    made = schema(name)
+    exemplified = list(_with(made, "examples"))
+    for part in exemplified:
+        for example in part["examples"]:
+            Draft202012Validator({**part, "$defs": made["$defs"]}).validate(example)
+    assert all(part["examples"] for part in exemplified)
+    assert exemplified
+
+
+@pytest.mark.parametrize("name", sorted({*DOCUMENTS} - {"snapshot"}))
+def test_a_field_that_an_older_document_lacks_says_nothing(name: str) -> None:
+    made = schema(name)["$defs"]
+    said = [
+        f"{title}.{field}"
+        for title in sorted(made.keys() - _SNAPSHOT)
+        for field, form in made[title].get("properties", {}).items()
+        if field != "schema" and _says(form.get("default"))
+    ]
+    assert sorted(said) == {"fit": ["Asked.gpus", "Asked.optimizer", "Asked.precision"], "plan": ["Plan.resolver"]}.get(name, [])
+
+
+def _says(value: object) -> bool:
+    if not isinstance(value, dict):
+        return bool(value)
+    return value.get("type") != "missing" and any(map(_says, value.values()))
+
+
+def _with(node: object, key: str) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a schema that hold `key`, not those that are about a field of that name."""
     if isinstance(node, dict):
-        if "default" in node and node.keys() & {"type", "anyOf", "$ref", "enum"}:
+        if key in node and node.keys() & {"type", "anyOf", "$ref", "enum"}:
             yield node
         for child in node.values():
-            yield from _defaults(child)
+            yield from _with(child, key)
     elif isinstance(node, list):
         for child in node:
-            yield from _defaults(child)
+            yield from _with(child, key)
 
 
 @pytest.mark.parametrize("name", sorted({*DOCUMENTS} - {"snapshot"}))
