@@ -12,12 +12,20 @@ import pytest
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
 
 
-def run(script: str, stall: float = 30, deadline: float = 60) -> Outcome:
-    """One child that runs a Python script, in which `answer` writes to the answer descriptor."""
+def start(supervisor: Supervisor, script: str, stall: float = 30, deadline: float = 60, shares: str = "") -> None:
+    """Start a child that runs a Python script, in which `answer` writes to the answer descriptor.
+
+    `stall` holds from its first sign of life: on a busy machine Python alone takes seconds to start.
+    """
     prelude = "import os, sys, time, signal\nanswer = lambda data: os.write(int(sys.argv[1]), data)\n"
-    spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", prelude + script, ANSWER), stall=stall, deadline=deadline)
+    spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", prelude + script, ANSWER), deadline=deadline, shares=shares)
+    supervisor.start(spec, lambda _line: supervisor.expect("child", stall))
+
+
+def run(script: str, stall: float = 30, deadline: float = 60) -> Outcome:
+    """Return how a child that runs a Python script ended."""
     with Supervisor() as supervisor:
-        supervisor.start(spec)
+        start(supervisor, script, stall, deadline)
         return supervisor.wait(["child"])["child"]
 
 
@@ -57,12 +65,12 @@ def test_a_silent_child_is_killed_and_its_last_mark_known() -> None:
 
 
 def test_signs_of_life_keep_a_slow_child_alive() -> None:
-    outcome = run("for _ in range(8): answer(b'@on\\n'); time.sleep(0.1)", stall=0.5)
+    outcome = run("for _ in range(8): answer(b'@on\\n'); time.sleep(0.2)", stall=1)
     assert outcome.end is End.EXITED
 
 
 def test_output_is_no_sign_of_life() -> None:
-    assert run("while True: print('busy', flush=True); time.sleep(0.02)", stall=0.3).end is End.STALLED
+    assert run("answer(b'@on\\n')\nwhile True: print('busy', flush=True); time.sleep(0.02)", stall=0.3).end is End.STALLED
 
 
 def test_a_child_past_its_deadline_is_killed_even_if_active() -> None:
@@ -77,7 +85,7 @@ def test_the_deadline_of_the_whole_check_holds_for_every_child() -> None:
 
 
 def test_a_child_that_ignores_sigterm_is_killed() -> None:
-    assert run("signal.signal(15, signal.SIG_IGN); time.sleep(60)", stall=0.2).end is End.STALLED
+    assert run("signal.signal(15, signal.SIG_IGN); answer(b'@on\\n'); time.sleep(60)", stall=0.2).end is End.STALLED
 
 
 def test_a_crash_differs_from_an_exit() -> None:
@@ -128,11 +136,9 @@ def test_a_childs_own_children_do_not_outlive_it() -> None:
 
 
 def test_a_fast_stage_has_a_shorter_limit() -> None:
-    script = "import os, time; os.write(int(__import__('sys').argv[1]), b'now\\n'); time.sleep(60)"
     began = time.monotonic()
     with Supervisor() as supervisor:
-        spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", script, ANSWER))
-        supervisor.start(spec, lambda _line: supervisor.expect("child", 0.3))
+        start(supervisor, "answer(b'now\\n'); time.sleep(60)", stall=0.3)
         supervisor.expect("another", 0.3)
         outcome = supervisor.wait(["child"])["child"]
     assert outcome.end is End.STALLED
@@ -141,7 +147,7 @@ def test_a_fast_stage_has_a_shorter_limit() -> None:
 
 def test_shared_memory_of_a_killed_child_tree_is_removed() -> None:
     prefix = f"/dev/shm/gpudoctor-test-{os.getpid()}-"
-    script = f"""import mmap, os, sys, time
+    script = f"""import mmap
 for name in ("mine", "another's", "gone"):
     with open({prefix!r} + name, "wb+") as file:
         file.truncate(4096)
@@ -149,10 +155,10 @@ for name in ("mine", "another's", "gone"):
 os.unlink({prefix!r} + "gone")
 open({prefix!r} + "gone", "w").close()
 os.fork()
+answer(b"@on\\n")
 time.sleep(60)"""
-    spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", script), stall=1, shares=prefix)
     with Supervisor() as supervisor:
-        supervisor.start(spec)
+        start(supervisor, script, stall=0.3, shares=prefix)
         assert supervisor.wait(["child"])["child"].end is End.STALLED
     left = sorted(Path("/dev/shm").glob(Path(prefix).name + "*"))
     for path in left:
@@ -187,10 +193,10 @@ def test_time_spent_suspended_counts_for_no_deadline() -> None:
     """As when a laptop sleeps or a container is paused, which stops the children too."""
     script = (
         "import time\nfrom gpudoctor.process import Spec, Supervisor\n"
-        "with Supervisor(time.monotonic() + 2) as s:\n"
-        "    s.start(Spec(name='a', argv=('sh', '-c', 'sleep 0.5; sleep 0.7'), stall=2, deadline=2))\n"
+        "with Supervisor(time.monotonic() + 4) as s:\n"
+        "    s.start(Spec(name='a', argv=('sh', '-c', 'sleep 0.5; sleep 0.7'), stall=4, deadline=4))\n"
         "    print(s._running['a'].process.pid, flush=True)\n"
-        "    print(s.wait(['a'], time.monotonic() + 2)['a'].end.value)"
+        "    print(s.wait(['a'], time.monotonic() + 4)['a'].end.value)"
     )
     parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
@@ -251,16 +257,24 @@ def test_no_descriptor_is_leaked() -> None:
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
-DAEMON = "if not os.fork():\n os.setsid()\n if not os.fork(): print(os.getpid(), flush=True); time.sleep(60)\n os._exit(0)\n"
+DAEMON = """told, tell = os.pipe()
+if not os.fork():
+    os.setsid()
+    if not os.fork():
+        print(os.getpid(), flush=True)
+        os.close(tell)
+        time.sleep(60)
+    os._exit(0)
+os.close(tell)
+os.read(told, 1)  # until the daemon has told its number
+"""
 
 
-@pytest.mark.parametrize("then", ["", "time.sleep(0.2)", "os.kill(os.getpid(), 9)", "time.sleep(60)"])
+@pytest.mark.parametrize("then", ["", "time.sleep(0.2)", "os.kill(os.getpid(), 9)", "answer(b'@on\\n'); time.sleep(60)"])
 def test_a_daemon_that_a_child_starts_ends_with_the_child(then: str) -> None:
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="other", argv=("sleep", "60")))
-        supervisor.start(
-            Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", f"import os, time\n{DAEMON}time.sleep(0.1)\n{then}"), stall=0.6)
-        )
+        start(supervisor, DAEMON + then, stall=0.3)
         outcome = supervisor.wait(["child"])["child"]
         assert gone_soon(int(outcome.stdout)), "while the supervisor still runs"
         assert supervisor._running["other"].process.poll() is None
@@ -270,8 +284,7 @@ def test_a_daemon_that_a_child_starts_ends_with_the_child(then: str) -> None:
 def test_processes_in_another_session_end_with_the_context() -> None:
     """A kill of the child's group does not reach it; others' processes are not touched."""
     somebody = subprocess.Popen(["sleep", "60"])
-    script = "if os.fork(): time.sleep(0.3)\nelse: os.setsid(); print(os.getpid(), flush=True); time.sleep(60)"
-    outcome = run(script)
+    outcome = run(DAEMON.replace("    if not os.fork():\n    ", "    if True:\n    "))
     assert gone_soon(int(outcome.stdout))
     assert somebody.poll() is None
     somebody.kill()
@@ -281,3 +294,20 @@ def test_processes_in_another_session_end_with_the_context() -> None:
 def test_a_silent_child_past_its_deadline_is_reported_as_silent() -> None:
     assert "gave no sign of life for the last" in run("time.sleep(60)", deadline=1.2).trouble
     assert "no sign" not in run("while True: answer(b'@on\\n'); time.sleep(0.02)", deadline=0.3).trouble
+
+
+@pytest.mark.parametrize(
+    ("whole", "stall", "deadline", "until"),
+    [(9, 30, 60, 40), (30, 9, 60, 40), (30, 60, 9, 40), (30, 60, 40, 9), (float("inf"), 9, 60, float("inf")), (-1, 30, 60, 40)],
+)
+def test_the_next_look_is_due_at_the_first_deadline_of_all(whole: float, stall: float, deadline: float, until: float) -> None:
+    began = time.monotonic()
+    with Supervisor(began + whole) as supervisor:
+        supervisor.start(Spec(name="child", argv=("sleep", "60"), stall=stall, deadline=deadline))
+        child = supervisor._running["child"]
+        due = min(began + whole, child.last_sign + stall, child.started + deadline, began + until)
+        before = time.monotonic()
+        pause = supervisor._pause(began + until)
+        assert due - time.monotonic() <= pause <= due - before
+        supervisor._pidfds.clear()
+        assert supervisor._pause(began + until) <= 0.05, "a child without a pidfd is looked at often"
