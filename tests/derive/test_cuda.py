@@ -2,10 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda
+from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, serves
+from gpudoctor.derive.driver import Driver
+from gpudoctor.derive.site import Site
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Host, Missing, Packages, Platform, Python
+from gpudoctor.versions import Version, parse
 from tests.builders import ABSENT, tensorflow, torch
 from tests.matrix.samples import matrix as tables_of
 
@@ -123,3 +126,43 @@ def test_windows_has_its_own_floors(matrix: Matrix) -> None:
     assert isinstance(linux, EffectiveCuda)
     assert isinstance(windows, EffectiveCuda)
     assert (str(linux.floor), str(windows.floor)) == ("525.60.13", str(matrix.driver_floor(windows.version, "windows").minor_version_floor))  # type: ignore[union-attr]
+
+
+UNSTATED = Missing(Cause.NOT_STATED, "nothing states it")
+
+
+def version(text: str) -> Version:
+    found = parse(text)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("driver", "served", "where", "build", "enough"),
+    [
+        ("525.60.13", "12.0", "linux", ("12.4", "525.60.13"), True),
+        ("525.60.12", "12.0", "linux", ("12.4", "525.60.13"), False),
+        ("525.60.12", "12.0", "forward", ("12.4", "525.60.13"), True),  # libcuda of cuda-compat
+        ("470.1", "11.4", "forward", ("12.4", "525.60.13"), False),
+        ("470.1", "13.0", "wsl2", ("12.4", "525.60.13"), True),
+        ("470.1", "11.0", "wsl2", ("11.8", "450.80"), True),  # minor-version compatibility
+        ("470.1", "10.1", "wsl2", ("10.2", "440.33"), False),  # CUDA 10 had none
+        ("470.1", "10.2", "wsl2", ("10.1", "440.33"), True),
+        ("470.1", "", "wsl2", ("12.4", "450.80"), None),
+        ("470.1", "", "forward", ("12.4", "450.80"), None),
+        ("525", "12.0", "linux", ("12.4", "525.60.13"), None),  # the branch alone
+        ("525", "12.0", "linux", ("12.4", "520.10"), True),
+        ("525", "12.0", "linux", ("12.4", "530.10"), False),
+        ("525.60.13", "12.0", "linux", ("12.4", ""), None),
+    ],
+)
+def test_a_driver_serves_by_its_number_or_behind_another_by_the_cuda_that_it_supports(
+    driver: str, served: str, where: str, build: tuple[str, str], enough: bool | None
+) -> None:
+    cuda, floor = build
+    found = serves(
+        Driver(version(driver), "NVML", version(served) if served else UNSTATED, forward=where == "forward"),
+        EffectiveCuda(version=version(cuda), where="", cudnn=UNSTATED, floor=version(floor) if floor else UNSTATED, exact_floor=UNSTATED),
+        Site(where if where == "wsl2" else "linux", "", "", (), root=False),
+    )
+    assert isinstance(found, Missing) if enough is None else found is enough

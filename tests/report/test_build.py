@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Policy
@@ -78,3 +79,12 @@ def test_the_verdict_rests_on_root_causes_that_are_no_notes() -> None:
     assert [finding.code for finding in build(samples.mismatch).causes] == ["GD202"]
     assert [finding.code for finding in build(samples.degraded).causes] == ["GD501"]
     assert build(samples.looked).causes == ()
+
+
+@pytest.mark.parametrize(("name", "code"), [("ready", 4), ("broken_no_gpu", 1)])
+def test_a_crash_of_the_report_leaves_the_verdict_and_what_was_observed(name: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    examination = samples.ALL[name]
+    monkeypatch.setattr("gpudoctor.report.build._whole", lambda *_: 1 / 0)
+    report = build(examination, "check")
+    assert (report.snapshot, report.verdict, report.exit_code) == (examination.snapshot, examination.diagnosis.verdict.value, code)
+    assert "gpudoctor crashed in the report: ZeroDivisionError" in report.because

@@ -75,3 +75,11 @@ def test_a_fleet_without_nodes_and_one_with_new_words_can_be_drawn() -> None:
     odd = Fleet(tool=TOOL, created="", verdict="ready", because="", exit_code=0, nodes=(Node(name="a", verdict="odd"),))
     assert "STRANGE" in "".join(render(empty))
     assert "rect" in "".join(render(odd))
+
+
+@pytest.mark.parametrize(("count", "told"), [(1, "1 node"), (2, "2 nodes"), (1000, "1,000 nodes")])
+def test_the_page_counts_its_nodes(count: int, told: str) -> None:
+    nodes = tuple(Node(name=f"n{number}", verdict="ready") for number in range(count))
+    page = "".join(render(Fleet(tool=TOOL, created="", verdict="ready", because="", exit_code=0, nodes=nodes)))
+    assert re.search(rf"\b{told}\b", page)
+    assert count > 1 or "1 nodes" not in page

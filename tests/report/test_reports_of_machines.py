@@ -98,3 +98,17 @@ def test_what_was_not_checked_takes_five_lines_at_most(name: str) -> None:
         return
     start = lines.index("Not checked") + 1
     assert 0 < lines.index("", start) - start <= 5
+
+
+def words(text: str) -> str:
+    """Return a text in one line."""
+    return " ".join(text.split())
+
+
+@every_machine
+def test_a_report_that_leaves_out_a_command_says_how_to_see_it(name: str) -> None:
+    report = machines.report(name)
+    short, full = words(terminal.render(report)), words(terminal.render(report, Look(verbose=True)))
+    commands = {words(line) for finding in report.findings for fix in finding.fixes for line in fix.command.splitlines()}
+    if any(command in full and command not in short for command in commands):
+        assert "-v shows everything" in short
