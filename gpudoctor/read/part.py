@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from gpudoctor.read.found import HINT, Hit, hits_in
+from gpudoctor.read.compared import says_the_same, working
+from gpudoctor.read.found import FAULT, HINT, Hit, hits_in
 from gpudoctor.read.lines import lines_of
 from gpudoctor.read.readers import gpudoctor_report
 from gpudoctor.read.statements import Line, Statement
@@ -36,7 +38,18 @@ class Part(NamedTuple):
         numbers = {line.number for report in reports for line in report}
         others = [line for line in lines if line.number not in numbers]
         hits = hits_in(others)
-        statements = [*(one for report in reports for one in gpudoctor_report.statements(report)), *statements_in(others, hits)]
+        statements = [*(one for report in reports for one in gpudoctor_report.statements(report)), *_of_what_fails(others, hits)]
         if file:
             statements = [msgspec.structs.replace(one, file=file) for one in statements]
         return cls(name, lines, statements, hits, [line for line in lines if line.number in numbers])
+
+
+def _of_what_fails(lines: Sequence[Line], hits: Sequence[Hit]) -> list[Statement]:
+    """Return what the lines state, without what they state of another environment that works."""
+    works = working(lines, {hit.line.number for hit in hits if hit.table == FAULT})
+    if not works:
+        return statements_in(lines, hits)
+    numbers = {line.number for line in works}
+    fine = statements_in(works, [hit for hit in hits if hit.line.number in numbers])
+    rest = statements_in([line for line in lines if line.number not in numbers], [hit for hit in hits if hit.line.number not in numbers])
+    return rest if says_the_same(fine, rest) else statements_in(lines, hits)

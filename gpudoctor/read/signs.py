@@ -29,9 +29,12 @@ class Signs(msgspec.Struct, frozen=True):
     """Of gpudoctor's own reports, which are no log."""
 
     @classmethod
-    def among(cls, hits: Sequence[Hit], own: Sequence[Line] = ()) -> Signs:
-        """Return the signs among the hits, in the order of their lines, those of joined lines last, and the lines of gpudoctor's `own` reports."""
+    def among(cls, hits: Sequence[Hit], own: Sequence[Line] = (), *, blind: bool = False) -> Signs:
+        """Return the signs among the hits, in the order of their lines, those of joined lines last, and the lines of gpudoctor's `own` reports.
+
+        `blind`: a framework answered that it sees no GPU, which is a fault without a line of its own.
+        """
         faults = tuple(line for line in lines_with(hits, FAULT) if not _OF_DOCS.search(line.text))
-        hints = tuple(lines_with(hits, HINT)) if faults else ()
+        hints = tuple(lines_with(hits, HINT)) if faults or blind else ()
         log = sorted(dict.fromkeys((*faults, *hints)), key=lambda line: (line.joined, line.file, line.number))
         return cls(faults=faults, log=tuple(log), noise=tuple(lines_with(hits, NOISE)), own=tuple(own))

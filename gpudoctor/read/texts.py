@@ -10,6 +10,8 @@ from gpudoctor.errors import NothingRecognisedError
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.part import Part
 from gpudoctor.read.sections import assemble
+from gpudoctor.read.sections.frameworks import is_blind
+from gpudoctor.read.sections.stated import Stated
 from gpudoctor.read.signs import Signs
 from gpudoctor.snapshot import Snapshot
 
@@ -23,7 +25,9 @@ def read_texts(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snap
     """Return the one machine that several texts describe, by name; their order makes no difference. Raises UsageError as read_text does."""
     parts = [Part.of(texts[name], name, file=name if len(texts) > 1 else "") for name in sorted(texts)]
     statements = [statement for part in parts for statement in part.statements]
-    signs = Signs.among([hit for part in parts for hit in part.hits], own=[line for part in parts for line in part.own])
+    signs = Signs.among(
+        [hit for part in parts for hit in part.hits], own=[line for part in parts for line in part.own], blind=is_blind(Stated(statements))
+    )
     if all(part.is_silent for part in parts):
         raise NothingRecognisedError(
             f"Nothing in {' or '.join(sorted(texts))} is recognised. Paste the whole error message and log, and the output of `nvidia-smi`, "

@@ -40,7 +40,8 @@ SEE_NO_GPU = (
     # as people say it
     msgspec.structs.replace(
         SEES_NO_GPU,
-        pattern=r"(?i)\b(?:tensorflow|torch|jax)\b[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b",
+        pattern=r"(?i)\b(?:tensorflow|torch|jax)\b[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b"
+        r"|\b(?:tensorflow|torch|jax)\b[^\n]{0,40}\b(?:sees?|detects?|finds?|found|lists?|reports?|shows?) (?:no|zero|0) (?:nvidia |cuda )?(?:gpus?|devices?)\b",
         lines=("TensorFlow does not detect my GPU",),
     ),
 )

@@ -45,6 +45,12 @@ HINTS = (
         "uvm-hmm-init-failure",
         "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.16",
     ),
+    # the kernel's warning where no range of addresses is left: kernel/resource.c
+    Hint(
+        r"\bkernel/resource\.c:\d{1,5} \w{0,20}request_free_mem_region\b",
+        "uvm-hmm-init-failure",
+        "WARNING: CPU: 0 PID: 912 at kernel/resource.c:1859 request_free_mem_region.constprop.0+0x12c/0x140",
+    ),
     # a frame of a kernel stack, and which programs hang
     Hint(
         r"\+0x[0-9a-f]{1,6}/0x[0-9a-f]{1,6} \[nvidia(?:_uvm|_modeset|_drm)?\]|\bnvidia-(?:smi|powerd|persistenced|modprobe)\b[^\n]{0,60}\b(?:blocked|hangs?|hung|deadlock\w{0,2})\b",

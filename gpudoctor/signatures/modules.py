@@ -36,23 +36,28 @@ MODULES = (
     # kernel/module/signing.c, security/lockdown/lockdown.c and kmod; the installer repeats kmod's words
     Signature(
         r"(?:(?<!': )|could not insert 'nvidia[\w-]{0,20}': )(?:Key was rejected by service|Required key not available)"
-        r"|oading of (?:unsigned module|module with (?:unavailable key|unsupported crypto)) is rejected|unsigned module loading is restricted",
+        r"|oading of (?:unsigned module|module with (?:unavailable key|unsupported crypto)) is rejected|unsigned module loading is restricted"
+        r"|(?i:\bnvidia (?:kernel |driver )?(?:kernel )?modules?\b[^\n.]{0,20}\b(?:unsigned|(?:not|n't) (?:properly )?signed)\b)",
         ("secure-boot-unsigned-module",),
         "the kernel rejected the NVIDIA module: its signature is not trusted",
         (
             "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
             "modprobe: ERROR: could not insert 'nvidia': Required key not available",
             "Loading of unsigned module is rejected",
+            "the nvidia module is not signed",
             "Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7",
         ),
     ),
     Signature(
-        r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau|Kernel driver in use: nouveau|\bnouveau [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: (?:NVIDIA|bios|fb|DRM|vgaarb)\b",
+        r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau|Kernel driver in use: nouveau|\bnouveau [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: (?:NVIDIA|bios|fb|DRM|vgaarb)\b"
+        # as people say it
+        r"|(?i:\b(?:lsmod|lspci|kernel|module|driver)\b[^\n.]{0,40}\bnouveau\b[^\n.]{0,20}\b(?:not|instead of|rather than|but no) (?:the )?nvidia\b)",
         ("nouveau-loaded",),
         "nouveau is bound to the GPU",
         (
             "ERROR: The Nouveau kernel driver is currently in use by your system.",
             "NVRM: nouveau, rivafb, nvidiafb or rivatv",
+            "lsmod shows nouveau instead of nvidia",
             "nouveau 0000:65:00.0: NVIDIA TU102 (162000a1)",
         ),
     ),

@@ -53,6 +53,19 @@ def test_sentences_that_compare_or_name_others_gpus_state_none(sentence: str, ma
     assert named(sentence, matrix) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Everything worked on my Tesla P40 before the update.", "Tesla P40"),
+        ("I have a Quadro M2000M in this laptop.", "Quadro M2000M"),
+        ("It worked on my RTX 3090. The RTX 5090 fails.", None),
+        ("It works on my RTX 3090.", None),
+    ],
+)
+def test_the_only_gpu_of_a_text_may_be_named_by_what_it_did_before(text: str, name: str | None, matrix: Matrix) -> None:
+    assert named(text, matrix) == name
+
+
 def test_a_sentence_contradicts_no_listing(matrix: Matrix) -> None:
     (gpu,) = gpus("GPU 0: Tesla T4 (UUID: GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77)\nOn my RTX 5090 it fails.\n", matrix)
     assert gpu.name == "Tesla T4"

@@ -45,6 +45,15 @@ def test_a_list_states_packages(text: str, expected: dict[str, str]) -> None:
     assert stated(text).items() >= expected.items()
 
 
+_CONDA = "# Name Version Build Channel\npytorch 1.12.1 py3.9_cuda11.3_cudnn8.3.2_0 pytorch\n"
+
+
+def test_an_empty_line_ends_a_table_unless_its_rows_go_on() -> None:
+    assert "package:requests" not in stated(f"{_CONDA}\nrequests 2.31 is what I want to build\n")
+    assert "conda:torchvision" in stated(f"{_CONDA}\ntorchvision 0.13.1 py39_cu113 pytorch\n")
+    assert "package:numpy" in stated("Package Version\n\ntorch 2.4.0\n\nnumpy 1.26.4\n")
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -1,4 +1,4 @@
-"""Reads the lines in which Unsloth and vLLM log their versions when they start; sources: unsloth/models/llama.py, vllm/v1/engine."""
+"""Reads the lines in which Unsloth, vLLM and Ultralytics log their versions when they start; sources: unsloth/models/llama.py, vllm/v1/engine, ultralytics/utils/checks.py."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ READER = Reader(
         Form("capability", r"\bTorch: \S{5,60}\. CUDA: (?P<value>\d{1,2}\.\d)\. CUDA Toolkit", Rank.LISTING),
         Form("torch cuda", r"\bCUDA: \d{1,2}\.\d\. CUDA Toolkit: (?P<value>\d{1,2}\.\d)\b", Rank.LISTING),
         Form("package:triton", rf"\bCUDA Toolkit: \S{{2,12}}\. Triton: {RELEASE}", Rank.LISTING),
+        Form("package:torch", rf"\bPython-\d\.\d{{1,2}}\.\d{{1,2}}\w{{0,4}} torch-{RELEASE}", Rank.LISTING),
         Form("package:vllm", rf"(?:vLLM API server version|Initializing an? (?:V[01] )?LLM engine \(v?){RELEASE}", Rank.LOG),
         Form("package:vllm", rf"\bvllm-openai:v?{RELEASE}", Rank.LOG),
     ),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.readers.sentences import SENTENCE, own_sentences
+from gpudoctor.read.readers.sentences import SENTENCE, own_sentences, sentences_of_time
 from gpudoctor.read.statements import Line, Rank, Statement
 
 GPU = (
     r"(?:RTX|GTX|GT|MX) ?(?:PRO )?A?\d{3,4}M?(?: ?Ti\b)?(?: ?SUPER\b)?(?: PRO\b)?(?: Laptop\b| Ada\b)?"
     r"|(?<=GeForce )[89]\d{2}MX?\b"
-    r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}|TITAN (?:RTX|Xp|X|V)\b|Tesla [PVKTMC]\d{1,4}(?:Xm|[a-zS])?|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
+    r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}M?|TITAN (?:RTX|Xp|X|V)\b|Tesla [PVKTMC]\d{1,4}(?:Xm|[a-zS])?|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
     r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|V100|P100|L40S?|A10G?|A30|A40|A6000|A5000)"
 )
 _MENTION = expression(rf"(?i)(?<![\w.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})(?![\w.]*\w)")
@@ -28,6 +28,8 @@ _BOARD = expression(
 
 _AND = expression(r"(?i)[\s,&+]{0,3}(?:(?:and|plus|with|an?|one|two|three|four|the|another|x|\d{1,2}|nvidia|geforce)[\s,&+x*]{1,3}){0,5}")
 """What stands between two GPUs of a list."""
+_FEW = 200
+"""Lines of a text whose every mention of a GPU is looked for."""
 LISTED = "+"
 """What marks a GPU that a sentence lists with others."""
 
@@ -36,7 +38,17 @@ _ABOUT = ("0", "rtx", "gtx", "quadro", "titan", "tesla", "jetson", "t4", "l4", "
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    for line in own_sentences(lines, _ABOUT):
+    """Yield the GPUs of the writer's sentences; if there are none, the only one that the writer says to have or to have had."""
+    named = list(_named(own_sentences(lines, _ABOUT)))
+    if not named and not any(_MENTION.search(line.text) for line in own_sentences(lines, _ABOUT)):
+        told = list(_named(sentences_of_time(lines, _ABOUT)))
+        every = {one["name"].lower() for line in lines[:_FEW] for one in _MENTION.finditer(line.text)}
+        named = told if len({one.value.lower() for one in told} | every) == 1 else []
+    yield from named
+
+
+def _named(lines: Iterable[Line]) -> Iterator[Statement]:
+    for line in lines:
         found = (one for form in (_MENTION, _BARE, _BOARD) for one in form.finditer(line.text))
         mentions = sorted(found, key=lambda one: one.start())
         between = (line.text[one.end("name") : other.start()] for one, other in itertools.pairwise(mentions))

@@ -50,13 +50,20 @@ def _facts(lines: Sequence[Line]) -> Iterator[Statement]:
     for place in _candidates(lines):
         ruled = headed and not run and place == last + 2 and _RULE.match(lines[last + 1].text)
         row = _row(lines[place])
-        if row is None or not (place == last + 1 or ruled):
+        if row is None or not (place == last + 1 or ruled) or (run and _is_other(row, run)):
             yield from _of_run(run, headed=headed)
             run, headed = [], bool(_HEADER.match(lines[place].text))
         if row is not None and not (headed and not run and _HEADER.match(lines[place].text)):
             run.append(row)
         last = place
     yield from _of_run(run, headed=headed)
+
+
+def _is_other(row: _Row, run: Sequence[_Row]) -> bool:
+    """Return whether a row behind an empty line is no part of the table: its rows follow each other, and have a build where it has none."""
+    gap = row.line.number - run[-1].line.number
+    spaced = len(run) > 1 and run[1].line.number - run[0].line.number == gap
+    return gap > 1 and not spaced and bool(run[-1].build or run[-1].channel) != bool(row.build or row.channel)
 
 
 def _candidates(lines: Sequence[Line]) -> list[int]:

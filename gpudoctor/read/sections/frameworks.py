@@ -28,6 +28,11 @@ def frameworks(stated: Stated, matrix: Matrix, host: Host) -> tuple[Framework, .
     return tuple(found) or NOT_STATED
 
 
+def is_blind(stated: Stated) -> bool:
+    """Return whether a framework answered that it can use no GPU."""
+    return any(_sees_gpu(spec.name, stated) is False for spec in CATALOGUE)
+
+
 def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Framework | None:
     packages = [(package, one) for package, one in listed(stated).items() if framework_of(package) == name]
     imported = [(normalise(said), one) for said, one in stated.all("version:").items() if framework_of(normalise(said)) == name]

@@ -10,6 +10,11 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("gpu-too-old-for-build", "Quadro M2000M\ntorch 2.9.0+cu130\n" + _KERNEL),
+    ("gpu-too-old-for-build", "With torch 2.7.1+cu126 training worked on my Tesla P100. After upgrading to torch 2.8.0+cu128 I get\n" + _KERNEL),
+    ("cpu-only-build", "Ultralytics 8.3.40 \U0001f680 Python-3.10.12 torch-2.5.0+cpu\nValueError: Invalid CUDA 'device=0' requested.\ntorch.cuda.device_count(): 0\n"),
+    ("cpu-only-build", "Somehow my environment has torch (2.4.0+cpu). How do I train on an RTX 4060?\n"),
+    ("amd-gpu-unsupported", "My laptop has a Radeon RX 6700S.\n>>> torch.__version__\n'2.5.1+cu121'\n>>> torch.cuda.is_available()\nFalse\n"),
     ("gpu-too-old-for-build", _REFUSED.format(gpu="Tesla P4", sm="sm_61", code="sm_50 sm_70 sm_75")),
     ("gpu-too-old-for-build", _REFUSED.format(gpu="Tesla V100-SXM2-16GB", sm="sm_70", code="sm_52 sm_60 sm_75 sm_80")),
     ("cpu-only-build", "I built pytorch 1.8.1 from source and torch.ones(2).cuda() says Torch not compiled with CUDA enabled\n"),

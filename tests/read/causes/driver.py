@@ -7,6 +7,9 @@ from typing import Final
 NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
 
 CASES: Final = (
+    ("nouveau-loaded", "Debian 12 with a Tesla P4: lsmod shows nouveau instead of nvidia after the installation\n"),
+    ("secure-boot-unsigned-module", "Secure Boot is enabled and the nvidia module is unsigned, it does not get loaded\n"),
+    ("uvm-hmm-init-failure", "CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.\n[   91.2] WARNING: CPU: 1 PID: 3011 at kernel/resource.c:1871 request_free_mem_region+0x12c/0x140\n"),
     ("kernel-module-not-built", "  CC [M]  /tmp/selfgz991/kernel/nvidia-drm/nvidia-drm-drv.o\n/tmp/selfgz991/kernel/nvidia-drm/nvidia-drm-drv.c:201:6: error: too few arguments to function 'drm_helper_mode_fill_fb_struct'\n"),
     ("kernel-module-not-built", "nvidia-uvm/uvm_tools.c:912:9: 错误\uff1a隐式声明函数 follow_pfn\nmake[2]: *** [scripts/Makefile.build:287: nvidia-uvm/uvm_tools.o] Error 1\n"),
     ("kernel-module-not-built", "nvidia-driver-ctr: Resolving Linux kernel version...\nCould not resolve Linux kernel version\nStopping NVIDIA persistence daemon...\n"),

@@ -8,6 +8,7 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nPython version: 3.11.9\ncuDNN: 9.1\nGPU: NVIDIA L4\n" + _CPU_ONLY),
     ("cudnn-version-mismatch", "RuntimeError: cuDNN version mismatch: PyTorch was compiled against 7102 but linked against 7005\n"),
     ("cudnn-shadowed-by-system", "RuntimeError: cuDNN version incompatibility: PyTorch was compiled against (8, 7, 0) but linked against (8, 1, 1)\n$ echo $LD_LIBRARY_PATH\n/opt/cudnn/8.1.1/lib64:/opt/cuda/11.2/lib64\n"),
     ("triton-ptxas-too-old", "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\nptxas fatal   : Value 'sm_110a' is not defined for option 'gpu-name'\n"),
@@ -136,6 +137,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nPython version: 3.11.9\nCUDA: 12.4\ncuDNN: 9.1\nGPU: NVIDIA L4\nThe mask of tf.keras.layers.Attention has a wrong shape.\n"),
     ("libcuda-not-on-loader-path", "/usr/bin/ld: cannot find -lcudart\n"),
     ("cuda-library-missing", "Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open shared object file\n"),
     ("cuda-version-mismatch", "OS: Linux\nTensorFlow version: 2.4.1\nCUDA: 11.0\nCould not load dynamic library 'libcudnn.so.8'; dlerror: libcudnn.so.8: cannot open\n"),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.findings import Evidence, Fix, FixKind
-from gpudoctor.snapshot import Missing
+from gpudoctor.snapshot import Cause, Fact, Missing, TextLog
 from gpudoctor.versions import Version
 
 
@@ -18,6 +20,23 @@ def cudnn_evidence(framework: FrameworkView) -> tuple[Evidence, ...]:
         Evidence("cuDNN that the build needs", str(found.wanted), found.wanted_where),
         Evidence("cuDNN that would be loaded", str(found.loaded), found.loaded_where),
     )
+
+
+def loaded_cudnn(framework: FrameworkView) -> Version:
+    """Return the cuDNN that the framework would load.
+
+    Ends the rule where a text without a fault states only the system's: the release has an extra that installs its own, which is found first.
+    """
+    found, observed = framework.cudnn, framework.machine.observed
+    log, system = observed.text_log, observed.system_cudnn
+    harmless = isinstance(log, TextLog) and not log.lines and framework.observed.sees_gpu is not False
+    if harmless and isinstance(system, Fact) and found.loaded_where == system.where and _installs_its_own(framework):
+        known(Missing(Cause.NOT_STATED, "the text does not say whether the framework loads the system's cuDNN or its own"))
+    return known(found.loaded)
+
+
+def _installs_its_own(framework: FrameworkView) -> bool:
+    return any(line.startswith(WHEELS["cudnn"]) for row in framework.published for line in row.requires)
 
 
 def install_cudnn(framework: FrameworkView, wanted: Version) -> tuple[Fix, ...]:

@@ -8,7 +8,7 @@ from gpudoctor.derive.specifiers import below
 from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn
+from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn
 from gpudoctor.findings import Problem, Rung, Severity
 
 
@@ -21,7 +21,7 @@ from gpudoctor.findings import Problem, Rung, Severity
 def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """cuDNN is older than the framework needs."""
     found = framework.cudnn
-    wanted, loaded = known(found.wanted), known(found.loaded)
+    wanted, loaded = known(found.wanted), loaded_cudnn(framework)
     difference = unlike(wanted, loaded)
     older = difference == "older"
     if difference == "major" or not (older or _below_requirement(framework)):

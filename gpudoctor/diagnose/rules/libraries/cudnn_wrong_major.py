@@ -7,7 +7,7 @@ from gpudoctor.derive.cuda_libraries import unlike
 from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn
+from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn
 from gpudoctor.findings import Problem, Rung, Severity
 from gpudoctor.snapshot import Fact
 
@@ -27,7 +27,7 @@ def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
     found, system = framework.cudnn, framework.machine.observed.system_cudnn
     if framework.observed.sees_gpu is True and isinstance(system, Fact) and found.loaded_where == system.where:
         not_applicable("it sees the GPU, so it loads another cuDNN than the one that the text states")
-    wanted, loaded = known(found.wanted), known(found.loaded)
+    wanted, loaded = known(found.wanted), loaded_cudnn(framework)
     if unlike(wanted, loaded) == "major":
         yield Problem(
             message=f"{framework.label} is built with cuDNN {wanted} and cannot use cuDNN {loaded} (a different major version).",

@@ -1,0 +1,100 @@
+"""Finds which lines of a text describe a machine or an environment that works, where the text compares it with one that does not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from gpudoctor.expressions import expression
+from gpudoctor.read.statements import Line, Statement
+
+_LONGEST = 90
+"""Characters of a heading."""
+_FEW_WORDS = 2
+"""Spaces from which a heading about the time has to name what it is about."""
+_SENTENCE = expression(r"(?i)^(?:i|we|it|this|that|my|the)\b|\b(?:is|are|was|has|have|i|we)\b")
+_FAILS = expression(
+    r"(?i)\b(?:fail(?:s|ed|ing|ure)?|broken|breaks?|bad|crash(?:es|ed|ing)?|non-?working|not (?:work\w*|ok|found|detected|available)|(?:does|did)(?:n't| not) work\w*|no longer works?|faulty|affected)\b"
+)
+_WORKS = expression(
+    r"(?i)\b(?:works|worked|working(?! (?:dir|folder|tree|set))|good|ok|fine|healthy|unaffected|success\w*|fixed|solved|resolved)\b"
+)
+_EARLIER = expression(r"(?i)\b(?:before|old|older|previous(?:ly)?|formerly|earlier|original(?:ly)?)\b")
+_LATER = expression(r"(?i)\b(?:after(?:wards)?|new|newer|now|current(?:ly)?|today|since)\b")
+_ABOUT = (
+    r"(?:env(?:ironment)?s?|machines?|set-?ups?|servers?|hosts?|nodes?|laptops?|desktops?|computers?|pcs?|systems?|config(?:uration)?s?|install(?:ation)?s?|versions?|containers?|images?|drivers?|clusters?"
+    r"|workstations?|box|vms?|upgrade|update|downgrade|reinstall\w*|case|run|state|packages?|combination)"
+)
+_NAMED = expression(rf"(?i)\b{_ABOUT}\b")
+_LABEL = expression(r"(?P<label>[^:=\n]{3,60}?)[*_`]{0,3}:(?:[*_`]{0,3}\s|$)")
+_BEGINS = expression(
+    r"(?i)(?:works|worked|working|good|fine|ok|fails|failing|failed|broken|bad|not working|before|after|old|new|previous(?:ly)?|now)\b(?: \w+){0,2}"
+)
+"""The whole label of a line that goes on behind it."""
+_MARKDOWN = expression(r"(#{1,6}) ")
+_MARKS = " \t>*+_`\u2022-#"
+_COMPARED = frozenset(
+    ("gpu", "gpu prose", "driver", "package", "version", "conda", "toolkit", "cudnn", "cuda served", "torch cuda", "os", "python", "kernel")
+)
+"""Facts that a comparison is about."""
+
+
+class _Section(NamedTuple):
+    works: bool
+    first: int
+    """Number of its heading's line, which may state something too."""
+    end: int
+    """Number of the first line behind it."""
+
+
+def working(lines: Sequence[Line], faults: Collection[int]) -> list[Line]:
+    """Return the lines about what works; none unless others are about what fails. `faults` are the numbers of lines with an error."""
+    sections = list(_sections(lines, faults))
+    fine = [one for one in sections if one.works]
+    if not fine or len(fine) == len(sections):
+        return []
+    return [line for line in lines if any(one.first <= line.number < one.end for one in fine)]
+
+
+def says_the_same(works: Iterable[Statement], fails: Iterable[Statement]) -> bool:
+    """Return whether both state one kind of fact: only then is one of them about another environment."""
+    kinds = ({one.what.partition(":")[0] for one in some} & _COMPARED for some in (works, fails))
+    return not set.isdisjoint(*kinds)
+
+
+def _sections(lines: Sequence[Line], faults: Collection[int]) -> Iterator[_Section]:
+    """Yield what stands below each heading that says whether something works, up to the next one, or to an error below what works."""
+    works, first, depth = False, 0, 0
+    for line in lines:
+        heading = None if line.number in faults else _works(line.text)
+        mark = _MARKDOWN.match(line.text)
+        over = mark is not None and (not depth or len(mark[1]) <= depth) and (depth or len(mark[1]) > 1)
+        if first and (heading is not None or over or (works and line.number in faults)):
+            yield _Section(works, first, line.number)
+            first = 0
+        if heading is not None:
+            works, first, depth = heading, line.number, len(mark[1]) if mark else 0
+    if first:
+        yield _Section(works, first, lines[-1].number + 1)
+
+
+def _works(text: str) -> bool | None:
+    """Return whether a heading is about what works; None for any other line. What it says of the outcome counts more than of the time."""
+    if len(text) > 3 * _LONGEST:
+        return None
+    plain = text.strip(_MARKS)
+    label = _LABEL.match(plain)
+    if label:
+        named = label["label"] if label.end() == len(plain) or _BEGINS.fullmatch(label["label"]) else ""
+    else:
+        named = plain.rstrip(":") if text.startswith(("#", "**")) or _is_title(plain) else ""
+    if not named or len(named) > _LONGEST:
+        return None
+    about_time = named.count(" ") < _FEW_WORDS or _NAMED.search(named) is not None
+    forms = ((False, _FAILS), (True, _WORKS), *(((True, _EARLIER), (False, _LATER)) if about_time else ()))
+    return next((answer for answer, words in forms if words.search(named)), None)
+
+
+def _is_title(plain: str) -> bool:
+    """Return whether a line without a colon is a heading: a few words about an environment, and no sentence."""
+    return len(plain) <= _LONGEST // 2 and plain[-1:] not in ".?!,;" and _NAMED.search(plain) is not None and not _SENTENCE.search(plain)

@@ -1,0 +1,45 @@
+"""Texts that describe two environments: what fails counts, and what works does not."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.matrix import Matrix
+from tests.read.test_read import causes
+
+KERNEL = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
+WORKS = "GPU: RTX 3090\ntorch: 2.5.1+cu124\ndriver: 550.90.07\n"
+FAILS = "GPU: RTX 5090\ntorch: 2.5.1+cu124\ndriver: 570.124.06\n"
+NEW = "gpu-too-new-for-build"
+
+
+@pytest.mark.parametrize(
+    ("works", "fails"),
+    [
+        ("Works on machine A:", "Fails on machine B:"),
+        ("### Working environment", "### Broken environment"),
+        ("**Before**", "**After the change of cards**"),
+        ("Old workstation (fine)", "New workstation (crashes)"),
+        ("Server 1, where it works:", "Server 2, where it does not work:"),
+        ("Previously:", "Now:"),
+    ],
+)
+def test_the_environment_that_fails_counts_in_either_order(works: str, fails: str, matrix: Matrix) -> None:
+    assert causes(f"{works}\n{WORKS}\n{fails}\n{FAILS}\n{KERNEL}", matrix)[:1] == [NEW]
+    assert causes(f"{fails}\n{FAILS}{KERNEL}\n{works}\n{WORKS}", matrix)[:1] == [NEW]
+
+
+@pytest.mark.parametrize("heading", ["", "Good to know:\n", "It works on my machine.\n", "Before you ask: yes, I rebooted.\n"])
+def test_without_a_comparison_nothing_is_dropped(heading: str, matrix: Matrix) -> None:
+    assert causes(f"{heading}{FAILS}{KERNEL}", matrix)[:1] == [NEW]
+
+
+def test_what_only_the_working_side_states_is_kept(matrix: Matrix) -> None:
+    """It describes the machine, and the other heading only the error."""
+    assert causes(f"Works on the host:\n{FAILS}\nFails in training:\n{KERNEL}", matrix)[:1] == [NEW]
+
+
+def test_lists_of_versions_in_both_parts_do_not_cancel_each_other(matrix: Matrix) -> None:
+    first = "Node 1 (good)\nDriver Version: 550.54.15\ntorch 2.5.1+cu124, is_available True\n"
+    second = "Node 2 (broken)\nDriver Version: 470.199.02\ntorch 2.5.1+cu124, is_available False\n"
+    assert causes(f"{first}\n{second}", matrix)[:1] == ["driver-too-old"]
