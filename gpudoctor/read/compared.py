@@ -26,6 +26,8 @@ _ABOUT = (
     r"|workstations?|box|vms?|upgrade|update|downgrade|reinstall\w*|case|run|state|packages?|combination)"
 )
 _NAMED = expression(rf"(?i)\b{_ABOUT}\b")
+_CHANGE = expression(r"(?i)^(?:before|after) (?!submitting|posting|reporting|opening|creating|asking|you\b|we\b)")
+"""How a heading begins that speaks of a change, and not of the form that it is in."""
 _LABEL = expression(r"(?P<label>[^:=\n]{3,60}?)[*_`]{0,3}:(?:[*_`]{0,3}\s|$)")
 _BEGINS = expression(
     r"(?i)(?:works|worked|working|good|fine|ok|fails|failing|failed|broken|bad|not working|before|after|old|new|previous(?:ly)?|now)\b(?: \w+){0,2}"
@@ -90,7 +92,7 @@ def _works(text: str) -> bool | None:
         named = plain.rstrip(":") if text.startswith(("#", "**")) or _is_title(plain) else ""
     if not named or len(named) > _LONGEST:
         return None
-    about_time = named.count(" ") < _FEW_WORDS or _NAMED.search(named) is not None
+    about_time = named.count(" ") < _FEW_WORDS or any(form.search(named) for form in (_NAMED, _CHANGE))
     forms = ((False, _FAILS), (True, _WORKS), *(((True, _EARLIER), (False, _LATER)) if about_time else ()))
     return next((answer for answer, words in forms if words.search(named)), None)
 

@@ -141,7 +141,7 @@ HINTS = (
         "LD_LIBRARY_PATH=/opt/cudnn-8.2/lib64",
     ),
     Hint(
-        r"(?i)\bdkms\b|linux-headers|kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my )?kernel",
+        r"(?i)\bdkms\b|linux-headers|kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my )?kernel|\u5185\u6838[^\n]{0,12}(?:\u66f4|\u5347)|(?:\u66f4|\u5347)[^\n]{0,6}\u5185\u6838",
         "kernel-module-not-built",
         "dkms status",
     ),
@@ -240,6 +240,11 @@ HINTS = (
         "cuda-visible-devices-masked",
         "torch.cuda.is_available() returns True in a shell",
     ),
+    Hint(
+        r"(?i)\b(?:deploy|run|start|launch)\w{0,4}\b[^\n.]{0,30}\b(?:in|on|to|with) (?:kubernetes|k8s|k3s|microk8s|openshift)\b",
+        "container-no-gpu-access",
+        "it fails when I deploy it in kubernetes",
+    ),
     # the home of Ollama's own image; its service uses /usr/share/ollama
     Hint(r"\bOLLAMA_MODELS:/root/\.ollama/models\b", "container-no-gpu-access", 'env="map[OLLAMA_MODELS:/root/.ollama/models]"'),
     # jax alone brings no CUDA plugin: https://docs.jax.dev/en/latest/installation.html
@@ -276,6 +281,12 @@ HINTS = (
         r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w",
         "cupy-wheel-cuda-mismatch",
         "CuPy failed to load libnvrtc.so.12",
+    ),
+    # as people call the build, in English and in Chinese
+    Hint(
+        r"(?i)\bcpu[- ]?only (?:mode|version|build|wheel|package)|(?<![a-z])cpu ?(?:\u7248|\u7684\u7248)|(?<![a-z])gpu ?\u7248\u672c?\u7684?(?:\u600e\u4e48|\u5982\u4f55)",
+        "cpu-only-build",
+        "pip installed the CPU-only version",
     ),
     # https://pytorch.org/get-started/previous-versions/, https://www.tensorflow.org/install/pip
     Hint(

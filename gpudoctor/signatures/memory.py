@@ -114,7 +114,9 @@ MEMORY = (
         vague=True,
     ),
     Signature(
-        r"(?i)\b(?:still|keeps?) (?:occup|hold|us)\w{1,4} (?:the )?(?:gpu memory|vram)\b",
+        r"(?i)\b(?:still|keeps?) (?:occup|hold|us)\w{1,4} (?:the )?(?:gpu memory|vram)\b"
+        r"|(?i:\b(?:gpu memory|vram) (?:is |was )?(?:still|remains?) (?:occupied|held|used|in use|allocated|full)\b)"
+        r"|(?i:\bgpu\b[^\n.]{0,30}\bha(?:s|ve|d) (?:\w{1,8} )?\d{1,3} ?[gm]i?b (?:allocated|occupied|used|taken)\b[^\n]{0,60}\bno process)",
         ("gpu-memory-held-by-other-process",),
         "a process that is left holds GPU memory",
         ("it still holds GPU memory",),

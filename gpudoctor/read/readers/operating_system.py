@@ -71,6 +71,7 @@ READER = Reader(
         # the form of https://github.com/microsoft/WSL/issues
         Form("platform:wsl2", r"^\s*[-*] \[[xX]\] (?P<value>WSL 2)\s*$", Rank.LISTING),
         Form("platform:wsl1", r"\b(?P<value>\d\.\d{1,2}\.\d{1,3}-\d{4,6}-Microsoft)\b"),
+        Form("platform:wsl1", r"/lib/modules/(?P<value>3\.4\.0\+)/", Rank.LOG),  # the kernel that the first WSL claims to be
         Form("platform:wsl1", r"^\s*[-*] \[[xX]\] (?P<value>WSL 1)\s*$", Rank.LISTING),
         Form("platform:wsl2", r"^\s*(?P<value>WSL version: 2\.[\d.]{1,12})$", Rank.LOG),
         Form("platform:wsl2", r"\b(?P<value>\d\.\d{1,3}\.\d{1,3}[\d.]{0,8}-microsoft-standard[\w-]{0,8})"),

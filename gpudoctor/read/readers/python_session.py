@@ -51,6 +51,7 @@ _QUESTIONS = (
         "tensorflow devices",
         r"(?:[\w ]{0,20}\ban )?(?P<value>\[\]|\[PhysicalDevice|empty list)",
     ),
+    _Question(r"\bxla_bridge\.get_backend\(\)\.platform\b", "jax devices", r"(?P<value>cpu|gpu|cuda)\b"),
     _Question(r"\bjax\.devices\(\)", "jax devices", r"\[(?P<value>(?:Cuda|Cpu|Gpu)Device|cuda|gpu|cpu)"),
 )
 _CUES = (
@@ -64,6 +65,7 @@ _CUES = (
     "tf.config.",
     "tensorflow.test.",
     "jax.devices(",
+    "xla_bridge.",
 )
 """One of them is in each question; tested before the expressions."""
 _MODULES = {**MISTAKEN, "np": "numpy"}

@@ -33,6 +33,8 @@ _IN_CONDA = expression(
 _HAS = expression(r"^(?i:(?:I |we )?(?:have |am |are )?(?:install(?:ed)?|have|use|using|running|with|on)) (?=\S)")
 """How a sentence begins that lists what somebody has."""
 _BUILT_WITH = expression(r"(?i)\b((?:py)?torch \d{1,2}\.\d{1,2}(?:\.\d{1,2})?) (?:with|built for|for) cuda (\d{1,2})\.(\d)\b")
+_JOINED = expression(r"(?i)\b(tf|tensorflow(?:-gpu)?|(?:py)?torch|cuda|cudnn|python)(?=\d{1,2}\.\d)")
+"""A name and its version without a space: TF2.4."""
 _KINDS = tuple(
     (what, expression(pattern))
     for what, pattern in (
@@ -67,6 +69,7 @@ def _of_sentence(line: Line) -> dict[str, Statement]:
     if len(line.text) > _LONGEST:
         return {}
     text = _HAS.sub("", line.text.strip(" \t>*-#.`"))
+    text = _JOINED.sub(r"\1 ", text)
     text = _BUILT_WITH.sub(r"\1+cu\2\3", text)
     parts = [part for part in _BETWEEN.split(text) if part]
     parts = [_ASIDE.sub("", part).strip() or part for part in parts]

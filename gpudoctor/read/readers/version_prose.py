@@ -12,7 +12,7 @@ from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
-    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?:[ =]{1,2}| \()v?"
+    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?:[ =]{0,2}| \()v?"
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+*]|\.[\w*])"
 )
 _BUILD = expression(

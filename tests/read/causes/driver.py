@@ -7,6 +7,8 @@ from typing import Final
 NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
 
 CASES: Final = (
+    ("driver-library-mismatch", "Training stopped, and nvidia-smi said that the NVIDIA driver does not match its library. tf.test.is_gpu_available() returned False.\n"),
+    ("kernel-module-not-built", NO_DRIVER + "\u7cfb\u7edf\u81ea\u52a8\u66f4\u65b0\u4e86\u5185\u6838\n"),
     ("nouveau-loaded", "Debian 12 with a Tesla P4: lsmod shows nouveau instead of nvidia after the installation\n"),
     ("secure-boot-unsigned-module", "Secure Boot is enabled and the nvidia module is unsigned, it does not get loaded\n"),
     ("uvm-hmm-init-failure", "CUDA initialization: CUDA driver initialization failed, you might not have a CUDA gpu.\n[   91.2] WARNING: CPU: 1 PID: 3011 at kernel/resource.c:1871 request_free_mem_region+0x12c/0x140\n"),

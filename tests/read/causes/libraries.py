@@ -8,6 +8,7 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("cuda-version-mismatch", "TF2.4\nCUDA 11.2\nCould not load dynamic library 'libcusolver.so.10'; dlerror: libcusolver.so.10: cannot open shared object file\n"),
     ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nPython version: 3.11.9\ncuDNN: 9.1\nGPU: NVIDIA L4\n" + _CPU_ONLY),
     ("cudnn-version-mismatch", "RuntimeError: cuDNN version mismatch: PyTorch was compiled against 7102 but linked against 7005\n"),
     ("cudnn-shadowed-by-system", "RuntimeError: cuDNN version incompatibility: PyTorch was compiled against (8, 7, 0) but linked against (8, 1, 1)\n$ echo $LD_LIBRARY_PATH\n/opt/cudnn/8.1.1/lib64:/opt/cuda/11.2/lib64\n"),

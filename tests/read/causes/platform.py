@@ -7,6 +7,8 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("wsl1", "modprobe: ERROR: could not open moddep file '/lib/modules/3.4.0+/modules.dep.bin'\n" + NO_DRIVER),
+    ("container-no-gpu-access", "It works with docker run --runtime nvidia, and when I deploy it on kubernetes:\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
     ("wsl-pinned-memory-limit", 'Linux 5.15.167.4-microsoft-standard-WSL2\nRuntimeError: CUDA error: out of memory\n  File "torch/utils/data/_utils/pin_memory.py", line 58, in pin_memory\n'),
     ("wsl1", "  NAME      STATE           VERSION\n* Ubuntu    Running         1\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("wsl1", "Linux DESKTOP 4.4.0-19041-Microsoft #1237-Microsoft x86_64\ntorch.cuda.is_available(): False\ntorch 2.3.0+cu121\n"),
