@@ -249,6 +249,14 @@ def test_children_are_waited_for_without_pidfd(monkeypatch: pytest.MonkeyPatch) 
     assert run("print('done')").stdout == "done\n"
 
 
+def test_children_are_waited_for_where_a_sandbox_refuses_pidfd(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> int:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    assert run("print('done')").stdout == "done\n"
+
+
 def test_no_descriptor_is_leaked() -> None:
     run("pass")
     before = len(list(Path("/proc/self/fd").iterdir()))
