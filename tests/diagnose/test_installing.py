@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.diagnose.advice.environments import new_environment
+from gpudoctor.diagnose.advice.releases import Pick, pick
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
@@ -110,3 +111,21 @@ def test_a_driver_package_is_as_new_as_its_fix_says() -> None:
             words = command.replace("module reset nvidia-driver", "").split()
             named = [word for word in words if word.startswith("nvidia-driver") and "pinning" not in word and ":" not in word]
             assert all(word in rows for word in named), (name, command)
+
+
+@pytest.mark.parametrize(
+    ("here", "pythons", "chosen"),
+    [
+        ("3.13", ("3.9", "3.10", "3.14"), "3.10"),  # 3.10 is newer than 3.9, and nothing newer than what is here is needed
+        ("3.12", ("3.10", "3.11", "3.13t"), "3.11"),
+        ("3.8", ("3.10", "3.9"), "3.10"),
+        ("3.9", ("3.10", "3.11t"), "3.10"),
+        ("", ("3.9", "3.10"), "3.10"),
+    ],
+)
+def test_a_new_environment_has_the_newest_python_up_to_the_one_here(here: str, pythons: tuple[str, ...], chosen: str) -> None:
+    combination = Combination(requirements=("numpy",), gpus=("A100",), driver="550.54.14", python=here or None)
+    facts = MachineView(suppose(combination, MATRIX, "2026-11-22T00:00:00Z"), MATRIX, Policy(level=None))
+    fix = new_environment(facts, Pick("torch 2.0.0", ("torch==2.0.0",), pythons=pythons))
+    assert fix.title == f"Create an environment with Python {chosen} and install torch 2.0.0 there"
+    assert fix.command.startswith(f"python{chosen} -m venv ")
