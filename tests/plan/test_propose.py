@@ -68,7 +68,7 @@ def test_a_contradiction_names_the_requirement_the_fact_and_the_newest_that_work
 
 def test_a_platform_without_builds_is_named() -> None:
     headline = planned("GB10", "580.95.05", TENSORFLOW).headline
-    assert "tensorflow 2.21.0 for Linux (aarch64) is published without CUDA only; CUDA builds exist for Linux (x86_64)." in headline
+    assert "tensorflow 2.21.0 has no CUDA wheel on the package index for Linux (aarch64), only for Linux (x86_64)." in headline
 
 
 TOGETHER = [

@@ -45,7 +45,7 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
     here, others = wheel_platform.label(stack.platform), ", ".join(map(wheel_platform.label, with_cuda))
     evidence = [Evidence(f"wheel for {wheel_platform.label(name)}", "with CUDA", source_of(other)) for name, other in with_cuda.items()]
     yield Problem(
-        message=f"{own.label} for {here} is published without CUDA only; CUDA builds exist for {others}.",
+        message=f"{own.label} has no CUDA wheel on the package index for {here}, only for {others}.",
         only_for=framework.name,
         evidence=(Evidence(f"wheel for {here}", "without CUDA", source_of(row)), *evidence),
         fixes=_cuda_elsewhere(framework, own, stack),

@@ -34,7 +34,7 @@ def test_a_build_without_cuda_is_a_consequence_of_the_platform() -> None:
     assert [(one.name, bool(one.because_of)) for one in findings] == [("no-cuda-wheel-for-platform", False), ("cpu-only-build", True)]
     known = diagnose(supposed(stated("torch", "2.8.0"), host=WINDOWS), open_matrix(), Policy(level=None)).findings
     assert re.search(r"torch==([\d.]+)\+(cu\d+) --index-url https://download\.pytorch\.org/whl/\2$", known[0].fixes[0].command)
-    assert re.search(r"for macOS \(\w+\) is published without CUDA only; CUDA builds exist for Linux \(x86_64\)", findings[0].message)
+    assert re.search(r"has no CUDA wheel on the package index for macOS \(\w+\), only for Linux \(x86_64\)", findings[0].message)
 
 
 @pytest.mark.parametrize("host", [WINDOWS, MAC, ARM])
