@@ -82,7 +82,7 @@ def _sections(lines: Sequence[Line], faults: Collection[int]) -> Iterator[_Secti
 
 def _works(text: str) -> bool | None:
     """Return whether a heading is about what works; None for any other line. What it says of the outcome counts more than of the time."""
-    if len(text) > 3 * _LONGEST:
+    if len(text) > 3 * _LONGEST or (len(text) > _LONGEST // 2 and ":" not in text and text[:1] not in {"#", "*"}):
         return None
     plain = text.strip(_MARKS)
     label = _LABEL.match(plain)

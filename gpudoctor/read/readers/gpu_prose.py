@@ -40,8 +40,8 @@ _ABOUT = ("0", "rtx", "gtx", "quadro", "titan", "tesla", "jetson", "t4", "l4", "
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield the GPUs of the writer's sentences; if there are none, the only one that the writer says to have or to have had."""
     named = list(_named(own_sentences(lines, _ABOUT)))
-    if not named and not any(_MENTION.search(line.text) for line in own_sentences(lines, _ABOUT)):
-        told = list(_named(sentences_of_time(lines, _ABOUT)))
+    if not named:
+        told = list(_named(sentences_of_time(lines[:_FEW], _ABOUT)))
         every = {one["name"].lower() for line in lines[:_FEW] for one in _MENTION.finditer(line.text)}
         named = told if len({one.value.lower() for one in told} | every) == 1 else []
     yield from named
