@@ -41,20 +41,23 @@ def confirm(question: Question, matrix: Matrix, progress: Progress = silent, sec
     began, demands = time.monotonic(), Demands()
     proposal = propose(question, matrix)
     for _ in range(ROUNDS):
-        if proposal.chosen is None or not proposal.chosen.judgement.works:
+        if proposal.chosen is None:
             return Confirmed(_noted(proposal.plan, demands.why))
+        unchecked = not proposal.chosen.judgement.works
         progress(Event("begin", "asking uv"))
         answer = resolve(_request(proposal, question, demands), began + seconds)
         progress(Event("end", "asking uv"))
         if isinstance(answer, Unavailable):
             return Confirmed(_noted(proposal.plan, f"{answer.sentence}: planned from the tables alone."))
         if isinstance(answer, Conflict):
+            if unchecked:  # perhaps it only lacks a wheel: nothing is known against it
+                return Confirmed(_noted(proposal.plan, f"uv found no such set without building a package: {answer.sentence}"))
             contradiction = _learn(answer, proposal, question, demands, began + seconds)
             if contradiction:
                 return Confirmed(_impossible(proposal.plan, contradiction))
         else:
             judgement = _judged_again(answer, proposal, question, matrix)
-            if judgement.works:
+            if judgement.works or (unchecked and judgement.verdict is Verdict.UNKNOWN):
                 plan = _final(answer, judgement, proposal, question, demands)
                 return Confirmed(msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3)), answer.lock)
             _remember(judgement, proposal, question, matrix, demands)

@@ -68,6 +68,23 @@ def test_a_package_with_compiled_code_that_no_table_lists_stays_unknown(uv: Path
     assert "mysterious 1.0 has compiled code and no table lists it" in found.plan.environment.not_checked[0]
 
 
+def test_a_set_that_was_not_fully_checked_is_resolved_too(uv: Path) -> None:
+    play(uv, lock(package("xgboost", "3.4.1"), package("lightgbm", "4.7.0")))
+    found = confirmed("none", "", "xgboost<=3.4.1", "lightgbm<=4.7.0")
+    assert (found.plan.exit_code, found.plan.resolver) == (3, "uv")
+    assert found.plan.environment is not None
+    assert found.plan.environment.locked == ("xgboost==3.4.1", "lightgbm==4.7.0")
+    assert found.lock
+
+
+def test_a_source_that_uv_does_not_build_is_no_contradiction(uv: Path) -> None:
+    play(uv, "printf 'error: No solution found\n  cause: Because flash-attn has no wheels, it is impossible.\n' >&2; exit 1")
+    found = confirmed("RTX 5090", "570.124.06", "flash-attn<=2.8.3.post2", TORCH)
+    assert (found.plan.exit_code, found.plan.resolver, found.lock) == (3, "tables", "")
+    assert pins(found.plan)[0] == "flash-attn==2.8.3.post2"
+    assert "Because flash-attn has no wheels" in found.plan.resolver_note
+
+
 def test_a_conflict_becomes_a_bound(uv: Path) -> None:
     conflict = "  cause: Because old==1 depends on torch<2.10 and you require torch==2.15.0, we can conclude that it is impossible."
     fits = lock(package("torch", "2.9.1"), package("old", "1"))
