@@ -9,6 +9,7 @@ import msgspec
 
 from gpudoctor.errors import OutputError
 from gpudoctor.sqlite import sqlite3
+from gpudoctor.typed import msgpack_decoder
 
 T = TypeVar("T", bound=msgspec.Struct)
 _CACHE: Final = 2048
@@ -19,7 +20,7 @@ class Shelf(Generic[T]):
     """Structs by number. Those with a name have a key as well, by which they are found and sorted."""
 
     def __init__(self, kind: type[T]) -> None:
-        self._decoder, self._encoder, self._size = msgspec.msgpack.Decoder(kind), msgspec.msgpack.Encoder(), 0
+        self._decoder, self._encoder, self._size = msgpack_decoder(kind), msgspec.msgpack.Encoder(), 0
         self._failure = sqlite3.Error
         self._file = sqlite3.connect("", isolation_level=None)  # https://www.sqlite.org/inmemorydb.html#temp_db
         for setting in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE}"):

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import sys
 from collections.abc import Mapping
 from functools import cache, reduce
@@ -18,6 +17,7 @@ import msgspec
 
 from gpudoctor.process import ANSWER, End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import Cause, Missing
+from gpudoctor.typed import json_decoder
 
 SCRIPTS = os.path.dirname(os.path.abspath(__file__))
 PACKAGE = os.path.dirname(SCRIPTS)
@@ -154,12 +154,8 @@ class Heard:
 
 @cache
 def decoder(kinds: tuple[Any, ...]) -> msgspec.json.Decoder[Any]:
-    """Return what decodes these events. Signals wait: msgspec 0.22 keeps what it has of a type when one interrupts it, and crashes on its next use."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
-    try:
-        return msgspec.json.Decoder(reduce(or_, kinds))
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    """Return what decodes these events."""
+    return json_decoder(reduce(or_, kinds))
 
 
 def decoded(line: bytes, kinds: tuple[Any, ...]) -> tuple[Any, str]:

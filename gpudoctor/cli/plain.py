@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.cli.settings import GivenOptions
+from gpudoctor.typed import converted
 
 _CONFIG = "config"
 _DEFAULTS = {**dict(zip(GivenOptions.__struct_encode_fields__, GivenOptions.__struct_defaults__, strict=True)), _CONFIG: None}
@@ -69,7 +70,7 @@ def _plain(words: Sequence[str], names: Collection[str]) -> Plain | None:
         values[name] = (*values.get(name, ()), value) if _DEFAULTS[name] == () else value
     config = values.pop(_CONFIG, None)
     try:
-        return Plain(msgspec.convert(values, GivenOptions, strict=False), config, tuple(files))
+        return Plain(converted(values, GivenOptions, strict=False), config, tuple(files))
     except (msgspec.ValidationError, UnicodeEncodeError):  # the second of bytes that are no text
         return None
 

@@ -22,6 +22,7 @@ from gpudoctor.preflight import FRAMEWORKS, parse
 from gpudoctor.probe.script_folder import absolute_folder
 from gpudoctor.regular_files import beginning
 from gpudoctor.snapshot import readable
+from gpudoctor.typed import converted
 
 _LARGEST = 1 << 20
 """Bytes of a configuration file."""
@@ -241,9 +242,9 @@ def _configured(file: str) -> GivenOptions:
             raise UsageError(f"{file}: there is no option {key!r}; {suggestion(key, fields, known)}")
         try:
             if key == "skip" and isinstance(value, dict):  # the table [skip]: rule = "reason"
-                values[key] = tuple(f"{rule}={reason}" for rule, reason in msgspec.convert(value, dict[str, str]).items())
+                values[key] = tuple(f"{rule}={reason}" for rule, reason in converted(value, dict[str, str]).items())
             else:
-                values[fields[key].name] = msgspec.convert(value, fields[key].type)
+                values[fields[key].name] = converted(value, fields[key].type)
         except msgspec.ValidationError as error:
             raise UsageError(f"{file}: {key}: {error}.") from None
     return GivenOptions(**values)

@@ -11,6 +11,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Network
 from gpudoctor.fit.layers import FUNCTIONS, Rows
 from gpudoctor.fit.networks import Transformer
+from gpudoctor.typed import converted
 
 USUAL_TOKENS = 2048
 """In a sequence, for models that take any number."""
@@ -56,7 +57,7 @@ def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.js
     if (known := _FUNCTIONS.get(function, function)) not in FUNCTIONS:
         raise UsageError(f"{name}: the function {function[:40]!r} is unknown; known are {', '.join(FUNCTIONS)}.")
     try:
-        shape = msgspec.convert({**stated, "hidden_act": known}, Transformer)
+        shape = converted({**stated, "hidden_act": known}, Transformer)
     except msgspec.ValidationError as error:
         raise UsageError(f"{name} does not describe a model: {str(error).replace(' - at `$.', ' for `')}.") from None
     if kind == "vit":

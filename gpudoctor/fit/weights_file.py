@@ -11,6 +11,7 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.model import Model, projections
+from gpudoctor.typed import converted
 
 _MOST: Final = 10**15
 _Size = Annotated[int, msgspec.Meta(ge=0, le=_MOST)]
@@ -75,6 +76,6 @@ def _tensors(name: str, header: Mapping[str, Any]) -> Iterator[tuple[str, _Tenso
     for tensor, entry in header.items():
         if tensor != "__metadata__":
             try:
-                yield tensor, msgspec.convert(entry, _Tensor)
+                yield tensor, converted(entry, _Tensor)
             except msgspec.ValidationError as error:
                 raise UsageError(f"{name} is damaged: the header of {tensor[:80]!r} is wrong: {error}.") from None

@@ -11,6 +11,7 @@ from gpudoctor.findings.summary import Summary
 from gpudoctor.report.model import Finding, Tool
 from gpudoctor.report_files.bounded import LARGEST
 from gpudoctor.snapshot import Host, Snapshot, decode
+from gpudoctor.typed import json_decoder
 
 _LONGEST: Final = 253
 """Characters of a host name in DNS."""
@@ -59,8 +60,8 @@ class _Trouble(msgspec.Struct):
     message: str
 
 
-_documents = msgspec.json.Decoder(_Document)
-_troubles = msgspec.json.Decoder(_Trouble)
+_documents = json_decoder(_Document)
+_troubles = json_decoder(_Trouble)
 
 
 def sent(data: bytes) -> Sent:

@@ -10,6 +10,7 @@ import msgspec
 from gpudoctor.fleet.links import Group, Trial
 from gpudoctor.on_ray.cluster import Answer, Cluster, Node, Work
 from gpudoctor.on_ray.rank import Rank
+from gpudoctor.typed import from_json
 
 _MODULE = "gpudoctor.on_ray.rank"
 STALL = 60.0
@@ -80,7 +81,7 @@ def _rank(answer: Answer) -> Rank:
     if answer.silence:
         return Rank(trouble=answer.silence, hung=True)
     try:
-        return msgspec.json.decode(answer.output, type=Rank)
+        return from_json(answer.output, Rank)
     except msgspec.MsgspecError:
         last = answer.errors.decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]
         return Rank(trouble=f"gpudoctor ended with status {answer.code} ({last})")

@@ -18,6 +18,7 @@ from gpudoctor.on_ray.cluster import Answer, Cluster, Work, connected
 from gpudoctor.progress import Event, Progress
 from gpudoctor.report.fleet import LinkRate, Links
 from gpudoctor.report.hostlist import nodes
+from gpudoctor.typed import from_json
 
 _MODULE = "gpudoctor.__main__"
 _MARGIN = 20.0
@@ -114,7 +115,7 @@ class _Report(msgspec.Struct, frozen=True):
 
 def _trained_for_links(report: bytes) -> bool:
     try:
-        trained = msgspec.json.decode(report, type=_Report).snapshot.smoke
+        trained = from_json(report, _Report).snapshot.smoke
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
     return any(one.framework == SPANNING_NODES and one.trainings for one in trained)

@@ -13,6 +13,7 @@ from gpudoctor.findings import Policy
 from gpudoctor.packed import unpack
 from gpudoctor.read.lines import decoded, plain_lines
 from gpudoctor.snapshot import Snapshot, decode
+from gpudoctor.typed import converted
 
 _REPORT = expression(r'\{\s{0,20}"schema"\s{0,20}:\s{0,20}"gpudoctor\.report/1"')
 _SNAPSHOT = expression(r'\{\s{0,20}"version"\s{0,20}:\s{0,20}"\d{1,4}\.\d{1,4}"\s{0,20},\s{0,20}"created"')
@@ -36,7 +37,7 @@ def own_report(data: bytes) -> tuple[Snapshot, Policy] | None:
             return None
         if "snapshot" not in document:
             return decode(msgspec.json.encode(document)), Policy(level=None)
-        policy = msgspec.convert(document["policy"], Policy)
+        policy = converted(document["policy"], Policy)
         return decode(msgspec.json.encode(document["snapshot"])), policy
     except (ValueError, KeyError, RecursionError) as error:
         raise UsageError(f"The gpudoctor report is incomplete or damaged ({_trouble(text, error)}); attach the whole file.") from None

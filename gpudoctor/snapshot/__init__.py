@@ -108,6 +108,7 @@ from gpudoctor.snapshot.values import (
     readable,
     real,
 )
+from gpudoctor.typed import converted, from_json
 
 __all__ = [
     "NOT_ASKED",
@@ -329,7 +330,7 @@ def decode(data: bytes) -> Snapshot:
     snapshot's remarks.
     """
     try:
-        written = msgspec.json.decode(data, type=_Versioned).version
+        written = from_json(data, _Versioned).version
         major, minor = (int(part) for part in written.split(".", 1))
     except (msgspec.MsgspecError, ValueError, UnicodeDecodeError) as error:
         raise UsageError(f"Not a gpudoctor snapshot ({error}); pass a file written by `gpudoctor check --format json`.") from None
@@ -338,7 +339,7 @@ def decode(data: bytes) -> Snapshot:
         raise UsageError(f"The snapshot has version {written} and this gpudoctor reads up to {ours[0]}.x; use a newer gpudoctor.")
     try:
         older = (major, minor) < _STRUCTURED
-        snapshot = msgspec.convert(upgraded(msgspec.json.decode(data)), Snapshot) if older else msgspec.json.decode(data, type=Snapshot)
+        snapshot = converted(upgraded(msgspec.json.decode(data)), Snapshot) if older else from_json(data, Snapshot)
     except (msgspec.MsgspecError, ValueError) as error:
         raise UsageError(f"The snapshot is damaged: {error}.") from None
     if (major, minor) <= ours:

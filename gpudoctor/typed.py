@@ -1,0 +1,52 @@
+"""Values of msgspec's types from JSON and other data. Signals wait meanwhile.
+
+msgspec 0.22 looks at a type on its first use, with Python code in between. It crashes where a signal's exception ends that, at once or on the next use.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+_WAIT = tuple(number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)))
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _WAIT)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def converted(value: object, kind: type[T], *, strict: bool = True) -> T:
+    """Return a value as one of a type. Raises msgspec.ValidationError."""
+    with _undisturbed():
+        return msgspec.convert(value, kind, strict=strict)
+
+
+def from_json(data: bytes | str, kind: type[T]) -> T:
+    """Return a value of a type from JSON. Raises msgspec.MsgspecError, and UnicodeDecodeError or RecursionError."""
+    with _undisturbed():
+        return msgspec.json.decode(data, type=kind)
+
+
+def json_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    """Return what decodes JSON of a type, which may be a union."""
+    with _undisturbed():
+        return msgspec.json.Decoder(kind)
+
+
+def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
+    """Return what decodes MessagePack of a type."""
+    with _undisturbed():
+        return msgspec.msgpack.Decoder(kind)
