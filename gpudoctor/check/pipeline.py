@@ -9,10 +9,10 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 import msgspec
 
-import gpudoctor.diagnose.usual
 import gpudoctor.probe.identity
 import gpudoctor.redact.shell
 import gpudoctor.report.build  # noqa: F401 -- as above
@@ -30,6 +30,8 @@ from gpudoctor.probe.tried import extended, tried
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Smoke, Snapshot
+
+tried(import_module, "gpudoctor.diagnose.usual")  # a rule that cannot be imported costs the diagnosis, which says so, not the check
 
 
 class Pipeline:
