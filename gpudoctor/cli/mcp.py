@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 
 from gpudoctor.cli.program import app
@@ -22,5 +23,7 @@ def mcp() -> int:
         raise UsageError(
             f"The MCP server needs the package {error.name.partition('.')[0]}, which is not installed; install it: pip install 'gpudoctor-cli[mcp]'."
         ) from None
+    if sys.stdin is None or sys.stdout is None:
+        raise UsageError("An agent is served over standard input and output, and one of them is closed; the agent's program opens both.")
     agent_tools.server().run("stdio")
     return 0

@@ -90,7 +90,6 @@ _AS_IN_LIMITS: Final = (
     "read-only file system",
     "full temporary folder",
     "no temporary folder",
-    "no home",
     "variables that are not UTF-8",
     "umask of 777",
     "a current directory that is gone",
@@ -103,7 +102,8 @@ ODDITIES: Final[Mapping[str, Oddity]] = {
     **{name: Oddity(WRAPPERS[name], same=False) for name in _OTHER_LETTERS},
     "strict ASCII": Oddity(("env", "LC_ALL=POSIX", "PYTHONIOENCODING=ascii:strict"), same=False),
     "UTF-16": Oddity(("env", "PYTHONIOENCODING=utf-16"), same=False),
-    "a home that is no folder": Oddity(("env", "HOME=/proc/version")),
+    "no home": Oddity(WRAPPERS["no home"], same=False),  # which paths begin with
+    "a home that is no folder": Oddity(("env", "HOME=/proc/version"), same=False),
     "standard input closed": Oddity(_redirected("<&-"), reads_nothing=True),
     "standard error closed": Oddity(_redirected("2>&-")),
     "standard error full": Oddity(_redirected("2>/dev/full")),
@@ -135,7 +135,7 @@ ODDITIES: Final[Mapping[str, Oddity]] = {
     ),
     "the shell's variables": Oddity(("env", "BASH_ENV=/nowhere", "ENV=/nowhere", "IFS=/", "PS4=$(id)")),
     "PATH empty": Oddity(("env", "PATH=")),
-    "no variables": Oddity(("env", "--ignore-environment"), same=False),  # another home, which paths begin with
+    "no variables": Oddity(("env", "--ignore-environment"), same=False),
     "an unknown time zone": Oddity(("env", "TZ=:/nowhere/\x1b")),
     "1970": Oddity(("env", "FAKE_CLOCK=0", "FAKE_CLOCK_STEP=0"), same=False),
     "2100": Oddity(("env", "FAKE_CLOCK=4102444800", "FAKE_CLOCK_STEP=1"), same=False),

@@ -156,3 +156,11 @@ def test_without_the_sdk_the_install_command_is_named() -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.count("\n") == 1
     assert "pip install 'gpudoctor-cli[mcp]'" in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-"])
+def test_closed_streams_are_refused_in_a_sentence(closed: str) -> None:
+    command = ["sh", "-c", f'exec "$0" -m gpudoctor mcp {closed}', sys.executable]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "Traceback" not in done.stderr
