@@ -61,7 +61,7 @@ CULPRITS = [
         "580.95.05",
         ("tensorflow<=2.21.0", "torch<=2.15.0"),
         ("tensorflow<=2.21.0",),
-        ("published without CUDA only", "Without tensorflow, torch 2.15.0"),
+        ("has no CUDA wheel on the package index for Linux (aarch64)", "Without tensorflow, torch 2.15.0"),
     ),
     (
         "h100",
