@@ -67,7 +67,7 @@ def _hits(forms: LineForms, every: Sequence[Variant]) -> Iterator[Hit]:
         yield Hit(Line(one.line.number, one.text, joined=one.seam > 0, file=one.line.file), table, row, match)
         if not one.is_other:
             plain.add((one.line.number, table))
-            for message in whole.get(one.line.number, ()) if table in {FAULT, HINT} else ():
+            for message in whole.get(one.line.number, ()) if table == FAULT else ():
                 yield Hit(Line(one.line.number, message, joined=True, file=one.line.file), table, row, match)
 
 

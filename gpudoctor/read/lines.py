@@ -23,6 +23,9 @@ _TYPOGRAPHIC = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}
 """What editors and web pages make of quotation marks and spaces."""
 _SAMPLE = 4096
 """Bytes that show whether a text without a byte order mark is UTF-16."""
+_ZEROS = 0.45
+_ZEROS_IN_NO_UTF_8 = 0.05
+"""The least share of zero bytes in UTF-16, as ASCII's characters have there, and in what is no UTF-8: a message in Chinese quotes ASCII."""
 
 
 def lines_of(data: bytes, name: str, file: str = "") -> list[Line]:
@@ -80,8 +83,8 @@ def decoded(data: bytes) -> str:
         if data.startswith(mark):
             return data.decode(encoding, "replace")
     sample = data[:_SAMPLE]
-    half = len(sample) // 2
-    for zeros, encoding in ((sample[1::2], "utf-16-le"), (sample[::2], "utf-16-be")):
-        if half and zeros.count(0) > half * 0.9 and sample.count(0) < len(sample) * 0.7:
-            return data.decode(encoding, "replace")
-    return data.decode("utf-8", "replace")
+    zeros = (sample[1::2].count(0), "utf-16-le"), (sample[::2].count(0), "utf-16-be")
+    (rare, _), (many, encoding) = sorted(zeros)
+    text = data.decode("utf-8", "replace")
+    least = _ZEROS_IN_NO_UTF_8 if "\ufffd" in text else _ZEROS
+    return data.decode(encoding, "replace") if many > max(len(sample) * least, 10 * rare) else text

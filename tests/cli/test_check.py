@@ -178,8 +178,8 @@ WRITERS = frozenset(f"gpudoctor.report.{name}" for name in ("terminal", "documen
 PARTS = frozenset(
     (
         "check", "children", "cli", "codes", "crash", "derive", "diagnose", "digits", "elf", "errors", "examination", "exit_codes", "expressions", "findings", "frameworks",
-        "matrix", "matrix_files", "nearest", "preflight", "probe", "process", "progress", "redact", "regular_files", "report", "signatures",
-        "snapshot", "versions", "__main__",
+        "matrix", "matrix_files", "nearest", "preflight", "probe", "process", "progress", "redact", "regular_files", "report", "schema_fields",
+        "signatures", "snapshot", "typed", "versions", "__main__",
     )
 )  # fmt: skip
 """The modules and packages of gpudoctor that a check without training may load."""

@@ -36,7 +36,8 @@ def share(chosen: Sequence[Case], number: int) -> list[Case]:
 
 
 def _is_listing(text: str) -> bool:
-    return any("==" in line or "  " in line.strip() or line.startswith(("|", "[PhysicalDevice(")) for line in text.splitlines())
+    rows = "|", "- ", "[PhysicalDevice("
+    return any("==" in line or "  " in line.strip() or line.lstrip().startswith(rows) for line in text.splitlines())
 
 
 def _is_pip_account(text: str) -> bool:
