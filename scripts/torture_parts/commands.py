@@ -210,7 +210,7 @@ def run(place: Place, name: str, odd: str, usual: subprocess.CompletedProcess[by
     result = result.but(f"{left[0]} is left" if left else "")
     if oddity.refused and (usual.stdout or name not in READS):
         return result.but("" if done.returncode == REFUSED else f"exit code {done.returncode}")
-    if oddity.reads_nothing and name in READS:
+    if name in READS and (oddity.reads_nothing or oddity.refused):  # with nothing to answer it may miss neither stream
         return result.but("" if done.returncode in {0, REFUSED} else f"exit code {done.returncode}")
     result = result.but(_invalid(usual.stdout, done.stdout))
     if name in LIVE:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from scripts.torture_parts import arguments, driver_calls
-from scripts.torture_parts.cell import Case, Result
+from scripts.torture_parts.cell import Case, Result, Workplace
 from scripts.torture_parts.driver_promises import PROMISED, UNPROMISED, wrongly_ready
 from scripts.torture_parts.facts import changed, facts, wrong
 from scripts.torture_parts.pace import QUIET, Pace
@@ -100,6 +101,27 @@ def test_a_trouble_stands_on_a_machine_that_is_as_slow_as_supposed() -> None:
 def test_a_cell_is_not_tried_for_ever_on_a_machine_that_becomes_slower_and_slower() -> None:
     result = script("torture").tried_until_fair(told(*map(str, range(9))), measured(*(QUIET * 2**number for number in range(20))))
     assert (result.trouble, result.void) == ("3", ("0", "1", "2"))
+
+
+def test_a_long_run_says_where_it_is_and_what_does_not_hold_before_it_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    torture, said = script("torture"), []
+
+    def cell(number: int) -> Case:
+        def run() -> Result:
+            said.append(capsys.readouterr().err)
+            return Result("wrong [facts]" if number % 100 == 0 else "")
+
+        return Case(f"driver {number}", "hang", run)
+
+    monkeypatch.setitem(torture.PARTS, "clock", lambda _: map(cell, range(250)))
+    workplace = Workplace(tmp_path / "clock")
+    vars(workplace)["pace"] = measured(QUIET)
+    cells = torture.tried("clock", workplace, None, 1)
+    assert sum(bool(result.trouble) for _, result in cells) == 3
+    assert "clock: driver 100, hang: wrong [facts]" in "".join(said)
+    assert "clock: 100 of 250 cells" in "".join(said)
 
 
 @tortured_before
