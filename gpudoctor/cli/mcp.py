@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -25,5 +26,7 @@ def mcp() -> int:
         ) from None
     if sys.stdin is None or sys.stdout is None:
         raise UsageError("An agent is served over standard input and output, and one of them is closed; the agent's program opens both.")
+    for name in ("COLUMNS", "LINES"):  # the server's log has no terminal, and rich would crash on a size that is no number
+        os.environ.pop(name, None)
     agent_tools.server().run("stdio")
     return 0

@@ -115,6 +115,7 @@ ODDITIES: Final[Mapping[str, Oddity]] = {
     "COLUMNS of 1": Oddity(("env", "COLUMNS=1"), same=False),
     "COLUMNS of 0": Oddity(("env", "COLUMNS=0")),
     "COLUMNS of a word": Oddity(("env", "COLUMNS=wide", "LINES=tall")),
+    "COLUMNS of a digit that is no number": Oddity(("env", "COLUMNS=²", "LINES=²")),
     "COLUMNS of 5,000 digits": Oddity(("env", f"COLUMNS={DIGITS}", f"LINES={DIGITS}")),
     "TERM of escapes": Oddity(("env", "TERM=\x1b[2J", "COLORTERM=\x1b]0;x\x07")),
     "TERM dumb": Oddity(("env", "TERM=dumb", "NO_COLOR=1")),

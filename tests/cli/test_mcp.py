@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
 import sys
 from typing import Any
@@ -164,3 +165,10 @@ def test_closed_streams_are_refused_in_a_sentence(closed: str) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("size", ["9" * 5000, "²", "0"])
+def test_an_absurd_size_of_the_terminal_stops_no_server(size: str) -> None:
+    command = [sys.executable, "-m", "gpudoctor", "mcp"]
+    done = subprocess.run(command, env={**os.environ, "COLUMNS": size, "LINES": size}, input=b"", capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
