@@ -64,6 +64,14 @@ def test_the_table_shows_what_a_gpu_is_enough_for() -> None:
     assert json.dumps(said["support"]["suitability"])[1:-1] in " ".join(run("matrix", "gpu", "4090").stdout.decode().split())
 
 
+@pytest.mark.parametrize("gpus", [1, 2, 3])
+def test_one_gpu_of_several_is_named_with_its_number(gpus: int) -> None:
+    found = [cards.observed(gpu) for gpu in MachineView(with_gpus(*(MEMORY for _ in range(gpus))), MATRIX, Policy()).gpus]
+    names = [card.name for card in found if card]
+    assert len(set(names)) == gpus
+    assert [f", GPU {number} (" in name for number, name in enumerate(names)] == [gpus > 1] * gpus
+
+
 @pytest.mark.parametrize(("generation", "gigabytes"), [(1, 4.0), (2, 8.0), (3, 15.75), (4, 31.5), (5, 63.0)])
 def test_a_slot_of_16_lanes_copies_at_the_rate_of_its_generation(generation: int, gigabytes: float) -> None:
     """https://hpc-notes.pages.dev/reference/pcie has the rates."""

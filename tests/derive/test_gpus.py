@@ -67,6 +67,15 @@ def test_lost_gpus_without_an_address_keep_their_own_key() -> None:
     assert keys(without_nvml(machine(2, pci=TIMED_OUT, kernel_driver=TIMED_OUT, libcuda=libcuda(1)), 1)) == [address(0), "nvml:1"]
 
 
+@pytest.mark.parametrize(("on_pci", "listed", "lost"), [(4, 3, (2,)), (4, 2, (0, 1)), (2, 3, (1, 2)), (2, 4, (0, 1, 3))])
+def test_lost_gpus_of_another_number_than_the_unclaimed_addresses_take_none(on_pci: int, listed: int, lost: tuple[int, ...]) -> None:
+    """Which of them is which nobody can tell."""
+    known = machine(on_pci)
+    found = keys(without_nvml(machine(listed, pci=known.pci, kernel_driver=known.kernel_driver, libcuda=ABSENT), *lost))
+    addresses = {address(number) for number in {*range(on_pci), *range(listed)} - (set(lost) - set(range(on_pci)))}
+    assert found == sorted({*addresses, *(f"nvml:{number}" for number in lost)})
+
+
 def test_a_container_only_counts_its_own_gpus() -> None:
     host = machine(8, container=in_docker(), nvml=ABSENT, libcuda=ABSENT)
     assert not isinstance(host.device_nodes, Missing)

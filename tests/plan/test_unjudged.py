@@ -92,6 +92,20 @@ def test_unchecked_packages_are_listed_and_make_the_answer_unknown(
     assert f"{what} was not checked: {one.reason}" in found.because
 
 
+@pytest.mark.parametrize("packages", range(1, 9))
+def test_a_sentence_names_four_packages_at_most_and_counts_the_others(packages: int) -> None:
+    names = [f"acme{letter}" for letter in string.ascii_lowercase[:packages]]
+    found = ask("torch==2.5.1", *(f"{name}==1.0" for name in names))
+    sentence = next(part for part in found.because.split("; ") if "acme" in part)
+    counted = f"{packages - 3} more" if packages > 4 else ""
+    said = [name for name in names if f"{name} 1.0" in sentence]
+    assert said == names[: 3 if counted else 4]
+    assert counted in sentence
+    assert ("more" in sentence) is bool(counted)
+    assert f"{'were' if packages > 1 else 'was'} not checked: no table lists " in sentence
+    assert sentence.count(" and ") == (packages > 1)
+
+
 JUDGED = [
     (("torch==2.5.1", "numpy==1.26.4"), {}),
     (("torch==2.2.0", "numpy<2"), {}),

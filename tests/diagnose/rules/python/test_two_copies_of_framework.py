@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.findings import Level, Severity
-from gpudoctor.snapshot import Distribution
-from tests.builders import ABSENT, tensorflow, torch
+from gpudoctor.snapshot import Distribution, Missing, Packages
+from tests.builders import ABSENT, machine, tensorflow, torch
 from tests.diagnose.rules.packaged import found, live
 
 
@@ -32,3 +32,31 @@ def test_a_file_of_the_frameworks_name_hides_it() -> None:
     assert (finding.name, finding.severity) == ("two-copies-of-framework", Severity.ERROR)
     assert "/project/torch.py shadows the package torch" in finding.message
     assert not found(live(frameworks=(torch(shadow=ABSENT),)), level=Level.LOOK)
+
+
+OF_USER = "/home/user/.local/lib/python3.11/site-packages/torch"
+CONDA = ("numpy-2.1.0-py311_0", "pytorch-2.8.0-cuda128_mkl_py311_300")
+
+
+@pytest.mark.parametrize(
+    ("conda", "location", "beside"),
+    [
+        (CONDA, OF_USER, "pytorch 2.8.0"),
+        (("torch-2.8.0-py311_0",), OF_USER, "torch 2.8.0"),
+        (("pytorch-lightning-2.5.0-py311_0",), OF_USER, ""),
+        ((), OF_USER, ""),
+        (ABSENT, OF_USER, ""),
+        (CONDA, "/opt/conda/lib/python3.11/site-packages/torch", ""),
+        (CONDA, ABSENT, ""),
+    ],
+)
+def test_a_copy_of_the_users_before_condas_is_an_error(conda: tuple[str, ...] | Missing, location: str | Missing, beside: str) -> None:
+    packages = Packages((Distribution("torch", "2.8.0", "/site"),), conda=conda)
+    snapshot = machine(1, packages=packages, frameworks=(torch(location=location),))
+    findings = [one for one in found(snapshot, level=Level.LOOK) if one.name == "two-copies-of-framework"]
+    assert [one.severity for one in findings] == ([Severity.ERROR] if beside else [])
+    for one in findings:
+        assert f"from {OF_USER} instead of conda's {beside}." in one.message
+        ignore, remove = one.fixes
+        assert ignore.command == "export PYTHONNOUSERSITE=1"
+        assert "uninstall" in (remove.command or "")
