@@ -58,12 +58,12 @@ class EffectiveCode(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[EffectiveCode, ...] = ()
     """What other sources say, if they differ."""
     least: Version | None = None
-    """If only the compiler is known: the lowest compute capability that it supports."""
+    """If not all code is known: the lowest compute capability that the compiler supports."""
 
     @property
     def text(self) -> str:
         """For a person: "sm_80 sm_90, PTX compute_90"."""
-        return spelt(self) if self.least is None else f"code for compute capability {self.least} and newer at most"
+        return spelt(self) if self.least is None or self.sass is not None else f"code for compute capability {self.least} and newer at most"
 
 
 class Architecture(msgspec.Struct, frozen=True):
@@ -204,14 +204,17 @@ def effective_code(
 ) -> EffectiveCode | Missing:
     """The GPU code of a build with CUDA, by its files, its own list or the matrix; not-stated if none has it.
 
-    If only its CUDA is known, the releases in `compilers` set a bound: there is no code for GPUs that none of their compilers supports.
+    If its CUDA is known but not all of its code, the releases in `compilers` set a bound: there is no code for GPUs that none of their compilers
+    supports.
     """
+    compiled = _by_compiler(framework, compilers)
     said = [found for found in (_by_files(framework, libraries), _by_itself(framework), _by_matrix(row)) if found is not None]
-    said = said or [found for found in (_by_compiler(framework, compilers),) if found is not None]
+    said = said or [found for found in (compiled,) if found is not None]
     if not said:
         return Missing(Cause.NOT_STATED, f"no source states which GPUs {framework.distribution or framework.name} has kernels for")
     first = said[0]
-    return msgspec.structs.replace(first, others=tuple(other for other in said[1:] if _differs(first, other)))
+    least = compiled.least if compiled is not None and first.ptx is None else first.least
+    return msgspec.structs.replace(first, least=least, others=tuple(other for other in said[1:] if _differs(first, other)))
 
 
 def _differs(one: EffectiveCode, other: EffectiveCode) -> bool:

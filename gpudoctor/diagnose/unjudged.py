@@ -20,7 +20,7 @@ from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
 from gpudoctor.matrix import Resolved
 from gpudoctor.matrix.tables import TABLE_OF
-from gpudoctor.snapshot import SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing
+from gpudoctor.snapshot import SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing, Platform
 from gpudoctor.snapshot.distributions import near
 
 _UNREAD = (
@@ -117,7 +117,8 @@ def _build(machine: MachineView, view: FrameworkView) -> str:
     if not isinstance(code, EffectiveCode) or code.sass is None:
         return "it is unknown which GPUs this build has kernels for"
     unsure = next((one for one in fits if one.fit is Fit.UNKNOWN), None)
-    return f"it is unknown whether this build has kernels for compute capability {unsure.capability}" if unsure else ""
+    page = f"; for Jetson, see {view.spec.jetson_page}" if machine.site.platform == Platform.JETSON else ""
+    return f"it is unknown whether this build has kernels for compute capability {unsure.capability}{page}" if unsure else ""
 
 
 def _assumed(machine: MachineView, view: FrameworkView) -> str:

@@ -50,7 +50,8 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
     """The machine that `combination` states. Raises UsageError for an option that cannot be understood or contradicts another."""
     arm = _sits_in_arm(combination, matrix)
     architecture = _architecture(combination, arm=arm)
-    host = Host(platform=_PLATFORMS[combination.os], architecture=architecture)
+    jetson = combination.os == "linux" and bool(combination.gpus) and all(_is_jetson(name, matrix) for name in combination.gpus)
+    host = Host(platform=Platform.JETSON if jetson else _PLATFORMS[combination.os], architecture=architecture, tegra=NOT_STATED)
     gpus, named = _gpus(combination, matrix)
     driver = _driver(combination, matrix)
     python = _python(combination, architecture)
@@ -82,6 +83,11 @@ def _sits_in_arm(combination: Combination, matrix: Matrix) -> bool:
     """Whether every stated GPU shares its module with an Arm CPU: Jetson, and NVIDIA's Grace superchips (GH200, GB10, GB200)."""
     products = [matrix.gpu(name) for name in combination.gpus]
     return bool(products) and all(one is not None and (one.kind == "jetson" or re.match(_GRACE, one.name)) for one in products)
+
+
+def _is_jetson(gpu: str, matrix: Matrix) -> bool:
+    product = matrix.gpu(gpu)
+    return product is not None and product.kind == "jetson"
 
 
 def _architecture(combination: Combination, *, arm: bool) -> str:
@@ -204,7 +210,7 @@ def _forward(combination: Combination, matrix: Matrix) -> Supposed | None:
     row = matrix.driver(version) if version else None
     if row is not None and text not in (row.compat_packages or ()):
         offered = " and ".join(str(other.branch) for other in matrix.rows(DRIVERS) if text in (other.compat_packages or ()))
-        where = f"only on branches {offered}" if offered else "on no branch"
+        where = f"only on branches {offered}" if offered else "on no branch any more"
         raise UsageError(f"--cuda-compat {text}: NVIDIA supports this package {where}, and {combination.driver} is of branch {row.branch}.")
     return Supposed("cuda-compat", text, "--cuda-compat")
 

@@ -182,6 +182,19 @@ def test_a_gpu_on_one_module_with_an_arm_cpu_decides_the_architecture(options: d
     assert host.architecture == architecture
 
 
+@pytest.mark.parametrize(("gpus", "platform"), [(("Jetson Orin Nano",), "jetson"), (("GB10",), "linux"), (("Jetson Nano", "T4"), "linux")])
+def test_a_jetson_is_one_by_its_gpu(gpus: tuple[str, ...], platform: str) -> None:
+    host = supposed(gpus=gpus).host
+    assert isinstance(host, Host)
+    assert host.platform == platform
+
+
+@pytest.mark.parametrize("requirement", ["torch==2.2.0", "torch==2.15.0+cu130"])
+def test_what_no_index_has_for_a_jetson_comes_from_nvidia(requirement: str) -> None:
+    found = examine(Combination(requirements=(requirement,), gpus=("Jetson Nano",)), Policy(level=None)).diagnosis.root_causes[0]
+    assert found.fixes[0].title.startswith("Install NVIDIA's build for this Jetson's JetPack")
+
+
 FORWARD = [
     ("torch==2.9.1+cu130", "h100", "535.104.05", "13.0", []),
     ("torch==2.9.1+cu130", "h100", "535.104.05", None, ["driver-too-old"]),

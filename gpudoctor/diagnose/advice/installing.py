@@ -14,7 +14,7 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import framework_of, spec_of
-from gpudoctor.snapshot import Packages, Python, TextLog
+from gpudoctor.snapshot import Packages, Platform, Python, TextLog
 
 
 def installed_by_conda(machine: MachineView, framework: str) -> bool:
@@ -99,13 +99,22 @@ def install_framework(
     if other_python is not None and other_python.pythons:
         return (new_environment(machine, other_python, kind=kind),)
     return (
-        _install_with_ptx(machine, framework, accepts, replace, kind)
+        _install_for_jetson(machine, framework, kind)
+        or _install_with_ptx(machine, framework, accepts, replace, kind)
         or Fix(
             f"Use another GPU or another framework: no published CUDA build of {name} is known to work on this machine.",
             kind=kind,
             action=Action.REPLACE_HARDWARE,
         ),
     )
+
+
+def _install_for_jetson(machine: MachineView, framework: str, kind: FixKind) -> Fix | None:
+    """Return the fix that installs NVIDIA's build, which is on no package index; None for another machine than a Jetson."""
+    if machine.site.platform != Platform.JETSON:
+        return None
+    page = spec_of(framework).jetson_page
+    return Fix(f"Install NVIDIA's build for this Jetson's JetPack, or use its container: {page}", needs=(DOWNLOAD,), kind=kind)
 
 
 def _install_with_ptx(machine: MachineView, framework: str, accepts: str, replace: str, kind: FixKind) -> Fix | None:
