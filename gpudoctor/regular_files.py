@@ -1,11 +1,17 @@
-"""Reads files that others wrote: opened without blocking, refused unless regular, and never more than a number of bytes."""
+"""Reads files that others wrote: opened without blocking, refused unless regular, and never more than a number of bytes.
+
+A pipe that the user names is read too, until a deadline.
+"""
 
 from __future__ import annotations
 
 import errno
+import functools
 import os
+import select
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
@@ -18,6 +24,17 @@ def beginning(path: str, limit: int) -> bytes:
         return _read(descriptor, limit)
 
 
+def beginning_of_pipe(path: str, limit: int, patience: float) -> bytes:
+    """Return the first `limit` bytes of a file, or of a pipe such as a shell's <(command).
+
+    Raises what `beginning` does, and OSError if a pipe does not end within `patience` seconds.
+    """
+    with _opened(path, pipes=True) as descriptor:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return _read(descriptor, limit)
+        return _read(descriptor, limit, functools.partial(_wait, descriptor, time.monotonic() + patience))
+
+
 def ending(path: str, limit: int) -> bytes:
     """Return the last `limit` bytes of a file. Raises as `beginning` does."""
     with _opened(path) as descriptor:
@@ -26,22 +43,31 @@ def ending(path: str, limit: int) -> bytes:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[int]:
+def _opened(path: str, *, pipes: bool = False) -> Iterator[int]:
     descriptor = os.open(path, _HOW)
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not stat.S_ISREG(mode):
+        if not (stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode))):
             raise OSError(errno.EINVAL, "Not a regular file")
         yield descriptor
     finally:
         os.close(descriptor)
 
 
-def _read(descriptor: int, limit: int) -> bytes:
+def _read(descriptor: int, limit: int, ready: Callable[[], None] = lambda: None) -> bytes:
     pieces, left = [], limit
-    while left > 0 and (piece := os.read(descriptor, min(left, 1 << 20))):
+    while left > 0:
+        ready()
+        if not (piece := os.read(descriptor, min(left, 1 << 20))):
+            break
         pieces.append(piece)
         left -= len(piece)
     return b"".join(pieces)
+
+
+def _wait(descriptor: int, until: float) -> None:
+    """Wait until a pipe has something to read or ends. Raises OSError when the time is over."""
+    if not select.select([descriptor], [], [], max(0.0, until - time.monotonic()))[0]:
+        raise OSError(errno.ETIMEDOUT, "The program that writes to it does not end")

@@ -11,7 +11,8 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive.specifiers import Requirement, contradict, holds, requirement, satisfies
-from gpudoctor.findings import Verdict
+from gpudoctor.diagnose.advice.requirements import NVIDIA_PACKAGES
+from gpudoctor.findings import Severity, Verdict
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
@@ -38,8 +39,10 @@ _OF_PYTHON = ("python-version-unsupported", "package-not-installable")
 """Rules after whose finding another Python version is worth a try."""
 _OF_CODE = frozenset(("driver-too-old", "gpu-too-old-for-build", "gpu-too-new-for-build", "gpu-below-framework-minimum", *_OF_PYTHON))
 """Rules whose finding a package's row decides, without its release."""
-_OF_GPU = ("gpu-too-old-for-build", "gpu-below-framework-minimum")
-"""Rules whose finding no other driver changes."""
+_OF_GPU = ("gpu-too-old-for-build", "gpu-too-new-for-build", "gpu-below-framework-minimum")
+"""Rules whose error no other driver changes, unless another driver lets a second framework train."""
+_OF_PACKAGES = ("package-requirement-conflict", "nvidia-wheel-version-conflict", "package-not-installable")
+"""Rules whose error no other driver changes."""
 
 
 class Search:
@@ -53,7 +56,7 @@ class Search:
         until: float = float("inf"),
         judge: Judge | None = None,
         *,
-        known: Iterable[Rejected] = (),
+        other_driver: Search | None = None,
     ) -> None:
         self._wishes = wishes
         self._machine = machine
@@ -63,8 +66,11 @@ class Search:
         self._judge = judge or Judge(machine, matrix, frozenset((*self.unlisted, "numpy")))
         self._most = self._judge.count + MOST
         self._lists: dict[str, tuple[Candidate, ...]] = {}
-        self._alone = {one.candidate: one.judgement for one in known}
+        self._alone = {} if other_driver is None else other_driver.refused_alone
+        self.refused: dict[tuple[Candidate, ...], Chosen] = {} if other_driver is None else {**other_driver.refused}
+        """The sets that no driver makes work, with their answers; a search with another driver has found some of them."""
         self._demanded: dict[tuple[str, str], tuple[Requirement, ...]] = {}
+        self._thirds: dict[str, dict[str, str]] = {}
         self._pinned: dict[str, tuple[tuple[FrameworkRelease, str], ...]] = {}
         self._like: dict[tuple[object, ...], Judgement] = {}
         """The answers for packages by themselves, by what decides them."""
@@ -80,9 +86,9 @@ class Search:
         """Whether sets remain that were not judged."""
 
     @property
-    def rejected_for_the_gpu(self) -> tuple[Rejected, ...]:
-        """The builds that do not work with any driver, since they have no code for so old a GPU."""
-        return tuple(one for one in self.rejected if any(map(one.judgement.named, _OF_GPU)))
+    def refused_alone(self) -> dict[Candidate, Judgement]:
+        """The builds that do not work with any driver, whatever is beside them."""
+        return {one: found for one, found in self._alone.items() if _with_any_driver(found, (*_OF_GPU, *_OF_PACKAGES))}
 
     def for_wishes(self, wishes: Wishes) -> Search:
         """Return a search for other wishes about the same packages, or some of them, on the same machine."""
@@ -159,7 +165,7 @@ class Search:
             if self._judge.count > self._most or time.process_time() > self._until:
                 self.gave_up = True
                 return
-            found = self._settled(chosen)
+            found = self.answer(chosen)
             if found.judgement.verdict is not Verdict.BROKEN:
                 yield found
             elif len(chosen) > 1:
@@ -175,7 +181,7 @@ class Search:
             return
         for one in self.candidates(names[0]):
             if (
-                any(self.disagreement(other, one) or self.disagreement(one, other) for other in chosen)
+                any(self.disagreement(other, one) or self.disagreement(one, other) or self._share_nothing(other, one) for other in chosen)
                 or self._with_wheels((*chosen, one)) == set()
                 or self._refuses(one)
             ):
@@ -217,6 +223,21 @@ class Search:
             if one.name in COMPANIONS and not self._in_build(wanted, other.tag):
                 return f"a build of {wanted.name} other than {other.tag}"
         return ""
+
+    def _share_nothing(self, one: Candidate, other: Candidate) -> bool:
+        """Return whether two releases require versions of a third package that exclude each other; the first such set is judged, to say so."""
+        if not self.clashes:
+            return False
+        mine, theirs = self._third(one), self._third(other)
+        return any(contradict((specifier, theirs[name])) for name, specifier in mine.items() if name in theirs)
+
+    def _third(self, one: Candidate) -> dict[str, str]:
+        """Return the specifiers of what a release requires, by name; without CUDA's libraries, which differ between builds of a release."""
+        if one.requirement not in self._thirds:
+            names = {wanted.name for wanted in map(requirement, one.requires) if wanted is not None}
+            found = {name: self._demands(one, name) for name in names if not name.startswith(NVIDIA_PACKAGES)}
+            self._thirds[one.requirement] = {name: ",".join(wanted.specifier for wanted in every) for name, every in found.items()}
+        return self._thirds[one.requirement]
 
     def _refuses(self, one: Candidate) -> bool:
         """Return whether a release excludes what the user stated of another package, such as numpy<2; the newest is judged, to say so."""
@@ -277,7 +298,7 @@ class Search:
     def _judged_alone(self, one: Candidate) -> Judgement:
         """Return the answer for a build whatever is beside it: a framework with the libraries that it requires, an add-on by itself."""
         if one not in self._alone:
-            self._alone[one] = self._settled((one,)).judgement if framework_of(one.name) else self._bare(one)
+            self._alone[one] = self.answer((one,)).judgement if framework_of(one.name) else self._bare(one)
             if self._alone[one].verdict is Verdict.BROKEN and not self._alone[one].of_machine:
                 self.rejected.append(Rejected(one, self._alone[one]))
         return self._alone[one]
@@ -296,13 +317,17 @@ class Search:
         """Return the answer for a package without what it requires; for a release built like another one the same, if the build decides."""
         if row is None:
             return self._judge((text,), python, alone=True)
-        need = self._matrix.gpu_need(row.distribution, row.release)
-        build = (row.distribution, row.accelerator, row.built_with_cuda, row.cudnn, row.sass, row.ptx, row.builds, row.pythons)
-        key = (*build, need and need.oldest_capability, python)
+        key = (*self._build(row), python)
         known = self._like.get(key)
-        if known is None or (known.verdict is Verdict.BROKEN and not all(one.name in _OF_CODE for one in known.findings)):
+        if known is None or (known.verdict is Verdict.BROKEN and not _decided_by_the_build(known)):
             known = self._like[key] = self._judge((text,), python, alone=True)
         return known
+
+    def _build(self, row: FrameworkRelease) -> tuple[object, ...]:
+        """Return what decides whether a release's build runs on a GPU."""
+        need = self._matrix.gpu_need(row.distribution, row.release)
+        build = (row.distribution, row.accelerator, row.built_with_cuda, row.cudnn, row.sass, row.ptx, row.builds, row.pythons)
+        return (*build, need and need.oldest_capability)
 
     def pythons(self, chosen: Sequence[Candidate]) -> list[str]:
         """Return the Python versions with wheels of all these releases: the preferred one first, then the newest."""
@@ -330,7 +355,30 @@ class Search:
         older = [other.pythons for other in since if other.release != one.release and other.pythons]
         return older[:_EARLIER][-1] if older else ()
 
-    def _settled(self, chosen: tuple[Candidate, ...]) -> Chosen:
+    def answer(self, chosen: tuple[Candidate, ...]) -> Chosen:
+        """Return the set with its answer, which is known if no driver makes the set work."""
+        if chosen in self.refused:
+            return self.refused[chosen]
+        found = self._settled_alike(chosen[0]) if len(chosen) == 1 else self._settle(chosen)
+        rules = _OF_PACKAGES if len(chosen) > 1 else (*_OF_GPU, *_OF_PACKAGES)
+        if _with_any_driver(found.judgement, rules):
+            self.refused[chosen] = found
+        return found
+
+    def _settled_alike(self, one: Candidate) -> Chosen:
+        """Return a build with its answer; for a release built like another one the same, if the build decides."""
+        row = self._matrix.resolve(one.name, one.version, self._machine.platform).row
+        if row is None or row.sass is None:  # its code is in another package
+            return self._settle((one,))
+        key = (*self._build(row), one.extras, one.system, tuple(self.pythons((one,))), self._matrix.faults(one.name, one.version))
+        known = self._like.get(key)
+        if known is not None and _decided_by_the_build(known):
+            return Chosen((one,), next(iter(self.pythons((one,))), ""), known)
+        found = self._settle((one,))
+        self._like[key] = found.judgement
+        return found
+
+    def _settle(self, chosen: tuple[Candidate, ...]) -> Chosen:
         """Return the set judged with the first Python version that suits it, and with the constraints that improve the answer."""
         texts = (*map(judged_as, chosen), *self._beside(chosen))
         python, judgement = "", Judgement(Verdict.BROKEN)
@@ -351,3 +399,15 @@ class Search:
         for name, one in self._wishes.requirements.items():
             if name not in names and name not in self.leads and (one.specifier or name in TABLE_OF):
                 yield one.text
+
+
+def _decided_by_the_build(judgement: Judgement) -> bool:
+    """Return whether a release is broken by its build alone."""
+    return judgement.verdict is Verdict.BROKEN and bool(judgement.findings) and all(one.name in _OF_CODE for one in judgement.findings)
+
+
+def _with_any_driver(judgement: Judgement, rules: tuple[str, ...]) -> bool:
+    """Return whether a set remains broken with any driver: one of these rules has an error, and the driver supports the GPU."""
+    if judgement.verdict is not Verdict.BROKEN or judgement.of_machine:
+        return False
+    return any(one.name in rules and one.severity is Severity.ERROR for one in judgement.findings)

@@ -8,18 +8,20 @@ import sys
 from typing import Any
 
 from gpudoctor.errors import UsageError
-from gpudoctor.regular_files import beginning
+from gpudoctor.regular_files import beginning, beginning_of_pipe
 
 _LARGEST = 32 << 20
 """Bytes of a lock file; the largest real ones have about 5 MB."""
+PATIENCE = 120.0
+"""Seconds for a program whose output is read through a pipe; uv resolves a large project in less without a cache."""
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 
-def text_of(file: str, why: str = "", largest: int = _LARGEST) -> str:
-    """The text of a file; PowerShell writes UTF-16. Raises UsageError if it cannot be read."""
+def text_of(file: str, why: str = "", largest: int = _LARGEST, *, patience: float = 0.0) -> str:
+    """The text of a file, or with `patience` of a pipe; PowerShell writes UTF-16. Raises UsageError if it cannot be read."""
     told = f" ({why})" if why else ""
     try:
-        content = beginning(file, largest + 1)
+        content = beginning_of_pipe(file, largest + 1, patience) if patience else beginning(file, largest + 1)
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "its name contains a null character"
         raise UsageError(f"{file}{told} cannot be read: {reason}; name a file that lists requirements.") from None

@@ -8,7 +8,7 @@ from os.path import basename
 
 from gpudoctor.requirement_files import conda, dockerfile, listings, locks, pipfile_lock, pixi, pyproject, requirements_txt
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import text_of
+from gpudoctor.requirement_files.files import PATIENCE, text_of
 from gpudoctor.requirement_files.model import Asked
 from gpudoctor.snapshot.distributions import normalise
 
@@ -45,7 +45,7 @@ def read_requirement_files(files: Iterable[str], extras: Iterable[str] = (), gro
     into = Collector(frozenset(map(normalise, extras)), frozenset(map(normalise, groups)))
     for file in dict.fromkeys(files):
         into.file(file)
-        text = text_of(file)
+        text = text_of(file, patience=PATIENCE)
         _reader(file, text)(text, file, into)
     into.refuse_unoffered()
     return into.asked()

@@ -13,8 +13,10 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import MACHINE, Outcome, OutcomeKind, Verdict
 from gpudoctor.plan import examine
 from gpudoctor.plan.judge import POLICY
+from gpudoctor.plan.machine import NOT_STATED
 from gpudoctor.plan.propose import propose
-from tests.plan.planned import CASES, MATRIX, OLD_CUDNN, TENSORFLOW, TORCH, asked, combination, every_build, pins, planned
+from gpudoctor.plan.search import Search
+from tests.plan.planned import CASES, MATRIX, OLD_CUDNN, TENSORFLOW, TORCH, asked, assumed, combination, every_build, pins, planned
 
 
 @pytest.mark.parametrize(("gpu", "driver", "asked", "expected"), CASES)
@@ -188,3 +190,20 @@ def test_a_plan_that_a_crashed_rule_did_not_check_is_none(monkeypatch: pytest.Mo
     monkeypatch.setattr("gpudoctor.plan.judge.diagnose", lambda *_: undiagnosed("", (crashed,)))
     with pytest.raises(RuntimeError, match="gpudoctor crashed in rule"):
         planned("V100", "550.54.14", "torch")
+
+
+@pytest.mark.parametrize("wanted", [("torch<2.6",), ("torch", "tensorflow"), ("tensorflow", "jax[cuda12]"), ("vllm<0.10", "numpy<2.3")])
+@pytest.mark.parametrize(("gpu", "driver"), [("RTX 5090", "570.124.06"), ("V100", "550.54.14"), ("L4", "535.104.05")])
+def test_what_a_search_says_no_driver_makes_work_works_with_no_driver(gpu: str, driver: str, wanted: tuple[str, ...]) -> None:
+    found = propose(asked(gpu, driver, *wanted), MATRIX)
+    anew = Search(found.wishes, msgspec.structs.replace(assumed(gpu, driver), kernel_driver=NOT_STATED), MATRIX)
+    refused = [chosen for chosen in found.search.refused if not anew.answer(chosen).judgement.works]
+    assert refused == list(found.search.refused)
+
+
+@pytest.mark.parametrize(("gpu", "driver"), [("RTX 5090", "570.124.06"), ("GTX 1080", "535.104.05")])
+@pytest.mark.parametrize("wanted", ["torch<2.6", "tensorflow<2.20"])
+def test_what_is_refused_for_a_build_like_another_is_refused_by_itself(gpu: str, driver: str, wanted: str) -> None:
+    found = propose(asked(gpu, driver, wanted), MATRIX)
+    for one in found.search.rejected:
+        assert not Search(found.wishes, assumed(gpu, driver), MATRIX).answer((one.candidate,)).judgement.works

@@ -3,11 +3,13 @@ from __future__ import annotations
 import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from gpudoctor.errors import UsageError
+from gpudoctor.requirement_files import reading
 from gpudoctor.requirement_files.model import Asked
 from gpudoctor.requirement_files.reading import read_requirement_files
 
@@ -341,8 +343,36 @@ def test_a_file_that_cannot_be_used_is_refused_in_a_sentence(tmp_path: Path, cas
         read_requirement_files([str(tmp_path / name)], groups=groups)
 
 
-def test_a_named_pipe_is_refused_without_waiting(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "requirements.txt")
+@pytest.mark.parametrize(
+    "text", [REQUIREMENTS.replace("-c pins.txt\n", ""), PROJECT, POETRY, UV_LOCK, POETRY_LOCK, ENVIRONMENT, DOCKERFILE]
+)
+def test_a_pipe_is_read_as_a_file_without_a_telling_name_is(text: str, tmp_path: Path) -> None:
+    pipe, file = tmp_path / "63", tmp_path / "file"
+    file.write_text(text)
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", f"cat {file} > {pipe}"]):
+        asked = read_requirement_files([str(pipe)])
+    assert wanted(asked) == wanted(read_requirement_files([str(file)]))
+
+
+def test_a_pipe_that_does_not_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "PATIENCE", 0.05)
+    file = tmp_path / "requirements.txt"
+    os.mkfifo(file)
+    with pytest.raises(UsageError, match="does not end"):
+        read_requirement_files([str(file)])
+    writer = os.open(file, os.O_RDWR)
+    try:
+        os.write(writer, b"torch==2.8.0\n")
+        with pytest.raises(UsageError, match="does not end"):
+            read_requirement_files([str(file)])
+    finally:
+        os.close(writer)
+
+
+def test_a_pipe_that_a_file_includes_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "more.txt")
+    (tmp_path / "requirements.txt").write_text("-r more.txt\n")
     with pytest.raises(UsageError, match="Not a regular file"):
         read_requirement_files([str(tmp_path / "requirements.txt")])
 
