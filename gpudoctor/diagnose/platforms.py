@@ -23,7 +23,7 @@ CLOSER: dict[str, dict[str, str]] = {
         "nccl-p2p-acs-iommu": "wsl-multi-gpu-limit",
         "all-reduce-failed": "wsl-multi-gpu-limit",
     },
-    "WSL 1": {"no-driver": "wsl1", "cpu-only-build": "wsl1"},
+    "WSL 1": {"no-driver": "wsl1", "cpu-only-build": "wsl1", "libcuda-not-on-loader-path": "wsl1", "wsl-driver-stack-broken": "wsl1"},
     "macOS": {"cpu-only-build": "no-cuda-wheel-for-platform"},
     "Jetson": {
         "package-not-installable": "jetson-needs-vendor-wheel",

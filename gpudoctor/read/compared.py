@@ -92,9 +92,17 @@ def _works(text: str) -> bool | None:
         named = plain.rstrip(":") if text.startswith(("#", "**")) or _is_title(plain) else ""
     if not named or len(named) > _LONGEST:
         return None
+    said = outcome(named)
+    if said is not None:
+        return said
     about_time = named.count(" ") < _FEW_WORDS or any(form.search(named) for form in (_NAMED, _CHANGE))
-    forms = ((False, _FAILS), (True, _WORKS), *(((True, _EARLIER), (False, _LATER)) if about_time else ()))
+    forms = ((True, _EARLIER), (False, _LATER)) if about_time else ()
     return next((answer for answer, words in forms if words.search(named)), None)
+
+
+def outcome(words: str) -> bool | None:
+    """Return whether some words say that something works; None if they say nothing of it."""
+    return next((answer for answer, form in ((False, _FAILS), (True, _WORKS)) if form.search(words)), None)
 
 
 def _is_title(plain: str) -> bool:

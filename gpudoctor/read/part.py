@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gpudoctor.read.columns import of_what_fails
 from gpudoctor.read.compared import says_the_same, working
 from gpudoctor.read.found import FAULT, HINT, Hit, hits_in
 from gpudoctor.read.lines import lines_of
@@ -36,7 +37,7 @@ class Part(NamedTuple):
         lines = lines_of(data, name, file)
         reports = gpudoctor_report.reports(lines)
         numbers = {line.number for report in reports for line in report}
-        others = [line for line in lines if line.number not in numbers]
+        others = of_what_fails([line for line in lines if line.number not in numbers])
         hits = hits_in(others)
         statements = [*(one for report in reports for one in gpudoctor_report.statements(report)), *_of_what_fails(others, hits)]
         if file:

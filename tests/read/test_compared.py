@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from gpudoctor.matrix import Matrix
+from gpudoctor.read.columns import of_what_fails
+from gpudoctor.read.statements import Line
 from tests.read.test_read import causes
 
 KERNEL = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
@@ -43,3 +47,48 @@ def test_lists_of_versions_in_both_parts_do_not_cancel_each_other(matrix: Matrix
     first = "Node 1 (good)\nDriver Version: 550.54.15\ntorch 2.5.1+cu124, is_available True\n"
     second = "Node 2 (broken)\nDriver Version: 470.199.02\ntorch 2.5.1+cu124, is_available False\n"
     assert causes(f"{first}\n{second}", matrix)[:1] == ["driver-too-old"]
+
+
+_ROWS = (("GPU", "RTX 3090", "RTX 5090"), ("driver", "535.183.01", "575.57.08"), ("torch", "2.5.1+cu124", "2.5.1+cu124"))
+
+
+def _piped(rows: tuple[tuple[str, ...], ...]) -> str:
+    head, *rest = (f"| {' | '.join(row)} |\n" for row in rows)
+    return f"{head}|---|---|---|\n{''.join(rest)}"
+
+
+def _aligned(rows: tuple[tuple[str, ...], ...]) -> str:
+    return "".join("".join(cell.ljust(16) for cell in row).rstrip() + "\n" for row in rows)
+
+
+@pytest.mark.parametrize("write", [_piped, _aligned])
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize(
+    ("heads", "outcome", "around"),
+    [
+        (("works", "fails"), (), ""),
+        (("box A", "box B"), ("result", "fine", "no kernel image is available for execution on the device"), ""),
+        (("box A", "box B"), ("cuda available", "yes", "no"), ""),
+        (("box A", "box B"), (), "It trains on box A, where it works, but box B fails.\n"),
+    ],
+)
+def test_of_a_table_in_columns_the_one_that_fails_counts(
+    write: Callable[[tuple[tuple[str, ...], ...]], str],
+    *,
+    swapped: bool,
+    heads: tuple[str, str],
+    outcome: tuple[str, ...],
+    around: str,
+    matrix: Matrix,
+) -> None:
+    rows = (("" if write is _piped else "machine", *heads), *_ROWS, *((outcome,) if outcome else ()))
+    ordered = tuple((row[0], *row[:0:-1]) for row in rows) if swapped else rows
+    assert causes(f"{write(ordered)}\n{around}{KERNEL}", matrix)[:1] == [NEW]
+
+
+@pytest.mark.parametrize("outcome", [(), ("result", "fine", "ok")])
+def test_a_table_that_tells_no_difference_is_read_as_it_is(outcome: tuple[str, ...]) -> None:
+    lines = [
+        Line(number, text) for number, text in enumerate(_piped((("", "a", "b"), *_ROWS, *((outcome,) if outcome else ()))).splitlines(), 1)
+    ]
+    assert of_what_fails(lines) == lines

@@ -47,6 +47,7 @@ from gpudoctor.read.readers import (
     version_lists,
     version_prose,
     web_ui,
+    windows_build,
     xformers,
 )
 from gpudoctor.read.readers.reader import Form, Reader
@@ -79,6 +80,7 @@ READERS: tuple[Reader, ...] = (
     kernel_modules.READER,
     system_packages.READER,
     operating_system.READER,
+    windows_build.READER,
     device_files.READER,
     resources.READER,
     services.READER,

@@ -14,7 +14,7 @@ READER = Reader(
             Rank.PROSE,
         ),
         Form("cudnn", r"(?i)\bcudnn(?: version)?\W{1,4}v?(?P<value>\d\.\d(?:\.\d{1,3})?)\b", Rank.PROSE),
-        Form("jetpack", r"\bJet[Pp]ack(?: SDK)?[ -]v?(?P<value>[4-7]\.\d(?:\.\d)?)\b", Rank.PROSE),
+        Form("jetpack", r"\b(?i:jetpack)(?: SDK)?[ -]?v?(?P<value>[4-7]\.\d(?:\.\d)?)\b", Rank.PROSE),
         Form(
             "driver",
             r"(?i)^\W{0,4}(?:nvidia |gpu )?driver(?: version)?\s{1,4}(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b(?![^\n]{0,200}\b\d{3}\.\d)",

@@ -121,7 +121,7 @@ def _taken(pending: list[tuple[str, str]], line: Line) -> Iterator[Statement]:
     statements = []
     while count < len(pending):
         what, answer = pending[count]
-        match = re.match(rf"(?:Out\[\d{{1,5}}\]:)?[\s('\",]{{0,6}}{answer}", rest)
+        match = re.match(rf"(?:Out\[\d{{1,5}}\]:)?[\s('\",#]{{0,6}}{answer}", rest)
         if match is None:
             break
         if what and match["value"]:

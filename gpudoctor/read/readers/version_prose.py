@@ -31,6 +31,7 @@ _SYSTEM = expression(
     r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
 )
 _WSL = expression(r"(?i)\b(?:in|inside|under|on|use|used|using|via|through|with|my) wsl(?: ?2)?\b")
+_JETSON = expression(r"(?i)\b(?:jetson|orin|xavier|jetpack ?\d\.\d)\b")
 _COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=| -> |^\s*(?:File |from |import )")
 
 _CONDA = expression(
@@ -42,7 +43,22 @@ _PIP = expression(
 )
 """A command on a line of its own, which somebody ran."""
 
-_ABOUT = (*TRAINED, "vllm", "flash-attn", "xformers", "driver", "nvidia", "windows", "wsl", "mac", "ubuntu")
+_ABOUT = (
+    *TRAINED,
+    "vllm",
+    "flash-attn",
+    "xformers",
+    "driver",
+    "nvidia",
+    "windows",
+    "wsl",
+    "mac",
+    "ubuntu",
+    "jetson",
+    "jetpack",
+    "orin",
+    "xavier",
+)
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
@@ -75,11 +91,13 @@ def _of_sentence(line: Line) -> Iterator[tuple[str, Statement]]:
 
 
 def _systems(line: Line) -> Iterator[Statement]:
-    """Yield the operating systems of a sentence, and WSL beside Windows."""
+    """Yield the operating systems of a sentence, WSL beside Windows, and a Jetson."""
     for found in _SYSTEM.finditer(line.text):
         yield _statement("os", found["value"], line)
     if _WSL.search(line.text):
         yield _statement("platform:wsl2", "WSL 2", line)
+    if _JETSON.search(line.text):
+        yield _statement("platform:jetson", "Jetson", line)
 
 
 def _builds(line: Line) -> Iterator[tuple[str, Statement]]:

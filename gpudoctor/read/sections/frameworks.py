@@ -67,20 +67,24 @@ def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Fram
 
 
 def _build(name: str, package: str, version: Statement, stated: Stated) -> tuple[Build, str]:
-    """Return what is known of a build, and where: from its own answers, its version, conda's build string, and whether it sees a GPU."""
+    """Return what is known of a build, and where: from its own answers, its version, conda's build string, and whether it sees a GPU.
+
+    What a command asks conda for is not what conda installs: its build string tells.
+    """
     cuda, rocm = stated.get(f"{name} cuda"), stated.get(f"{name} rocm")
     conda = conda_package(package, stated)
     if rocm:
         return Build(has_cuda=False, rocm=rocm.value), rocm.where
     if stated.get(f"{name} xpu"):
         return Build(has_cuda=False), version.where
-    if cuda:
+    known = of_conda(build_in(conda)) if conda else Build()
+    if cuda and not (conda and known.has_cuda is not None and conda.rank > cuda.rank):
         has_cuda = cuda.value not in _NO_CUDA
         return Build(has_cuda=has_cuda, cuda=cuda.value.replace(", ", ".") if has_cuda else None), cuda.where
     local = of_local_version(version.value)
     if local.has_cuda is not None:
         return local, version.where
-    if conda and (known := of_conda(build_in(conda))).has_cuda is not None:
+    if conda and known.has_cuda is not None:
         return known, conda.where
     return Build(has_cuda=True if _sees_gpu(name, stated) or stated.get(f"{name} opens") else None), version.where
 

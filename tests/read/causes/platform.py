@@ -7,6 +7,10 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("wsl1", "Windows 10, build 17134, Debian under WSL\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+    ("wsl1", "Microsoft Windows [Version 10.0.16299.15]\nI use WSL.\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
+    ("jetson-needs-vendor-wheel", "Our robot has an Orin NX with jetpack6.1. I ran pip install torch there, and torch.cuda.is_available() returns False.\n"),
+    ("jetson-needs-vendor-wheel", "torch 2.4.1 from pip on a Jetson Xavier: CUDA is not available\n"),
     ("wsl1", "modprobe: ERROR: could not open moddep file '/lib/modules/3.4.0+/modules.dep.bin'\n" + NO_DRIVER),
     ("container-no-gpu-access", "It works with docker run --runtime nvidia, and when I deploy it on kubernetes:\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
     ("wsl-pinned-memory-limit", 'Linux 5.15.167.4-microsoft-standard-WSL2\nRuntimeError: CUDA error: out of memory\n  File "torch/utils/data/_utils/pin_memory.py", line 58, in pin_memory\n'),

@@ -1,0 +1,29 @@
+"""Reads from Windows' build number that WSL is version 1 there: version 2 came with a later build."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.expressions import expression
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_BUILD = expression(r"(?i)\b(?:(?:version|windows)\W{1,4}10\.0\.|(?:os )?build(?: number)?\W{1,4}(?:10\.0\.)?)(?P<value>\d{5})\b(?![\w-])")
+_WSL = expression(r"(?i)\bWSL\b(?! ?2)")
+_FIRST_WITH_WSL2 = 18362
+"""https://learn.microsoft.com/windows/wsl/install-manual, which names 18362.1049 as the first build with WSL 2."""
+_OLDEST = 14393
+"""The first build with WSL."""
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that the text is about WSL 1, if it names WSL and a build of Windows without WSL 2."""
+    if not any(_WSL.search(line.text) for line in lines):
+        return
+    for line in lines:
+        found = _BUILD.search(line.text) if len(line.text) <= 200 else None
+        if found and _OLDEST <= int(found["value"]) < _FIRST_WITH_WSL2:
+            yield Statement("platform:wsl1", f"Windows build {found['value']}", READER.name, line.number, Rank.TOOL)
+
+
+READER = Reader("Windows build", blocks=_blocks, cues=("wsl",))
