@@ -114,7 +114,7 @@ def _is_of_no_framework_here(sign: Recognised, machine: MachineView) -> bool:
 
 def _is_read(said: Evidence) -> bool:
     """Return whether a reader stated what speaks for a cause: that may stand in the line of the error, as a path does."""
-    return said.what == VARIABLE or (said.what != "log" and said.where not in {"the text", "the log"})
+    return said.what in {VARIABLE, "platform"} or (said.what != "log" and said.where not in {"the text", "the log"})
 
 
 def _noted(run: Run) -> Run:

@@ -147,10 +147,18 @@ CONTAINERS = (
         ),
     ),
     Signature(
-        rf"{_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): (?:timed out|failed to process request)",
+        rf"{_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): timed out",
         ("driver-hung", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
         "the driver did not answer the container toolkit",
         ("nvidia-container-cli: initialization error: driver rpc error: timed out",),
+    ),
+    # the service that asks the driver ended: src/driver.c
+    Signature(
+        rf"{_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): failed to process request",
+        ("driver-hung", "uvm-not-loaded", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
+        "the driver did not answer the container toolkit",
+        ("nvidia-container-cli: initialization error: driver error: failed to process request",),
+        last=True,
     ),
     Signature(
         rf"{_CLI}(?:mount error: failed to add device rules|device error: \S{{0,60}} ?unknown device)|Runtime Hook directly \(e\.g\. specifying the docker --gpus",

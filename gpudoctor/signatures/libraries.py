@@ -90,8 +90,9 @@ LIBRARIES = (
     ),
     # tensorflow's dso_loader.cc and self_check.py, ONNX Runtime
     _no_cudnn(
-        r"Could not (?:load dynamic|dlopen) library 'cudnn64_|Could not (?:find|load) 'cudnn64_|WinDLL\(build_info\.cudnn_dll_name\)|which depends on \\?\"cudnn64_\d{1,2}\.dll",
+        r"Could not (?:load dynamic|dlopen) library 'cudnn64_|Could not (?:find|load) 'cudnn64_|WinDLL\(build_info\.cudnn_dll_name\)|which depends on \\?\"cudnn64_\d{1,2}\.dll|dynamic library \((?:lib)?cudnn[\w.;]{1,40}\) that \w{2,20} depends on",
         "Could not load dynamic library 'cudnn64_8.dll'",
+        "The third-party dynamic library (libcudnn.so) that Paddle depends on is not configured correctly.",
     ),
     # what cuDNN prints before it aborts, on Windows too, and its status in cudnn_graph.h
     _no_cudnn(
@@ -142,7 +143,7 @@ LIBRARIES = (
         last=True,
     ),
     _not_found(
-        rf"Could not (?:find|load) '{_DLL}'|WinDLL\(build_info\.cudart_dll_name\)|which depends on \\?\"{_DLL}|Library {_DLL} is not found or cannot be loaded",
+        rf"Could not (?:find|load) '{_DLL}'|WinDLL\(build_info\.cudart_dll_name\)|which depends on \\?\"{_DLL}|Library {_DLL} is not found or cannot be loaded|dynamic library \((?:lib)?cu(?!dnn)[\w.;]{{2,40}}\) that \w{{2,20}} depends on",
         "Library cublas64_12.dll is not found or cannot be loaded",
     ),
     # CTranslate2, torch/__init__.py since 2.0, NVRTC, Numba

@@ -88,7 +88,7 @@ MODULES = (
         ("nvidia-uvm: request_free_mem_region() err -34",),
     ),
     Signature(
-        r"odule nvidia[-_]uvm not found|Could not load UVM kernel module|/dev/nvidia-uvm\W{1,3}No such file",
+        r"odule nvidia[-_]uvm (?:is )?not (?:found|loaded)|Could not load UVM kernel module|/dev/nvidia-uvm\W{1,3}No such file",
         ("uvm-not-loaded", "kernel-module-not-built"),
         "nvidia_uvm is not loaded",
         ("modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/6.8.0-45-generic", "Could not load UVM kernel module"),

@@ -8,6 +8,8 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("cudnn-missing", "(PreconditionNotMet) The third-party dynamic library (libcudnn.so;libcudnn.so.8) that Paddle depends on is not configured correctly. (error code is libcudnn.so.8: cannot open shared object file)\n"),
+    ("cuda-library-missing", "(PreconditionNotMet) The third-party dynamic library (cublas64_11.dll) that Paddle depends on is not configured correctly. (error code is 126)\n"),
     ("cuda-version-mismatch", "TF2.4\nCUDA 11.2\nCould not load dynamic library 'libcusolver.so.10'; dlerror: libcusolver.so.10: cannot open shared object file\n"),
     ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nPython version: 3.11.9\ncuDNN: 9.1\nGPU: NVIDIA L4\n" + _CPU_ONLY),
     ("cudnn-version-mismatch", "RuntimeError: cuDNN version mismatch: PyTorch was compiled against 7102 but linked against 7005\n"),

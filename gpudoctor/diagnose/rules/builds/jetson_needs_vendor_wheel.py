@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import xray
-from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
+from gpudoctor.derive.unknown import NO_GPU, known, not_applicable, not_stated
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -101,4 +101,8 @@ def _generic(framework: FrameworkView) -> tuple[str, Confidence]:
         return (f"with kernels for {' '.join(code.sass) or 'no GPU'}" if generic else ""), Confidence.CERTAIN
     stack = framework.environment.stack_or_missing
     wheels = [] if isinstance(stack, Missing) else sorted(name for name in stack.distributions if name.startswith("nvidia-cu"))
+    if not wheels and framework.observed.sees_gpu is False:
+        return "it sees no GPU", Confidence.LIKELY
+    if isinstance(stack, Missing):
+        not_stated("what this build has kernels for")
     return (f"with {wheels[0]}" if wheels else ""), Confidence.LIKELY
