@@ -10,12 +10,18 @@ import functools
 import os
 import select
 import stat
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+if sys.platform != "win32":
+    import fcntl
+
 _HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 """Flags for opening; a named pipe or a terminal in a file's place must not block. Windows has only the last one."""
+_GIVEN = range(10)
+"""The descriptors that a shell's redirections name."""
 
 
 def beginning(path: str, limit: int) -> bytes:
@@ -35,6 +41,23 @@ def beginning_of_pipe(path: str, limit: int, patience: float) -> bytes:
         return _read(descriptor, limit, functools.partial(_wait, descriptor, time.monotonic() + patience))
 
 
+def refuse_own_pipe(descriptor: int) -> None:
+    """Raise OSError for a pipe that this process could write to, such as its own output: it would wait for itself."""
+    found = os.fstat(descriptor)
+    if stat.S_ISFIFO(found.st_mode) and any(map(functools.partial(_writes_to, found), _GIVEN)):
+        raise OSError(errno.EDEADLK, "It is a pipe that gpudoctor itself would write to")
+
+
+def _writes_to(pipe: os.stat_result, descriptor: int) -> bool:
+    if sys.platform == "win32":
+        return False
+    try:
+        same = os.path.samestat(pipe, os.fstat(descriptor))
+        return same and bool(fcntl.fcntl(descriptor, fcntl.F_GETFL) & (os.O_WRONLY | os.O_RDWR))
+    except OSError:  # it is closed
+        return False
+
+
 def ending(path: str, limit: int) -> bytes:
     """Return the last `limit` bytes of a file. Raises as `beginning` does."""
     with _opened(path) as descriptor:
@@ -51,6 +74,7 @@ def _opened(path: str, *, pipes: bool = False) -> Iterator[int]:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
         if not (stat.S_ISREG(mode) or (pipes and stat.S_ISFIFO(mode))):
             raise OSError(errno.EINVAL, "Not a regular file")
+        refuse_own_pipe(descriptor)
         yield descriptor
     finally:
         os.close(descriptor)

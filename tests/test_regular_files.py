@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.regular_files import beginning, ending
+from gpudoctor.regular_files import beginning, beginning_of_pipe, ending
 
 
 def test_the_beginning_and_the_end(tmp_path: Path) -> None:
@@ -38,3 +38,23 @@ def test_what_is_no_regular_file_is_refused_at_once(read: type, tmp_path: Path) 
 
 def test_files_of_the_kernel_count_as_regular() -> None:
     assert b"Pid:" in beginning("/proc/self/status", 4096)
+
+
+def test_a_pipe_that_this_process_writes_to_is_refused_at_once_and_another_is_read(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    kept = os.dup(1)
+    try:
+        own = os.open(fifo, os.O_RDWR)
+        os.dup2(own, 1)
+        os.close(own)
+        with pytest.raises(OSError, match="gpudoctor itself would write to"):
+            beginning_of_pipe(str(fifo), 1, 60)
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+    reading, writing = os.pipe()
+    os.write(writing, b"said")
+    os.close(writing)
+    assert beginning_of_pipe(f"/dev/fd/{reading}", 9, 60) == b"said"
+    os.close(reading)

@@ -20,6 +20,7 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.read.completed import completed
 from gpudoctor.read.lines import LARGEST
 from gpudoctor.read.own import own_report
+from gpudoctor.regular_files import refuse_own_pipe
 from gpudoctor.snapshot import Snapshot
 
 STANDARD_INPUT = "standard input"
@@ -98,6 +99,7 @@ def _refuse_what_never_ends(file: str, mode: int) -> None:
 
 def _all_of(descriptor: int) -> bytes:
     """Return what can be read, at most one byte more than a text may have; waits only for a pipe that somebody writes to."""
+    refuse_own_pipe(descriptor)
     parts: list[bytes] = []
     size = 0
     while size <= LARGEST:

@@ -12,6 +12,7 @@ from gpudoctor.cli import output
 from gpudoctor.crash import crash_sentence
 from gpudoctor.errors import GpudoctorError, OutputError
 from gpudoctor.exit_codes import CRASHED, USAGE
+from gpudoctor.letters import harmless
 
 
 def guarded(body: Callable[[], int], *, as_json: bool) -> int:
@@ -32,7 +33,7 @@ def guarded(body: Callable[[], int], *, as_json: bool) -> int:
 
 
 def _fail(kind: str, sentence: str, exit_code: int, as_json: bool) -> int:  # noqa: FBT001 -- passed on
-    output.say(f"gpudoctor: {sentence}")
+    output.say(f"gpudoctor: {harmless(sentence)}")  # a name may have a line break, and the next line would not be ours
     if as_json:
         from gpudoctor.cli.error_document import document  # noqa: PLC0415 -- 25 ms, only after an error
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from gpudoctor.cli import new_file
 from gpudoctor.errors import OutputError
+from gpudoctor.letters import harmless
 
 _SAFELY = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 """Flags for opening a file to write; Windows has only the last one."""
@@ -25,11 +26,11 @@ def hold_descriptors() -> None:
 
 
 def say(text: str) -> None:
-    """Write one line to standard error; ignore a failure."""
+    """Write a line to standard error, or several, in letters that no terminal obeys; ignore a failure."""
     if sys.stderr is None:
         return
     try:
-        sys.stderr.write(f"{text}\n")
+        sys.stderr.write("\n".join((*map(harmless, text.split("\n")), "")))
         sys.stderr.flush()
     except (OSError, ValueError):
         forget(2)

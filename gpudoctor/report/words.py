@@ -7,6 +7,7 @@ import msgspec
 
 from gpudoctor.findings import Rung, RungState, Severity, Verdict
 from gpudoctor.findings.naming import counted
+from gpudoctor.letters import harmless
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -62,17 +63,13 @@ def scope(rung: str | None, gpus: int, of: int) -> str:
 
 def printable(text: str, *, plain: bool) -> str:
     """`text` without control characters, which could steer a terminal; in ASCII where `plain`."""
-    shown = "".join(letter if letter.isprintable() else _escaped(letter) for letter in text.replace("\n", " "))
+    shown = harmless(text.replace("\n", " "))
     return ascii_only(shown) if plain else shown
 
 
 def ascii_only(text: str) -> str:
     """`text` in ASCII: common typography by its like, the rest as backslash escapes."""
     return text.translate(_ASCII).encode("ascii", "backslashreplace").decode("ascii")
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode("ascii")
 
 
 def upper_first(text: str) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.command import ROOT, run, sentence
+from tests.cli.command import ROOT, environment, run, sentence
 
 DIGITS = "9" * 5000
 CONFIGS = {
@@ -83,3 +83,39 @@ def test_a_file_of_requirements_that_is_hostile(name: str, case: str, tmp_path: 
     text, words = CONFIGS[case]
     (tmp_path / name).write_text(text)
     assert words in refused("compat", "-r", str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("diagnose", "{}"),
+        ("diagnose", "--compat", "{}", "/dev/null"),
+        ("fleet", "merge", "{}"),
+        ("xray", "{}"),
+        ("compat", "-r", "{}"),
+        ("diff", "{}", "{}"),
+        ("check", "--python", "{}"),
+        ("matrix", "gpu", "{}"),
+        ("index", "{}"),
+    ],
+    ids=" ".join,
+)
+def test_a_name_steers_no_terminal_and_begins_no_line(words: tuple[str, ...]) -> None:
+    done = run(*(word.format("\x1b]0;title\x07\x1b[2J\r\n::error::\u202e") for word in words))
+    assert done.returncode == 2
+    for text in (done.stdout.decode(), done.stderr.decode()):
+        assert all(line.isprintable() for line in text.splitlines())
+        assert not any(line.startswith("::") for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("descriptor", "words"),
+    [
+        *((descriptor, words) for descriptor in (1, 5) for words in (("diagnose",), ("compat", "-r"))),
+        (0, ("diagnose",)),
+    ],
+)
+def test_no_command_waits_for_a_pipe_that_only_it_writes_to(words: tuple[str, ...], descriptor: int, fifo: str) -> None:
+    done = run(*words, f"/proc/self/fd/{descriptor}", shell_redirect=f'{descriptor}<>"$PIPE"', env=environment(PIPE=fifo))
+    assert done.returncode == 2
+    assert "gpudoctor itself would write to" in sentence(done.stderr)
