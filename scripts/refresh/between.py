@@ -1,8 +1,9 @@
-"""Rebuilds the rows of compat/others.csv of packages between an add-on and what the tables judge: numba bounds NumPy for vLLM.
+"""Rebuilds the rows of compat/others.csv of packages without GPU code that bound what the tables judge: Lightning bounds torch, numba NumPy.
 
     python -m scripts.refresh.between [--find] [--write | --check] [PROJECT...]
 
---find prints which packages belong here: those that an add-on pins or bounds, and that themselves exclude releases of a package in the tables.
+--find prints which packages belong here: those that an add-on pins or bounds, and that themselves exclude releases of a package in the tables,
+and those without GPU code that require a framework.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from __future__ import annotations
 import email.parser
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from gpudoctor.matrix.tables import OTHERS
+from gpudoctor.frameworks import framework_of
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.tables import NO_GPU_CODE, OTHERS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 from scripts.refresh.add_ons import PACKAGES
@@ -24,7 +28,22 @@ from scripts.refresh.common import Release, Wheel, arguments, group_releases, re
 from scripts.refresh.index import Index
 from scripts.refresh.metadata import requires
 
-PROJECTS = {"numba": (0, 56), "outlines": (0, 0, 34), "mistral-common": (1, 0), "opencv-python-headless": (4, 8)}
+PROJECTS = {
+    "accelerate": (0,),
+    "lightning": (1, 8, 4),
+    "mistral-common": (1, 0),
+    "numba": (0, 56),
+    "opencv-python": (4, 0),
+    "opencv-python-headless": (4, 8),
+    "outlines": (0, 0, 34),
+    "pandas": (1, 0),
+    "pytorch-lightning": (1, 8, 4),
+    "scipy": (1, 2),
+    "sentence-transformers": (1, 0),
+    "timm": (0, 4),
+    "torchdata": (0, 3),
+    "torchmetrics": (0, 3),
+}
 """By name the oldest release in the table."""
 _EXCLUDES = ("<", "==", "~=", "!=", ">=2")
 """What a specifier begins with that leaves out releases which somebody may want, such as NumPy 1."""
@@ -45,11 +64,20 @@ def read(wheel: Wheel) -> dict[str, Any]:
 
 def find() -> Iterator[str]:
     """Yield a line for each package that belongs here and is missing."""
-    index, matrix, options = Index(), open_matrix(), arguments(tuple(PROJECTS))
+    index, matrix, cache = Index(), open_matrix(), arguments(tuple(PROJECTS)).cache
+    yield from _beside_add_ons(index, matrix, cache)
+    for name in (row.distribution for row in matrix.rows(NO_GPU_CODE) if not matrix.releases(row.distribution)):
+        for release in _releases(index, name)[-1:]:
+            if needed := [str(one) for one in _always(Wheel(release, index, cache)) if framework_of(canonicalize_name(one.name))]:
+                yield f"{name} {release.release}: {', '.join(needed)}"
+
+
+def _beside_add_ons(index: Index, matrix: Matrix, cache: Path) -> Iterator[str]:
+    """Yield a line for each package that an add-on pins or bounds, and that excludes releases of a package in the tables."""
     asked: dict[str, set[str]] = {}
     for name in PACKAGES:
         for release in _releases(index, name)[-1:]:
-            for one in _always(Wheel(release, index, options.cache)):
+            for one in _always(Wheel(release, index, cache)):
                 if any(sign in str(one.specifier) for sign in _EXCLUDES) and not matrix.releases(canonicalize_name(one.name)):
                     asked.setdefault(canonicalize_name(one.name), set()).add(str(one.specifier))
     for name, specifiers in sorted(asked.items()):
@@ -57,7 +85,7 @@ def find() -> Iterator[str]:
         for release in fitting[-1:]:
             bounds = [
                 str(one)
-                for one in _always(Wheel(release, index, options.cache))
+                for one in _always(Wheel(release, index, cache))
                 if (canonicalize_name(one.name) == "numpy" or matrix.releases(canonicalize_name(one.name)))
                 and any(sign in str(one.specifier) for sign in _EXCLUDES)
             ]
