@@ -45,6 +45,8 @@ AT_ONCE = 0.006
 """Seconds; below, timings are too noisy to compare."""
 PAST_DOUBT = 0.5
 """Seconds; a run above is slow, whatever else the machine does."""
+LONGEST = 60
+"""Characters of a beginning that is repeated."""
 NARROW = 400
 """Characters; a pattern that looks at fewer from where it starts takes linear time: what remains to be tried is how much for each."""
 DEAR = 0.03
@@ -212,6 +214,7 @@ class _Sample:
     def __init__(self, pattern: str) -> None:
         self.pieces: list[str] = []
         self.branches: list[str] = []
+        self.beginnings: set[str] = set()
         self.wholes = [self._text(sre.parse(pattern), most=most) for most in (False, True)]
 
     def few(self) -> set[str]:
@@ -220,22 +223,28 @@ class _Sample:
 
     def pumps(self) -> set[str]:
         """What to repeat."""
-        texts = dict.fromkeys([*self.wholes, *self.branches])
-        beginnings = {text[:end] for text in texts for end in range(1, min(len(text), 60) + 1)}
+        beginnings = {text for text in self.beginnings if len(text) <= LONGEST}
         pieces = [piece for piece in dict.fromkeys(self.pieces) if piece][:14]
         pairs = {one + other for one, other in itertools.product(pieces, repeat=2)}
         return {*beginnings, *pieces, *pairs} - {""}
 
-    def _text(self, parsed: Any, *, most: bool) -> str:
+    def _text(self, parsed: Any, before: str = "", *, most: bool) -> str:
         text = literal = ""
         for kind, value in parsed:
-            added = self._one(str(kind), value, most=most)
+            if str(kind) != "LITERAL":
+                self._begins(before, text)
+            added = self._one(str(kind), value, before + text, most=most)
             literal = literal + added if str(kind) == "LITERAL" else ""
             self.pieces.append(literal or added)
             text += added
+        self._begins(before, text)
         return text
 
-    def _one(self, kind: str, value: Any, *, most: bool) -> str:
+    def _begins(self, before: str, text: str) -> None:
+        """Note what ends here, of the pattern and of the part that is being read: not within a word, which half of it would not match."""
+        self.beginnings |= {before + text, text}
+
+    def _one(self, kind: str, value: Any, before: str, *, most: bool) -> str:
         if kind == "LITERAL":
             return chr(value)
         if kind == "NOT_LITERAL":
@@ -246,14 +255,20 @@ class _Sample:
             return self._letter(value)
         if kind in {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}:
             least, highest, inner = value
-            return "".join(self._text(inner, most=most) for _ in range(max(least, min(int(highest), 2 if most else 1))))
+            return self._repeated(inner, max(least, min(int(highest), 2 if most else 1)), before, most=most)
         if kind == "SUBPATTERN":
-            return self._text(value[3], most=most)
+            return self._text(value[3], before, most=most)
         if kind == "BRANCH":
-            texts = [self._text(branch, most=most) for branch in value[1]]
+            texts = [self._text(branch, before, most=most) for branch in value[1]]
             self.branches += texts
             return texts[-1 if most else 0]
         return ""
+
+    def _repeated(self, inner: Any, times: int, before: str, *, most: bool) -> str:
+        text = ""
+        for _ in range(times):
+            text += self._text(inner, before + text, most=most)
+        return text
 
     def _letter(self, members: list[Any]) -> str:
         allowed = re.compile("".join(("[", *map(_class, members), "]")))
@@ -302,12 +317,11 @@ def seconds(pattern: re.Pattern[str], pump: str, length: int, use: Use) -> float
     return min(taken)
 
 
-def clearly_linear(pattern: re.Pattern[str], pump: str, use: Use) -> bool:
-    """Whether short texts already show it; dear patterns with bounded repetitions are timed at full length only if they do not.
+def clearly_linear(pattern: re.Pattern[str], pump: str, once: float, use: Use) -> bool:
+    """Whether short texts, one of which took `once`, already show it; dear patterns are timed at full length only if they do not.
 
     Of a n + b n**2, four times as much text takes less than 5 times as long only if sixteen times takes less than 9 * 5 times.
     """
-    once = timed(pattern, pump, SHORT, use)
     if once <= AT_ONCE:
         return once < AT_ONCE / 64  # even in cubic time the long text stays below AT_ONCE
     bound = 5 * seconds(pattern, pump, SHORT // 4, use)
@@ -321,10 +335,13 @@ def slow(text: str, use: Use = everywhere) -> str:
         dear = (pump for pump in sorted(sample.few()) if seconds(pattern, pump, SHORT // 4, use) > DEAR)
         return next((f"{SHORT // 4} characters of {pump!r} take over {DEAR} s" for pump in dear), "")
     for pump in sorted(sample.pumps()):
-        if clearly_linear(pattern, pump, use):
+        short = timed(pattern, pump, SHORT, use)
+        if short > PAST_DOUBT:
+            return f"{SHORT} characters of {pump!r} take {short:.2f} s"
+        if clearly_linear(pattern, pump, short, use):
             continue
         once = timed(pattern, pump, LONG, use)
-        if once <= AT_ONCE or once < 6 * timed(pattern, pump, SHORT, use):
+        if once <= AT_ONCE or once < 6 * min(short, timed(pattern, pump, SHORT, use)):
             continue
         long = once if once > PAST_DOUBT else seconds(pattern, pump, LONG, use)
         if long > AT_ONCE and long > 9 * seconds(pattern, pump, SHORT, use):
