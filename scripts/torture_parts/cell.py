@@ -52,6 +52,8 @@ class Case:
     fault: str
     run: Callable[[], Result]
     kind: str = ""
+    waits: bool = False
+    """Whether the check waits for its deadline: other cells then run beside it."""
 
 
 @dataclass(frozen=True)

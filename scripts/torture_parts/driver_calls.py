@@ -119,7 +119,7 @@ def cells(workplace: Workplace) -> Iterator[Case]:
                 raise LookupError(msg)
             calls = sum(call.function == function for call in machine.calls)
             for fault in faults(function, calls, short=workplace.short):
-                yield Case(function, fault, partial(here.run, function, fault))
+                yield Case(function, fault, partial(here.run, function, fault), waits=fault == "hang")
 
 
 def source_of(function: str) -> str:

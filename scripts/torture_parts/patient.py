@@ -38,6 +38,8 @@ BEHAVIOURS: Final[Mapping[str, str]] = {
     "replaces modules": "import sys, types\nfor name in ('json', 'os', 'ctypes', 'time'): sys.modules[name] = types.ModuleType(name)\n",
     "raises at every exit": "import atexit, os\natexit.register(os.abort)\n",
 }
+WAITING: Final = frozenset({"hangs", "ignores signals", "stops itself"})
+"""Behaviours that a check waits for until its deadline."""
 SHORT: Final = (
     "ignores signals",
     "stops itself",
@@ -70,7 +72,7 @@ def cells(workplace: Workplace) -> Iterator[Case]:
     for behaviour in SHORT if workplace.short else BEHAVIOURS:
         for place in PLACES:
             if not workplace.only or place in workplace.only:
-                yield Case(place, behaviour, partial(run, workplace, root, place, behaviour), f"at {place}")
+                yield Case(place, behaviour, partial(run, workplace, root, place, behaviour), f"at {place}", behaviour in WAITING)
 
 
 def run(workplace: Workplace, root: Path, place: str, behaviour: str) -> Result:

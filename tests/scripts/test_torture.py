@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -122,6 +123,23 @@ def test_a_long_run_says_where_it_is_and_what_does_not_hold_before_it_ends(
     assert sum(bool(result.trouble) for _, result in cells) == 3
     assert "clock: driver 100, hang: wrong [facts]" in "".join(said)
     assert "clock: 100 of 250 cells" in "".join(said)
+
+
+def test_a_cell_that_waits_keeps_no_other_from_running(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    torture, ran = script("torture"), threading.Event()
+
+    def waiting() -> Result:
+        return Result("" if ran.wait(60) else "nothing ran beside")
+
+    def working() -> Result:
+        ran.set()
+        return Result()
+
+    waits, works = Case("driver", "hang", waiting, waits=True), Case("driver", "return 1", working)
+    monkeypatch.setitem(torture.PARTS, "clock", lambda _: iter([waits, works, waits]))
+    workplace = Workplace(tmp_path / "clock")
+    vars(workplace)["pace"] = measured(QUIET)
+    assert not any(result.trouble for _, result in torture.tried("clock", workplace, None, 1))
 
 
 @tortured_before
