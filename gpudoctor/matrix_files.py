@@ -97,7 +97,10 @@ def _part_with(content: bytes, beginning: bytes) -> tuple[int, int]:
         return content[start : start + len(beginning)]
 
     rows = range(content.index(b"\n") + 1, len(content))
-    return rows.start + bisect_left(rows, beginning, key=line_begins), rows.start + bisect_right(rows, beginning, key=line_begins)
+    first = rows.start + bisect_left(rows, beginning, key=line_begins)
+    if not content.startswith(beginning, first):
+        return first, first
+    return first, rows.start + bisect_right(rows, beginning, key=line_begins)
 
 
 def _head(table: Table[Row], cells: list[str]) -> None:

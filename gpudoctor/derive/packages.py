@@ -86,6 +86,7 @@ class Stack:
         self.bounds = {one.name: Demand(_USER, one, _USER.where) for one in filter(None, map(requirement, packages.bounds))}
         """In an assumed environment, by name: what the user allows of packages whose release is unknown."""
         self._environment = _environment(snapshot.python, self.platform)
+        self._found: dict[Distribution, FrameworkRelease | None] = {}
         self._possible: dict[str, tuple[list[Demand], list[Demand]]] = {}
         """By name, what a distribution may require, depending on extras, and what a later patch states for it."""
         self.distributions: dict[str, Distribution] = {}
@@ -94,9 +95,13 @@ class Stack:
 
     def row(self, one: Distribution) -> FrameworkRelease | None:
         """The matrix's row of exactly this release, for this platform, or for Linux if the platform is unknown."""
-        return self._row(one, self.platform or wheel_platform.LINUX) or self._row(one, wheel_platform.ANY)
+        if one not in self._found:
+            self._found[one] = self._row(one, self.platform or wheel_platform.LINUX) or self._row(one, wheel_platform.ANY)
+        return self._found[one]
 
     def _row(self, one: Distribution, wheels: str) -> FrameworkRelease | None:
+        if not self.matrix.releases(one.name):  # most packages of a lock file
+            return None
         found = self.matrix.resolve(one.name, one.version, wheels)
         return found.row if found.how is Resolved.EXACT else None
 

@@ -145,17 +145,18 @@ def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
         if reason:
             yield NotJudged(ENVIRONMENT, name, reason)
     frameworks = {framework.distribution for framework in machine.observed_frameworks}
+    cudnns = frozenset(getattr(framework.component_or_missing("cudnn"), "wheel", "") for framework in machine.frameworks)
     for one in sorted(stack.distributions.values(), key=lambda one: one.name not in ADDONS):
         for extra in one.unknown_extras:
             yield NotJudged(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {one.label}")
-        reason = "" if one.name in frameworks else _package(one, stack, machine)
+        reason = "" if one.name in frameworks else _package(one, stack, cudnns)
         if reason:
             yield NotJudged(ENVIRONMENT, one.label, reason)
     yield from _unmet(stack)
 
 
-def _package(one: Distribution, stack: Stack, machine: MachineView) -> str:
-    """Return why no rule checks an assumed package that is no framework; empty if one does."""
+def _package(one: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:
+    """Return why no rule checks an assumed package that is no framework; empty if one does, as for the frameworks' cuDNN."""
     rows, row = stack.matrix.releases(one.name), stack.row(one) or next(iter(stack.elsewhere(one).values()), None)
     if rows and row is None:
         return "no table lists this release"
@@ -163,9 +164,8 @@ def _package(one: Distribution, stack: Stack, machine: MachineView) -> str:
         return _UNJUDGED_BUILDS[row.accelerator]
     if not stack.stated(one) or one.name in stack.without_gpu_code:
         return ""
-    cudnn = any(getattr(framework.component_or_missing("cudnn"), "wheel", "") == one.name for framework in machine.frameworks)
     refused = _perhaps_refused(one, stack)
-    if refused or cudnn or _compared(one, stack):
+    if refused or one.name in cudnns or _compared(one, stack):
         return refused
     return "no rule compares it with the other packages" if rows else _unlisted(one.name)
 

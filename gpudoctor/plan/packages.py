@@ -252,8 +252,8 @@ class Packages:
 
     def _row(self, name: str, version: str) -> FrameworkRelease | None:
         """The release's row for this platform, otherwise for another: an installer reads the same metadata."""
-        words = dict.fromkeys([self._platform, *(row.platform for row in self._matrix.releases(name))])
-        for word in words:
+        platforms = [row.platform for row in self._matrix.releases(name)]
+        for word in dict.fromkeys([self._platform, *platforms] if platforms else ()):
             found = self._matrix.resolve(name, version, word)
             if found.how is Resolved.EXACT:
                 return found.row
@@ -271,8 +271,9 @@ class Packages:
 
     def _spelt(self, name: str, version: str) -> str:
         """A version as the tables spell the same release: 2.16 is 2.16.0."""
-        wanted = key(version)
-        return next((release for release, _ in self._published(name) if release != version and key(release) == wanted), version)
+        published = [release for release, _ in self._published(name) if release != version]
+        wanted = key(version) if published else None
+        return next((release for release in published if key(release) == wanted), version)
 
     def _choose(self, name: str, specifier: str) -> str:
         """The newest release that everybody accepts and that can be installed here, or as close as possible."""
