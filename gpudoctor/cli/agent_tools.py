@@ -122,7 +122,7 @@ async def compat(  # noqa: PLR0917 -- the SDK calls it by name
 
     def work() -> msgspec.Struct:
         stated = Combination(requirements=tuple(requirements), gpus=tuple(gpus), driver=driver, python=python_version, os=os, arch=arch)
-        return _report(examine(stated, supposing(), None, _asked(requirements, requirement_files)), "compat")
+        return _report(examine(stated, supposing(), None, _asked(requirements, requirement_files), fixes=True), "compat")
 
     return _answer(work)
 

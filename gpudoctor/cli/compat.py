@@ -86,7 +86,7 @@ class Files(msgspec.Struct, frozen=True):
 
 def _carry_out(combination: Combination, files: Files, policy: Policy, compat: str | None, form: Delivery) -> int:
     require_writable(form.destinations)
-    return deliver(examine(combination, policy, compat, _asked(files, combination)), "compat", form)
+    return deliver(examine(combination, policy, compat, _asked(files, combination), fixes=True), "compat", form)
 
 
 def _asked(files: Files, combination: Combination) -> Asked | None:

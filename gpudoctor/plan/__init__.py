@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination, Timing
-from gpudoctor.findings import Policy
+from gpudoctor.findings import Policy, Verdict
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan.asked import combined
 from gpudoctor.plan.model import Combination
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["Combination", "examine"]
 
 
-def examine(combination: Combination, policy: Policy, compat: str | None = None, asked: Asked | None = None) -> Examination:
+def examine(
+    combination: Combination, policy: Policy, compat: str | None = None, asked: Asked | None = None, *, fixes: bool = False
+) -> Examination:
     """Check the combination, with what files of requirements ask for, against the shipped tables or those in the folder `compat`.
 
+    With `fixes` each fix that installs something is checked too.
     Raises UsageError for options that cannot be understood or contradict one another.
     """
     began = time.monotonic()
@@ -31,6 +34,10 @@ def examine(combination: Combination, policy: Policy, compat: str | None = None,
     snapshot = suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     supposed = time.monotonic()
     diagnosis = diagnose(snapshot, matrix, policy)
+    if fixes and diagnosis.verdict is Verdict.BROKEN:
+        from gpudoctor.plan.cured import cured  # noqa: PLC0415 -- the planner, which only a broken combination needs
+
+        diagnosis = cured(diagnosis, combination, matrix, policy)
     return Examination(
         snapshot=snapshot,
         diagnosis=diagnosis,

@@ -5,12 +5,14 @@ from __future__ import annotations
 import random
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from itertools import product
 
 import pytest
 
-from gpudoctor.findings import Diagnosis, Fix, Verdict
+from gpudoctor.derive import specifiers
+from gpudoctor.findings import Diagnosis, Fix, Severity, Verdict
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import examine
 from gpudoctor.plan.judge import POLICY, Judge
@@ -65,6 +67,59 @@ def test_of_an_assumed_machine(gpu: str, driver: str) -> None:
             assert found.verdict is not Verdict.BROKEN, (fix, found.why)
             tried += 1
     assert tried or gpu == "none"
+
+
+ADDED = (
+    "xformers",
+    "vllm",
+    "bitsandbytes",
+    "torchvision",
+    "sglang",
+    "onnxruntime-gpu",
+    "tensorflow",
+    "jax",
+    "cupy-cuda12x",
+    "faiss-gpu-cu12",
+)
+BESIDE = ("torch", "torchvision", "tensorflow", "numpy==1.26.4", "numpy==2.3.4")
+LED_ASTRAY = [
+    ("L4", "580.65.06", ("xformers==0.0.33", "torch==2.8.0"), "3.12"),
+    ("H100", "550.54.14", ("bitsandbytes==0.46.1",), "3.10"),
+    ("GTX 1080", "535.104.05", ("sglang==0.5.16", "torch==2.12.0"), "3.11"),
+    ("RTX 5090", "570.124.06", ("xformers==0.0.29.post1",), "3.11"),
+]
+"""Where a fix once led to another error."""
+
+
+def drawn(count: int) -> Iterator[tuple[str, str, tuple[str, ...], str]]:
+    """Combinations of releases from the tables, drawn at random."""
+    draw = random.Random(15)
+    for _ in range(count):
+        (gpu, driver), python = draw.choice([one for one in EXPECTED if one[1]]), draw.choice(("3.9", "3.11", "3.13"))
+        asked = [draw.choice(ADDED), *draw.sample(BESIDE, draw.randint(0, 1))]
+        rows = {name: MATRIX.releases(name) for name in asked}
+        yield gpu, driver, tuple(f"{name}=={draw.choice(rows[name][-40:]).release}" if rows[name] else name for name in asked), python
+
+
+def test_a_fix_of_compat_leads_to_no_other_error() -> None:
+    tried = 0
+    for gpu, driver, requirements, python in (*LED_ASTRAY, *drawn(60)):
+        found = examine(combination(gpu, driver, *requirements, python=python), POLICY, fixes=True).diagnosis
+        before = errors(found)
+        for finding in found.root_causes:
+            fixes = [one for one in installs(found) if one[0] in finding.fixes]
+            for fix, pins, other in fixes:
+                parsed = {one.name: one.text for one in map(specifiers.requirement, (*requirements, *pins)) if one is not None}
+                texts = pins if "what works here" in fix.title else tuple(parsed.values())
+                after = examine(combination(gpu, driver, *texts, python=other or python), POLICY).diagnosis
+                assert not errors(after) - (before - Counter([finding.code])), (gpu, driver, requirements, python, fix)
+                tried += 1
+    assert tried > 20
+
+
+def errors(found: Diagnosis) -> Counter[str]:
+    """How many errors each rule found."""
+    return Counter(one.code for one in found.root_causes if one.severity is Severity.ERROR)
 
 
 _NOTHING_WORKS = re.compile(r"no (?:published|CUDA build|release of)")
