@@ -213,7 +213,7 @@ def test_matrix_of_a_whole_framework_fits_the_page(name: str) -> None:
         (("framework", "pytorch"), "did you mean torch?"),
         (("framework", "tf"), "did you mean tensorflow?"),
         (("framework", "cupy-cuda12"), "did you mean cupy-cuda1"),
-        (("framework", "pandas"), "`gpudoctor matrix framework` lists the packages"),
+        (("framework", "requests"), "`gpudoctor matrix framework` lists the packages"),
         (("framework", "torch", "99"), "no torch 99"),
         (("framework", "torch", "x"), "no torch x"),
         (("gpu", "4090", "1.0"), "Only a framework takes a version"),
