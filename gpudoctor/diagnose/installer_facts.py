@@ -16,6 +16,8 @@ _OFFERED = expression(
 )
 _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a supported wheel")
 _PINNED = expression(r"\b(tensorflow|tensorflow-gpu|torch|jaxlib)={2,3}(\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.])")
+_INDEX = expression(r"/whl/(cu\d{2,3})\b")
+_ASKED = expression(r"the requirement torch(?:={2,3}(\d[\w.]{0,30}))?[^\n]{0,80}\(from versions: (?:none)?\)")
 _NONE = expression(r"the requirement (?:tensorflow|torch|jaxlib?)\b[^\n]{0,80}\(from versions: (?:none)?\)")
 
 
@@ -30,7 +32,7 @@ def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
     if not isinstance(python, Python) or not isinstance(python.version, str):
         return
     stated = Evidence("Python", python.version, python.why)
-    if _NONE.search(text):
+    if _NONE.search(text) and not is_windows_on_arm(machine) and not any(_of_no_index(machine, text)):
         yield stated
     for name, wanted in _PINNED.findall(text):
         published = {short for row in machine.matrix.releases(name) if str(row.release) == wanted for short in row.pythons or ()}
@@ -48,6 +50,22 @@ def no_such_release(machine: MachineView, text: str) -> Iterator[Evidence]:
             continue  # no index has a build with CUDA for macOS
         if _exists(machine, name, wanted, offered) is False or _is_of_another_index(wanted, offered):
             yield Evidence(f"releases of {name}", _span(offered), "the installer")
+    yield from _of_no_index(machine, text)
+
+
+def is_windows_on_arm(machine: MachineView) -> bool:
+    """Return whether the text is about Windows on ARM, for which no framework has a build with CUDA."""
+    return machine.site.platform == Platform.WINDOWS and machine.host.architecture == "arm64"
+
+
+def _of_no_index(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the CUDA builds of PyTorch, if an index is asked for one that the wanted release does not have."""
+    tags = set(_INDEX.findall(text))
+    for wanted in _ASKED.findall(text) if tags else ():
+        rows = [row for row in machine.matrix.releases("torch") if not wanted or row.release == final_release(wanted)]
+        builds = {tag for row in rows for tag in row.builds if tag.startswith("cu")}
+        if builds and not builds.intersection(tags):
+            yield Evidence(f"CUDA builds of torch {wanted}".rstrip(), ", ".join(sorted(builds)), "matrix")
 
 
 def _is_of_another_index(wanted: str, offered: str) -> bool:

@@ -10,6 +10,7 @@ from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.plugins import mismatched_plugins, version_numbers
 from gpudoctor.derive.toolkits import system_cudas
+from gpudoctor.diagnose.installer_facts import is_windows_on_arm
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.frameworks.torch import TORCH
@@ -151,6 +152,12 @@ def _cuda_on_macos(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield Evidence("operating system", "macOS", "the text")
 
 
+def _on_a_platform_without_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
+    yield from _cuda_on_macos(machine, text)
+    if is_windows_on_arm(machine):
+        yield Evidence("platform", "Windows on ARM", "the text")
+
+
 def _on_jetson(machine: MachineView, _: str) -> Iterator[Evidence]:
     if machine.site.platform == Platform.JETSON:
         yield Evidence("platform", "Jetson", "the text")
@@ -180,7 +187,7 @@ def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
 BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "cpu-only-build": _without_cuda,
     "jax-plugin-version-mismatch": _uncompared_plugin,
-    "no-cuda-wheel-for-platform": _cuda_on_macos,
+    "no-cuda-wheel-for-platform": _on_a_platform_without_cuda,
     "windows-native-no-gpu": _without_cuda_on_windows,
     "metal-plugin-missing": _without_metal,
     "jetson-needs-vendor-wheel": _on_jetson,

@@ -237,11 +237,27 @@ def _major(soname: str) -> int:
     return int(soname.partition(".so.")[2].partition(".")[0])
 
 
+_OF_CONDA = expression(r"lib(\w{3,12})-(\d[\w.]{0,20})-")
+
+
+def _from_conda_and_pip(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a library of CUDA that conda and pip both installed, in different versions."""
+    packages = machine.observed.packages
+    if isinstance(packages, Missing) or isinstance(packages.conda, Missing):
+        return
+    in_conda = {found[1]: found[2] for stem in packages.conda if (found := _OF_CONDA.match(stem))}
+    for one in packages.distributions:
+        name = one.name.removeprefix("nvidia-").partition("-cu")[0]
+        if one.name.startswith("nvidia-") and in_conda.get(name, one.version) != one.version:
+            yield Evidence(f"{name} of conda, of pip", f"{in_conda[name]}, {one.version}", one.where)
+
+
 LIBRARIES: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "cuda-version-mismatch": _cuda_that_does_not_fit,
     "cudnn-wrong-major": _other_cudnn,
     "pip-nvidia-libs-not-on-path": _in_wheels,
     "cuda-libs-not-on-loader-path": _on_disk,
     "extension-built-for-other-cuda": _of_other_wheels,
+    "mixed-conda-pip": _from_conda_and_pip,
 }
 """Causes, and what yields a fact that speaks for each."""

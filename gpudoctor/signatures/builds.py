@@ -245,7 +245,14 @@ BUILDS = (
     # modules/launch_utils.py of stable-diffusion-webui; Lightning's accelerator connector and its parser of device ids
     Signature(
         r"Torch is not able to use GPU|No supported gpu backend found|\bBut your machine only has: \[\]",
-        ("cpu-only-build", "no-driver", "driver-too-old", "scheduler-gpu-not-allocated", "container-no-gpu-access"),
+        (
+            "cpu-only-build",
+            "no-driver",
+            "driver-too-old",
+            "scheduler-gpu-not-allocated",
+            "container-no-gpu-access",
+            "device-permission-denied",
+        ),
         "PyTorch sees no GPU",
         ("RuntimeError: Torch is not able to use GPU; add --skip-torch-cuda-test",),
         vague=True,

@@ -118,6 +118,7 @@ COLLECTIVES = (
         ("cuda-visible-devices-masked", "mig-one-instance-per-process"),
         "two ranks use the same GPU: the job started more ranks than it sees GPUs, or each rank uses GPU 0",
         ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 4000",),
+        cure="Start at most as many ranks on each machine as it has visible GPUs, and call torch.cuda.set_device(local_rank) in each.",
     ),
     # torch/nn/parallel/data_parallel.py
     Signature(

@@ -178,7 +178,7 @@ HINTS = (
         "DataLoader(dataset, pin_memory=True)",
     ),
     Hint(
-        r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok)\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b",
+        r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok)\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo|super-?user)\b",
         "device-permission-denied",
         "nvidia-smi works with sudo",
     ),
@@ -259,6 +259,8 @@ HINTS = (
         "python-version-unsupported",
         "- python 3.12*",
     ),
+    # which builds of PyTorch an index is asked for
+    Hint(r"/whl/cu\d{2,3}\b", "", "Looking in indexes: https://example.org/whl/cu131"),
     Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
     # what tells that a missing package is installed for another Python: pip's and conda's words, notebooks, pip's own build environments
     Hint(

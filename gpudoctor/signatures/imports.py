@@ -9,6 +9,11 @@ from gpudoctor.signatures.signature import Signature
 _FRAMEWORKS = "torch|tensorflow|jax|jaxlib|keras"
 _SHADOWED = ("two-copies-of-framework", "script-folder-hides-package")
 
+_NOTEBOOK = r"(?:notebooks?|jupyter\w{0,4}|vs ?code|pycharm|spyder)"
+_TERMINAL = r"(?:terminal|command[ -](?:line|prompt)|shell|console|script)"
+_BLIND = r"\b(?:returns? false|is false|says false|gives? false|false|no gpus?)\b"
+_SEES = r"\b(?:returns? true|is true|says true|gives? true|true|works)\b"
+
 IMPORTS = (
     # numpy/core/src/multiarray/multiarraymodule.c and numpy/_core/_internal.py of 1.26 to 2.3; torch/csrc/utils/tensor_numpy.cpp
     Signature(
@@ -131,6 +136,15 @@ IMPORTS = (
         _SHADOWED,
         "a file has the name of a package or of a standard module",
         ('File "/home/me/torch.py", line 4, in <module>',),
+    ),
+    # as people compare two programs that run Python
+    Signature(
+        rf"(?i)\b{_NOTEBOOK}\b[^\n]{{0,100}}{_BLIND}[^\n]{{0,120}}(?:\b{_TERMINAL}|\.py)\b[^\n]{{0,80}}{_SEES}"
+        rf"|{_BLIND} (?:in|inside|from) (?:the |my |a )?{_NOTEBOOK}\b[^\n]{{0,60}}{_SEES} (?:in|from) (?:the |my |a )?{_TERMINAL}\b"
+        rf"|\b{_TERMINAL}\b[^\n]{{0,80}}{_SEES}[^\n]{{0,80}}\b{_NOTEBOOK}\b[^\n]{{0,80}}{_BLIND}",
+        ("wrong-python-environment",),
+        "one program sees the GPU and another does not, so each starts another Python",
+        ("In the Jupyter notebook torch.cuda.is_available() returns False, in the terminal it returns True.",),
     ),
     # what pip show answers
     Signature(

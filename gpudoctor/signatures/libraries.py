@@ -105,7 +105,7 @@ LIBRARIES = (
     Signature(
         r"undefined symbol: (?:__)?(?:nvJitLink|cublas|cusparse|cusolver|cufft|curand|cuda)[A-Z]\w{1,80}"
         r"|symbol \w{1,80},? version lib(?:cu|nv)\S{1,60} not defined in file|undefined symbol: \w{1,80}, version lib(?:cublas|cusparse|cusolver|cufft|curand|cudart)",
-        ("ld-library-path-shadowing", "nvidia-wheel-version-conflict", "cuda-mixed-versions"),
+        ("ld-library-path-shadowing", "nvidia-wheel-version-conflict", "cuda-mixed-versions", "mixed-conda-pip"),
         "libraries of two CUDA releases are loaded together",
         (
             "libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",

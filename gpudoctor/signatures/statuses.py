@@ -162,7 +162,9 @@ STATUSES = (
     ),
     Signature(
         r"CUDA_ERROR_MPS_\w+|\bcudaErrorMps\w+|MPS client failed to connect to the MPS|the MPS server and the MPS client failed"
-        r"|MPS server is not ready|create MPS (client|device connection) have been exhausted|\? Error 80[5-9]: ",
+        r"|MPS server is not ready|create MPS (client|device connection) have been exhausted|\? Error 80[5-9]: "
+        # the log of nvidia-cuda-mps-control
+        r"|\] Server (?:encountered a fatal exception|\d{1,7} exited with status [1-9])|\bServer\s{1,6}\d{1,7}\] Failed to start",
         ("mps-misconfigured",),
         "CUDA cannot use the MPS service",
         (

@@ -25,8 +25,10 @@ READER = Reader(
         # sys.version on Windows, platform.architecture(), the folder of python.org's installer, pip debug's tags
         Form("bits", r"\[MSC v\.\d{4} (?P<value>32|64) bit \((?:Intel|AMD64|ARM64)\)\]"),
         Form("bits", r"\(['\"](?P<value>32|64)bit['\"], ?['\"]"),
-        Form("bits", r"\bPython3?\d{2,3}-(?P<value>32)\\", Rank.LOG),
+        Form("bits", r"(?i)\bPython3?\d{2,3}-(?P<value>32)\\", Rank.LOG),
         Form("bits", r"(?i)\bpython\b[^\n]{0,30}[ (](?P<value>32|64)[ -]?bit\b(?! os| system| windows)", Rank.PROSE),
+        Form("architecture", r"\[MSC v\.\d{4} 64 bit \((?P<value>ARM64)\)\]"),
+        Form("architecture", r"(?i)\bwindows\b[^\n]{0,60}\b(?P<value>snapdragon|on arm|arm64)\b", Rank.PROSE),
         Form("libc", rf"^ldd \(.{{0,60}}\) {VERSION}"),
         Form(
             "tensorflow cuda", r"(?:is_built_with_cuda|is_cuda_build)(?:\(\))?['\"]?\)?\s{0,3}(?::|=|->|returns?)?\s{0,3}(?P<value>False)\b"

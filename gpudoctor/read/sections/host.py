@@ -28,7 +28,9 @@ _JETSON = expression(r"\bJetson\b|^(?:NVIDIA )?(?:AGX )?(?:Orin|Xavier|Tegra)\b"
 _JETPACK = {"4": "32", "5": "35", "6": "36", "7": "38"}
 """JetPack's major version and that of Jetson Linux: https://developer.nvidia.com/embedded/jetpack-archive"""
 _RELEASE = expression(r"(?:^Linux \S{1,80} |^Linux-)(\d+\.\d+[\w.+]{0,30}(?:-(?!x86_64|aarch64|with)[\w.+]{1,40}){0,4})")
-_ARCHITECTURE = expression(r"x86[_-]64|aarch64|arm64|amd64")
+_ARCHITECTURE = expression(r"x86[_-]64|aarch64|arm64|amd64|snapdragon|on arm\b")
+_MACHINES = {"amd64": "x86_64", "x86-64": "x86_64", "snapdragon": "arm64", "on arm": "arm64"}
+"""How uname and Windows call an architecture that people name otherwise."""
 _DISTRIBUTION = expression(
     r"(ubuntu|debian|fedora|centos|red hat|rhel|arch|opensuse|rocky|alma|alpine)\b[^0-9]{0,30}(\d{1,2}(?:\.\d{1,2})?)?"
 )
@@ -50,7 +52,7 @@ def host(stated: Stated) -> Host:
     name, version = _distribution(words) or _of_kernel(kernel) or ("", "")
     return Host(
         platform=_platform(stated),
-        architecture=re.sub("amd64|x86-64", "x86_64", architecture[0]) if architecture else NOT_STATED,
+        architecture=_MACHINES.get(architecture[0], architecture[0]) if architecture else NOT_STATED,
         kernel=kernel or NOT_STATED,
         distribution=_or(stated, "distribution", name),
         distribution_version=_or(stated, "distribution version", version),

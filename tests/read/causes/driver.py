@@ -7,6 +7,7 @@ from typing import Final
 NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
 
 CASES: Final = (
+    ("device-permission-denied", "RuntimeError: Torch is not able to use GPU\nIt does not work unless I am superuser.\ncrw-rw---- 1 root video 195, 0 Mar  3 09:12 /dev/nvidia0\n"),
     ("uvm-not-loaded", "WARNING: module nvidia-uvm is not loaded\nnvidia-container-cli: initialization error: driver error: failed to process request\n"),
     ("driver-library-mismatch", "Training stopped, and nvidia-smi said that the NVIDIA driver does not match its library. tf.test.is_gpu_available() returned False.\n"),
     ("kernel-module-not-built", NO_DRIVER + "\u7cfb\u7edf\u81ea\u52a8\u66f4\u65b0\u4e86\u5185\u6838\n"),

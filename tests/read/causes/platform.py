@@ -7,6 +7,9 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("no-cuda-wheel-for-platform", "Windows 11 on ARM, Python 3.12\nERROR: Could not find a version that satisfies the requirement torch (from versions: none)\n"),
+    ("no-cuda-wheel-for-platform", "My laptop is on Windows 11 with a Snapdragon X.\nERROR: No matching distribution found for torch\n"),
+    ("no-cuda-wheel-for-platform", "Python 3.11.9 (tags/v3.11.9:de54cf5, Apr  2 2024, 10:12:12) [MSC v.1938 64 bit (ARM64)] on win32\nMicrosoft Windows [Version 10.0.26100.2033]\nERROR: No matching distribution found for torch\n"),
     ("wsl1", "Windows 10, build 17134, Debian under WSL\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("wsl1", "Microsoft Windows [Version 10.0.16299.15]\nI use WSL.\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
     ("jetson-needs-vendor-wheel", "Our robot has an Orin NX with jetpack6.1. I ran pip install torch there, and torch.cuda.is_available() returns False.\n"),

@@ -8,6 +8,11 @@ _TRACE: Final = 'Traceback (most recent call last):\n  File "train.py", line 1, 
 _PYTHON: Final = "python-version-unsupported"
 
 CASES: Final = (
+    ("package-not-installable", "Looking in indexes: https://example.org/whl/cu125\nERROR: Could not find a version that satisfies the requirement torch==2.6.0 (from versions: none)\n"),
+    ("wrong-python-environment", "torch 2.4.1+cu124\nFrom the terminal torch.cuda.is_available() is True, in PyCharm it is False.\n"),
+    ("wrong-python-environment", "is_available() is False in my Jupyter notebook but True in the terminal.\n"),
+    ("wrong-python-environment", "VS Code returns False for torch.cuda.is_available(), while the same script returns True.\n"),
+    ("python-32bit", "pip install torch==2.0.1\nLocation: d:\\tools\\python39-32\\lib\\site-packages\nERROR: No matching distribution found for torch==2.0.1\n"),
     ("mkl-version-incompatible", _TRACE + "ImportError: /opt/conda/envs/sam/lib/python3.10/site-packages/torch/lib/libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent\n"),
     ("mkl-version-incompatible", "mkl 2025.0.1, pytorch 2.3.1 from conda\nOSError: libtorch_cpu.so: undefined symbol: iJIT_IsProfilingActive\n"),
     ("mkl-version-incompatible", "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp-a34b3233.so.1 library.\n\tTry to import numpy first or set the threading layer accordingly.\n"),
@@ -112,6 +117,8 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("wrong-python-environment", "In my notebook torch.cuda.is_available() is False, and in the terminal it is False too.\n"),
+    ("package-not-installable", "Python 3.14\nLooking in indexes: https://example.org/whl/cu126\nERROR: Could not find a version that satisfies the requirement torch==2.6.0 (from versions: none)\n"),
     ("two-copies-of-framework", 'Traceback (most recent call last):\n  File "/env/lib/python3.12/site-packages/torch/random.py", line 8, in <module>\nPyTorch version: 2.5.1\n'),
     ("two-copies-of-framework", "AttributeError: module 'tensorflow' has no attribute 'Session'\ntensorflow==2.15.0\n"),
     ("mkl-version-incompatible", "undefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE\n"),

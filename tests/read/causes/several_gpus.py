@@ -9,6 +9,7 @@ _FAILED: Final = "all-reduce-failed"
 _SLOW: Final = "        {reason:<34}: {state}\n"
 
 CASES: Final = (
+    ("thermal-throttled", "nvidia-smi says that SW Thermal Slowdown is what limits the clocks after some minutes.\n"),
     ("hw-slowdown", "        HW Slowdown                       : Active\n            HW Thermal Slowdown           : Not Active\n            HW Power Brake Slowdown       : Not Active\n"),
     ("fabric-prerequisites-missing", "Failed to start NVIDIA fabric manager service.\nmodprobe: ib_umad is not loaded\n8 x NVIDIA B200\n"),
     ("fabric-prerequisites-missing", "Error 802: system not yet initialized\nnvlsm is missing on this node\n"),
@@ -85,6 +86,8 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("thermal-throttled", "        SW Thermal Slowdown               : Not Active\n        HW Thermal Slowdown : 0 us\n"),
+    ("thermal-throttled", "torch 2.4.1+cu124\nnvidia-smi --query-gpu=clocks_event_reasons.sw_thermal_slowdown --format=csv\n"),
     ("fabric-manager-missing", "Failed to start NVIDIA fabric manager service.\nGPU 0: NVIDIA GeForce RTX 4070 (UUID: GPU-5e6f7a8b)\n"),
     ("fabric-manager-missing", "PyTorch version: 2.6.0\nNVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]\nFailed to start NVIDIA fabric manager service.\n"),
     (_P2P, "PyTorch version: 2.5.1\nNCCL_P2P_DISABLE=0\nGPU 0: NVIDIA GeForce RTX 3090\n"),
