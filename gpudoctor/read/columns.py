@@ -12,7 +12,7 @@ from gpudoctor.read.compared import outcome
 from gpudoctor.read.readers.field_keys import FIRST_WORDS
 from gpudoctor.read.statements import Line
 
-_CELLS = expression(r"\s*\|\s*|\t+| {2,}")
+_GAP = expression(r"\t+| {2,}")
 _PLAIN = " \t|*_`:"
 _FEWEST_COLUMNS, _FEWEST_ROWS = 3, 3
 _LONGEST = 400
@@ -67,9 +67,9 @@ def _cells(text: str) -> tuple[str, ...]:
     """Return the cells of a row; none of a line that is no row."""
     if len(text) > _LONGEST or not ("|" in text or "\t" in text or "  " in text):
         return ()
-    whole = text.strip() if "|" in text else text.rstrip()
-    inside = whole.removeprefix("|").removesuffix("|") if "|" in text else whole
-    return tuple(_CELLS.split(inside.strip() if "|" in text or text[:1] not in {" ", "\t"} else f"-{inside}"))
+    if "|" in text:
+        return tuple(cell.strip() for cell in text.strip().removeprefix("|").removesuffix("|").split("|"))
+    return tuple(_GAP.split(text.rstrip()))
 
 
 def _failing(table: Sequence[_Row], lines: Sequence[Line]) -> int:

@@ -43,7 +43,7 @@ SLOWNESS = (
         vague=True,
     ),
     Signature(
-        r"(?i:(?<!\.)\b[SH]W Thermal Slowdown\b)(?!\s{0,40}[:=]\s{0,4}(?!Active))|(?i:\bgpus?\b[^\n]{0,60}\b(?:overheat|thermal(?:ly)?[ -]throttl))",
+        r"(?i:(?<!\.)\b[SH]W Thermal Slowdown\b)(?!\s{0,40}[:=](?!\s{0,4}Active))|(?i:\bgpus?\b[^\n]{0,60}\b(?:overheat|thermal(?:ly)?[ -]throttl))",
         ("thermal-throttled",),
         "the GPU lowers its clocks because of its temperature",
         ("        SW Thermal Slowdown               : Active",),

@@ -8,6 +8,7 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("ptxas-too-old", 'W asm_compiler.cc:231] Falling back to the CUDA driver for PTX compilation; ptxas does not support CC 9.0\nE cuda_driver.cc:628] failed to get PTX kernel "fusion" from module: CUDA_ERROR_NOT_FOUND: named symbol not found\n'),
     ("mixed-conda-pip", "undefined symbol: cusparseSpSM_updateMatrix, version libcusparse.so.12\nlibcusparse     12.5.1.3     h5888daf_0    conda-forge\nnvidia-cusparse-cu12     12.1.0.106     pypi_0    pypi\n"),
     ("cudnn-missing", "(PreconditionNotMet) The third-party dynamic library (libcudnn.so;libcudnn.so.8) that Paddle depends on is not configured correctly. (error code is libcudnn.so.8: cannot open shared object file)\n"),
     ("cuda-library-missing", "(PreconditionNotMet) The third-party dynamic library (cublas64_11.dll) that Paddle depends on is not configured correctly. (error code is 126)\n"),

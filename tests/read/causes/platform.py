@@ -7,6 +7,7 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("container-no-gpu-access", "the pod requests no GPU\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("no-cuda-wheel-for-platform", "Windows 11 on ARM, Python 3.12\nERROR: Could not find a version that satisfies the requirement torch (from versions: none)\n"),
     ("no-cuda-wheel-for-platform", "My laptop is on Windows 11 with a Snapdragon X.\nERROR: No matching distribution found for torch\n"),
     ("no-cuda-wheel-for-platform", "Python 3.11.9 (tags/v3.11.9:de54cf5, Apr  2 2024, 10:12:12) [MSC v.1938 64 bit (ARM64)] on win32\nMicrosoft Windows [Version 10.0.26100.2033]\nERROR: No matching distribution found for torch\n"),
