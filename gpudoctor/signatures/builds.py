@@ -11,7 +11,7 @@ from gpudoctor.signatures.signature import Signature
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u4e00-\u9fff]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:return(?:s|ed)?\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u4e00-\u9fff]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:return(?:s|ed)?\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
         "amd-gpu-unsupported",
@@ -314,12 +314,15 @@ BUILDS = (
     # vLLM's model_loader, FlashAttention, TensorRT, RAPIDS
     Signature(
         r"is not supported for the current GPU\. Minimum capability: \d|FlashAttention(?:-\d)? only supports (?:Ampere|Hopper) GPUs or newer"
+        # aten/src/ATen/native/transformers/cuda/attention_backward.cu, whose backward pass needs the shared memory of 8.0 or 9.0
+        r"|Expected (?:\w+ == )?is_sm\d\w{1,2}(?: \|\| is_sm\d\w{1,2}){0,3} to be true, but got false"
         r"|Target GPU SM \d{2,3} is not supported by this TensorRT|\bUnsupported SM: 0x\d{3,4}|\(Compute Capability \d\.\d\) or newer architecture is required",
         ("gpu-below-framework-minimum",),
         "this GPU is older than the program supports",
         (
             "The quantization method awq is not supported for the current GPU. Minimum capability: 75. Current capability: 70.",
             "FlashAttention only supports Ampere GPUs or newer.",
+            "RuntimeError: Expected is_sm80 || is_sm90 to be true, but got false.",
             "Target GPU SM 61 is not supported by this TensorRT release.",
             "Internal Error (Unsupported SM: 0x601)",
         ),

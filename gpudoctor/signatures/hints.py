@@ -110,6 +110,8 @@ HINTS = (
         "",
         "this machine has Ubuntu 18.04 with CUDA 9",
     ),
+    # what `ls /usr/src` shows of a driver that DKMS is to build
+    Hint(r"^(?:/usr/src/)?nvidia-\d{3}\.\d{2,3}(?:\.\d{2})?/?$", "kernel-module-not-built", "nvidia-470.141.03"),
     # platforms, by which gpudoctor/diagnose/platforms.py names a cause
     # not the patterns by which Ollama searches every Linux for libcuda
     Hint(

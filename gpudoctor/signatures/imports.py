@@ -144,7 +144,8 @@ IMPORTS = (
         rf"|\b{_TERMINAL}\b[^\n]{{0,80}}{_SEES}[^\n]{{0,80}}\b{_NOTEBOOK}\b[^\n]{{0,80}}{_BLIND}",
         ("wrong-python-environment",),
         "one program sees the GPU and another does not, so each starts another Python",
-        ("In the Jupyter notebook torch.cuda.is_available() returns False, in the terminal it returns True.",),
+        ("torch: it is False in my Jupyter notebook but True in the terminal.",),
+        cure="Select the environment that sees the GPU as the kernel or interpreter; for Jupyter run `python -m ipykernel install --user` in it.",
     ),
     # what pip show answers
     Signature(

@@ -55,7 +55,7 @@ REMEDIES: Final = {
     "cuda-library-damaged": ("Reinstall the package that contains the file", ""),
     "cpu-only-build": ("Uninstall this build and install one with CUDA", ""),
     "windows-native-no-gpu": ("Install WSL 2 and use the Linux build there", "wsl --install"),
-    "no-cuda-wheel-for-platform": ("Install from an index or image with CUDA builds for this platform; macOS has none", ""),
+    "no-cuda-wheel-for-platform": ("Install from an index or image with CUDA builds for this platform; macOS and Windows on ARM have none", ""),
     "python-version-unsupported": ("Create an environment with a Python that this release supports, or install a newer release", ""),
     "gpu-too-new-for-build": ("Install a release that is built for this GPU: for Blackwell PyTorch 2.7 or newer for CUDA 12.8", ""),
     "gpu-too-old-for-build": ("Install a build for an older CUDA, or the last release with kernels for this GPU", ""),

@@ -10,6 +10,8 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("gpu-below-framework-minimum", "GeForce RTX 2070, torch 2.3.0+cu121\nRuntimeError: Expected is_sm80 to be true, but got false.\n"),
+    ("cpu-only-build", "\u4e0b\u8f7d\u4e86CPU\u7248\u672c\u7684torch\nAssertionError: CPU training is not allowed.\n"),
     ("cpu-only-build", "conda install pytorch=1.10 cudatoolkit=11.1 -c pytorch\ntorch.cuda.is_available() is False\npytorch     1.10.0     py3.8_cpu_0    pytorch\ncudatoolkit     11.1.1     heb2d755_7\n"),
     ("cpu-only-build", "jax/lib/xla_bridge.py:131: UserWarning: No GPU/TPU found, falling back to CPU.\n>>> print(xla_bridge.get_backend().platform)\ncpu\n>>> tf.config.list_physical_devices('GPU')\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
     ("cpu-only-build", "\u5b89\u88c5\u7684\u662fcpu\u7248\u672c\uff0ctorch.cuda.is_available()\u53ea\u8fd4\u56deFalse\n"),

@@ -86,7 +86,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
-    ("thermal-throttled", "        SW Thermal Slowdown               : Not Active\n        HW Thermal Slowdown : 0 us\n"),
+    ("thermal-throttled", "torch 2.4.1+cu124\n        SW Thermal Slowdown               : Not Active\n        HW Thermal Slowdown : 0 us\n"),
     ("thermal-throttled", "torch 2.4.1+cu124\nnvidia-smi --query-gpu=clocks_event_reasons.sw_thermal_slowdown --format=csv\n"),
     ("fabric-manager-missing", "Failed to start NVIDIA fabric manager service.\nGPU 0: NVIDIA GeForce RTX 4070 (UUID: GPU-5e6f7a8b)\n"),
     ("fabric-manager-missing", "PyTorch version: 2.6.0\nNVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]\nFailed to start NVIDIA fabric manager service.\n"),
