@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
 
 from gpudoctor.errors import UsageError
+from gpudoctor.regular_files import refuse_own_pipe
 from gpudoctor.report_files.arrival import Arrival, missed, unfollowed
 from gpudoctor.report_files.bounded import Budget, TooMuchError
 from gpudoctor.report_files.contents import reports_in
@@ -36,6 +37,7 @@ def _of(name: str, budget: Budget) -> Iterator[Arrival]:
     if name == "-":
         if sys.stdin is None or sys.stdin.isatty():
             raise UsageError("Standard input is a terminal; pipe reports to it, or name files or a folder.")
+        _refuse_own_pipe(0, "Standard input")
         yield from reports_in(sys.stdin.buffer, "standard input", "", budget)
     elif os.path.isdir(name):
         yield from _in_folder(name, budget)
@@ -74,7 +76,15 @@ def _in_file(file: str, budget: Budget, *, named: bool) -> Iterator[Arrival]:
     with cast("BinaryIO", os.fdopen(descriptor, "rb", buffering=0)) as opened:
         if stat.S_ISCHR(os.fstat(descriptor).st_mode) or stat.S_ISBLK(os.fstat(descriptor).st_mode):
             raise UsageError(f"{file} is a device; name reports or a folder of them.")
+        _refuse_own_pipe(descriptor, file)
         yield from reports_in(opened, file, file, budget)
+
+
+def _refuse_own_pipe(descriptor: int, name: str) -> None:
+    try:
+        refuse_own_pipe(descriptor)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror}; name reports or a folder of them.") from None
 
 
 def _is_regular(file: str) -> bool:

@@ -111,8 +111,10 @@ def test_a_name_steers_no_terminal_and_begins_no_line(words: tuple[str, ...]) ->
 @pytest.mark.parametrize(
     ("descriptor", "words"),
     [
-        *((descriptor, words) for descriptor in (1, 5) for words in (("diagnose",), ("compat", "-r"))),
+        *((descriptor, words) for descriptor in (1, 5) for words in (("diagnose",), ("compat", "-r"), ("fleet", "merge"))),
         (0, ("diagnose",)),
+        (0, ("fleet", "merge")),
+        (0, ("fleet", "merge", "-")),
     ],
 )
 def test_no_command_waits_for_a_pipe_that_only_it_writes_to(words: tuple[str, ...], descriptor: int, fifo: str) -> None:
