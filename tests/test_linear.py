@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import importlib
 import itertools
 import math
@@ -159,8 +160,12 @@ def _methods(file: Path) -> dict[str, set[str]]:
     return found
 
 
-def _patterns() -> dict[str, str]:
-    """Every pattern of the package, and the file that uses it; notes in METHODS how."""
+@functools.cache
+def patterns() -> dict[str, str]:
+    """Every pattern of the package, and the file that uses it; notes in METHODS how.
+
+    Found when a test asks: every worker collects all tests, and parsing the package takes longer than their other files together.
+    """
     found: dict[str, str] = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         if "/child/" in str(file) or file.name == "expressions.py":  # compiles what others pass to it
@@ -181,7 +186,8 @@ def _patterns() -> dict[str, str]:
 
 METHODS: dict[str, set[str]] = {}
 """How each pattern is used; "" stands for an unknown way."""
-PATTERNS = _patterns()
+SHARES = 64
+"""Tests among which the patterns are divided."""
 _AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, preflight._SIZE}
 """Used with match or fullmatch only."""
 NAMES_OF_GPUS = ("matrix/names.py", "matrix/slices.py")
@@ -349,21 +355,28 @@ def slow(text: str, use: Use = everywhere) -> str:
     return ""
 
 
-@pytest.mark.parametrize("pattern", PATTERNS, ids=lambda pattern: pattern[:40])
-def test_a_pattern_takes_linear_time(pattern: str) -> None:
+@pytest.mark.untraced
+@pytest.mark.parametrize("share", range(SHARES))
+def test_a_pattern_takes_linear_time(share: int, subtests: pytest.Subtests) -> None:
+    for pattern in list(patterns())[share::SHARES]:
+        with subtests.test(pattern[:40]):
+            takes_linear_time(pattern)
+
+
+def takes_linear_time(pattern: str) -> None:
     used = {"match"} if pattern in _AT_THE_BEGINNING else METHODS[pattern]
-    if PATTERNS[pattern] in NAMES_OF_GPUS:
+    if patterns()[pattern] in NAMES_OF_GPUS:
         assert all(
             seconds(re.compile(pattern), pump, names_of_gpus.LONGEST, re.Pattern.fullmatch) < AT_ONCE for pump in _Sample(pattern).pumps()
         )
         return
     uses = [getattr(re.Pattern, one) for one in used] if used <= {"match", "fullmatch"} else [everywhere]
-    assert [slow(pattern, use) for use in uses] == [""] * len(uses), PATTERNS[pattern]
+    assert [slow(pattern, use) for use in uses] == [""] * len(uses), patterns()[pattern]
 
 
 def test_all_patterns_are_known() -> None:
-    assert len(PATTERNS) > 130
-    assert {*TABLES} <= set(PATTERNS.values())
+    assert len(patterns()) > 130
+    assert {*TABLES} <= set(patterns().values())
 
 
 @pytest.mark.parametrize(

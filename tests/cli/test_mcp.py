@@ -7,16 +7,17 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from mcp import Client, StdioServerParameters
-from mcp.types import CallToolResult, ListToolsResult, TextContent
 
 from gpudoctor.cli.bounded import LARGEST
 from gpudoctor.report.schema import schema
 from tests.seams import Nvml, PciCard, Tree, seen_by_child
+
+if TYPE_CHECKING:  # the SDK takes a second to import, and every worker collects this file
+    from mcp.types import CallToolResult, ListToolsResult
 
 LOG = "RuntimeError: CUDA error: no kernel image is available for execution on the device\n"
 SECRET = "hf_" + "a" * 30
@@ -44,6 +45,8 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> tuple[ListToolsResult, dict[str, CallToolResult]]:
+    from mcp import Client, StdioServerParameters  # noqa: PLC0415
+
     nvml = Nvml(gpus=8)
     root = Tree(pci=[PciCard.of(card) for card in nvml.cards]).build(tmp_path_factory.mktemp("tree") / "root")
     command = StdioServerParameters(command=sys.executable, args=["-m", "gpudoctor", "mcp"], env=seen_by_child(root), cwd="/")
@@ -67,6 +70,8 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> tuple[ListToolsResult, d
 
 
 def texts(answer: CallToolResult) -> list[str]:
+    from mcp.types import TextContent  # noqa: PLC0415
+
     assert all(isinstance(part, TextContent) for part in answer.content)
     return [part.text for part in answer.content if isinstance(part, TextContent)]
 

@@ -24,8 +24,8 @@ def is_elf(path: Path) -> bool:
 
 def libraries(count: int) -> list[Path]:
     found = [path for folder in FOLDERS for path in sorted(Path(folder).glob("*.so*")) if path.is_file()]
-    unique = [path for path in {path.resolve(): path for path in found}.values() if is_elf(path)]
-    return unique[:: max(1, len(unique) // count)]
+    unique = list({path.stat()[1:3]: path for path in found}.values())  # by inode and device: links are many
+    return [path for path in unique[:: max(1, len(unique) // count)] if is_elf(path)]
 
 
 LIBRARIES = libraries(120)
