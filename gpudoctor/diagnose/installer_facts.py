@@ -12,7 +12,7 @@ from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import Platform, Python
 
 _OFFERED = expression(
-    r"the requirement ([A-Za-z][\w.-]{0,60})(?:\[[^\]\n]{0,40}\])?={2,3}(\d[\w.+]{0,30})[^\n]{0,120}\(from versions: ([^)\n]{0,4000})\)"
+    r"the requirement ([A-Za-z][\w.-]{0,60})(?:\[[^\]\n]{0,40}\])?={2,3}(\d[\w.+]{0,30})[^\n]{0,120}\(from versions: ([^()\n]{0,4000})\)"
 )
 _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a supported wheel")
 _PINNED = expression(r"\b(tensorflow|tensorflow-gpu|torch|jaxlib)={2,3}(\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.])")
