@@ -11,7 +11,7 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.seams.every import unmeasured, untraced
+from tests.seams.every import traced, unmeasured
 
 # Threads that wait by spinning take the cores from other tests: NumPy's, before its import, and PyTorch's in every child.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -47,20 +47,41 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker("untraced")
 
 
+class Followed:
+    """Coverage follows the bodies and fixtures of tests: under its trace function all Python takes longer, pytest's and xdist's too."""
+
+    def __init__(self) -> None:
+        self._trace, self._follows = sys.gettrace(), False
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        self._follows = not item.get_closest_marker("untraced")
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(self) -> Generator[None, object, object]:
+        with traced(self._trace if self._follows else None):
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_pyfunc_call(self) -> Generator[None, object, object]:
+        with traced(self._trace if self._follows else None):
+            return (yield)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Let coverage follow the imports in one worker: each makes the same."""
-    if sys.gettrace() is None or os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0":
-        return (yield)
-    with untraced():
+    with traced(sys.gettrace() if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" else None):
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    if sys.gettrace() is None or not item.get_closest_marker("untraced"):
+def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, object]:
+    if sys.gettrace() is None:
         return (yield)
-    with untraced():
+    session.config.pluginmanager.register(Followed())
+    with traced(None):
         return (yield)
 
 

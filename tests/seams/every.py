@@ -7,9 +7,12 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from _typeshed import TraceFunction
 
 MEASURED = 100
 """Coverage follows this many cases of each test: the others run the same code again."""
@@ -17,14 +20,14 @@ Test = Callable[..., None]
 
 
 @contextmanager
-def untraced() -> Iterator[None]:
-    """Take coverage's trace function away; pytest-cov's `no_cover` would stop and start all of coverage, as long as a short test takes."""
-    trace = sys.gettrace()
-    sys.settrace(None)
+def traced(trace: TraceFunction | None) -> Iterator[None]:
+    """Put coverage's trace function in place, or none; pytest-cov's `no_cover` would stop and start all of coverage, as long as a short test takes."""
+    before = sys.gettrace()
+    sys.settrace(trace)
     try:
         yield
     finally:
-        sys.settrace(trace)
+        sys.settrace(before)
 
 
 def unmeasured(number: int, count: int) -> bool:
@@ -39,7 +42,7 @@ def every(argument: str, cases: Sequence[Any]) -> Callable[[Test], Test]:
         @functools.wraps(test)
         def one_test(*instance: object, subtests: pytest.Subtests, **fixtures: object) -> None:
             for number, case in enumerate(cases):
-                with subtests.test(str(getattr(case, "name", case))), untraced() if unmeasured(number, len(cases)) else nullcontext():
+                with subtests.test(str(getattr(case, "name", case))), traced(None) if unmeasured(number, len(cases)) else nullcontext():
                     test(*instance, **{argument: case}, **fixtures)
 
         parameters = [one for one in inspect.signature(test).parameters.values() if one.name != argument]
