@@ -15,6 +15,7 @@ from gpudoctor.line_forms.cues import CUES
 from gpudoctor.signatures.table import SIGNATURES
 from scripts.generated.cues import cues
 from tests.read import texts
+from tests.seams.every import every
 
 PATTERNS = sorted(CUES)
 LINES = sorted(
@@ -41,10 +42,15 @@ def test_where_a_line_may_have_been_wrapped_a_part_of_it_is_touched() -> None:
             assert FORMS.touched(wrapped) or not list(FORMS.among([line])), wrapped
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.untraced
+@every("pattern", PATTERNS)
+def test_every_line_that_a_pattern_matches_has_one_of_its_cues(pattern: str) -> None:
+    has_a_cue(pattern)
+
+
 @settings(max_examples=4, deadline=None, database=None, phases=[Phase.generate])  # another four in each run, of each of 700 patterns
 @given(data=st.data())
-def test_every_line_that_a_pattern_matches_has_one_of_its_cues(pattern: str, data: st.DataObject) -> None:
+def has_a_cue(pattern: str, data: st.DataObject) -> None:
     line = data.draw(st.from_regex(re.compile(pattern, re.ASCII))).split("\n")[0]
     if re.search(pattern, line):
         assert list(LineForms([pattern]).among([line]))
