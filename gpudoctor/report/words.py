@@ -73,5 +73,6 @@ def ascii_only(text: str) -> str:
 
 
 def upper_first(text: str) -> str:
-    """A phrase as the beginning of a sentence."""
-    return text[:1].upper() + text[1:]
+    """A phrase as the beginning of a sentence; the name of a package before its version stays as it is: jax 0.4.30."""
+    follows = text.partition(" ")[2]
+    return text if follows[:1].isdigit() and "." in follows.partition(" ")[0] else text[:1].upper() + text[1:]

@@ -48,3 +48,11 @@ def test_scope(rung: str | None, gpus: int, of: int, text: str) -> None:
 def test_printable(text: str, shown: str, plain: str) -> None:
     assert words.printable(text, plain=False) == shown
     assert words.printable(text, plain=True) == plain
+
+
+@pytest.mark.parametrize(
+    ("phrase", "beginning"),
+    [("jax 0.4.30 was not checked", "jax 0.4.30"), ("two GPUs are slow", "Two GPUs"), ("all 3 machines are ready", "All 3"), ("", "")],
+)
+def test_a_sentence_begins_with_a_capital_but_for_a_package(phrase: str, beginning: str) -> None:
+    assert words.upper_first(phrase).startswith(beginning)
