@@ -115,14 +115,15 @@ class Search:
 
     @cached_property
     def leads(self) -> dict[str, Requirement]:
-        """The packages whose release is searched for: what needs a framework first, then frameworks."""
-        stated = {name: one for name, one in self._wishes.requirements.items() if self._matrix.releases(name)}
+        """The packages whose release is searched for: what needs a framework first, then frameworks. What has no GPU code follows from the others."""
+        listed = {name: one for name, one in self._wishes.requirements.items() if self._matrix.releases(name)}
+        stated = {name: one for name, one in listed.items() if not self._matrix.without_gpu_code(name)}
         implied = {}
-        for name in stated:
+        for name in listed:
             for wanted in self._frameworks_of(name):
                 if wanted not in stated and not any(framework_of(other) == wanted for other in stated):
                     implied[wanted] = Requirement(wanted, wanted, (), "", "")
-        both = {name: self._bounded(one) for name, one in {**stated, **implied}.items()}
+        both = {name: self._bounded(one) for name, one in ({**stated, **implied} or listed).items()}
         return dict(sorted(both.items(), key=lambda item: framework_of(item[0]) is not None))
 
     def _bounded(self, one: Requirement) -> Requirement:

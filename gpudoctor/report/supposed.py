@@ -21,7 +21,7 @@ def draw(page: Page, report: Report) -> None:
     packages = report.snapshot.packages
     plain = frozenset() if isinstance(packages, Missing) else frozenset(packages.without_gpu_code)
     taken = () if isinstance(packages, Missing) else packages.distributions
-    rows = _rows(tuple(one for one in taken if one.name not in plain))
+    rows = _rows(tuple(one for one in taken if one.chosen or one.name not in plain))
     if not rows:
         return
     page.heading("Packages")

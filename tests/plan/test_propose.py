@@ -207,3 +207,10 @@ def test_what_is_refused_for_a_build_like_another_is_refused_by_itself(gpu: str,
     found = propose(asked(gpu, driver, wanted), MATRIX)
     for one in found.search.rejected:
         assert not Search(found.wishes, assumed(gpu, driver), MATRIX).answer((one.candidate,)).judgement.works
+
+
+def test_what_has_no_gpu_code_follows_from_the_framework_that_it_needs() -> None:
+    names = ("lightning", "timm", "accelerate", "scipy", "pandas", "sentence-transformers", "numpy<2")
+    plan = propose(asked("RTX 3090", "535.104.05", *names), MATRIX).plan
+    assert plan.exit_code == 0, plan.headline
+    assert any(pin.startswith("torch==") for pin in pins(plan))
