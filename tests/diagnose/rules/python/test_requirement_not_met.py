@@ -1,11 +1,12 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from gpudoctor.findings import Level, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Cause, Fact, KernelDriver, Missing, Snapshot
-from tests.builders import ABSENT, TIMED_OUT, address, bare, machine, smoke, tensorflow, torch
+from tests.builders import ABSENT, TIMED_OUT, address, bare, libcuda, machine, smoke, tensorflow, torch
 from tests.diagnose.rules.python.required import GIB, HEALTHY, about, cards, names
 
 
@@ -38,6 +39,13 @@ def test_what_is_required_is_met_or_an_error(wanted: str, found: list[str], matr
 
 def test_the_message_names_the_gpu_that_is_too_small(matrix: Matrix) -> None:
     message = about(HEALTHY, matrix, "memory>=80GiB").findings[0].message
+    assert address(1) in message
+    assert "40.0 GiB (42.9 GB)" in message
+
+
+def test_a_gpu_is_too_small_whether_or_not_cuda_works_on_it(matrix: Matrix) -> None:
+    failing = msgspec.structs.replace(HEALTHY, libcuda=libcuda(2, 999, "CUDA_ERROR_UNKNOWN"))
+    (message,) = [one.message for one in about(failing, matrix, "memory>=80GiB").findings if one.name == "requirement-not-met"]
     assert address(1) in message
     assert "40.0 GiB (42.9 GB)" in message
 
