@@ -162,6 +162,9 @@ def _package(one: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:
         return "no table lists this release"
     if row is not None and row.accelerator in _UNJUDGED_BUILDS:
         return _UNJUDGED_BUILDS[row.accelerator]
+    spans = stack.matrix.pythons(one.name) if stack.stated(one) else {}
+    if spans and stack.python and stack.python not in spans:
+        return f"no table lists which of its releases have wheels for Python {stack.python}"
     if not stack.stated(one) or one.name in stack.without_gpu_code:
         return ""
     refused = _perhaps_refused(one, stack)

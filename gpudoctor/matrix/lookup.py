@@ -20,6 +20,7 @@ from gpudoctor.matrix.rows import (
     FrameworkRelease,
     GpuNeed,
     GpuProduct,
+    PythonSpan,
     Source,
     Sxid,
     Xid,
@@ -39,6 +40,7 @@ from gpudoctor.matrix.tables import (
     GPUS,
     NO_GPU_CODE,
     OTHERS,
+    PYTHONS,
     SOURCE_TABLE,
     SXIDS,
     TABLE_OF,
@@ -233,6 +235,10 @@ class Matrix:
     def without_gpu_code(self, distribution: str) -> bool:
         """Whether a distribution is known to hold no GPU code of its own."""
         return bool(self.rows(NO_GPU_CODE, distribution))
+
+    def pythons(self, distribution: str) -> dict[str, PythonSpan]:
+        """Which releases of a distribution without rows of its own have wheels, by Python version; {} if no table says so."""
+        return {row.python.text: row for row in self.rows(PYTHONS, distribution)}
 
     def bound(self, package: str, bound: str) -> Version | None:
         """The version from which on a package does what `bound` names ("compares-plugins"); None if no row states it."""

@@ -266,6 +266,17 @@ class NoGpuCode(msgspec.Struct, frozen=True):
     note: str
 
 
+class PythonSpan(msgspec.Struct, frozen=True):
+    """The first and the last release of a distribution with wheels for a Python version; without a last one all later ones have them."""
+
+    distribution: str
+    python: Version
+    first: Version
+    last: Version | None
+    source: tuple[str, ...]
+    note: str
+
+
 class Bound(msgspec.Struct, frozen=True):
     """The version from which on something is true of a package; compat/README.md describes each `bound`."""
 

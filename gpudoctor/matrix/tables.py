@@ -19,6 +19,7 @@ from gpudoctor.matrix.rows import (
     GpuNeed,
     GpuProduct,
     NoGpuCode,
+    PythonSpan,
     Source,
     Sxid,
     TorchBuild,
@@ -278,6 +279,20 @@ NO_GPU_CODE: Table[NoGpuCode] = Table(
 TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribution in spec.tabled}
 """The table of each distribution, by its normalised name; others may be in OTHERS."""
 
+PYTHONS: Table[PythonSpan] = Table(
+    name="pythons",
+    row=PythonSpan,
+    columns={
+        "distribution": REQUIRED,
+        "python": VERSION,
+        "first": VERSION,
+        "last": optional(VERSION),
+        "source": SOURCES,
+        "note": TEXT,
+    },
+    key=lambda row: (row.distribution, row.python),
+)
+
 ALL: tuple[Table[Any], ...] = (
     SOURCE_TABLE,
     CUDA,
@@ -295,5 +310,6 @@ ALL: tuple[Table[Any], ...] = (
     CPU,
     GPU_NEEDS,
     NO_GPU_CODE,
+    PYTHONS,
     BOUNDS,
 )

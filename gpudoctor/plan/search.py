@@ -31,7 +31,7 @@ MOST = 400
 """Sets of releases that one search judges: about a second."""
 _MORE = 30
 """Sets of several packages that one search judges after the first that may work, to find one of which everything was checked."""
-_PYTHONS = 3
+_PYTHONS = 6
 """Python versions tried for one set."""
 _EARLIER = 6
 """How many builds back a Python version must have had wheels to be preferred to newer ones."""

@@ -11,6 +11,8 @@ import pytest
 from gpudoctor.diagnose import undiagnosed
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import MACHINE, Outcome, OutcomeKind, Verdict
+from gpudoctor.matrix.rows import PythonSpan
+from gpudoctor.matrix.tables import PYTHONS
 from gpudoctor.plan import examine
 from gpudoctor.plan.judge import POLICY
 from gpudoctor.plan.machine import NOT_STATED
@@ -214,3 +216,27 @@ def test_what_has_no_gpu_code_follows_from_the_framework_that_it_needs() -> None
     plan = propose(asked("RTX 3090", "535.104.05", *names), MATRIX).plan
     assert plan.exit_code == 0, plan.headline
     assert any(pin.startswith("torch==") for pin in pins(plan))
+
+
+def unsupported(*requirements: str, python: str) -> bool:
+    """Whether a package has no wheel for a Python version, by the rule."""
+    found = examine(combination("L4", "580.65.06", *requirements, python=python), POLICY).diagnosis
+    return any(one.name == "python-version-unsupported" for one in found.root_causes)
+
+
+SPANS: tuple[PythonSpan, ...] = MATRIX.rows(PYTHONS)
+
+
+@pytest.mark.parametrize("span", SPANS, ids=lambda span: f"{span.distribution}-{span.python}")
+def test_a_release_outside_the_span_of_a_python_version_is_broken_and_one_inside_is_not(span: PythonSpan) -> None:
+    name, python, last = span.distribution, span.python.text, span.last or span.first
+    assert not any(unsupported(f"{name}=={release}", python=python) for release in (span.first, last))
+    assert not any(unsupported(f"{name}{bound}", python=python) for bound in (f">={span.first}", f"<={last}", ""))
+    assert unsupported(f"{name}<{span.first}", python=python)
+    assert unsupported(f"{name}==1.0.0", python=python)
+    assert unsupported(f"{name}=={last}.1", python=python) == (span.last is not None)
+
+
+def test_a_python_version_that_no_table_knows_is_not_judged() -> None:
+    found = examine(combination("L4", "580.65.06", "numpy==1.26.4", python="3.7"), POLICY).diagnosis
+    assert "no table lists which of its releases have wheels for Python 3.7" in {one.reason for one in found.not_judged}
