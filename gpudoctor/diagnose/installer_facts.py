@@ -17,7 +17,7 @@ _OFFERED = expression(
 _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a supported wheel")
 _PINNED = expression(r"\b(tensorflow|tensorflow-gpu|torch|jaxlib)={2,3}(\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.])")
 _INDEX = expression(r"/whl/(cu\d{2,3})\b")
-_ASKED = expression(r"the requirement torch(?:={2,3}(\d[\w.]{0,30}))?[^\n]{0,80}\(from versions: (?:none)?\)")
+_ASKED = expression(r"the requirement (torch)(?:={2,3}(\d[\w.]{0,30}))?[^\n]{0,80}\(from versions: (?:none)?\)")
 _NONE = expression(r"the requirement (?:tensorflow|torch|jaxlib?)\b[^\n]{0,80}\(from versions: (?:none)?\)")
 
 
@@ -59,13 +59,13 @@ def is_windows_on_arm(machine: MachineView) -> bool:
 
 
 def _of_no_index(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield the CUDA builds of PyTorch, if an index is asked for one that the wanted release does not have."""
+    """Yield the CUDA builds of a framework, if an index is asked for one that the wanted release does not have."""
     tags = set(_INDEX.findall(text))
-    for wanted in _ASKED.findall(text) if tags else ():
-        rows = [row for row in machine.matrix.releases("torch") if not wanted or row.release == final_release(wanted)]
+    for name, wanted in _ASKED.findall(text) if tags else ():
+        rows = [row for row in machine.matrix.releases(name) if not wanted or row.release == final_release(wanted)]
         builds = {tag for row in rows for tag in row.builds if tag.startswith("cu")}
         if builds and not builds.intersection(tags):
-            yield Evidence(f"CUDA builds of torch {wanted}".rstrip(), ", ".join(sorted(builds)), "matrix")
+            yield Evidence(f"CUDA builds of {name} {wanted}".rstrip(), ", ".join(sorted(builds)), "matrix")
 
 
 def _is_of_another_index(wanted: str, offered: str) -> bool:

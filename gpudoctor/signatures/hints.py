@@ -262,7 +262,7 @@ HINTS = (
         "- python 3.12*",
     ),
     # which builds of PyTorch an index is asked for
-    Hint(r"/whl/cu\d{2,3}\b", "", "Looking in indexes: https://example.org/whl/cu131"),
+    Hint(r"/whl/cu\d{2,3}\b", "", "Looking in indexes: https://download.pytorch.org/whl/cu131"),
     Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
     # what tells that a missing package is installed for another Python: pip's and conda's words, notebooks, pip's own build environments
     Hint(
