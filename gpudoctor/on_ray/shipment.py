@@ -40,7 +40,7 @@ def _files() -> Iterator[tuple[str, Path]]:
 
 def _below(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
     for path in folder.rglob("*"):
-        if path.is_file() and "__pycache__" not in path.parts:
+        if path.is_file() and path.suffix != ".pyc" and "__pycache__" not in path.parts:
             yield f"{name}/{path.relative_to(folder).as_posix()}", path
 
 

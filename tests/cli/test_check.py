@@ -177,7 +177,7 @@ main()
 WRITERS = frozenset(f"gpudoctor.report.{name}" for name in ("terminal", "document", "oneline", "junit", "markdown", "github", "sarif"))
 PARTS = frozenset(
     (
-        "check", "children", "cli", "codes", "crash", "derive", "diagnose", "digits", "elf", "errors", "examination", "exit_codes", "expressions", "findings", "frameworks",
+        "check", "children", "cli", "codes", "crash", "derive", "diagnose", "digits", "elf", "errors", "examination", "exit_codes", "expressions", "findings", "frameworks", "letters",
         "matrix", "matrix_files", "nearest", "preflight", "probe", "process", "progress", "redact", "regular_files", "report", "schema_fields",
         "signatures", "snapshot", "typed", "versions", "__main__",
     )
@@ -223,6 +223,7 @@ def test_the_command_line_itself_imports_next_to_nothing() -> None:
         "gpudoctor.crash",
         "gpudoctor.errors",
         "gpudoctor.exit_codes",
+        "gpudoctor.letters",
     ]
     assert not {"msgspec", "typer", "rich", "json", "tomllib"} & set(ended.stdout.decode().split())
 
