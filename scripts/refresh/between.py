@@ -30,21 +30,32 @@ from scripts.refresh.metadata import requires
 
 PROJECTS = {
     "accelerate": (0,),
+    "chex": (0, 1),
+    "diffusers": (0, 1),
+    "equinox": (0, 5),
+    "flax": (0, 3),
     "lightning": (1, 8, 4),
     "mistral-common": (1, 0),
     "numba": (0, 56),
     "opencv-python": (4, 0),
     "opencv-python-headless": (4, 8),
+    "optax": (0, 0, 5),
     "outlines": (0, 0, 34),
     "pandas": (1, 0),
+    "peft": (0, 1),
     "pytorch-lightning": (1, 8, 4),
     "scipy": (1, 2),
     "sentence-transformers": (1, 0),
+    "tensorflow-text": (2, 8),
     "timm": (0, 4),
     "torchdata": (0, 3),
     "torchmetrics": (0, 3),
+    "transformers": (4, 0),
+    "trl": (0, 2),
 }
 """By name the oldest release in the table."""
+_ALSO = {*PROJECTS, "huggingface-hub"}
+"""Packages whose bounds in these rows count too: transformers refuses other releases of huggingface-hub than its own range."""
 _EXCLUDES = ("<", "==", "~=", "!=", ">=2")
 """What a specifier begins with that leaves out releases which somebody may want, such as NumPy 1."""
 _PLATFORMS = {"linux_x86_64", "any"}
@@ -58,7 +69,7 @@ def wanted(distribution: str, release: Version) -> bool:
 def read(wheel: Wheel) -> dict[str, Any]:
     """Return the fields that one wheel gives: only its requirements decide."""
     name, platform = wheel.release.distribution, wheel.release.platform
-    required = tuple(text for text in requires(wheel.metadata(), platform) if "extra==" not in text)
+    required = tuple(text for text in requires(wheel.metadata(), platform, _ALSO) if "extra==" not in text)
     return {"accelerator": "none", "requires": required, "source": (f"{name}-wheels",)}
 
 

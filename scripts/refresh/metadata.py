@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import email.parser
 import re
+from collections.abc import Container
 from typing import Any
 
 from packaging.markers import Marker
@@ -27,15 +28,17 @@ _PLATFORMS = {
 _CPYTHON = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
 
 
-def requires(metadata: str, platform: str) -> tuple[str, ...]:
+def requires(metadata: str, platform: str, also: Container[str] = ()) -> tuple[str, ...]:
     """Return the GPU-relevant Requires-Dist for one platform ("any" for all), as PEP 508 without spaces, sorted.
 
-    Platform markers are evaluated and dropped; markers on Python and extras stay. Raises ValueError if a requirement does not fit that format.
+    Platform markers are evaluated and dropped; markers on Python and extras stay. `also` are further packages that matter.
+    Raises ValueError if a requirement does not fit that format.
     """
     known = dict(_CPYTHON)
     if platform in _PLATFORMS:
         known |= dict(zip(("sys_platform", "platform_system", "platform_machine", "os_name"), _PLATFORMS[platform], strict=True))
-    found = (_condensed(text, known) for text in email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", []))
+    lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
+    found = (_condensed(one, known) for one in map(Requirement, lines) if _matters(canonicalize_name(one.name), also))
     return tuple(sorted({text for text in found if text}))
 
 
@@ -44,19 +47,20 @@ def requires_python(metadata: str) -> str:
     return str(email.parser.HeaderParser().parsestr(metadata).get("Requires-Python", ""))
 
 
-def _condensed(text: str, known: dict[str, str]) -> str:
-    """Return the requirement without spaces; empty if it is irrelevant or its marker is false."""
-    requirement = Requirement(text)
+def _matters(name: str, also: Container[str]) -> bool:
+    return name in also or bool(_MATTERS.fullmatch(name) and not _DOES_NOT.fullmatch(name))
+
+
+def _condensed(requirement: Requirement, known: dict[str, str]) -> str:
+    """Return the requirement without spaces; empty if its marker is false."""
     name = canonicalize_name(requirement.name)
-    if not _MATTERS.fullmatch(name) or _DOES_NOT.fullmatch(name):
-        return ""
     marker = _decided(requirement.marker._markers, known) if requirement.marker else True  # noqa: SLF001  no public tree
     if marker is False:
         return ""
     extras = f"[{','.join(sorted(map(canonicalize_name, requirement.extras)))}]" if requirement.extras else ""
     condensed = f"{name}{extras}{requirement.specifier}" + ("" if marker is True else f";{marker}")
     if " " in condensed:
-        raise ValueError(f"the requirement {text!r} cannot be written without a space")
+        raise ValueError(f"the requirement {str(requirement)!r} cannot be written without a space")
     return condensed
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EnvironmentView, FrameworkView
+from gpudoctor.derive import EnvironmentView, FrameworkView, Stack
 from gpudoctor.derive.gpu_code import Fit, capability, unread_capability
 from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.rule import Explains, rule
@@ -23,7 +23,10 @@ from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing
 def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Problem]:
     """GPU is older than an installed package supports."""
     machine = environment.machine
-    needs = [(one, need) for one in environment.stack.distributions.values() if (need := _need(one, environment))]
+    stack = environment.stack
+    named = [(one, need) for one in stack.distributions.values() if (need := _need(one, environment))]
+    covered = _required_by({one.name for one, _ in named}, stack)
+    needs = [(one, need) for one, need in named if one.requirement or one.name not in covered]
     if not needs:
         not_applicable("no installed package states a lowest compute capability")
     gpus = [gpu for gpu in machine.gpus if gpu.usable]
@@ -48,6 +51,11 @@ def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Proble
                     Fix(f"Use a package that supports this GPU instead of {one.name}.", kind=FixKind.INSTEAD),
                 ),
             )
+
+
+def _required_by(names: set[str], stack: Stack) -> set[str]:
+    """Return what these packages require: vLLM states its own minimum, and runs without FlashInfer on a GPU that FlashInfer refuses."""
+    return {demand.requirement.name for demand in stack.demands if demand.by.name in names and demand.requirement.name != demand.by.name}
 
 
 def _need(one: Distribution, environment: EnvironmentView) -> GpuNeed | None:

@@ -9,6 +9,7 @@ from gpudoctor.findings import Impact, OutcomeKind, Severity
 from gpudoctor.snapshot import SUPPOSED, Distribution, Packages, Snapshot
 from tests.builders import bare
 from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
+from tests.plan.samples import judged
 
 RULE = "gpu-below-framework-minimum"
 
@@ -39,6 +40,20 @@ def test_a_newer_gpu_beside_it_is_enough() -> None:
 
 def test_a_gpu_at_the_minimum_passes() -> None:
     assert kinds_of(RULE, on("7.0")) == [OutcomeKind.PASSED]
+
+
+def test_a_package_that_states_a_minimum_speaks_for_what_it_requires() -> None:
+    """vLLM 0.12 requires FlashInfer, which refuses 7.0, and runs there without it."""
+    both = (Distribution("vllm", "0.12.0", "/site"), Distribution("flashinfer-python", "0.5.3", "/site"))
+    assert kinds_of(RULE, with_gpus({"name": "GPU of 7.0", "compute_capability": "7.0"}, packages=Packages(both))) == [OutcomeKind.PASSED]
+    (finding,) = findings_of(RULE, on("7.0", name="flashinfer-python", version="0.5.3"))
+    assert finding.message.startswith("flashinfer-python 0.5.3 needs compute capability 7.5 or newer")
+
+
+def test_a_package_that_was_asked_for_speaks_for_itself() -> None:
+    assert RULE not in {one.name for one in judged("vllm==0.12.0", gpus=("V100",)).findings}
+    cause = judged("vllm==0.12.0", "flashinfer-python==0.5.3", gpus=("V100",)).root_causes[0]
+    assert (cause.name, cause.message.partition(" needs")[0]) == (RULE, "flashinfer-python 0.5.3")
 
 
 def test_other_outcomes() -> None:
