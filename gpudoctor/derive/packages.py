@@ -5,7 +5,7 @@ Requirements come from the installed METADATA, otherwise from the matrix's row o
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 
 import msgspec
@@ -13,12 +13,12 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.specifiers import Requirement, below, contradict, holds, requirement, satisfies
-from gpudoctor.frameworks import CATALOGUE, framework_of, stack_of
+from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import SUPPOSED, Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 
-__all__ = ["Contradiction", "Demand", "Stack", "Violation", "major", "source_of", "stack_of"]
+__all__ = ["Contradiction", "Demand", "Stack", "Violation", "chosen_frameworks", "major", "source_of", "stack_of"]
 
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were requested; their bounds count if their packages are installed."""
@@ -226,6 +226,15 @@ class Stack:
             if stack_of(one.name) or one.name.startswith(("cupy", "onnxruntime"))
         )
         return tuple((one, row) for one, row in rows if row is not None and row.numpy_abi == 1)
+
+
+def chosen_frameworks(one: Distribution, others: Iterable[str], matrix: Matrix) -> tuple[FrameworkSpec, ...]:
+    """The frameworks beside a package that computes with any of them, as a setting says, and requires none: JAX beside Keras 3."""
+    oldest, release = matrix.bound(one.name, "any-framework"), versions.parse(one.version.partition("+")[0])
+    if oldest is None or release is None or release < oldest:
+        return ()
+    beside = {framework_of(name) for name in others}
+    return tuple(spec for spec in CATALOGUE if one.name in spec.chosen_by and spec.name in beside)
 
 
 def _is_of_an_extra(demand: Demand, bounded: Container[tuple[str, str]]) -> bool:

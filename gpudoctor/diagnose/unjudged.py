@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from gpudoctor.derive import EffectiveCode, FrameworkView, MachineView, Stack, wheel_platform
 from gpudoctor.derive.add_on_wheels import extended_by
 from gpudoctor.derive.gpu_code import LACKS, Fit
-from gpudoctor.derive.packages import Demand
+from gpudoctor.derive.packages import Demand, chosen_frameworks
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.diagnose.system_libraries import unstated_libraries
@@ -168,7 +168,7 @@ def _package(one: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:
     if not stack.stated(one) or one.name in stack.without_gpu_code:
         return ""
     refused = _perhaps_refused(one, stack)
-    if refused or one.name in cudnns or _compared(one, stack):
+    if refused or one.name in cudnns or _compared(one, stack) or chosen_frameworks(one, stack.distributions, stack.matrix):
         return refused
     return "no rule compares it with the other packages" if rows else _unlisted(one.name)
 

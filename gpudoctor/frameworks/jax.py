@@ -22,6 +22,7 @@ JAX = FrameworkSpec(
     metal_plugin="jax-metal",
     conda=("jax", "jaxlib=*=*cuda*"),
     conda_names={"jax": "jax", "jaxlib": "jaxlib"},
+    chosen_by={"keras": "KERAS_BACKEND=jax"},
     hidden_by=(HidingVariable("JAX_PLATFORMS", devices=_GPU), HidingVariable("JAX_PLATFORM_NAME", devices=_GPU)),
     preallocates=("XLA_PYTHON_CLIENT_PREALLOCATE", "false"),
     on_windows=OnWindows("JAX publishes its CUDA plugin for Linux only", "https://docs.jax.dev/en/latest/installation.html"),

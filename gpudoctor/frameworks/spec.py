@@ -193,6 +193,8 @@ class FrameworkSpec(NamedTuple):
     """Debian's package."""
     mistaken: Mapping[str, str] = {}
     """Names that people write for it that the package index does not have, and what they mean."""
+    chosen_by: Mapping[str, str] = {}
+    """Packages that compute with one of several frameworks, with the setting that chooses this one; empty text for the default."""
     hidden_by: tuple[HidingVariable, ...] = ()
     preallocates: tuple[str, str] | None = None
     """The variable and value that make it allocate GPU memory as needed; None if it always does."""

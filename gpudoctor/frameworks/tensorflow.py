@@ -46,6 +46,7 @@ TENSORFLOW = FrameworkSpec(
     mistaken={"tf": "tensorflow", "tensorflow-cuda": "tensorflow[and-cuda]"},
     preallocates=("TF_FORCE_GPU_ALLOW_GROWTH", "true"),
     directml=("tensorflow-directml", "tensorflow-directml-plugin"),
+    chosen_by={"keras": ""},
     on_windows=OnWindows("TensorFlow 2.10 was the last release with CUDA there", "https://www.tensorflow.org/install/pip#windows-wsl2"),
     xrayed=True,
     trains=True,

@@ -76,6 +76,7 @@ TORCH = FrameworkSpec(
     vendor_image="nvcr.io/nvidia/pytorch",
     debian="python3-torch",
     mistaken={"pytorch": "torch", "pytorch-gpu": "torch", "torch-gpu": "torch"},
+    chosen_by={"keras": "KERAS_BACKEND=torch"},
     hidden_by=(
         HidingVariable("ACCELERATE_USE_CPU", values=Names("1", "true", "yes", "y", "on", "t")),
         HidingVariable("KERAS_TORCH_DEVICE", values=Names("cpu*")),

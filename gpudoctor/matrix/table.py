@@ -202,6 +202,7 @@ ACCELERATOR = _one_of("cuda", "cpu", "directml", "metal", "none", "opencl", "sdi
 FAULT = _one_of("broken", "ptx-refused", "unpublished")
 BOUND = _one_of(
     "adapts-ptx",
+    "any-framework",
     "carries-assembler",
     "compares-plugins",
     "compiles-kernels",

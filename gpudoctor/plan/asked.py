@@ -22,6 +22,8 @@ _INDEX = re.compile(r"/(?:whl|pytorch-wheels)/(?:nightly/|test/)?(?P<local>cu\d{
 _TOOLKITS = ("pytorch-cuda", "cudatoolkit", "cuda-version")
 """conda packages whose version is CUDA's; the first two belong to builds that PyTorch publishes itself."""
 _OFFICIAL = _TOOLKITS[:2]
+_CPU_ONLY = "cpuonly"
+"""The conda package that selects PyTorch's own build without CUDA."""
 _SHOWN = 8
 """Extras or groups that the report names."""
 _PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
@@ -39,7 +41,8 @@ def combined(given: Combination, asked: Asked, matrix: Matrix) -> Combination:
     python, pythons = _python(given, asked)
     image = asked.image
     toolkit = next((one for name in _TOOLKITS for one in asked.requirements if one.conda and _name(one) == name and _version(one)), None)
-    known = [one for one in asked.requirements if _name(one) not in _TOOLKITS]
+    selecting = [one for one in asked.requirements if one.conda and _name(one) == _CPU_ONLY]
+    known = [one for one in asked.requirements if _name(one) not in _TOOLKITS and one not in selecting]
     parts = [one for one in known if one.required_by and not one.without_gpu_code and _is_part(one, matrix)]
     stated = [one for one in known if one not in parts]
     unread = tuple(Unread(one.name or one.text, f"{one.reason} ({one.place})") for one in asked.not_read if one.package)
@@ -51,7 +54,7 @@ def combined(given: Combination, asked: Asked, matrix: Matrix) -> Combination:
         requirements=(*given.requirements, *(str(one.requirement) for one in stated)),
         constraints=(*given.constraints, *(str(one.requirement) for one in asked.constraints)),
         places={str(one.requirement): ", ".join(map(str, one.places[:2])) for one in (*stated, *asked.constraints)},
-        builds=_builds(stated, toolkit, asked),
+        builds=_builds(stated, next(iter(selecting), toolkit), asked),
         python=given.python or python,
         python_where=given.python_where if python is None else str(asked.python[0].place),
         pythons=pythons if given.python is None else (),
@@ -139,6 +142,8 @@ def _of_conda(one: Stated, toolkit: Stated | None) -> Build:
     """conda's build of a framework: PyTorch's own, which equals its wheel, or conda-forge's, whose GPU code no table lists."""
     said = build_names.of_conda(one.build)
     spec = spec_of(stack_of(_name(one)) or "")
+    if toolkit is not None and _name(toolkit) == _CPU_ONLY and spec.wheel_index and _name(one) in spec.one_build:
+        return Build("cpu", only=True, where=f"{_CPU_ONLY} ({toolkit.places[0]})")
     with_toolkit = toolkit is not None and _name(toolkit) in _OFFICIAL and _name(one) in spec.one_build
     cuda = said.cuda or (_version(toolkit) if toolkit is not None else "")
     where = f"{one.build or 'conda'} ({one.places[0]})"

@@ -50,6 +50,10 @@ def confirm(question: Question, matrix: Matrix, progress: Progress = silent, sec
         if isinstance(answer, Unavailable):
             return Confirmed(_noted(proposal.plan, f"{answer.sentence}: planned from the tables alone."))
         if isinstance(answer, Conflict):
+            if python := _other_python(proposal, question, demands, began + seconds):
+                question = msgspec.structs.replace(question, pythons=(python,))
+                proposal = propose(question, matrix, demands.bounds)
+                continue
             if unchecked:  # perhaps it only lacks a wheel: nothing is known against it
                 return Confirmed(_noted(proposal.plan, f"uv found no such set without building a package: {answer.sentence}"))
             contradiction = _learn(answer, proposal, question, demands, began + seconds)
@@ -85,6 +89,20 @@ def _glibc(question: Question) -> tuple[Assumption, ...]:
     known = question.machine.glibc
     value, where = (known, "this machine") if known else _GLIBC
     return (Assumption("glibc", value, where),)
+
+
+def _other_python(proposal: Proposal, question: Question, demands: Demands, until: float) -> str:
+    """Return the next Python on which uv finds the same releases; empty if it finds none, or the user states or has this one.
+
+    A package that no table lists, such as h5py for Keras, often has no wheel for the newest Python yet.
+    """
+    chosen = proposal.chosen
+    if chosen is None or chosen.python in {question.python, question.preferred}:
+        return ""
+    others = [python for python in proposal.search.pythons(chosen.candidates) if python != chosen.python]
+    pinned = _request(proposal, question, demands)
+    found = (python for python in others[:1] if isinstance(resolve(msgspec.structs.replace(pinned, python=python), until), Resolution))
+    return next(found, "")
 
 
 def _learn(conflict: Conflict, proposal: Proposal, question: Question, demands: Demands, until: float) -> str:

@@ -10,9 +10,10 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.add_on_wheels import extended_by, library_for
+from gpudoctor.derive.packages import chosen_frameworks
 from gpudoctor.derive.specifiers import Requirement, requirement
 from gpudoctor.findings.naming import counted
-from gpudoctor.frameworks import framework_of, spec_of
+from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.machine import NOT_STATED, Machine, machine
@@ -76,6 +77,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
         remarks=(
             *_left_out(left_out, requirements, combination),
             *(f"{name}: no version was stated and no table lists one" for name in packages.without_release if name not in without),
+            *_settings(distributions, matrix),
             *_not_compared(tuple(name for name in without if name != "numpy" and not matrix.releases(name) and not packages.wants(name))),
             *combination.not_followed,
         ),
@@ -130,6 +132,16 @@ def _left_out(texts: Iterable[str], requirements: Mapping[str, Requirement], com
     names = dict.fromkeys(one.name for text in texts if text in combination.places and (one := requirement(text)) is not None)
     if absent := tuple(name for name in names if name not in requirements):
         yield f"excluded here by {'its marker' if len(absent) == 1 else 'their markers'}: {_named(absent)}"
+
+
+def _settings(distributions: Iterable[Distribution], matrix: Matrix) -> Iterator[str]:
+    """What to set for a stated package whose default framework is not there: Keras 3 with JAX."""
+    names = [one.name for one in distributions]
+    for one in distributions:
+        settings = [spec.chosen_by[one.name] for spec in chosen_frameworks(one, names, matrix)] if one.requirement else []
+        default = next((spec.title for spec in CATALOGUE if spec.chosen_by.get(one.name) == ""), "")
+        if settings and all(settings):
+            yield f"{one.label} uses {default} unless {' or '.join(settings)} is set"
 
 
 def _not_compared(names: tuple[str, ...]) -> Iterator[str]:

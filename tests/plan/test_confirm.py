@@ -12,10 +12,10 @@ import pytest
 from gpudoctor.plan.confirm import confirm
 from gpudoctor.plan.resolution import Confirmed
 from gpudoctor.report.plan_text import assumed
-from tests.plan.planned import MATRIX, TENSORFLOW, TORCH, asked, pins
+from tests.plan.planned import MATRIX, TENSORFLOW, TORCH, asked, pins, planned
 
 _UV = """#!/bin/sh
-while [ $# -gt 1 ]; do case "$1" in --output-file) out=$2;; esac; asked=${asked:-$3}; shift; done
+while [ $# -gt 1 ]; do case "$1" in --output-file) out=$2;; --python-version) python=$2;; esac; asked=${asked:-$3}; shift; done
 %s
 """
 _LOCK = 'lock-version = "1.0"\\n'
@@ -92,6 +92,22 @@ def test_a_conflict_becomes_a_bound(uv: Path) -> None:
     found = confirmed("L4", "580.65.06", TORCH, "old")
     assert pins(found.plan)[0] == "torch==2.9.1"
     assert found.plan.resolver_note.startswith("Nothing newer, because uv found a conflict: Because old==1 depends on torch<2.10")
+
+
+@pytest.mark.parametrize("states", [False, True])
+def test_a_python_without_a_wheel_of_some_other_package_is_passed_over(uv: Path, states: bool) -> None:
+    """Keras requires h5py, which has no wheel for the newest Python yet; a Python that the user states stays."""
+    wanted = ("torch==2.15.0", "keras==3.15.1")
+    from_the_tables = planned("L4", "580.65.06", *wanted).environment
+    assert from_the_tables is not None
+    first = from_the_tables.python
+    conflict = "  cause: Because h5py has no usable wheels and keras depends on h5py, we can conclude that it is impossible."
+    fits = lock(package("torch", "2.15.0"), package("keras", "3.15.1"))
+    play(uv, f"if [ $python = {first} ]; then echo 'error: No solution found\n{conflict}' >&2; exit 1; fi; {fits}")
+    found = confirmed("L4", "580.65.06", *wanted, python=first if states else "").plan
+    assert found.exit_code == (1 if states else 0)
+    assert (found.environment is None) is states
+    assert found.environment is None or found.environment.python != first
 
 
 def test_a_contradiction_is_told_in_uvs_words(uv: Path) -> None:

@@ -40,6 +40,7 @@ BUILDS = {
     "a command's own index": ("Dockerfile", f"FROM ubuntu\nRUN pip install torch==2.9.0 -i {WHEELS}/cu126\n", "2.9.0+cu126"),
     "uv's word for it": ("Dockerfile", "FROM ubuntu\nRUN uv pip install torch==2.9.0 --torch-backend=cu126\n", "2.9.0+cu126"),
     "an image": ("Dockerfile", "FROM pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime\n", "2.4.0+cu124"),
+    "conda's cpuonly": ("environment.yml", "dependencies:\n- pytorch=2.4.0\n- cpuonly\n", "2.4.0+cpu"),
     "conda's pytorch-cuda": ("environment.yml", "dependencies:\n- pytorch=2.4.0\n- pytorch-cuda=12.4\n", "2.4.0+cu124"),
     "PyTorch's build for conda": ("environment.yml", "dependencies:\n- pytorch=2.4.0=py3.11_cuda12.1_cudnn9.1.0_0\n", "2.4.0+cu121"),
     "conda-forge's build": ("environment.yml", "dependencies:\n- pytorch=2.6.0=cuda126_mkl_py312\n", "2.6.0+conda"),

@@ -247,3 +247,21 @@ def _taken(text: str) -> tuple[Distribution, ...]:
 def test_an_add_on_for_cuda_is_not_ready_on_a_machine_without_a_gpu() -> None:
     found = judged("vllm==0.33.0", gpus=("none",))
     assert (found.verdict, found.not_judged[0].what) == (Verdict.UNKNOWN, "vllm 0.33.0")
+
+
+@pytest.mark.parametrize(
+    ("requirements", "note"),
+    [
+        (("keras==3.9.0", "torch==2.6.0"), "keras 3.9.0 uses TensorFlow unless KERAS_BACKEND=torch is set"),
+        (
+            ("keras==3.9.0", "torch==2.6.0", "jax[cuda12]==0.5.3"),
+            "keras 3.9.0 uses TensorFlow unless KERAS_BACKEND=torch or KERAS_BACKEND=jax is set",
+        ),
+        (("keras==3.9.0", "torch==2.6.0", "tensorflow[and-cuda]==2.19.0"), ""),
+        (("keras==2.15.0", "torch==2.6.0"), ""),
+        (("torch==2.6.0",), ""),
+    ],
+)
+def test_the_setting_that_chooses_a_framework_is_named(requirements: tuple[str, ...], note: str) -> None:
+    remarks = suppose(Combination(requirements=requirements), open_matrix(), "").remarks
+    assert [one for one in remarks if "unless" in one] == ([note] if note else [])

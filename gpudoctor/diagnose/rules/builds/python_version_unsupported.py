@@ -4,22 +4,19 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import source_of
-from gpudoctor.derive.specifiers import clauses, contradict, satisfies
 from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.environments import in_new_environment
 from gpudoctor.diagnose.advice.installing import install, install_newest
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rules.builds.python_spans import numbers, outside_span
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Distribution
 
 
@@ -46,33 +43,7 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
             ),
             fixes=tuple(_fixes(distribution, row, environment, stated=bool(stated))),
         )
-    yield from _outside_span(environment, version)
-
-
-def _outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
-    """Report packages that no table lists release by release, such as NumPy, in a version without wheels for this Python."""
-    stack = environment.stack
-    asked = {one.name: f"=={one.version.partition('+')[0]}" for one in stack.distributions.values()}
-    for name, specifier in {**{name: one.requirement.specifier for name, one in stack.bounds.items()}, **asked}.items():
-        span = stack.matrix.pythons(name).get(stack.python)
-        if span is None:
-            continue
-        late = span.last is not None and contradict((specifier, f"<={span.last}"))
-        nearest, which = (span.last, "last") if late else (span.first, "first")
-        if late or contradict((specifier, f">={span.first}")) or _ends_before(specifier, str(span.first)):
-            yield Problem(
-                message=f"{name}{specifier.replace('==', ' ')} has no wheel for Python {stack.python}: {nearest} is the {which} release with one.",
-                evidence=(
-                    Evidence("Python", version, environment.python.why),
-                    Evidence(f"{which} {name} with a wheel", str(nearest), cited(span.source)),
-                ),
-                fixes=(Fix(f"Install {name} {nearest}", install_package(environment.observed.python, f"{name}=={nearest}"), (DOWNLOAD,)),),
-            )
-
-
-def _ends_before(specifier: str, first: str) -> bool:
-    """Return whether a specifier allows only releases before the first one, as <2 does where 2.1 is the first."""
-    return any(operator in {"<", "<="} and satisfies(first, f"{operator}{text}") is False for operator, text in clauses(specifier) or ())
+    yield from outside_span(environment, version)
 
 
 def _fixes(distribution: Distribution, row: FrameworkRelease, environment: EnvironmentView, *, stated: bool) -> Iterator[Fix]:
@@ -87,14 +58,9 @@ def _fixes(distribution: Distribution, row: FrameworkRelease, environment: Envir
     yield from others
 
 
-def _numbers(python: str) -> tuple[int, ...]:
-    found = versions.parse(python)
-    return found[:2] if found else ()
-
-
 def _ordered(pythons: tuple[str, ...]) -> list[str]:
     """Return the Python versions from old to new, without the free-threaded ones."""
-    return sorted((python for python in pythons if not python.endswith("t")), key=_numbers)
+    return sorted((python for python in pythons if not python.endswith("t")), key=numbers)
 
 
 def _span(pythons: tuple[str, ...]) -> str:
@@ -105,7 +71,7 @@ def _span(pythons: tuple[str, ...]) -> str:
 def _other_python(distribution: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Fix:
     """Return the fix that creates an environment with the nearest Python that has a wheel."""
     ordered = _ordered(row.pythons) or [row.pythons[0]]
-    older = [python for python in ordered if _numbers(python) < _numbers(environment.stack.python)]
+    older = [python for python in ordered if numbers(python) < numbers(environment.stack.python)]
     nearest = older[-1] if older else ordered[0]
     extras = f"[{','.join(distribution.extras)}]" if distribution.extras else ""
     command = in_new_environment(environment.machine, nearest, f"{distribution.name}{extras}=={distribution.version}")

@@ -5,11 +5,12 @@ import re
 import pytest
 
 from gpudoctor.diagnose import diagnose
-from gpudoctor.findings import OutcomeKind, Policy, Severity
+from gpudoctor.findings import FixKind, OutcomeKind, Policy, Severity
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Distribution, Packages, Python
 from tests.builders import machine
 from tests.diagnose.rules.packaged import found, outcome, roots, stated, supposed
+from tests.plan.samples import judged
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,18 @@ def test_the_newest_release_for_this_python_is_offered() -> None:
 def test_pythons_at_the_bounds_have_a_wheel(version: str) -> None:
     assert roots(supposed(stated("tensorflow", version), python="3.9")) == []
     assert roots(supposed(stated("tensorflow", version), python="3.10")) == []
+
+
+@pytest.mark.parametrize(
+    ("numpy", "python", "nearest", "other"),
+    [("numpy<2", "3.13", "3.12", "2.1.0"), ("numpy==1.26.4", "3.14", "3.12", "2.3.2"), ("numpy==2.3.0", "3.10", "3.11", "2.2.6")],
+)
+def test_a_numpy_without_a_wheel_keeps_its_version_with_another_python(numpy: str, python: str, nearest: str, other: str) -> None:
+    (cause,) = judged("torch==2.9.1" if python == "3.14" else "torch==2.6.0", numpy, gpus=("A100",), python=python).root_causes
+    keeps, gives_up = cause.fixes
+    assert keeps.command.startswith(f"python{nearest} -m venv")
+    assert numpy in keeps.command
+    assert (gives_up.kind, gives_up.command) == (FixKind.INSTEAD, f"python{python} -m pip install numpy=={other}")
 
 
 def test_an_installed_release_was_installable() -> None:

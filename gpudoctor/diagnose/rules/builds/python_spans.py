@@ -1,0 +1,77 @@
+"""Packages that no table lists release by release, such as NumPy, and the Python versions that their releases have wheels for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor import versions
+from gpudoctor.derive import EnvironmentView
+from gpudoctor.derive.specifiers import clauses, contradict, satisfies
+from gpudoctor.diagnose.advice.environments import in_new_environment
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem
+from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.rows import PythonSpan
+
+
+def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
+    """Report such packages in a version without wheels for this Python."""
+    stack = environment.stack
+    asked = {one.name: f"=={one.version.partition('+')[0]}" for one in stack.distributions.values()}
+    for name, specifier in {**{name: one.requirement.specifier for name, one in stack.bounds.items()}, **asked}.items():
+        span = stack.matrix.pythons(name).get(stack.python)
+        if span is not None and not _holds_one(span, specifier):
+            nearest, which = (span.last, "last") if _begins_after(specifier, span) else (span.first, "first")
+            another = _another_python(name, specifier, environment)
+            yield Problem(
+                message=f"{name}{specifier.replace('==', ' ')} has no wheel for Python {stack.python}: {nearest} is the {which} release with one.",
+                evidence=(
+                    Evidence("Python", version, environment.python.why),
+                    Evidence(f"{which} {name} with a wheel", str(nearest), cited(span.source)),
+                ),
+                fixes=(
+                    *another,
+                    Fix(
+                        f"Install {name} {nearest}",
+                        install_package(environment.observed.python, f"{name}=={nearest}"),
+                        (DOWNLOAD,),
+                        kind=FixKind.INSTEAD if another else FixKind.FIX,
+                    ),
+                ),
+            )
+
+
+def _another_python(name: str, specifier: str, environment: EnvironmentView) -> tuple[Fix, ...]:
+    """Return the fix that keeps what was asked for, with the nearest Python that has a wheel of it."""
+    stack = environment.stack
+    here = numbers(stack.python)
+    fitting = [python for python, span in stack.matrix.pythons(name).items() if _holds_one(span, specifier)]
+    if not fitting:
+        return ()
+    nearest = min(fitting, key=lambda python: abs(numbers(python)[1] - here[1]))
+    wanted = {one.name: one.requirement for one in stack.distributions.values() if one.requirement} | {name: f"{name}{specifier}"}
+    command = in_new_environment(environment.machine, nearest, *wanted.values())
+    title = f"Create an environment with Python {nearest}, which has a wheel of {name}{specifier.replace('==', ' ')}"
+    return (Fix(title, command, (DOWNLOAD,)),)
+
+
+def _holds_one(span: PythonSpan, specifier: str) -> bool:
+    """Return whether a specifier allows one of the releases with wheels for a Python."""
+    early = contradict((specifier, f">={span.first}")) or _ends_before(specifier, str(span.first))
+    return not early and not _begins_after(specifier, span)
+
+
+def _begins_after(specifier: str, span: PythonSpan) -> bool:
+    return span.last is not None and contradict((specifier, f"<={span.last}"))
+
+
+def _ends_before(specifier: str, first: str) -> bool:
+    """Return whether a specifier allows only releases before the first one, as <2 does where 2.1 is the first."""
+    return any(operator in {"<", "<="} and satisfies(first, f"{operator}{text}") is False for operator, text in clauses(specifier) or ())
+
+
+def numbers(python: str) -> tuple[int, ...]:
+    """Return the version of a Python for sorting; () if it is none."""
+    found = versions.parse(python)
+    return found[:2] if found else ()
