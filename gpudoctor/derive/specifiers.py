@@ -172,6 +172,7 @@ def clauses(specifier: str) -> tuple[tuple[str, str], ...] | None:
     return tuple(found)
 
 
+@functools.lru_cache(maxsize=16384)
 def satisfies(version: str, specifier: str) -> bool | None:
     """Whether the specifier allows a version, pre-releases included; None if that cannot be decided."""
     parsed, parts = key(version), clauses(specifier)

@@ -157,6 +157,10 @@ class Fix(msgspec.Struct, frozen=True):
     kind: FixKind = FixKind.FIX
     action: Action | None = None
     """What it comes to; None where `needs` says so: what downloads reinstalls a package, the rest changes a setting."""
+    installs: tuple[str, ...] = ()
+    """The requirements that its command installs."""
+    python: str = ""
+    """The Python version ("3.12") of the environment that it creates; "" for the examined environment."""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

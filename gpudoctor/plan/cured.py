@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import shlex
 from collections import Counter
-from collections.abc import Iterable
 
 import msgspec
 
@@ -22,9 +19,6 @@ from gpudoctor.plan.model import Combination
 from gpudoctor.plan.propose import Question, propose
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.report.plan import Environment
-
-_INSTALL = re.compile(r"\bpip install (?P<arguments>[^&]*)")
-_PYTHON = re.compile(r"(?:\bpython|\bpy -)(3\.\d+)")
 
 
 def cured(found: Diagnosis, combination: Combination, matrix: Matrix, policy: Policy) -> Diagnosis:
@@ -64,15 +58,13 @@ class _Cure:
 
     def _breaks(self, fix: Fix, code: str) -> bool:
         """Return whether a fix installs releases with which something else is broken than before, or still the same."""
-        command = _INSTALL.search(fix.command)
-        if command is None or fix.kind is FixKind.CHECK:
+        if not fix.installs:
             return False
-        pins = [one for one in map(requirement, _words(command["arguments"])) if one is not None and one.specifier]
-        python = _PYTHON.search(fix.command)
+        pins = [one for one in map(requirement, fix.installs) if one is not None and one.specifier]
         stated = {one.name: one.text for one in map(requirement, self._combination.requirements) if one is not None}
         stated |= {one.name: one.text for one in pins}
         applied = msgspec.structs.replace(
-            self._combination, requirements=tuple(stated.values()), python=python[1] if python else self._combination.python
+            self._combination, requirements=tuple(stated.values()), python=fix.python or self._combination.python
         )
         try:
             after = _errors(diagnose(suppose(applied, self._matrix, ""), self._matrix, self._policy))
@@ -115,12 +107,3 @@ def _is_listed(text: str, matrix: Matrix) -> bool:
 
 def _errors(found: Diagnosis) -> Counter[str]:
     return Counter(one.code for one in found.root_causes if one.severity is Severity.ERROR)
-
-
-def _words(arguments: str) -> Iterable[str]:
-    """Return what a command installs, without options and addresses."""
-    try:
-        words = shlex.split(arguments)
-    except ValueError:
-        return ()
-    return [word for word in words if not word.startswith("-") and "://" not in word]

@@ -151,9 +151,8 @@ class Packages:
 
     def _take_wanted(self) -> None:
         """Take what is wanted and not yet taken."""
-        while missing := [name for name in self._wants if name not in self._taken and self._version(name)]:
-            name = missing[0]
-            self._add(Taken(name, self._version(name), set(), "", chosen=not self._pins(name)))
+        while missing := next((name for name in self._wants if name not in self._taken and self._version(name)), ""):
+            self._add(Taken(missing, self._version(missing), set(), "", chosen=not self._pins(missing)))
 
     def _version(self, name: str) -> str:
         """The version that all wants agree on; empty if they do not, or if the tables list no release: nothing would be installed."""

@@ -11,8 +11,7 @@ from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.derive.specifiers import requirement
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.diagnose.advice.environments import new_environment
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import Pick
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.findings.actions import Action
@@ -37,7 +36,7 @@ def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.
     if not here.installable(found):
         return (new_environment(machine, Pick(label, (pin,), pythons=found.pythons), kind=kind),)
     title = f"Install {label}, the newest release that is known to work here"
-    return (Fix(title, install_package(machine.observed.python, pin), (DOWNLOAD,), kind=kind),)
+    return (install_fix(title, machine.observed.python, pin, kind=kind),)
 
 
 def _newest(name: str, here: Constraints) -> FrameworkRelease | None:

@@ -58,8 +58,8 @@ def _reinstall(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
     if debian and packages:
         yield Fix(f"Reinstall {debian}", f"sudo apt-get install --reinstall {debian}", (ROOT, DOWNLOAD))
     elif packages:
-        command = reinstall_packages(framework.machine.observed.python, *packages)
-        yield Fix(f"Reinstall {' and '.join(package.name for package in packages)}", command, (DOWNLOAD,))
+        title = f"Reinstall {' and '.join(package.name for package in packages)}"
+        yield reinstall_packages(title, framework.machine.observed.python, *packages)
     foreign = next((damage for damage in found if damage.owner in _FOREIGN), None)
     if foreign is not None:
         yield Fix(_FOREIGN[foreign.owner].format(path=foreign.path), needs=(ROOT, DOWNLOAD))

@@ -20,13 +20,18 @@ def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKin
     order = sorted(plain, key=lambda text: versions.parse(text) or versions.Version(0))
     below = [text for text in order if here and (versions.parse(text) or here) <= here]
     python = (below or order)[-1]
-    command = in_new_environment(machine, python, *found.requirements, index=found.index)
-    return Fix(f"Create an environment with Python {python} and install {found.name} there", command, (DOWNLOAD,), kind=kind)
+    return with_python(machine, python, found, kind=kind)
 
 
-def in_new_environment(machine: MachineView, python: str, *requirements: str, index: str = "") -> str:
-    """Return the command that creates an environment with a Python ("3.11") and installs there; for PowerShell on Windows."""
-    words = shlex.join((*requirements, *(("--index-url", index) if index else ())))
+def with_python(machine: MachineView, python: str, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
+    """Return the fix that creates an environment with a Python ("3.11") and installs a release there."""
+    title = f"Create an environment with Python {python} and install {found.name} there"
+    return Fix(title, _command(machine, python, found), (DOWNLOAD,), kind=kind, installs=found.requirements, python=python)
+
+
+def _command(machine: MachineView, python: str, found: Pick) -> str:
+    """Return the shell's command; PowerShell's on Windows."""
+    words = shlex.join((*found.requirements, *(("--index-url", found.index) if found.index else ())))
     if machine.site.platform == Platform.WINDOWS:
         return f"py -{python} -m venv training; training\\Scripts\\python -m pip install {words}"
     return f"python{python} -m venv {VENV} && {VENV}/bin/python -m pip install {words}"

@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import Pick, newest, pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import Fix, FixKind
@@ -43,8 +43,8 @@ def install(
     if installed_by_conda(machine, framework) and isinstance(python, Python):
         title = f"Install {spec_of(framework).title} with CUDA from conda-forge"
         return Fix(title, _by_conda(found, machine, framework, python), (DOWNLOAD,), kind=kind)
-    command = install_package(python, *options, *found.requirements, replace=replace, index=found.index)
-    return Fix(f"{title or f'Install {found.name}'}{_condition(machine, found)}", command, (DOWNLOAD,), kind=kind)
+    title = f"{title or f'Install {found.name}'}{_condition(machine, found)}"
+    return install_fix(title, python, *found.requirements, options=options, replace=replace, index=found.index, kind=kind)
 
 
 def _condition(machine: MachineView, found: Pick) -> str:
@@ -151,8 +151,8 @@ def install_newest(machine: MachineView, distribution: str, *, accepts: str = ""
                 action=Action.REINSTALL_PACKAGE,
             ),
         )
-    command = install_package(machine.observed.python, f"{distribution}=={release}")
-    return (Fix(f"Install {distribution} {release}, the newest release for this platform", command, (DOWNLOAD,)),)
+    title = f"Install {distribution} {release}, the newest release for this platform"
+    return (install_fix(title, machine.observed.python, f"{distribution}=={release}"),)
 
 
 def another_release(machine: MachineView, framework: str, *, kind: FixKind = FixKind.FIX) -> Fix:
@@ -166,5 +166,5 @@ def another_release(machine: MachineView, framework: str, *, kind: FixKind = Fix
     release = newest(machine, own.distribution, accepts=accepts) if own is not None and own.distribution else ""
     if own is None or not release:
         return Fix(f"Install another release of {name}.", needs=(DOWNLOAD,), kind=kind)
-    command = install_package(machine.observed.python, f"{own.distribution}=={release}")
-    return Fix(f"Install another release: {name} {release}", command, (DOWNLOAD,), kind=kind)
+    title = f"Install another release: {name} {release}"
+    return install_fix(title, machine.observed.python, f"{own.distribution}=={release}", kind=kind)

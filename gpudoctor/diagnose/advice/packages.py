@@ -1,14 +1,19 @@
-"""Commands that install and remove Python packages with pip or uv, whichever the examined environment has."""
+"""Fixes and commands that install and remove Python packages with pip or uv, whichever the examined environment has."""
 
 from __future__ import annotations
 
 import shlex
 
+from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Distribution, Missing, Python
 
 _UV = {"--force-reinstall": "--reinstall"}
 """uv's names for options of pip."""
+REINSTALL = ("--force-reinstall", "--no-deps")
+"""pip's options that install a release again, and nothing that it requires."""
 VENV = '"$HOME"/training'
 """The environment to create if the distribution manages the packages of its Python (PEP 668)."""
 
@@ -33,6 +38,21 @@ def installs_with_uv(python: Python | Missing) -> bool:
     return isinstance(python, Python) and python.pip is False and python.maker == "uv"
 
 
+def install_fix(
+    title: str,
+    python: Python | Missing,
+    *requirements: str,
+    options: tuple[str, ...] = (),
+    replace: str | tuple[str, ...] = (),
+    index: str = "",
+    kind: FixKind = FixKind.FIX,
+    action: Action | None = None,
+) -> Fix:
+    """Return the fix that installs `requirements` into the examined environment, after removing `replace`; `options` are pip's."""
+    command = install_package(python, *options, *requirements, replace=replace, index=index)
+    return Fix(title, command, (DOWNLOAD,), kind=kind, action=action, installs=requirements)
+
+
 def install_package(python: Python | Missing, *requirements: str, replace: str | tuple[str, ...] = (), index: str = "") -> str:
     """Return the command that installs `requirements` into the examined environment, after removing `replace`."""
     replaced = (replace,) if isinstance(replace, str) and replace else tuple(replace)
@@ -47,13 +67,12 @@ def install_package(python: Python | Missing, *requirements: str, replace: str |
     return " && ".join((*steps, pip(python, "install", *words)))
 
 
-def reinstall_packages(python: Python | Missing, *installed: Distribution) -> str:
-    """Return the command that reinstalls the same releases in their folder, without dependencies."""
+def reinstall_packages(title: str, python: Python | Missing, *installed: Distribution) -> Fix:
+    """Return the fix that reinstalls the same releases in their folder, without dependencies."""
     folder = next((package.where for package in installed if _is_target_folder(package.where, python)), "")
     target = ("--target", folder, "--upgrade") if folder else ()
-    return install_package(
-        python, "--force-reinstall", "--no-deps", *target, *(f"{package.name}=={package.version}" for package in installed)
-    )
+    pins = (f"{package.name}=={package.version}" for package in installed)
+    return install_fix(title, python, *pins, options=(*REINSTALL, *target))
 
 
 def _is_target_folder(folder: str, python: Python | Missing) -> bool:

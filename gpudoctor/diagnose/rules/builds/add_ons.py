@@ -9,7 +9,7 @@ from gpudoctor.derive.add_ons import AddOn
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.wheel_platform import LINUX
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix, install_package
 from gpudoctor.findings import Fix, FixKind
 from gpudoctor.frameworks import ADDONS, Addon
 from gpudoctor.matrix import FrameworkRelease
@@ -27,7 +27,7 @@ def fitting_add_on(framework: FrameworkView, add_on: AddOn) -> tuple[Fix, ...]:
 def compile_add_on(framework: FrameworkView, add_on: AddOn, capabilities: str = "", *, kind: FixKind = FixKind.FIX) -> Fix:
     """Return the fix that compiles an extension for GPUs of these compute capabilities ("7.5 8.6"); "" leaves the choice to the build."""
     source = _source(framework, add_on)
-    command = install_package(framework.machine.observed.python, "--force-reinstall", "--no-deps", "--no-build-isolation", *source)
+    command = install_package(framework.machine.observed.python, *REINSTALL, "--no-build-isolation", *source)
     for_gpus = f"TORCH_CUDA_ARCH_LIST={shlex.quote(capabilities)} " if capabilities else ""
     title = f"Compile {add_on.name} for the installed {framework.label} (needs nvcc of the same CUDA major version)"
     return Fix(title, f"{for_gpus}{command}", (DOWNLOAD,), kind=kind)
@@ -50,8 +50,8 @@ def _install_published(framework: FrameworkView, add_on: AddOn) -> Fix | None:
         return None
     index = f"{framework.spec.wheel_index}/{tag}" if tag.startswith("cu") else ""
     pin = f"{add_on.name}=={fitting[-1].release}{f'+{tag}' if index else ''}"
-    command = install_package(framework.machine.observed.python, "--force-reinstall", "--no-deps", pin, index=index)
-    return Fix(f"Install the {add_on.name} that matches {framework.label}", command, (DOWNLOAD,))
+    title = f"Install the {add_on.name} that matches {framework.label}"
+    return install_fix(title, framework.machine.observed.python, pin, options=REINSTALL, index=index)
 
 
 def published_with(framework: FrameworkView, name: str) -> list[FrameworkRelease]:

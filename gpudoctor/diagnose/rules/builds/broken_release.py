@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, wheel_platform
 from gpudoctor.derive.unknown import not_stated
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
 from gpudoctor.matrix import Fault
 from gpudoctor.matrix.cite import cited
 from gpudoctor.signatures import recognise
@@ -34,11 +33,7 @@ def broken_release(environment: EnvironmentView) -> Iterator[Problem]:
                 Evidence("defect", fault.note, cited(fault.source, f"{one.name} {fault.last}")),
             ),
             fixes=(
-                Fix(
-                    f"Install a release of {one.name} after {fault.last}",
-                    install_package(environment.observed.python, f"{one.name}>{fault.last}"),
-                    (DOWNLOAD,),
-                ),
+                install_fix(f"Install a release of {one.name} after {fault.last}", environment.observed.python, f"{one.name}>{fault.last}"),
             ),
         )
 

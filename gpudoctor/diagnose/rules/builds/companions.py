@@ -9,8 +9,7 @@ from gpudoctor.derive.packages import Stack, Violation
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
 from gpudoctor.diagnose.rules.builds.add_ons import published_with
 from gpudoctor.findings import Fix, Problem, Severity
@@ -70,8 +69,8 @@ def _install_fitting(framework: FrameworkView, own: Distribution, library: Distr
     shared = _default_build(library, framework.environment.stack)
     if not fitting and shared:
         pins = tuple(f"{one.name}=={one.version.partition('+')[0]}+{shared}" for one in (own, library))
-        command = install_package(framework.machine.observed.python, *pins, index=f"{framework.spec.wheel_index}/{shared}")
-        return (Fix(f"Install {own.name} and {library.name} in the build {shared}", command, (DOWNLOAD,)),)
+        title = f"Install {own.name} and {library.name} in the build {shared}"
+        return (install_fix(title, framework.machine.observed.python, *pins, index=f"{framework.spec.wheel_index}/{shared}"),)
     if not fitting:
         return install_framework(framework.machine, own.name, title=f"Install matching releases of {own.name} and {library.name}")
     release, tag = str(fitting[-1].release), _build(own)
@@ -79,6 +78,6 @@ def _install_fitting(framework: FrameworkView, own: Distribution, library: Distr
     index = f"{framework.spec.wheel_index}/{tag}" if tag else ""
     # pip keeps the installed release if only the local version differs
     same = library.version.partition("+")[0] == release and not tag
-    options = ("--force-reinstall", "--no-deps") if same else ()
-    command = install_package(framework.machine.observed.python, *options, pin, index=index)
-    return (Fix(f"Install the {library.name} that matches {own.label}", command, (DOWNLOAD,)),)
+    options = REINSTALL if same else ()
+    title = f"Install the {library.name} that matches {own.label}"
+    return (install_fix(title, framework.machine.observed.python, pin, options=options, index=index),)

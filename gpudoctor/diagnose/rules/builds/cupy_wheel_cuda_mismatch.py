@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import Driver, EnvironmentView
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.derive.unknown import not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
 from gpudoctor.diagnose.rule import Explains, rule
@@ -59,8 +58,8 @@ def _keep_one(environment: EnvironmentView, wheels: list[Distribution], major: s
     if not release:
         title = f"Remove {' and '.join(old)}: no CuPy for CUDA {wanted} is published for this Python."
         return Fix(title, action=Action.REINSTALL_PACKAGE)
-    command = install_package(machine.observed.python, f"{name}=={release}", replace=old)
-    return Fix(f"Remove {' and '.join(old)}, and install {name}", command, (DOWNLOAD,))
+    title = f"Remove {' and '.join(old)}, and install {name}"
+    return install_fix(title, machine.observed.python, f"{name}=={release}", replace=old)
 
 
 def _cuda_majors(environment: EnvironmentView) -> Iterator[tuple[str, str]]:

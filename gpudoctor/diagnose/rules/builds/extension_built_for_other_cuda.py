@@ -8,8 +8,7 @@ from gpudoctor.derive.add_on_wheels import AddOnWheel, add_on_wheels, cudas, lib
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -86,16 +85,19 @@ def _wheels_that_fit(framework: FrameworkView, wheel: AddOnWheel, stack: Stack) 
     if rows:
         pin = f"{name}=={rows[-1].release}"
         title = f"Install {name} {rows[-1].release}, which has a library for CUDA {cuda.major}"
-        fixes.append(Fix(title, install_package(python, pin), (DOWNLOAD,)))
+        fixes.append(install_fix(title, python, pin))
     same = (build for build in builds(matrix, framework.spec, wheel.row.platform) if build.number == framework.release)
     fitting = (
         build for build in same if build.cuda is not None and library_for(wheel.row, build.cuda, matrix) and build.code.sass is not None
     )
     for build in islice(fitting, 1):
         index = "" if build.default else f"{framework.spec.wheel_index}/{build.tag}"
-        command = install_package(python, "--force-reinstall", f"{framework.name}=={build.version}", index=index)
-        title = f"Install {framework.name} {build.number} for CUDA {build.cuda.short if build.cuda else ''}"
-        fixes.append(Fix(title, command, (DOWNLOAD,), kind=FixKind.INSTEAD if fixes else FixKind.FIX))
+        title, pin = (
+            f"Install {framework.name} {build.number} for CUDA {build.cuda.short if build.cuda else ''}",
+            f"{framework.name}=={build.version}",
+        )
+        kind = FixKind.INSTEAD if fixes else FixKind.FIX
+        fixes.append(install_fix(title, python, pin, options=("--force-reinstall",), index=index, kind=kind))
     return tuple(fixes)
 
 

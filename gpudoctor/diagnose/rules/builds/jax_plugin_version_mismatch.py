@@ -7,8 +7,7 @@ from gpudoctor.derive.packages import Violation
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins, version_numbers
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
 from gpudoctor.diagnose.rule import Explains, Join, rule
@@ -51,8 +50,8 @@ def _install_together(framework: FrameworkView, stack: Stack, plugin: CudaPlugin
     if any(part.startswith(plugin.beginning) for part in stack.distributions):
         return install_framework(machine, name, prefer=framework.release, title=title)
     release = newest(machine, name, accepts=f"=={framework.release}") or newest(machine, name)
-    command = install_package(machine.observed.python, "--upgrade", f"{name}=={release}" if release else name, plugin.library)
-    return (Fix(title, command, (DOWNLOAD,)),)
+    pin = f"{name}=={release}" if release else name
+    return (install_fix(title, machine.observed.python, pin, plugin.library, options=("--upgrade",)),)
 
 
 def _is_refused(violation: Violation, stack: Stack, plugin: CudaPlugin) -> bool:

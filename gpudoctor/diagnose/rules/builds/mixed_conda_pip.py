@@ -3,11 +3,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.derive.packages import stack_of
 from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, rule
@@ -92,12 +94,13 @@ def _reinstall_with_pip(environment: EnvironmentView, mixed: list[Distribution],
     python = environment.python
     packages = dict.fromkeys(_package(by_conda[distribution.name]) for distribution in mixed if distribution.name in by_conda)
     pins = (f"{distribution.name}=={distribution.version.partition('+')[0]}" for distribution in mixed)
-    reinstall = install_package(python, "--force-reinstall", *pins)
+    reinstall = install_fix(f"Reinstall {_labels(mixed)}", python, *pins, options=("--force-reinstall",))
     if not packages:
-        return Fix(f"Reinstall {_labels(mixed)}", reinstall, (DOWNLOAD,))
+        return reinstall
     prefix = f"--prefix {shell_path(python.prefix)} " if isinstance(python.prefix, str) else ""
     title = f"Remove conda's copy of {_labels(mixed)}, and reinstall it with pip"
-    return Fix(title, f"conda remove --yes --force {prefix}{' '.join(packages)} && {reinstall}", (DOWNLOAD,))
+    command = f"conda remove --yes --force {prefix}{' '.join(packages)} && {reinstall.command}"
+    return msgspec.structs.replace(reinstall, title=title, command=command)
 
 
 def _new_environment(environment: EnvironmentView, mixed: list[Distribution]) -> Fix:

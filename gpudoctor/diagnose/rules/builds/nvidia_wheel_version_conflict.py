@@ -7,7 +7,7 @@ from gpudoctor.derive.packages import Violation, major, stack_of
 from gpudoctor.derive.specifiers import clauses
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.requirements import (
     NVIDIA_PACKAGES,
     as_evidence,
@@ -42,12 +42,12 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
         others = len(violations) - 1
         more = f" ({others} more of its requirements {'is' if others == 1 else 'are'} not met)" if others else ""
         pins = (f"{violation.found.name}{violation.demand.requirement.specifier}" for violation in violations)
-        command = install_package(environment.machine.observed.python, *pins)
+        install = install_fix(f"Install the versions that {by.label} requires", environment.machine.observed.python, *pins)
         yield Problem(
             message=unmet_requirements(violations[:1], stack).removesuffix(".") + f"{more}.",
             severity=Severity.ERROR if stack.supposed else None,
             evidence=tuple(row for violation in violations for row in (as_evidence(violation.found), *requirements([violation]))),
-            fixes=(Fix(f"Install the versions that {by.label} requires", command, (DOWNLOAD,)), _SEPARATE),
+            fixes=(install, _SEPARATE),
         )
     for contradiction in stack.contradictions:
         if contradiction.name.startswith(NVIDIA_PACKAGES):
@@ -107,9 +107,8 @@ def _keep_one(environment: EnvironmentView, twins: list[Distribution]) -> Fix:
         remove = [wheel for wheel in twins if wheel not in keep]
     pins = (f"{wheel.name}=={wheel.version}" for wheel in keep)
     replace = tuple(wheel.name for wheel in remove)
-    python = environment.machine.observed.python
-    command = install_package(python, "--force-reinstall", "--no-deps", *pins, replace=replace)
-    return Fix(f"Remove {_labels(remove)}, and reinstall {_labels(keep)}", command, (DOWNLOAD,))
+    title = f"Remove {_labels(remove)}, and reinstall {_labels(keep)}"
+    return install_fix(title, environment.machine.observed.python, *pins, options=REINSTALL, replace=replace)
 
 
 def _refused_cudnn(violation: Violation) -> bool:

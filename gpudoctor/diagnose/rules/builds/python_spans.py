@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.derive.specifiers import clauses, contradict, satisfies
-from gpudoctor.diagnose.advice.environments import in_new_environment
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.environments import with_python
+from gpudoctor.diagnose.advice.packages import install_fix
+from gpudoctor.diagnose.advice.releases import Pick
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.rows import PythonSpan
@@ -32,10 +34,10 @@ def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem
                 ),
                 fixes=(
                     *another,
-                    Fix(
+                    install_fix(
                         f"Install {name} {nearest}",
-                        install_package(environment.observed.python, f"{name}=={nearest}"),
-                        (DOWNLOAD,),
+                        environment.observed.python,
+                        f"{name}=={nearest}",
                         kind=FixKind.INSTEAD if another else FixKind.FIX,
                     ),
                 ),
@@ -51,9 +53,8 @@ def _another_python(name: str, specifier: str, environment: EnvironmentView) -> 
         return ()
     nearest = min(fitting, key=lambda python: abs(numbers(python)[1] - here[1]))
     wanted = {one.name: one.requirement for one in stack.distributions.values() if one.requirement} | {name: f"{name}{specifier}"}
-    command = in_new_environment(environment.machine, nearest, *wanted.values())
     title = f"Create an environment with Python {nearest}, which has a wheel of {name}{specifier.replace('==', ' ')}"
-    return (Fix(title, command, (DOWNLOAD,)),)
+    return (msgspec.structs.replace(with_python(environment.machine, nearest, Pick(name, tuple(wanted.values()))), title=title),)
 
 
 def _holds_one(span: PythonSpan, specifier: str) -> bool:

@@ -8,10 +8,9 @@ from gpudoctor.derive import EnvironmentView, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.environments import in_new_environment
+from gpudoctor.diagnose.advice.environments import with_python
 from gpudoctor.diagnose.advice.installing import install, install_newest
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.diagnose.advice.releases import Pick, pick
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.python_spans import numbers, outside_span
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -74,8 +73,8 @@ def _other_python(distribution: Distribution, row: FrameworkRelease, environment
     older = [python for python in ordered if numbers(python) < numbers(environment.stack.python)]
     nearest = older[-1] if older else ordered[0]
     extras = f"[{','.join(distribution.extras)}]" if distribution.extras else ""
-    command = in_new_environment(environment.machine, nearest, f"{distribution.name}{extras}=={distribution.version}")
-    return Fix(f"Create an environment with Python {nearest} and install {distribution.label} there", command, (DOWNLOAD,))
+    pin = f"{distribution.name}{extras}=={distribution.version}"
+    return with_python(environment.machine, nearest, Pick(distribution.label, (pin,)))
 
 
 def _other_release(distribution: Distribution, environment: EnvironmentView) -> Iterator[Fix]:

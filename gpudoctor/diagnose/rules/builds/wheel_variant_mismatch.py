@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.derive.wheel_variants import concerns_gpus, unmet
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action
 from gpudoctor.snapshot import Variant
 
@@ -38,10 +37,11 @@ def wheel_variant_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
                     Evidence("driver", f"{driver.version}, CUDA {served.short}", driver.cuda_where or driver.where),
                 ),
                 fixes=(
-                    Fix(
+                    install_fix(
                         f"Reinstall {one.name}: the installer chooses the variant for this machine",
-                        install_package(environment.observed.python, "--force-reinstall", "--no-deps", f"{one.name}=={one.version}"),
-                        (DOWNLOAD,),
+                        environment.observed.python,
+                        f"{one.name}=={one.version}",
+                        options=REINSTALL,
                         action=Action.REINSTALL_PACKAGE,
                     ),
                 ),

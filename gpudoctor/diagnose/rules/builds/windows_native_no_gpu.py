@@ -6,7 +6,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -76,5 +76,6 @@ def _with_directml(framework: FrameworkView) -> Iterator[Fix]:
     bound = machine.matrix.bound(spec.name, "no-cuda-on-windows")
     release = newest(machine, f"{spec.name}-cpu", accepts=f"<{bound}") if bound and spec.directml else ""
     if release and newest(machine, spec.directml[-1]):
-        command = install_package(machine.observed.python, f"{spec.name}-cpu=={release}", spec.directml[-1])
-        yield Fix(f"Use DirectML instead of CUDA, with {spec.title} {release}", command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+        title = f"Use DirectML instead of CUDA, with {spec.title} {release}"
+        pins = (f"{spec.name}-cpu=={release}", spec.directml[-1])
+        yield install_fix(title, machine.observed.python, *pins, kind=FixKind.INSTEAD)

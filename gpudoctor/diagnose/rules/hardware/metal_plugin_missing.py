@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.snapshot import Platform
 
@@ -35,11 +34,11 @@ def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
     if any(package.name == plugin for package in environment.packages.distributions):
         return
     release = newest(framework.machine, plugin)
-    command = install_package(environment.observed.python, f"{plugin}=={release}" if release else plugin)
+    pin = f"{plugin}=={release}" if release else plugin
     unknown = "" if release else f", if Apple has a release for {framework.label}"
     yield Problem(
         severity=Severity.NOTE if framework.machine.policy.allow_cpu else None,
         message=f"{framework.label} cannot use the GPU: Apple's plugin {plugin} is not installed.",
         evidence=(Evidence(plugin, "not installed", "the environment's packages"),),
-        fixes=(Fix(f"Install {plugin}{unknown}", command, (DOWNLOAD,), action=Action.INSTALL_PACKAGE),),
+        fixes=(install_fix(f"Install {plugin}{unknown}", environment.observed.python, pin, action=Action.INSTALL_PACKAGE),),
     )

@@ -10,7 +10,7 @@ from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.unknown import NO_GPU, not_applicable
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.rule import Explains, rule
@@ -82,8 +82,8 @@ def _one_cuda(framework: FrameworkView, cuda: EffectiveCuda, owners: tuple[str, 
         pins = dict.fromkeys(f"{requirement.name}{requirement.specifier}" for requirement in own if requirement.name in wanted)
         picked = pick(machine, framework.name, prefer=framework.release)
         if pins:
-            command = install_package(machine.observed.python, "--force-reinstall", "--no-deps", *pins)
-            yield Fix(f"Reinstall {' and '.join(sorted(wanted))}, which {framework.label} requires", command, (DOWNLOAD,))
+            title = f"Reinstall {' and '.join(sorted(wanted))}, which {framework.label} requires"
+            yield install_fix(title, machine.observed.python, *pins, options=REINSTALL)
         elif picked is not None:
             yield install(
                 machine,

@@ -9,7 +9,7 @@ from gpudoctor.derive.system_cuda import SystemCudaUser, files_lacking, system_c
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.unknown import NO_GPU, not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest, works_here
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -98,14 +98,13 @@ def _fixes(user: SystemCudaUser, system: Version, environment: EnvironmentView) 
         release = newest(machine, wheel)
         if not release:
             return (toolkit,)
-        command = install_package(machine.observed.python, f"{wheel}=={release}", replace=user.distribution)
-        return Fix(f"Install {wheel}, which is built for CUDA {system.major}", command, (DOWNLOAD,)), instead
+        title = f"Install {wheel}, which is built for CUDA {system.major}"
+        return install_fix(title, machine.observed.python, f"{wheel}=={release}", replace=user.distribution), instead
     spec = user.framework.spec
     for row in user.framework.published:
         if any(package.startswith("nvidia-cuda-runtime") for package in packages_in_extra(user.framework, row)):
             pin = f"{spec.name}[{spec.gpu_extra}]=={row.release}"
-            command = install_package(machine.observed.python, pin)
-            return Fix(f"Install {spec.title} with its own CUDA libraries", command, (DOWNLOAD,)), instead
+            return install_fix(f"Install {spec.title} with its own CUDA libraries", machine.observed.python, pin), instead
     return (toolkit, *_built_for(system, user, environment))
 
 
@@ -123,7 +122,6 @@ def _built_for(system: Version, user: SystemCudaUser, environment: EnvironmentVi
         if row.built_with_cuda is None or (python and python not in row.pythons):
             continue
         if not files_lacking(row.built_with_cuda, system, machine.matrix) and works_here(machine, row):
-            command = install_package(machine.observed.python, f"{row.distribution}=={row.release}")
             title = f"Install {row.distribution} {row.release}, which is built for CUDA {row.built_with_cuda.short}"
-            yield Fix(title, command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+            yield install_fix(title, machine.observed.python, f"{row.distribution}=={row.release}", kind=FixKind.INSTEAD)
             return

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.findings import Evidence, Fix, FixKind
 from gpudoctor.snapshot import Cause, Fact, Missing, TextLog
 from gpudoctor.versions import Version
@@ -45,14 +47,14 @@ def install_cudnn(framework: FrameworkView, wanted: Version) -> tuple[Fix, ...]:
     required = next((demand.requirement.specifier for demand in found.demands), "") or f">={wanted}"
     next_major = f"<{wanted.major + 1}"  # metadata such as jax 0.4.25's has no upper bound
     specifier = required if satisfies(f"{wanted.major + 1}", required) is False else f"{required},{next_major}"
-    command = install_package(framework.machine.observed.python, f"{found.wheel}{specifier}")
+    install = install_fix(f"Install {found.wheel}{specifier}", framework.machine.observed.python, f"{found.wheel}{specifier}")
     if found.wheel and found.loaded_where.startswith(found.wheel):
-        return (Fix(f"Install {found.wheel}{specifier}", command, (DOWNLOAD,)),)
+        return (install,)
     replace = f"Replace {found.loaded_where.partition(' (')[0]} with cuDNN {wanted} or a newer {wanted.major}.x for the same CUDA."
     wheel = None if isinstance(stack, Missing) else stack.distributions.get(found.wheel)
     if not found.wheel or (wheel is not None and satisfies(wheel.version, specifier)):
         return (Fix(replace, needs=(DOWNLOAD,)),)
     return (
-        Fix(f"Install {found.wheel}{specifier} in the environment", command, (DOWNLOAD,)),
+        msgspec.structs.replace(install, title=f"{install.title} in the environment"),
         Fix(replace, needs=(DOWNLOAD,), kind=FixKind.ELSE),
     )

@@ -11,8 +11,7 @@ from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.unknown import known, not_applicable, not_stated
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
@@ -62,8 +61,8 @@ def _pin(framework: FrameworkView, lost: list[Meeting]) -> Fix:
     if row is None:
         title = f"Install a {framework.name} whose cuDNN supports this GPU; no cuDNN that {framework.label} accepts does"
         return msgspec.structs.replace(install_framework(machine, framework.name)[0], title=title)
-    command = install_package(machine.observed.python, f"{found.wheel}=={row.release}")
-    return Fix(f"Pin cuDNN {row.release}, the newest with kernels for this GPU", command, (DOWNLOAD,))
+    title = f"Pin cuDNN {row.release}, the newest with kernels for this GPU"
+    return install_fix(title, machine.observed.python, f"{found.wheel}=={row.release}")
 
 
 def _fits(row: CudnnRelease, framework: FrameworkView, lost: list[Meeting]) -> bool:

@@ -8,7 +8,7 @@ from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView
 from gpudoctor.derive.libraries import PATH, installed_wheels
 from gpudoctor.diagnose.advice.installing import install_framework, installed_by_conda
 from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
-from gpudoctor.diagnose.advice.packages import install_package, reinstall_packages
+from gpudoctor.diagnose.advice.packages import install_fix, reinstall_packages
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, packages_in_extra
 from gpudoctor.findings import Fix, FixKind
@@ -26,7 +26,7 @@ def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> t
     if broken:
         wheels = tuple({wheel.name: wheel for _, wheel in broken}.values())
         title = f"Reinstall {' and '.join(wheel.name for wheel in wheels)}, whose files are missing"
-        reinstall = Fix(title, reinstall_packages(machine.observed.python, *wheels), (DOWNLOAD,))
+        reinstall = reinstall_packages(title, machine.observed.python, *wheels)
         covered = {use for use, _ in broken}
         rest = tuple(use for use in lost if use not in covered)
         return (reinstall, *install_missing(framework, rest)) if rest else (reinstall,)
@@ -69,8 +69,10 @@ def _install_cuda(framework: FrameworkView, cuda: EffectiveCuda) -> Fix:
 def _install_extra(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tuple[Fix, ...]:
     machine, spec = framework.machine, framework.spec
     if any(packages_in_extra(framework, row) for row in framework.published):
-        command = install_package(machine.observed.python, f"{framework.name}[{spec.gpu_extra}]=={framework.release}")
-        return (Fix(f"Install {spec.title} with its CUDA libraries ({framework.name}[{spec.gpu_extra}])", command, (DOWNLOAD,)),)
+        name = f"{framework.name}[{spec.gpu_extra}]"
+        return (
+            install_fix(f"Install {spec.title} with its CUDA libraries ({name})", machine.observed.python, f"{name}=={framework.release}"),
+        )
     names = ", ".join(dict.fromkeys(use.wanted for use in lost))
     toolkit = Fix(
         f"Install the CUDA toolkit and cuDNN that contain {names}; no Python package has them for this release.", needs=(DOWNLOAD,)
@@ -85,8 +87,8 @@ def _reinstall_same_build(framework: FrameworkView) -> Fix:
     index = f"{framework.spec.wheel_index}/{tag}" if own_index else ""
     version = f"{framework.release}+{tag}" if own_index else framework.release
     pin = f"{framework.name}=={version}" if version else framework.name
-    command = install_package(framework.machine.observed.python, "--force-reinstall", pin, index=index)
-    return Fix(f"Reinstall {framework.spec.title} and its dependencies", command, (DOWNLOAD,))
+    title = f"Reinstall {framework.spec.title} and its dependencies"
+    return install_fix(title, framework.machine.observed.python, pin, options=("--force-reinstall",), index=index)
 
 
 def _on_default_index(framework: FrameworkView, tag: str) -> bool:

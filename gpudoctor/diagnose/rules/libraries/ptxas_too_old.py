@@ -6,8 +6,7 @@ from gpudoctor import versions
 from gpudoctor.derive import EffectiveCuda, FrameworkView
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.diagnose.rules.libraries.xla import name_folder
@@ -84,5 +83,5 @@ def _use_newer(framework: FrameworkView, use: LibraryUse) -> Fix:
     cuda = framework.cuda_or_missing
     major = cuda.version.major if isinstance(cuda, EffectiveCuda) else 12
     package = "nvidia-cuda-nvcc" if major >= 13 else f"nvidia-cuda-nvcc-cu{major}"
-    command = install_package(framework.machine.observed.python, "--upgrade", package)
-    return Fix(f"Install the newest {package}, and remove the old toolkit from PATH", command, (DOWNLOAD,))
+    title = f"Install the newest {package}, and remove the old toolkit from PATH"
+    return install_fix(title, framework.machine.observed.python, package, options=("--upgrade",))

@@ -6,8 +6,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, folder
 from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.shell import shell_list, shell_path
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
@@ -95,5 +94,5 @@ def _reinstall(framework: FrameworkView) -> Fix:
             action=Action.REINSTALL_PACKAGE,
         )
     pins = dict.fromkeys(f"{requirement.name}{requirement.specifier}" for requirement in required)
-    command = install_package(framework.machine.observed.python, "--force-reinstall", "--no-deps", *pins, replace=others)
-    return Fix(f"Remove {' and '.join(others)}, then reinstall the package that {framework.label} requires", command, (DOWNLOAD,))
+    title = f"Remove {' and '.join(others)}, then reinstall the package that {framework.label} requires"
+    return install_fix(title, framework.machine.observed.python, *pins, options=REINSTALL, replace=others)

@@ -6,7 +6,7 @@ from gpudoctor import versions
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -55,9 +55,9 @@ def glibc_too_old(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _install_for(wheel: Distribution, libc: str, framework: FrameworkView) -> Fix:
-    command = install_package(framework.environment.observed.python, "--force-reinstall", wheel.name)
     title = f"Install a release of {wheel.name} built for {libc}, which pip chooses on this system"
-    return Fix(title, command, (DOWNLOAD,), kind=FixKind.INSTEAD)
+    python = framework.environment.observed.python
+    return install_fix(title, python, wheel.name, options=("--force-reinstall",), kind=FixKind.INSTEAD)
 
 
 def _needed(wheel: Distribution) -> Version | None:

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.unknown import not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, requirements, unmet_requirements, violations_for
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Fix, Problem, Rung, Severity
+from gpudoctor.findings import Problem, Rung, Severity
 
 
 @rule(
@@ -28,10 +27,10 @@ def keras3_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     if not violations:
         return
     has_legacy_keras = not stack.supposed and violations[0].older and "tf-keras" in stack.distributions
-    install = install_package(framework.environment.observed.python, accepted(violations))
+    title = f"Install the Keras that {violations[0].demand.by.label} requires"
     yield Problem(
         message=unmet_requirements(violations, stack),
         severity=Severity.WARNING if has_legacy_keras else None,
         evidence=(as_evidence(violations[0].found), *requirements(violations)),
-        fixes=(Fix(f"Install the Keras that {violations[0].demand.by.label} requires", install, (DOWNLOAD,)),),
+        fixes=(install_fix(title, framework.environment.observed.python, accepted(violations)),),
     )

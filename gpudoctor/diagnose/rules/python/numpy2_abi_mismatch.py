@@ -6,8 +6,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.packages import major, source_of
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, violations_for
 from gpudoctor.diagnose.rule import Explains, Join, rule
@@ -50,7 +49,7 @@ def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
             *requirements(bounded),
         ),
         fixes=(
-            Fix("Downgrade NumPy to 1.x", install_package(framework.environment.observed.python, "numpy<2"), (DOWNLOAD,)),
+            install_fix("Downgrade NumPy to 1.x", framework.environment.observed.python, "numpy<2"),
             *_built_for_numpy_2(framework),
         ),
     )

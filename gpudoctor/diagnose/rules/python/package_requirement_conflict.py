@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.derive.packages import Violation
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import (
     NVIDIA_PACKAGES,
@@ -47,4 +46,4 @@ def _install_within_bounds(found: Distribution, violations: list[Violation], env
     machine = environment.machine
     if stack_of(found.name) == found.name and pick(machine, found.name, accepts=specifier) is not None:
         return install_framework(machine, found.name, accepts=specifier)
-    return (Fix(f"Install {requirement}", install_package(environment.observed.python, requirement), (DOWNLOAD,)),)
+    return (install_fix(f"Install {requirement}", environment.observed.python, requirement),)

@@ -6,12 +6,11 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.packages import Violation, major, source_of
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.derive.unknown import not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, is_there, requirements, unmet_requirements, violations_for
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease
 
@@ -36,13 +35,13 @@ def protobuf_mismatch(framework: FrameworkView) -> Iterator[Problem]:
         yield from _bounded_by_later_release(framework)
         return
     fails = stack.supposed or any(violation.older or _allows_old_code_only(violation) for violation in violations)
-    install = install_package(framework.environment.observed.python, accepted(violations))
+    wanted = accepted(violations)
     yield Problem(
         message=unmet_requirements(violations, stack),
         severity=None if fails else Severity.WARNING,
         confidence=Confidence.CERTAIN if stack.supposed else Confidence.LIKELY,
         evidence=(as_evidence(violations[0].found), *requirements(violations)),
-        fixes=(Fix(f"Install {accepted(violations)}", install, (DOWNLOAD,)),),
+        fixes=(install_fix(f"Install {wanted}", framework.environment.observed.python, wanted),),
     )
 
 
@@ -60,7 +59,6 @@ def _bounded_by_later_release(framework: FrameworkView) -> Iterator[Problem]:
             continue
         bound = _upper_bound(bounded)
         if satisfies(protobuf.version, bound.removeprefix("protobuf")) is False:
-            install = install_package(framework.environment.observed.python, bound)
             yield Problem(
                 message=f"{protobuf.label} {is_there(stack)}, but {part.label} needs {bound} (its metadata has no upper bound; {bounded.release}'s has).",
                 confidence=Confidence.LIKELY,
@@ -68,7 +66,7 @@ def _bounded_by_later_release(framework: FrameworkView) -> Iterator[Problem]:
                     as_evidence(protobuf),
                     Evidence(f"{row.distribution} {bounded.release} requires", bound, source_of(bounded)),
                 ),
-                fixes=(Fix(f"Install {bound}", install, (DOWNLOAD,)),),
+                fixes=(install_fix(f"Install {bound}", framework.environment.observed.python, bound),),
             )
 
 

@@ -3,10 +3,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.installing import install
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.advice.packages import install_package, remove_packages
+from gpudoctor.diagnose.advice.packages import install_fix, remove_packages
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.rule import Explains, Join, rule
@@ -134,7 +135,7 @@ def _reinstall_one(framework: FrameworkView, copies: list[Distribution]) -> tupl
     title = f"Remove {' and '.join(names)}, and reinstall one of them"
     found = pick(machine, framework.name, prefer=last.version.partition("+")[0]) if machine.hardware else None
     if found is not None:
-        reinstall = f"{remove_packages(python, *names)} && {install(machine, framework.name, found).command}"
-    else:
-        reinstall = install_package(python, f"{last.name}=={last.version}", replace=names)
-    return (Fix(title, reinstall, (DOWNLOAD,)),)
+        reinstall = install(machine, framework.name, found)
+        command = f"{remove_packages(python, *names)} && {reinstall.command}"
+        return (msgspec.structs.replace(reinstall, title=title, command=command),)
+    return (install_fix(title, python, f"{last.name}=={last.version}", replace=names),)
