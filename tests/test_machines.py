@@ -34,7 +34,7 @@ def test_findings_txt_is_up_to_date() -> None:
         "id", "code", "name", "subject", "severity", "confidence", "title", "message", "breaks", "impact", "evidence", "fixes", "because_of", "action", "domain",
     )  # fmt: skip
     assert Evidence.__struct_fields__ == ("what", "value", "where")
-    assert Fix.__struct_fields__ == ("title", "command", "needs", "verify", "kind", "action")
+    assert Fix.__struct_fields__ == ("title", "command", "needs", "verify", "kind", "action", "installs", "python")
 
 
 def test_recorded_snapshots_survive_being_read() -> None:

@@ -76,8 +76,12 @@ class _Cure:
         """Return the fix that installs what the planner finds for the same packages."""
         if self._planned is None:
             found = self._environment()
-            self._planned = [Fix(self._title(found), found.commands.pip, (DOWNLOAD,))] if found else []
+            self._planned = [self._installing(found)] if found else []
         return self._planned
+
+    def _installing(self, found: Environment) -> Fix:
+        pins = tuple(pin.requirement for pin in found.pins)
+        return Fix(self._title(found), found.commands.pip, (DOWNLOAD,), installs=pins, python=found.python)
 
     def _title(self, found: Environment) -> str:
         pins = {one.name for one in (requirement(pin.requirement) for pin in found.pins) if one is not None}

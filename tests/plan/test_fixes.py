@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import shlex
 from collections import Counter
 from collections.abc import Iterator
 from itertools import product
@@ -12,7 +11,8 @@ from itertools import product
 import pytest
 
 from gpudoctor.derive import specifiers
-from gpudoctor.findings import Diagnosis, Fix, Severity, Verdict
+from gpudoctor.findings import Diagnosis, Fix, Severity, SubjectKind, Verdict
+from gpudoctor.findings.actions import Action
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import examine
 from gpudoctor.plan.judge import POLICY, Judge
@@ -24,7 +24,6 @@ from tests.plan.planned import EXPECTED, combination, planned
 from tests.seams.every import every
 
 MATRIX = open_matrix()
-_PYTHON = re.compile(r"(?:python|py -)(\d\.\d+)")
 FAULTY = (
     "torch==1.13.1",
     "torch==2.6.0",
@@ -36,25 +35,25 @@ FAULTY = (
 )
 
 
-def installs(found: Diagnosis) -> Iterator[tuple[Fix, tuple[str, ...], str]]:
-    """The fixes that install pinned releases for the machine as it is: the pins and, if the command names it, the Python version."""
+def installs(found: Diagnosis) -> Iterator[Fix]:
+    """The fixes that install releases for the machine as it is, not as it would be after the driver update that is the step before."""
     for finding in found.root_causes:
-        after_a_driver = False
-        for fix in finding.fixes:
-            words = re.search(r"pip install\b(.*?)(?:&&|$)", fix.command)
-            pins = tuple(word for word in shlex.split(words[1]) if "==" in word) if words else ()
-            python = _PYTHON.search(fix.command)
-            if pins and not after_a_driver:
-                yield fix, pins, python[1] if python else ""
-            after_a_driver = after_a_driver or "driver" in fix.title.lower()
+        for before, fix in zip((None, *finding.fixes), finding.fixes, strict=False):
+            with_a_driver = before is not None and before.action is Action.UPDATE_DRIVER and before.kind is fix.kind
+            if fix.installs and not with_a_driver:
+                yield fix
 
 
 @every("name", store.NAMES)
 def test_of_a_recorded_machine(name: str) -> None:
     snapshot = store.recorded(name)
-    for fix, pins, python in installs(diagnosis(name)):
-        found = Judge(examined(snapshot, MATRIX), MATRIX)(pins, python or python_of(snapshot))
-        assert found.verdict is not Verdict.BROKEN, (fix, found.why)
+    for fix in installs(diagnosis(name)):
+        found = Judge(examined(snapshot, MATRIX), MATRIX)(fix.installs, fix.python or python_of(snapshot))
+        assert not found.refused, (fix, found.refused)
+        installed = {one.name for one in map(specifiers.requirement, fix.installs) if one is not None}
+        others = [one for one in found.findings if one.subject.kind is SubjectKind.FRAMEWORK and one.subject.key not in installed]
+        broken = [one.message for one in found.findings if one.severity is Severity.ERROR and one not in others]
+        assert broken == [], (fix, "what others are installed is not for this fix to say")
 
 
 @pytest.mark.parametrize(("gpu", "driver"), EXPECTED)
@@ -62,8 +61,8 @@ def test_of_an_assumed_machine(gpu: str, driver: str) -> None:
     judge = Judge(machine(combination(gpu, driver, "torch"), MATRIX), MATRIX)
     tried = 0
     for requirement in FAULTY if gpu != "none" else ():
-        for fix, pins, python in installs(examine(combination(gpu, driver, requirement, python="3.11"), POLICY).diagnosis):
-            found = judge(pins, python or "3.11")
+        for fix in installs(examine(combination(gpu, driver, requirement, python="3.11"), POLICY).diagnosis):
+            found = judge(fix.installs, fix.python or "3.11")
             assert found.verdict is not Verdict.BROKEN, (fix, found.why)
             tried += 1
     assert tried or gpu == "none"
@@ -107,11 +106,10 @@ def test_a_fix_of_compat_leads_to_no_other_error() -> None:
         found = examine(combination(gpu, driver, *requirements, python=python), POLICY, fixes=True).diagnosis
         before = errors(found)
         for finding in found.root_causes:
-            fixes = [one for one in installs(found) if one[0] in finding.fixes]
-            for fix, pins, other in fixes:
-                parsed = {one.name: one.text for one in map(specifiers.requirement, (*requirements, *pins)) if one is not None}
-                texts = pins if "what works here" in fix.title else tuple(parsed.values())
-                after = examine(combination(gpu, driver, *texts, python=other or python), POLICY).diagnosis
+            for fix in (one for one in installs(found) if one in finding.fixes):
+                parsed = {one.name: one.text for one in map(specifiers.requirement, (*requirements, *fix.installs)) if one is not None}
+                texts = fix.installs if "what works here" in fix.title else tuple(parsed.values())
+                after = examine(combination(gpu, driver, *texts, python=fix.python or python), POLICY).diagnosis
                 assert not errors(after) - (before - Counter([finding.code])), (gpu, driver, requirements, python, fix)
                 tried += 1
     assert tried > 20

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import msgspec
 
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.gpu_code import Fit, runs
-from gpudoctor.derive.specifiers import requirement
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.packages import install_fix
@@ -68,18 +65,9 @@ def _works(row: FrameworkRelease, here: Constraints) -> bool:
     need = matrix.gpu_need(row.distribution, version) if version else None
     if need is not None and any(gpu < need.oldest_capability for gpu in here.capabilities):
         return False
-    with_code = [one for one in (row, *_pinned(row, here)) if one.accelerator == "cuda"]
+    with_code = [one for one in (row, *here.pinned(row)) if one.accelerator == "cuda"]
     return bool(with_code) and all(_runs(one, here) for one in with_code)
 
 
 def _runs(row: FrameworkRelease, here: Constraints) -> bool:
     return here.driver_runs(row.built_with_cuda) and all(runs(row, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in here.capabilities)
-
-
-def _pinned(row: FrameworkRelease, here: Constraints) -> Iterator[FrameworkRelease]:
-    """Yield the rows of the exact releases that a release requires without an extra."""
-    for wanted in filter(None, map(requirement, row.requires)):
-        if wanted.specifier.startswith("==") and "extra" not in wanted.marker:
-            found = here.machine.matrix.resolve(wanted.name, wanted.specifier.removeprefix("=="), here.platform).row
-            if found is not None:
-                yield found

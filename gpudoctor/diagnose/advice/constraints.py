@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.derive import Driver, EffectiveCode, MachineView, wheel_platform
 from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
 from gpudoctor.derive.packages import minor_version
-from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.frameworks import FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import Build, Kept, builds
@@ -42,6 +42,15 @@ class Constraints(msgspec.Struct, frozen=True):
         """Return the installable releases of a distribution, newest first."""
         rows = self.machine.matrix.releases(distribution, self.platform)
         return (row for row in reversed(rows) if self.installable(row))
+
+    def pinned(self, row: FrameworkRelease, extra: str = "") -> Iterator[FrameworkRelease]:
+        """Yield the rows of the exact releases that a release requires, on every machine or with an extra."""
+        markers = {"", f'extra=="{extra}"'}
+        for wanted in filter(None, map(requirement, row.requires)):
+            if wanted.specifier.startswith("==") and wanted.marker in markers:
+                found = self.machine.matrix.resolve(wanted.name, wanted.specifier.removeprefix("=="), self.platform).row
+                if found is not None:
+                    yield found
 
     def builds(self, spec: FrameworkSpec, since: str = "") -> Iterator[Build]:
         """Yield a framework's CUDA builds that run with this driver on every GPU, newest release first, whatever Python they are for.

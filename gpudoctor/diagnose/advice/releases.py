@@ -70,7 +70,9 @@ def _candidates(here: Constraints, spec: FrameworkSpec, since: str = "") -> Iter
         unknown = build.code.sass is None and build.tag and here.capabilities
         if not here.installable(build.release) or unknown or build.release.unreachable:
             continue
-        yield _of_index(here, spec, build) if spec.wheel_index else _of_extra(spec, build)
+        found = _of_index(here, spec, build) if spec.wheel_index else _of_extra(here, spec, build)
+        if not here.python or not found.pythons or here.python in found.pythons:
+            yield found
 
 
 def _of_index(here: Constraints, spec: FrameworkSpec, build: Build) -> Pick:
@@ -98,15 +100,16 @@ def _of_index(here: Constraints, spec: FrameworkSpec, build: Build) -> Pick:
     )
 
 
-def _of_extra(spec: FrameworkSpec, build: Build) -> Pick:
-    """Return a release whose CUDA half an extra installs."""
+def _of_extra(here: Constraints, spec: FrameworkSpec, build: Build) -> Pick:
+    """Return a release whose CUDA half an extra installs, for the Python versions with a wheel of both."""
+    lists = [set(row.pythons) for row in here.pinned(build.release, build.extra) if row.pythons]
     kind = f"for CUDA {build.cuda.major}" if spec.plugin is not None and build.cuda else "with CUDA"
     return Pick(
         name=f"{spec.title} {build.number} {kind}",
         requirements=(f"{spec.name}[{build.extra}]=={build.number}",),
         release=build.number,
         cuda=build.cuda,
-        pythons=build.release.pythons,
+        pythons=tuple(python for python in build.release.pythons if all(python in others for others in lists)),
     )
 
 

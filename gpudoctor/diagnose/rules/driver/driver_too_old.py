@@ -9,6 +9,7 @@ from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_bounds
+from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.gpu_code import models
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
@@ -77,8 +78,11 @@ def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:
         yield from (fix for fix in other if fix.command or not helps)
         return
     release = pick(machine, framework.name)
+    other_python = pick(machine, framework.name, any_python=True) if release is None else None
     if release is not None:
         yield install(machine, framework.name, release, kind=kind)
+    elif other_python is not None and other_python.pythons:
+        yield new_environment(machine, other_python, kind=kind)
     elif hopeless:
         title = f"Use another GPU: branch {last} is the last driver for this one, and no published {framework.name} build with CUDA supports both."
         fixes = install_framework(machine, framework.name)
