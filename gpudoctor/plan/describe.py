@@ -124,11 +124,13 @@ def _newer(found: Chosen, search: Search) -> Iterator[str]:
     for one in found.candidates:
         listed = search.releases(one.name)
         newer = listed[: listed.index(one.release)] if one.release in listed else []
-        rejected = next((other for other in search.rejected if other.candidate.name == one.name and other.candidate.release in newer), None)
+        rejected = next(
+            (other for other in search.answers.rejected if other.candidate.name == one.name and other.candidate.release in newer), None
+        )
         if rejected is not None:
             yield f"{rejected.candidate.label}: {rejected.judgement.why}"
         elif one.system and not newer and (as_stated := search.judged_as_stated(one.name)).verdict is Verdict.BROKEN:
             yield as_stated.why
     clash = next((one for one in search.clashes if one.releases != found.releases), None)
-    if clash is not None and not search.rejected:
+    if clash is not None and not search.answers.rejected:
         yield f"{joined(one.label for one in clash.candidates)}: {clash.judgement.why}"

@@ -186,7 +186,7 @@ def _with_driver(
     if isinstance(machine.kernel_driver, Missing) or (found is not None and asked.nothing_newer(found)):
         return None
     newer = wishes if found is None else _no_older(wishes, found)
-    search = Search(newer, _with(machine, ""), matrix, time.process_time() + PATIENCE, other_driver=asked)
+    search = Search(newer, _with(machine, ""), matrix, time.process_time() + PATIENCE, other_driver=asked.answers)
     best = search.best
     if best is None or not best.judgement.works or (found is not None and found.releases == best.releases):
         return None

@@ -65,7 +65,7 @@ def _of_these(freed: str, found: Chosen) -> str:
 
 def _plainest(search: Search) -> Judgement | None:
     """Return the answer with the fewest errors, the newest of these: no other change avoids them."""
-    judged = [one.judgement for one in search.clashes or search.rejected]
+    judged = [one.judgement for one in search.clashes or search.answers.rejected]
     if not judged:
         empty = next((lead for lead in search.leads if not search.candidates(lead)), "")
         judged = [answer for answer in (search.judged_as_stated(empty),) if answer.why] if empty else []
@@ -82,7 +82,7 @@ def _nothing_to_judge(search: Search, wishes: Wishes) -> str:
 def _lacks_python(lead: str, search: Search, wishes: Wishes) -> str:
     """Return that no release of a package has wheels for a Python version that may be used; "" if one has."""
     newest = search.candidates(lead)[0]
-    if any(search.pythons((one,)) for one in search.candidates(lead)):
+    if any(search.pythons.suiting((one,)) for one in search.candidates(lead)):
         return ""
     return f"{newest.label} has wheels for Python {joined(newest.pythons)}, not for {wishes.python or ' or '.join(wishes.pythons)}."
 
@@ -90,7 +90,7 @@ def _lacks_python(lead: str, search: Search, wishes: Wishes) -> str:
 def _disagree(search: Search) -> str:
     """Return what a release requires that no release of another package satisfies."""
     for one, other in permutations([search.candidates(lead)[0] for lead in search.leads], 2):
-        wanted = search.disagreement(one, other)
+        wanted = search.demands.disagreement(one, other)
         bound = search.leads[other.name].specifier
         if wanted:
             instead = f"not {other.name}{bound}" if bound else "and the tables list no such build for this platform"

@@ -199,16 +199,16 @@ def test_a_plan_that_a_crashed_rule_did_not_check_is_none(monkeypatch: pytest.Mo
 def test_what_a_search_says_no_driver_makes_work_works_with_no_driver(gpu: str, driver: str, wanted: tuple[str, ...]) -> None:
     found = propose(asked(gpu, driver, *wanted), MATRIX)
     anew = Search(found.wishes, msgspec.structs.replace(assumed(gpu, driver), kernel_driver=NOT_STATED), MATRIX)
-    refused = [chosen for chosen in found.search.refused if not anew.answer(chosen).judgement.works]
-    assert refused == list(found.search.refused)
+    refused = [chosen for chosen in found.search.answers.refused if not anew.answers.of(chosen).judgement.works]
+    assert refused == list(found.search.answers.refused)
 
 
 @pytest.mark.parametrize(("gpu", "driver"), [("RTX 5090", "570.124.06"), ("GTX 1080", "535.104.05")])
 @pytest.mark.parametrize("wanted", ["torch<2.6", "tensorflow<2.20"])
 def test_what_is_refused_for_a_build_like_another_is_refused_by_itself(gpu: str, driver: str, wanted: str) -> None:
     found = propose(asked(gpu, driver, wanted), MATRIX)
-    for one in found.search.rejected:
-        assert not Search(found.wishes, assumed(gpu, driver), MATRIX).answer((one.candidate,)).judgement.works
+    for one in found.search.answers.rejected:
+        assert not Search(found.wishes, assumed(gpu, driver), MATRIX).answers.of((one.candidate,)).judgement.works
 
 
 def test_what_has_no_gpu_code_follows_from_the_framework_that_it_needs() -> None:

@@ -1,0 +1,150 @@
+"""Answers for sets of releases on one machine: each is found once, and builds that differ in nothing that matters share one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gpudoctor.derive.specifiers import Requirement
+from gpudoctor.findings import Severity, Verdict
+from gpudoctor.frameworks import framework_of
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.chosen import Chosen, Rejected
+from gpudoctor.plan.companions import judged_as
+from gpudoctor.plan.demands import Demands
+from gpudoctor.plan.judge import Judge, Judgement
+from gpudoctor.plan.pythons import Pythons
+from gpudoctor.plan.remedies import numpy_bound, remedies
+
+_PYTHONS = 6
+"""Python versions tried for one set."""
+_OF_PYTHON = ("python-version-unsupported", "package-not-installable")
+"""Rules after whose finding another Python version is worth a try."""
+_OF_GPU = ("gpu-too-old-for-build", "gpu-too-new-for-build", "gpu-below-framework-minimum")
+"""Rules whose error no other driver changes, unless another driver lets a second framework train."""
+_OF_BUILD = frozenset(("driver-too-old", *_OF_GPU, *_OF_PYTHON))
+"""Rules whose finding a package's row decides, without its release."""
+_OF_PACKAGES = ("package-requirement-conflict", "nvidia-wheel-version-conflict", "package-not-installable")
+"""Rules whose error no other driver changes."""
+
+
+class Answers:
+    """The answers of one search; a search with another driver begins with those that no driver changes."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        asked: Mapping[str, Requirement],
+        beside: tuple[str, ...],
+        demands: Demands,
+        pythons: Pythons,
+        *,
+        other_driver: Answers | None = None,
+    ) -> None:
+        self._judge = judge
+        self._machine = judge.machine
+        self._matrix = judge.matrix
+        self._asked = asked
+        """What the user stated, by name."""
+        self._beside = beside
+        """Requirements that are judged with every set."""
+        self._demands = demands
+        self._pythons = pythons
+        self._alone = {} if other_driver is None else other_driver.refused_alone
+        self.refused: dict[tuple[Candidate, ...], Chosen] = {} if other_driver is None else {**other_driver.refused}
+        """The sets that no driver makes work, with their answers."""
+        self._like: dict[tuple[object, ...], Judgement] = {}
+        """The answers for packages by themselves, by what decides them."""
+        self.rejected: list[Rejected] = []
+        """Builds that do not work, whatever is beside them."""
+
+    @property
+    def refused_alone(self) -> dict[Candidate, Judgement]:
+        """The builds that do not work with any driver, whatever is beside them."""
+        return {one: found for one, found in self._alone.items() if _with_any_driver(found, (*_OF_GPU, *_OF_PACKAGES))}
+
+    def of(self, chosen: tuple[Candidate, ...]) -> Chosen:
+        """Return the set with its answer, which is known if no driver makes the set work."""
+        if chosen in self.refused:
+            return self.refused[chosen]
+        found = self._settled_alike(chosen[0]) if len(chosen) == 1 else self._settle(chosen)
+        rules = _OF_PACKAGES if len(chosen) > 1 else (*_OF_GPU, *_OF_PACKAGES)
+        if _with_any_driver(found.judgement, rules):
+            self.refused[chosen] = found
+        return found
+
+    def alone(self, one: Candidate) -> Judgement:
+        """Return the answer for a build whatever is beside it: a framework with the libraries that it requires, an add-on by itself."""
+        if one not in self._alone:
+            self._alone[one] = self.of((one,)).judgement if framework_of(one.name) else self._bare(one)
+            if self._alone[one].verdict is Verdict.BROKEN and not self._alone[one].of_machine:
+                self.rejected.append(Rejected(one, self._alone[one]))
+        return self._alone[one]
+
+    def _bare(self, one: Candidate) -> Judgement:
+        """Return the answer for an add-on by itself, or for a library with kernels that it pins if that does not work here."""
+        python = next(iter(self._pythons.suiting((one,))), "")
+        own = (self._matrix.resolve(one.name, one.release, self._machine.platform).row, judged_as(one))
+        kernels = tuple((row, text) for row, text in self._demands.pins(one) if row.accelerator == "cuda")
+        has_code = own[0] is not None and own[0].accelerator == "cuda"
+        answers = (self._by_itself(*part, python) for part in ((own, *kernels) if has_code else (*kernels, own)))
+        broken = next((answer for answer in answers if answer.verdict is Verdict.BROKEN), None)
+        return broken or self._by_itself(*own, python)
+
+    def _by_itself(self, row: FrameworkRelease | None, text: str, python: str) -> Judgement:
+        """Return the answer for a package without what it requires; for a release built like another one the same, if the build decides."""
+        if row is None:
+            return self._judge((text,), python, alone=True)
+        key = (*self._build(row), python)
+        known = self._like.get(key)
+        if known is None or (known.verdict is Verdict.BROKEN and not _decided_by_the_build(known)):
+            known = self._like[key] = self._judge((text,), python, alone=True)
+        return known
+
+    def _build(self, row: FrameworkRelease) -> tuple[object, ...]:
+        """Return what decides whether a release's build runs on a GPU."""
+        need = self._matrix.gpu_need(row.distribution, row.release)
+        build = (row.distribution, row.accelerator, row.built_with_cuda, row.cudnn, row.sass, row.ptx, row.builds, row.pythons)
+        return (*build, need and need.oldest_capability)
+
+    def _settled_alike(self, one: Candidate) -> Chosen:
+        """Return a build with its answer; for a release built like another one the same, if the build decides."""
+        row = self._matrix.resolve(one.name, one.version, self._machine.platform).row
+        if row is None or row.sass is None:  # its code is in another package
+            return self._settle((one,))
+        key = (*self._build(row), one.extras, one.system, tuple(self._pythons.suiting((one,))), self._matrix.faults(one.name, one.version))
+        known = self._like.get(key)
+        if known is not None and _decided_by_the_build(known):
+            return Chosen((one,), next(iter(self._pythons.suiting((one,))), ""), known)
+        found = self._settle((one,))
+        self._like[key] = found.judgement
+        return found
+
+    def _settle(self, chosen: tuple[Candidate, ...]) -> Chosen:
+        """Return the set judged with the first Python version that suits it, and with the constraints that improve the answer."""
+        texts = (*map(judged_as, chosen), *self._beside)
+        python, judgement = "", Judgement(Verdict.BROKEN)
+        for python in self._pythons.suiting(chosen)[:_PYTHONS]:
+            judgement = self._judge(texts, python)
+            if not any(judgement.named(rule) for rule in _OF_PYTHON):
+                break
+        found = Chosen(chosen, python, judgement, tuple(numpy_bound(chosen, self._asked, self._machine, self._matrix)))
+        for extra in remedies(judgement, chosen, self._machine, self._matrix):
+            better = self._judge((*texts, *(one.requirement for one in extra)), python)
+            if better.works and (better.verdict is Verdict.READY or not found.judgement.works):
+                return msgspec.structs.replace(found, judgement=better, constraints=(*found.constraints, *extra))
+        return found
+
+
+def _decided_by_the_build(judgement: Judgement) -> bool:
+    """Return whether a release is broken by its build alone."""
+    return judgement.verdict is Verdict.BROKEN and bool(judgement.findings) and all(one.name in _OF_BUILD for one in judgement.findings)
+
+
+def _with_any_driver(judgement: Judgement, rules: tuple[str, ...]) -> bool:
+    """Return whether a set remains broken with any driver: one of these rules has an error, and the driver supports the GPU."""
+    if judgement.verdict is not Verdict.BROKEN or judgement.of_machine:
+        return False
+    return any(one.name in rules and one.severity is Severity.ERROR for one in judgement.findings)

@@ -1,0 +1,85 @@
+"""What the releases that a plan may choose require of one another."""
+
+from __future__ import annotations
+
+from gpudoctor.derive.specifiers import Requirement, contradict, holds, requirement, satisfies
+from gpudoctor.diagnose.advice.requirements import NVIDIA_PACKAGES
+from gpudoctor.frameworks import framework_of
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.chosen import Wishes
+from gpudoctor.plan.companions import COMPANIONS
+from gpudoctor.plan.stated import pinned
+from gpudoctor.plan.suppose import marker_environment
+
+
+class Demands:
+    """What releases require on one platform, with the Python versions that may be chosen; each answer is found once."""
+
+    def __init__(self, wishes: Wishes, platform: str, matrix: Matrix) -> None:
+        self._wishes = wishes
+        self._platform = platform
+        self._matrix = matrix
+        self._found: dict[tuple[str, str], tuple[Requirement, ...]] = {}
+        self._thirds: dict[str, dict[str, str]] = {}
+        self._pinned: dict[str, tuple[tuple[FrameworkRelease, str], ...]] = {}
+
+    def disagreement(self, one: Candidate, other: Candidate) -> str:
+        """Return what a release requires of another and that one does not satisfy; "" if there is nothing."""
+        for wanted in self.of(one, other.name):
+            if satisfies(other.release, wanted.specifier) is False:
+                return f"{wanted.name}{wanted.specifier}"
+            if one.name in COMPANIONS and not self._in_build(wanted, other.tag):
+                return f"a build of {wanted.name} other than {other.tag}"
+        return ""
+
+    def share_nothing(self, one: Candidate, other: Candidate) -> bool:
+        """Return whether two releases require versions of a third package that exclude each other."""
+        mine, theirs = self._third(one), self._third(other)
+        return any(contradict((specifier, theirs[name])) for name, specifier in mine.items() if name in theirs)
+
+    def _third(self, one: Candidate) -> dict[str, str]:
+        """Return the specifiers of what a release requires, by name; without CUDA's libraries, which differ between builds of a release."""
+        if one.requirement not in self._thirds:
+            names = {wanted.name for wanted in map(requirement, one.requires) if wanted is not None}
+            found = {name: self.of(one, name) for name in names if not name.startswith(NVIDIA_PACKAGES)}
+            self._thirds[one.requirement] = {name: ",".join(wanted.specifier for wanted in every) for name, every in found.items()}
+        return self._thirds[one.requirement]
+
+    def of(self, one: Candidate, name: str) -> tuple[Requirement, ...]:
+        """Return what a release, or one that it pins, requires here of another package."""
+        key = (one.requirement, name)
+        if key not in self._found:
+            pinned_rows = (text for row, _ in self.pins(one) for text in row.requires if "extra==" not in text)
+            named = (wanted for wanted in map(requirement, (*one.requires, *pinned_rows)) if wanted is not None and wanted.name == name)
+            self._found[key] = tuple(wanted for wanted in named if self._applies(wanted, one))
+        return self._found[key]
+
+    def pins(self, one: Candidate) -> tuple[tuple[FrameworkRelease, str], ...]:
+        """Return the row and requirement of each package that a release pins, or that one of these pins, without frameworks."""
+        if one.requirement not in self._pinned:
+            found: dict[str, FrameworkRelease] = {}
+            texts = [*one.requires]
+            while texts:
+                wanted = requirement(texts.pop())
+                release = pinned(wanted.specifier) if wanted is not None else None
+                if wanted is None or release is None or framework_of(wanted.name) or not self._applies(wanted, one):
+                    continue
+                row = self._matrix.resolve(wanted.name, release, self._platform).row
+                if row is not None and f"{wanted.name}=={release}" not in found:
+                    found[f"{wanted.name}=={release}"] = row
+                    texts += [text for text in row.requires if "extra==" not in text]
+            self._pinned[one.requirement] = tuple((row, text) for text, row in found.items())
+        return self._pinned[one.requirement]
+
+    def _applies(self, wanted: Requirement, one: Candidate) -> bool:
+        """Return whether a release requires something here with every Python version that may be chosen."""
+        plain = [python for python in one.pythons if not python.endswith("t")]
+        pythons = (self._wishes.python,) if self._wishes.python or not plain else plain
+        environments = (marker_environment(python, self._platform) for python in pythons)
+        return all(holds(wanted.marker, environment, one.active or one.extras) is True for environment in environments)
+
+    def _in_build(self, wanted: Requirement, tag: str) -> bool:
+        """Return whether a companion is published in a build: in those of the first release of the framework that it requires."""
+        first = next((row for row in self._matrix.releases(wanted.name) if satisfies(str(row.release), wanted.specifier)), None)
+        return first is None or not tag or not first.builds or tag in first.builds

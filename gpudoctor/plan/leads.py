@@ -1,0 +1,55 @@
+"""Which packages a plan searches a release of, and which it leaves to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gpudoctor.derive.specifiers import Requirement
+from gpudoctor.frameworks import framework_of
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.tables import TABLE_OF
+from gpudoctor.plan.chosen import Wishes
+from gpudoctor.plan.extras import frameworks_of
+
+
+def leads(wishes: Wishes, matrix: Matrix) -> dict[str, Requirement]:
+    """Return the packages whose release is searched for: what needs a framework first, then frameworks.
+
+    What has no GPU code follows from the others, if there are others.
+    """
+    listed = {name: one for name, one in wishes.requirements.items() if matrix.releases(name)}
+    stated = {name: one for name, one in listed.items() if not matrix.without_gpu_code(name)}
+    implied = {}
+    for name in listed:
+        for wanted in _frameworks(name, matrix):
+            if wanted not in stated and not any(framework_of(other) == wanted for other in stated):
+                implied[wanted] = Requirement(wanted, wanted, (), "", "")
+    both = {name: _bounded(one, wishes) for name, one in ({**stated, **implied} or listed).items()}
+    return dict(sorted(both.items(), key=lambda item: framework_of(item[0]) is not None))
+
+
+def beside(wishes: Wishes, searched: dict[str, Requirement]) -> tuple[str, ...]:
+    """Return the other requirements that a rule can judge: they have a specifier, or a table of their own."""
+    return tuple(one.text for name, one in wishes.requirements.items() if name not in searched and (one.specifier or name in TABLE_OF))
+
+
+def unlisted(wishes: Wishes, matrix: Matrix) -> tuple[str, ...]:
+    """Return the stated packages that no table knows."""
+    return tuple(name for name in wishes.requirements if not _is_listed(name, matrix) and name != "numpy")
+
+
+def _is_listed(name: str, matrix: Matrix) -> bool:
+    known = bool(matrix.releases(name)) or matrix.without_gpu_code(name)
+    return known or name.startswith("nvidia-") or bool(framework_of(name))
+
+
+def _bounded(one: Requirement, wishes: Wishes) -> Requirement:
+    specifier = ",".join(filter(None, (one.specifier, wishes.bounds.get(one.name, ""))))
+    return msgspec.structs.replace(one, specifier=specifier) if specifier != one.specifier else one
+
+
+def _frameworks(name: str, matrix: Matrix) -> Iterator[str]:
+    """Yield the frameworks that the newest release of a package requires."""
+    yield from () if framework_of(name) else frameworks_of(matrix.releases(name))

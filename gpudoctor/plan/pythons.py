@@ -1,0 +1,50 @@
+"""Chooses the Python version of a set of releases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import dropwhile
+
+from gpudoctor import versions
+from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.chosen import Wishes
+from gpudoctor.plan.demands import Demands
+
+_EARLIER = 6
+"""How many builds back a Python version must have had wheels to be preferred to newer ones."""
+
+
+class Pythons:
+    """The Python versions that may be chosen for releases."""
+
+    def __init__(self, wishes: Wishes, demands: Demands, candidates: Callable[[str], tuple[Candidate, ...]]) -> None:
+        self._wishes = wishes
+        self._demands = demands
+        self._candidates = candidates
+        """Returns the candidates of a package, newest first."""
+
+    def suiting(self, chosen: Sequence[Candidate]) -> list[str]:
+        """Return the Python versions with wheels of all these releases: the preferred one first, then the newest."""
+        found = self.allowed(chosen)
+        if self._wishes.python:
+            return [self._wishes.python] if found is None or found else []
+        if found is None:
+            return [self._wishes.preferred]
+        common = sorted(found, key=lambda text: versions.parse(text) or versions.Version(0), reverse=True)
+        settled = set(common).intersection(*(self._settled(one) or common for one in chosen))
+        return sorted(common, key=lambda python: (python != self._wishes.preferred, python not in settled))
+
+    def allowed(self, chosen: Sequence[Candidate]) -> set[str] | None:
+        """Return the allowed Python versions with wheels of all these releases and of what they pin; None for any."""
+        lists = [set(one.pythons) for one in chosen if one.pythons]
+        lists += [set(row.pythons) for one in chosen for row, _ in self._demands.pins(one) if row.pythons]
+        if not lists:
+            return None
+        allowed = (".".join(self._wishes.python.split(".")[:2]),) if self._wishes.python else self._wishes.pythons
+        return {python for python in set.intersection(*lists) if (python in allowed if allowed else not python.endswith("t"))}
+
+    def _settled(self, one: Candidate) -> tuple[str, ...]:
+        """Return the Python versions of an earlier build: other packages are more likely to have wheels for these too."""
+        since = dropwhile(lambda other: other.release != one.release, self._candidates(one.name))
+        older = [other.pythons for other in since if other.release != one.release and other.pythons]
+        return older[:_EARLIER][-1] if older else ()
