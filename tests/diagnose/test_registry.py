@@ -7,7 +7,30 @@ import msgspec
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
+from gpudoctor.findings import Level
 from tests.seams.every import every
+
+OF_TRAINING = {
+    "all-reduce-failed", "application-clocks-lowered", "framework-import-fails", "gpu-behind-its-siblings", "gpu-not-faster-than-cpu",
+    "gpu-slower-than-expected", "hw-slowdown", "pcie-link-degraded", "power-throttled", "slow-ptx-jit", "smoke-crashed", "smoke-did-not-learn",
+    "smoke-hung", "smoke-loss-not-finite", "smoke-ran-on-cpu", "smoke-wrong-result", "thermal-throttled",
+}  # fmt: skip
+"""What happens in a training run, or slows it."""
+FAILS_ON_THE_CPU_TOO = {
+    "cpu-lacks-avx", "framework-import-fails", "glibc-too-old", "keras3-mismatch", "mkl-version-incompatible", "msvc-redistributable-missing",
+    "numpy2-abi-mismatch", "protobuf-mismatch",
+}  # fmt: skip
+"""With these a framework's import fails, whatever the device."""
+SEEN_IN_TRAINING = OF_TRAINING - {"all-reduce-failed", "application-clocks-lowered", "gpu-slower-than-expected", "slow-ptx-jit"} | {
+    "host-memory-insufficient", "mkl-version-incompatible", "unexpected-library-loaded",
+}  # fmt: skip
+"""What only a training run shows, or shows more of."""
+
+
+def test_rules_about_training_are_these() -> None:
+    assert {rule.name for rule in RULES if rule.of_training} == OF_TRAINING
+    assert {rule.name for rule in RULES if rule.on_cpu_too} == FAILS_ON_THE_CPU_TOO
+    assert {rule.name for rule in RULES if max(rule.seen_at, rule.sees_more_at) == Level.TRAIN} == SEEN_IN_TRAINING
 
 
 def test_codes_and_names_are_unique_and_in_order() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -90,3 +92,14 @@ def test_the_state_of_a_running_and_of_a_lost_process() -> None:
 )
 def test_the_end_of_a_text_begins_with_a_whole_word(text: str, limit: int, end: str) -> None:
     assert end_of(text, limit) == end
+
+
+def test_what_cannot_be_read_is_closed(tmp_path: Path) -> None:
+    folder = os.open(tmp_path, os.O_RDONLY)  # whose read is an error, as that of a terminal that hung up
+    child = Child(Spec(name="child", argv=("true",)), None)
+    child.streams[folder] = bytearray().extend
+    assert not child.read(folder)
+    assert folder not in child.streams
+    child.process.wait()
+    child.outcome(None)
+    os.close(folder)

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from gpudoctor.process import End, MemoryKills, Outcome, memory
+from gpudoctor.process import End, MemoryKills, Outcome, Spec, Supervisor, memory
 
 GROUP_2 = {"/proc/self/cgroup": "0::/system.slice/job.scope\n", "/proc/vmstat": "oom_kill 9\n"}
 GROUP_1 = {"/proc/self/cgroup": "5:cpu,cpuacct:/a\n4:memory:/docker/1f\n0::/\n", "/proc/vmstat": "oom_kill 9\n"}
@@ -53,3 +53,13 @@ def test_who_killed_it(kills: MemoryKills | None, words: str) -> None:
     killed = Outcome(name="it", end=End.SIGNALLED, code=signal.SIGKILL, mark="importing it", memory_kills=kills)
     assert words in killed.trouble
     assert "memory" not in Outcome(name="it", end=End.SIGNALLED, code=signal.SIGSEGV, memory_kills=kills).trouble
+
+
+def test_only_a_child_that_ended_by_itself_is_asked_for() -> None:
+    """We kill the others, and a success needs no explanation."""
+    counted = memory.kills() is not None
+    with Supervisor() as supervisor:
+        for name, status in {"failed": "exit 3", "fine": "exit 0", "slow": "sleep 60"}.items():
+            supervisor.start(Spec(name=name, argv=("sh", "-c", status), deadline=0.5 if name == "slow" else 60))
+        found = supervisor.wait(["failed", "fine", "slow"])
+    assert {name: one.memory_kills is not None for name, one in found.items()} == {"failed": counted, "fine": False, "slow": False}

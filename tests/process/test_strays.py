@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 from pathlib import Path
@@ -10,6 +11,9 @@ import pytest
 
 from gpudoctor.process import End, Spec, Supervisor, memory
 from gpudoctor.process.strays import children, end_all_but
+
+PR_GET_CHILD_SUBREAPER = 37
+"""https://man7.org/linux/man-pages/man2/prctl.2.html"""
 
 
 def no_process(_self: object = None) -> int:
@@ -48,3 +52,19 @@ def test_a_kernel_that_counts_no_kills_is_no_reason_to_fail(tmp_path: Path, monk
     monkeypatch.setattr(memory, "_GROUPS", str(tmp_path))
     monkeypatch.setattr(memory, "_MACHINE", str(tmp_path / "vmstat"))
     assert memory.kills() is None
+
+
+def test_orphans_are_adopted_only_while_a_supervisor_has_children() -> None:
+    assert not adopts()
+    with Supervisor() as supervisor:
+        assert not adopts(), "nothing was started"
+        supervisor.start(Spec(name="child", argv=("sleep", "60")))
+        assert adopts()
+    assert not adopts()
+
+
+def adopts() -> bool:
+    """Return whether the kernel gives this process the orphans of its children."""
+    answer = ctypes.c_int()
+    assert ctypes.CDLL(None).prctl(PR_GET_CHILD_SUBREAPER, ctypes.byref(answer)) == 0
+    return bool(answer.value)

@@ -122,7 +122,7 @@ def test_a_missing_program_is_an_outcome() -> None:
     with Supervisor() as supervisor:
         supervisor.start(Spec(name="none", argv=("/nowhere/python",)))
         outcome = supervisor.wait(["none"])["none"]
-    assert (outcome.end, outcome.pid) == (End.NOT_STARTED, 0)
+    assert (outcome.end, outcome.pid, outcome.stuck) == (End.NOT_STARTED, 0, False)
     assert "No such file" in outcome.trouble
 
 
