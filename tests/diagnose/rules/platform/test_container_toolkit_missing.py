@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpudoctor.findings import Confidence, OutcomeKind, Severity
-from gpudoctor.snapshot import Variables
+from gpudoctor.snapshot import DeviceNodes, Node, Variables
 from tests.builders import ABSENT, TIMED_OUT, bare, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.platform.samples import DOCKER, ENGINES, change
@@ -15,6 +15,12 @@ def test_gpus_that_were_requested_and_not_added() -> None:
     (finding,) = findings_of(RULE, snapshot)
     assert (finding.severity, finding.confidence) == (Severity.ERROR, Confidence.LIKELY)
     assert [fix.title.split(",")[0] for fix in finding.fixes] == ["On the host"] * 3
+
+
+def test_ordinary_files_with_the_names_of_devices_are_no_gpu() -> None:
+    asked = Variables({"NVIDIA_VISIBLE_DEVICES": "0"})
+    files = DeviceNodes(tuple(Node(path, major=ABSENT) for path in ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0")))
+    assert findings_of(RULE, machine(container=DOCKER, device_nodes=files, nvml=ABSENT, libcuda=ABSENT, variables=asked))
 
 
 def test_a_host_with_an_engine_and_no_toolkit_is_a_note() -> None:
