@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.findings import Level
+from gpudoctor.findings import Level, Severity
 from tests.seams.every import every
 
 OF_TRAINING = {
@@ -25,6 +25,31 @@ SEEN_IN_TRAINING = OF_TRAINING - {"all-reduce-failed", "application-clocks-lower
     "host-memory-insufficient", "mkl-version-incompatible", "unexpected-library-loaded",
 }  # fmt: skip
 """What only a training run shows, or shows more of."""
+
+PREDICTIONS = {
+    "broken-release", "compute-prohibited", "confidential-computing-not-ready", "container-ldcache-stale",
+    "container-no-gpu-access", "container-toolkit-missing", "cpu-lacks-avx", "cpu-only-build", "cuda-library-damaged",
+    "cuda-library-missing", "cuda-libs-not-on-loader-path", "cuda-mixed-versions", "cuda-version-mismatch", "cudnn-drops-gpu",
+    "cudnn-missing", "cudnn-shadowed-by-system", "cudnn-version-mismatch", "cudnn-wrong-major", "cupy-wheel-cuda-mismatch",
+    "device-permission-denied", "driver-library-mismatch", "driver-too-new-for-gpu", "driver-too-old", "env-hides-gpu",
+    "exclusive-compute-mode", "extension-abi-mismatch", "extension-built-for-other-cuda", "extension-missing-arch",
+    "fabric-manager-missing", "fabric-manager-version-mismatch", "fabric-not-ready", "fabric-prerequisites-missing",
+    "framework-files-damaged", "glibc-too-old", "gpu-below-framework-minimum", "gpu-memory-held-by-other-process",
+    "gpu-missing-from-cuda", "gpu-too-new-for-build", "gpu-too-new-for-driver", "gpu-too-old-for-build", "gsp-firmware-failure",
+    "jax-plugin-version-mismatch", "jetson-needs-vendor-wheel", "keras3-mismatch", "ld-library-path-shadowing",
+    "libcuda-not-installed", "libcuda-not-on-loader-path", "libdevice-not-found", "mig-no-instances", "mixed-conda-pip",
+    "nccl-version-conflict", "no-cuda-wheel-for-platform", "no-driver", "no-gpu", "numpy2-abi-mismatch",
+    "nvidia-wheel-version-conflict", "package-not-installable", "package-requirement-conflict", "pci-bar-not-assigned",
+    "pip-nvidia-libs-not-on-path", "protobuf-mismatch", "ptxas-not-found", "ptxas-too-old", "python-version-unsupported",
+    "slow-ptx-jit", "torch-torchaudio-mismatch", "torch-torchvision-mismatch", "two-copies-of-framework",
+    "uvm-broken-after-suspend", "uvm-not-loaded", "wheel-variant-mismatch", "windows-native-no-gpu", "wsl-driver-stack-broken",
+    "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl1",
+}  # fmt: skip
+"""What is withdrawn, or no error, where the GPU trains all the same. The others saw a failure, or cost something although it trains."""
+
+
+def test_rules_that_predict_a_failure_are_these() -> None:
+    assert {rule.name for rule in RULES if rule.predicts and rule.severity > Severity.NOTE} == PREDICTIONS
 
 
 def test_rules_about_training_are_these() -> None:

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Libcuda
-from tests.builders import bare, machine
+from gpudoctor.snapshot import Variables
+from tests.builders import bare, libcuda, machine
 from tests.diagnose.rules.python.required import about, names
 
 
@@ -15,11 +16,12 @@ def test_no_driver_and_no_gpu_are_lacking_not_unknown(matrix: Matrix) -> None:
         assert diagnosis.findings[1].because_of == ("GD101",)
 
 
-def test_a_lost_gpu_is_lacking(matrix: Matrix) -> None:
-    whole = machine(2)
-    assert isinstance(whole.libcuda, Libcuda)
-    assert isinstance(whole.libcuda.devices, tuple)
-    one = msgspec.structs.replace(whole.libcuda, devices=whole.libcuda.devices[:1])
-    diagnosis = about(msgspec.structs.replace(whole, libcuda=one), matrix, "gpus==2", level=None)
+@pytest.mark.parametrize(("there", "fix"), [(1, "List the GPUs"), (2, "Unset CUDA_VISIBLE_DEVICES")])
+def test_a_lost_gpu_is_lacking_and_a_hidden_one_can_be_shown(there: int, fix: str, matrix: Matrix) -> None:
+    whole = machine(2, variables=Variables({"CUDA_VISIBLE_DEVICES": "0"}))
+    snapshot = msgspec.structs.replace(whole, libcuda=libcuda(1), libcuda_unmasked=libcuda(there))
+    diagnosis = about(snapshot, matrix, "gpus==2", level=None)
     assert "required-gpus-missing" in names(diagnosis)
-    assert "CUDA initialised on 1 of 2 GPUs" in next(one.message for one in diagnosis.findings if one.code == "GD603")
+    finding = next(one for one in diagnosis.findings if one.code == "GD603")
+    assert "CUDA initialised on 1 of 2 GPUs" in finding.message
+    assert finding.fixes[0].title.startswith(fix)
