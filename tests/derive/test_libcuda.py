@@ -7,7 +7,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.libcuda import drivers_own, failed_call, fits, is_compat, is_stub, release
 from gpudoctor.findings import Policy, Rung, RungState, Step
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.snapshot import NOT_ASKED, Cause, CudaCall, CudaContext, CudaFile, CudaFiles, Missing, Python, Smoke, Status
+from gpudoctor.snapshot import NOT_ASKED, Cause, CudaCall, CudaContext, CudaFile, CudaFiles, Libcuda, Missing, Python, Smoke, Status
 from tests.builders import ABSENT, TIMED_OUT, address, machine, smoke, touched
 
 REFUSED = Missing(Cause.FAILED, "cuDevicePrimaryCtxRetain answered 46 (CUDA_ERROR_DEVICE_UNAVAILABLE)")
@@ -29,6 +29,12 @@ BUSY = "in use by 1 other process"
 )
 def test_a_compat_library_by_its_folder(path: str, *, compat: bool) -> None:
     assert is_compat(path) is compat
+
+
+@pytest.mark.parametrize("unknown", [ABSENT, Libcuda(), Libcuda(devices=TIMED_OUT)])
+def test_devices_that_cuda_did_not_list_are_none(unknown: Libcuda | Missing) -> None:
+    assert MachineView(machine(2, libcuda=unknown), open_matrix(), Policy()).cuda_devices == ()
+    assert len(MachineView(machine(2), open_matrix(), Policy()).cuda_devices) == 2
 
 
 def test_a_stub_by_its_folder() -> None:
