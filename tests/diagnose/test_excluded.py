@@ -1,4 +1,4 @@
-"""The causes that facts of a text exclude; each with a machine of which the fact is not true."""
+"""The causes that facts of a text exclude, and the same causes where the fact is another."""
 
 from __future__ import annotations
 
