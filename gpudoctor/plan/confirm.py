@@ -99,7 +99,7 @@ def _other_python(proposal: Proposal, question: Question, demands: Demands, unti
     chosen = proposal.chosen
     if chosen is None or chosen.python in {question.python, question.preferred}:
         return ""
-    others = [python for python in proposal.search.pythons(chosen.candidates) if python != chosen.python]
+    others = [python for python in proposal.search.pythons.suiting(chosen.candidates) if python != chosen.python]
     pinned = _request(proposal, question, demands)
     found = (python for python in others[:1] if isinstance(resolve(msgspec.structs.replace(pinned, python=python), until), Resolution))
     return next(found, "")
