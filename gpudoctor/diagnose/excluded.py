@@ -66,6 +66,8 @@ def _elsewhere(machine: MachineView) -> frozenset[str]:
         return _OF_LINUX_DRIVER
     if platform == Platform.WINDOWS:
         return (_OF_LINUX_DRIVER | _OF_LINUX | _OF_WSL) - _OF_WINDOWS
+    if platform == Platform.MACOS and machine.hardware:
+        return frozenset()  # no Mac of this decade has an NVIDIA GPU: the text also names the machine that it was written on
     if platform in {Platform.JETSON, Platform.MACOS}:
         return _OF_LINUX_DRIVER | _OF_WSL
     return _OF_WSL if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()

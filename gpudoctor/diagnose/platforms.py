@@ -10,7 +10,9 @@ from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Host, Nvml, Platform, TextLog
 
-_WSL = expression(r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard")
+_WSL = expression(
+    r"(?i)^\W{0,3}\(WSL ?[12]?\) ?[-:]|(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard"
+)
 _WSL1 = expression(r"(?i)\bWSL ?1\b")
 _JETSON = expression(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
 _AMD = expression(r"(?i)(?<!with )\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?XTX?)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b")

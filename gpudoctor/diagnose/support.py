@@ -132,10 +132,11 @@ def _in_mig_mode(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 
 def _several_instances(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield how many MIG instances the text lists: a process uses one of them."""
+    """Yield how many MIG instances the text lists, or a GPU in MIG mode: a process uses one instance."""
     count = sum(len(gpu.mig_instances) for gpu in _gpus(machine) if isinstance(gpu.mig_instances, tuple))
     if count > 1:
         yield Evidence("MIG instances", str(count), "the text")
+    yield from (Evidence("MIG mode", "enabled", "nvidia-smi") for gpu in _gpus(machine) if gpu.mig_enabled is True)
 
 
 _SEVERAL = expression(r"(?i)\bNCCL\b|\bDDP\b|\bDataParallel\b|\bmulti-?gpu\b|\btensor[- _]parallel\b|\ball_?reduce\b")

@@ -139,9 +139,17 @@ def _named_as_without_cuda(machine: MachineView, _: str) -> Iterator[Evidence]:
             yield Evidence("the package of that name has no CUDA", one.label, "matrix")
 
 
+def _pips_choice_on_windows(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield PyTorch on Windows if the text names no build: pip alone installs the one without CUDA."""
+    known = (one.observed for one in machine.frameworks if one.name == TORCH.name)
+    if machine.site.platform == Platform.WINDOWS and "torch" in text and all(isinstance(one.cuda_build, Missing) for one in known):
+        yield Evidence("pip's build of PyTorch for Windows", "without CUDA", "matrix")
+
+
 def _without_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
     yield from _without_plugin(machine, text)
     yield from _named_as_without_cuda(machine, text)
+    yield from _pips_choice_on_windows(machine, text)
 
 
 _CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu\d{2,3}\b")

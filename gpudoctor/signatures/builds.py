@@ -11,7 +11,7 @@ from gpudoctor.signatures.signature import Signature
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u4e00-\u9fff]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:return(?:s|ed)?\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u4e00-\u9fff]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:return(?:s|ed)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
         "amd-gpu-unsupported",
@@ -258,6 +258,14 @@ BUILDS = (
         vague=True,
         tells="python -c 'import torch; print(torch.version.cuda)'; nvidia-smi",
     ),
+    # lightning/pytorch/accelerators/cuda.py and its parser of device ids
+    Signature(
+        r"\bBut your machine only has: \[\d",
+        ("cuda-visible-devices-masked", "scheduler-gpu-not-allocated", "mig-one-instance-per-process", "gpu-count-mismatch"),
+        "the program asks for more GPUs than this process sees",
+        ("But your machine only has: [0]",),
+        tells='nvidia-smi -L; echo "[$CUDA_VISIBLE_DEVICES]"',
+    ),
     # vllm/config of 0.6 to 0.20
     Signature(
         r"RuntimeError: Failed to infer device type|No platform detected, vLLM is running on UnspecifiedPlatform",
@@ -353,6 +361,16 @@ BUILDS = (
         ("LLVM ERROR: PTX version 8.5 does not support target 'sm_120'.",),
     ),
     *SEE_NO_GPU,
+    # as people complain; a report alone may come from a machine that has no GPU
+    Signature(
+        r"(?i)\b(?:always|still|keeps?|only)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,24}\bfalse\b|\b(?:cuda|gpu)\b[^\n]{0,24}\bavailable\b[^\n]{0,12}\b(?:always|still|keeps?)\b[^\n]{0,16}\bfalse\b",
+        ("no-driver", "no-gpu"),
+        "the framework sees no GPU",
+        ("I still get cuda = False",),
+        vague=True,
+        needs_support=True,
+        last=True,
+    ),
     # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
     Signature(
         r"CUDA_ERROR_INVALID_HANDLE",

@@ -10,13 +10,13 @@ _XID = r"Xid \([^)\n]{1,100}\): "
 # The other lines were read in https://github.com/NVIDIA/open-gpu-kernel-modules and in nvidia-smi 550.163.01, unless noted.
 DRIVER_LOG = (
     Signature(
-        rf"{_XID}79\b|\b(?i:xid)(?: error| code)?:? {{0,2}}79\b|GPU has fallen off (?:of )?the bus|(?i:\bgpus?\b[^\n]{{0,30}}\b(?:falls?|fell|falling) off (?:of )?the bus)|fallen off the bus and is not responding to commands",
+        rf"{_XID}79\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}79(?!\d)|GPU has fallen off (?:of )?the bus|(?i:\bgpus?\b[^\n]{{0,30}}\b(?:falls?|fell|falling) off (?:of )?the bus)|fallen off the bus and is not responding to commands",
         ("gpu-fell-off-bus",),
         "the GPU has fallen off the bus",
         ("NVRM: Xid (PCI:0000:1f:00): 79, GPU has fallen off the bus.", "fallen off the bus and is not responding to commands."),
     ),
     Signature(
-        rf"{_XID}(?:48|94|95)\b|\b(?i:xid)(?: error| code)?:? {{0,2}}(?:48|94|95)\b",
+        rf"{_XID}(?:48|94|95)\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:48|94|95)(?!\d)",
         ("ecc-hardware-error",),
         "the GPU's memory had an uncorrectable error",
         ("NVRM: Xid (PCI:0000:1f:00): 48, An uncorrectable double bit error (DBE) has been detected",),
@@ -34,7 +34,7 @@ DRIVER_LOG = (
         ("NVRM: Xid (PCI:0000:07:00): 63, Row Remapper: New row (0x0000000018f31d80) marked for remapping, reset gpu to activate.",),
     ),
     Signature(
-        rf"{_XID}(?:119|120)\b|\b(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)\b|Cannot initialize GSP firmware RM|firmware load for nvidia/[\d.]{{1,20}}/gsp_\w{{1,20}}\.bin failed|unexpected WPR2 already up|failed to wait for GFW_BOOT",
+        rf"{_XID}(?:119|120)\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)(?!\d)|Cannot initialize GSP firmware RM|firmware load for nvidia/[\d.]{{1,20}}/gsp_\w{{1,20}}\.bin failed|unexpected WPR2 already up|failed to wait for GFW_BOOT",
         ("gsp-firmware-failure",),
         "the GPU's firmware (GSP) failed or stopped responding",
         (

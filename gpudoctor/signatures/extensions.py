@@ -75,11 +75,21 @@ EXTENSIONS = (
         vague=True,
     ),
     Signature(
+        r"CUDA SETUP: WARNING! libcuda\.so not found",
+        ("libcuda-not-on-loader-path", "no-driver", "wsl-libcuda-not-on-path", "container-no-gpu-access"),
+        "bitsandbytes did not find libcuda",
+        ("CUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?",),
+        vague=True,
+        last=True,
+        tells="ldconfig -p | grep libcuda.so; nvidia-smi",
+    ),
+    Signature(
         r"installed version of bitsandbytes was compiled without GPU support|CUDA Setup failed despite GPU being available",
         ("cuda-library-missing", "extension-built-for-other-cuda", "cpu-only-build"),
         "bitsandbytes did not find a CUDA runtime that it has a library for",
         ("CUDA Setup failed despite GPU being available.",),
         vague=True,
+        last=True,
     ),
 )
 COMPILED_FOR_A_FRAMEWORK = (

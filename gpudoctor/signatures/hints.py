@@ -104,9 +104,11 @@ HINTS = (
         "no-driver",
         "kernel driver does not appear to be running on this host (box): /proc/driver/nvidia/version does not exist",
     ),
+    # torch/utils/collect_env.py, for which nvidia-smi did not run
+    Hint(r"^\s{0,4}Nvidia driver version\s{0,30}: Could not collect", "no-driver", "Nvidia driver version: Could not collect"),
     # which CUDA release is installed: a missing library may belong to another
     Hint(
-        r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?|\bcuda[ -]?(?:toolkit |version )?(?=v?\d{1,2}(?:\.\d{1,2}){0,2} (?:is |was )?(?:already )?installed\b))v?\d{1,2}",
+        r"(?i)(?:(?:\b(?:with|have|using|installed|on)\s{1,3}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?|\bcuda[ -]?(?:toolkit |version )?(?=v?\d{1,2}(?:\.\d{1,2}){0,2} (?:libs? |librar(?:y|ies) |toolkit |runtime )?(?:is |are |was |were )?(?:already )?installed\b))v?\d{1,2}",
         "",
         "this machine has Ubuntu 18.04 with CUDA 9",
     ),
@@ -115,7 +117,7 @@ HINTS = (
     # platforms, by which gpudoctor/diagnose/platforms.py names a cause
     # not the patterns by which Ollama searches every Linux for libcuda
     Hint(
-        r"(?i)(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard",
+        r"(?i)^\W{0,3}\(WSL ?[12]?\) ?[-:]|(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard",
         "",
         "uname -r: 5.15.153.1-microsoft-standard-WSL2",
     ),
@@ -133,7 +135,7 @@ HINTS = (
         "AMD Radeon RX 7900 XTX",
     ),
     Hint(
-        r"(?i)\bMIG\b (?:\d+\.|\d+g\.|devices?|instances?|mode)|\bMIG \d|\bMIG-[0-9a-f]{8}",
+        r"(?i)\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bMIG \d|\bMIG-[0-9a-f]{8}",
         "mig-one-instance-per-process",
         "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
     ),
@@ -327,7 +329,7 @@ HINTS = (
         "Kernel driver in use: nouveau",
     ),
     Hint(
-        r"SecureBoot enabled|(?i:\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b|\bdisabl(?:e|ed|ing) (?:the )?secure ?boot\b)|PKCS#7 signature not signed",
+        r"SecureBoot enabled|(?i:\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b|\bdisabl(?:e|ed|ing) (?:the )?secure ?boot\b)|PKCS#7 signature not signed|^\W{0,4}(?i:(?:\[\w{1,12}\] ?:? ?)?secure ?boot)(?! state)(?: ?[-\u2013] (?!disabled|off)|: (?:enabled|on|yes|active)\b)",
         "secure-boot-unsigned-module",
         "SecureBoot enabled",
     ),

@@ -48,6 +48,13 @@ LIBRARIES = (
         vague=True,
         last=True,
     ),
+    # PaddlePaddle's hl_cuda_cudnn.cc
+    Signature(
+        r"libcudnn v\d{1,2} with header v\d{1,2} unmatched",
+        ("cudnn-wrong-major",),
+        "the loaded cuDNN has another major version than the one that PaddlePaddle was compiled with",
+        ("[cudnn init] libcudnn v7 with header v5 unmatched!",),
+    ),
     # glibc's loader on the parts of two cuDNN releases: https://github.com/pytorch/pytorch/issues/119989
     Signature(
         r"libcudnn\S{0,200}: undefined symbol: _ZN5cudnn|undefined symbol: \S{1,300}, version libcudnn\w{0,40}\.so",

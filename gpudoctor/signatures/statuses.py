@@ -116,6 +116,7 @@ STATUSES = (
         ("no kernel image is available for execution on the device", "no kernel image is available"),
         ("gpu-too-new-for-build", "gpu-too-old-for-build", "extension-missing-arch"),
         "this build has no kernels for this GPU",
+        also=r"(?i:\bno kernel image (?:available|found|for)\b)",
     ),
     status(
         214,

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN
 from gpudoctor.read.readers.reader import RELEASE, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -17,6 +18,10 @@ _BOOLEAN = r"(?:(?:it |i )?(?:returns?|gives?|gets?|got|says?|prints?):? {1,2})?
 _LIST_GPUS = r"\btf\.config\.(?:experimental\.)?list_physical_devices\(['\"]GPU['\"]\)"
 _LATER = 4
 """Lines between a question and its answer that may be warnings."""
+
+
+_ON_A_NODE = expression(r"^\W{0,4}(?:[\w.@:~/-]{1,60}[$#%>] {0,2})?(?:srun|mpirun|mpiexec|jsrun|ibrun)\b")
+"""A command that a scheduler runs where training would run, unlike the shell in which it was typed."""
 
 
 class _Question(NamedTuple):
@@ -71,19 +76,27 @@ _CUES = (
 _MODULES = {**MISTAKEN, "np": "numpy"}
 
 
-def _answers(lines: Sequence[Line]) -> Iterator[Statement]:
-    """Yield the answers to the questions in the text."""
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield the answers in the text; of one question that was asked on a node and elsewhere, only the node's."""
+    found = list(_answers(lines))
+    of_nodes = {statement.what for on_node, statement in found if on_node}
+    yield from (statement for on_node, statement in found if on_node or statement.what not in of_nodes)
+
+
+def _answers(lines: Sequence[Line]) -> Iterator[tuple[bool, Statement]]:
+    """Yield the answers to the questions in the text, each with whether a command on a node gave it."""
     text = "\n".join(line.text for line in lines)
     cues = [cue for cue in _CUES if cue in text]
     if not cues:
         return
     pending: list[tuple[str, str]] = []
-    silent = 0
+    silent, on_node = 0, False
     for line in lines:
         asked = _questions(line.text) if any(cue in line.text for cue in cues) else []
         if asked:
+            on_node = _ON_A_NODE.search(line.text) is not None
             if beside := list(_beside(asked, line)):
-                yield from beside
+                yield from ((on_node, one) for one in beside)
                 continue
             pending = [*pending, *asked] if silent == 0 else asked
             silent = 0
@@ -91,7 +104,7 @@ def _answers(lines: Sequence[Line]) -> Iterator[Statement]:
         if not pending or line.text.lstrip().startswith(("```", "import ", ">>> import", "print(")):
             continue
         taken = list(_taken(pending, line))
-        yield from taken
+        yield from ((on_node, one) for one in taken)
         silent = 0 if taken else silent + 1
         if silent > _LATER or line.text.startswith(("$", ">>> ")):
             pending = []
@@ -132,4 +145,4 @@ def _taken(pending: list[tuple[str, str]], line: Line) -> Iterator[Statement]:
         yield from statements
 
 
-READER = Reader(_NAME, blocks=_answers)
+READER = Reader(_NAME, blocks=_blocks)

@@ -30,7 +30,11 @@ _BRANCH = expression(
 _SYSTEM = expression(
     r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
 )
-_WSL = expression(r"(?i)\b(?:in|inside|under|on|use|used|using|via|through|with|my) wsl(?: ?2)?\b")
+_WINDOWS = expression(
+    r"(?i)\bI(?:'m| am)? (?:\w{1,12} ){0,2}?(?:run(?:ning)?|us(?:e|ing)|work(?:ing)?)(?: \w{1,12}){0,2} (?P<value>windows)\b(?! (?:sub|\d|server|only))"
+)
+"""Windows without its version; a sentence that names others too is none of the writer's own."""
+_WSL = expression(r"(?i)^\W{0,3}\(WSL ?2\) ?[-:]|\b(?:in|inside|under|on|use|used|using|via|through|with|my) wsl(?: ?2)?\b")
 _JETSON = expression(r"(?i)\b(?:jetson|orin|xavier|jetpack ?\d\.\d)\b")
 _COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=| -> |^\s*(?:File |from |import )")
 
@@ -92,7 +96,7 @@ def _of_sentence(line: Line) -> Iterator[tuple[str, Statement]]:
 
 def _systems(line: Line) -> Iterator[Statement]:
     """Yield the operating systems of a sentence, WSL beside Windows, and a Jetson."""
-    for found in _SYSTEM.finditer(line.text):
+    for found in (*_SYSTEM.finditer(line.text), *_WINDOWS.finditer(line.text)):
         yield _statement("os", found["value"], line)
     if _WSL.search(line.text):
         yield _statement("platform:wsl2", "WSL 2", line)

@@ -207,6 +207,10 @@ CASES: Final = (
     ("cpu-only-build", "tf.config.list_physical_devices('GPU')  # []\ntf.test.is_built_with_cuda()  # False\ntorch.cuda.is_available()  # True\n"),
     ("cpu-only-build", "The image has TensorFlow CPU installed instead of GPU.\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
     ("cpu-only-build", "is_built_with_gpu_support() # False\nUbuntu 22.04\n"),
+    ("extension-missing-arch", "torch==2.8.0+cu128\nGPU 0: NVIDIA GeForce RTX 5080\nRuntimeError: no kernel image available when the server starts\n"),
+    ("cpu-only-build", "The environment file installed `pytorch_cpu` instead of `pytorch_cuda`.\n"),
+    ("cpu-only-build", "I'm using PyTorch on Windows. torch.cuda.is_available() comes out as False.\n"),
+    ("cpu-only-build", "Windows 11, RTX 4070\ntorch.cuda.is_available() is shown as False\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -249,5 +253,6 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "Should torch be the CPU build, and not installed instead of the one for CUDA?\ntorch==2.5.1\n"),
     ("metal-plugin-missing", "Apple M2 Max, macOS 14.4, jax 0.4.26, jaxlib 0.4.26\n[METAL(id=0)]\n"),
     ("metal-plugin-missing", "macOS 13.6\njax==0.4.20\njaxlib==0.4.20\n>>> jax.devices()\n[METAL(id=0)]\n"),
+    ("cpu-only-build", "Windows 11\nPyTorch version: 2.4.1+cu121\ntorch.cuda.is_available() is showing False\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

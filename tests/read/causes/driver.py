@@ -201,6 +201,9 @@ CASES: Final = (
     ("nouveau-loaded", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nNVRM: No NVIDIA devices probed.\n"),
     ("vgpu-unlicensed", "CUDA error: all CUDA-capable devices are busy or unavailable\nnvidia-gridd: Failed to acquire license from 10.0.0.4\n"),
     ("device-permission-denied", "in a docker container, as a non-root user: cudaGetDeviceCount returned 100\n"),
+    ("secure-boot-unsigned-module", "Secure Boot - the installer of 550.144.03 fails\nERROR: Unable to load the kernel module 'nvidia.ko'.\n"),
+    ("libcuda-not-on-loader-path", "CUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
+    ("no-driver", "Why is CUDA available always False?\nPyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: False\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -234,5 +237,7 @@ NEAR_MISSES: Final = (
     ("cuda-init-fails", "torch==2.5.1\nI reduced the CUDA errors: 100 tests pass now\n"),
     ("gpu-too-old-for-triton", 'torch==2.5.1\nThe docs of torch.compile say "GPUs with compute capability below 7.0 are not supported by Triton".\n'),
     ("gpu-memory-insufficient", 'torch==2.5.1\nThe README says: "CUDA error: out of memory" means that the model is too large.\n'),
+    ("secure-boot-unsigned-module", "Secure Boot: disabled\nERROR: Unable to load the kernel module 'nvidia.ko'.\nKernel driver in use: nouveau\n"),
+    ("no-driver", "The softmax of an empty tensor is wrong.\nPyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: False\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

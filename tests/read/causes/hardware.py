@@ -82,6 +82,7 @@ CASES: Final = (
     ("gpu-count-mismatch", "NVRM: GPU 0000:13:00.0: RmInitAdapter failed! (0x26:0xffff:1463)\nNVRM: GPU 0000:13:00.0: rm_init_adapter failed, device minor number 0\n"),
     ("pci-bar-not-assigned", "Jun 03 08:11:40 box kernel: NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:896)\nresizable BAR was disabled in the firmware\n"),
     ("inforom-corrupt", "WARNING: infoROM is corrupted at gpu 0000:00:1E.0\nRuntimeError: No CUDA GPUs are available\n"),
+    ("gpu-fell-off-bus", "训练时机器卡死 内核日志出现了xid 79 只能断电重启\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

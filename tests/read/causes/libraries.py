@@ -139,6 +139,8 @@ CASES: Final = (
     ("cudnn-missing", "    ctypes.WinDLL(build_info.cudnn_dll_name)\nOSError: [WinError 126] The specified module could not be found\n"),
     ("cuda-library-missing", "Could not load 'cudart64_80.dll'. The GPU version of TensorFlow requires that this DLL be installed\n"),
     ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nOS: Ubuntu 22.04\nCUDA: 12.3\ncuDNN: 9.1\n[]\n"),
+    ("cudnn-wrong-major", "F hl_cuda_cudnn.cc:62] Check failed: [cudnn init] libcudnn v7 with header v5 unmatched!\n"),
+    ("cuda-version-mismatch", "Our cuda 12 libs were installed with conda.\nlibcublas.so.11: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -164,5 +166,6 @@ NEAR_MISSES: Final = (
     ("nvidia-wheel-version-conflict", "I use CUDA 11.2 and get this when importing tensorflow: KeyError: 'x'\ntensorflow==2.6.0\n"),
     ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nOS: Ubuntu 22.04\ncuDNN: 9.1\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
     ("cudnn-wrong-major", "TensorFlow version: 2.16.1\ncuDNN version: 9.3.0\nNum GPUs Available:  1\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'), PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
+    ("cuda-version-mismatch", "Our cuda 12 libs were installed with conda.\nlibcublas.so.12: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

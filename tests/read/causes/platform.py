@@ -128,6 +128,11 @@ CASES: Final = (
     ("container-cgroup-device-lost", 'openat(AT_FDCWD, "/dev/nvidiactl", O_RDWR) = -1 EPERM (Operation not permitted)\n'),
     ("wsl-libcuda-not-on-path", "I have Windows 10 with an RTX 3070 and used WSL2 with micromamba.\nCould not load library libcudnn_ops_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory\n"),
     ("wsl-libcuda-not-on-path", "(yolo) me@DESKTOP-AB12:/mnt/d/Users/me/yolo$ python train.py\nCould not load library libcudnn_cnn_infer.so.8. Error: libcuda.so: cannot open shared object file: No such file or directory\n"),
+    ("scheduler-gpu-not-allocated", 'python -c "import torch; print(torch.cuda.is_available())"\nTrue\nsrun python -c "import torch; print(torch.cuda.is_available())"\nFalse\n'),
+    ("scheduler-gpu-not-allocated", 'me@login2:~> python -c "import torch; print(torch.cuda.is_available())"\nTrue\nme@login2:~> srun -p short python -c "import torch; print(torch.cuda.is_available())"\nFalse\n'),
+    ("msvc-redistributable-missing", "A new Windows 11: Error loading 'torch\\lib\\c10_cuda.dll' or one of its dependencies.\n"),
+    ("scheduler-gpu-not-allocated", "#SBATCH --mem=8G\nMisconfigurationException: You requested GPUs: [0, 1]\n But your machine only has: [0]\n"),
+    ("wsl-libcuda-not-on-path", "(WSL2) - bitsandbytes finds no GPU\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -147,5 +152,7 @@ NEAR_MISSES: Final = (
     ("container-no-gpu-access", "$ docker run --gpus all debian:12 find / -name 'libcuda*'\n/usr/lib/x86_64-linux-gnu/libcuda.so.1\n(no results) for libcudart\n"),
     ("wsl-driver-stack-broken", "Windows 11, torch 2.2.2+cu121\ntorch.cuda.is_available(): False\n"),
     ("container-cdi-spec-missing", "$ nvidia-ctk cdi list\nINFO[0000] Found 3 CDI devices\nnvidia.com/gpu=0\nnvidia.com/gpu=all\nRuntimeError: No CUDA GPUs are available\n"),
+    ("scheduler-gpu-not-allocated", 'python -c "import torch; print(torch.cuda.is_available())"\nFalse\nsrun --gres=gpu:1 python -c "import torch; print(torch.cuda.is_available())"\nTrue\n'),
+    ("wsl-libcuda-not-on-path", "Operating system (Linux, macOS, Windows (WSL2)): Linux\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

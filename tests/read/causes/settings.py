@@ -94,6 +94,8 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "totalMemory: 11.91GiB freeMemory: 96.75MiB\nE tensorflow/stream_executor/cuda/cuda_driver.cc:936] failed to allocate 96.75M (101449728 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory\n"),
     ("cuda-visible-devices-masked", "$ echo $CUDA_VISIBLE_DEVICES\n-1\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
     ("cuda-visible-devices-masked", '$ echo "$CUDA_VISIBLE_DEVICES"\n-1\nRuntimeError: No CUDA GPUs are available\n'),
+    ("mig-one-instance-per-process", "The A30 is split into two MIG compute instances.\nRuntimeError: CUDA error: invalid device ordinal\n"),
+    ("cuda-visible-devices-masked", "lightning.fabric.utilities.exceptions.MisconfigurationException: You requested gpu: [0, 1, 2]\n But your machine only has: [0]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -83,6 +83,7 @@ CASES: Final = (
     ("nccl-p2p-acs-iommu", "all_reduce hangs on this node\nDevice=0 CAN Access Peer Device=1\n"),
     ("fabric-manager-missing", "CUDA Error 802 on all H200 multi-GPU jobs\n"),
     ("fabric-manager-missing", "CUDA initialization fails with 802 system error on the HGX node\n"),
+    ("fabric-manager-missing", "CUDA Error 802 on our 8 x H200 nodes\n- Platform: macOS-15.1-arm64-arm-64bit\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
