@@ -38,7 +38,7 @@ class History:
     """The file, open for one merge. Leaving the context writes everything, or nothing after an error."""
 
     def __init__(self, path: str) -> None:
-        if Path(path).is_symlink():
+        if os.path.islink(path):  # noqa: PTH114 -- pathlib raises OSError for a name that is too long
             raise UsageError(f"--history: {path} is a symbolic link and would not be followed; name the file itself.")
         self._path = path
         self._file = _opened(path)

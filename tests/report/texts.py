@@ -59,8 +59,8 @@ from tests.report import fleets, machines, rich, rich_environments, rich_fleet, 
 from tests.report.ticket import tickets
 
 WIDE: Final = Look(width=100, verbose=True)
-NARROW: Final = Look(width=44, verbose=True)
-"""Nearly every line is broken, which shows how its next lines are indented."""
+NARROW: Final = Look(width=44, colour=True, verbose=True)
+"""Nearly every line is broken, which shows how its next lines are indented, and in which style."""
 MEASURED, BROKEN, XRAYED = "eight-trained-on-alike", "driver-470-tensorflow-cuda-12", "libraries-in-order"
 BEFORE, AFTER = "healthy-eight", "eight-one-lost"
 CHECKED: Final = (
@@ -126,11 +126,11 @@ def _fit(name: str, asked: Asked, look: Look = WIDE) -> str:
     return fit_text.render(made, look, rule_of_thumb=True)
 
 
-def _matrix(subject: str, name: str, version: str | None = None) -> str:
+def _matrix(subject: str, name: str, version: str | None = None, look: Look = WIDE) -> str:
     source = Source("torch-wheels", "Wheels of torch", "https://example.org/torch", "2026-11-20")
     found = facts.find(open_matrix(), subject, name, version)
     sources = [source, Source("a-file", "A file", "", "2026-11-20")]
-    return tables.render(subject, found.table, found.rows, sources, WIDE, support=found.support)
+    return tables.render(subject, found.table, found.rows, sources, look, support=found.support)
 
 
 def _support() -> str:
@@ -146,8 +146,8 @@ def _support() -> str:
     return tables.render("gpu", found.table, found.rows, [], NARROW, support=support)
 
 
-def _listings() -> str:
-    look = Look(width=60)
+def _listings(width: int = 60) -> str:
+    look = Look(width=width)
     packages = tables.packages((("torch", "1.0", "2.9.1"), ("jax", "", "0.6")), look)
     return packages + "".join(tables.listing(name, facts.find(open_matrix(), name, one).rows[:1], look) for name, one in _LISTED)
 
@@ -273,7 +273,9 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "matrix.support": _support,
     "matrix.jetson": lambda: _matrix("gpu", "Jetson AGX Orin"),
     "matrix.cudnn": lambda: _matrix("cudnn", "9.1"),
+    "matrix.narrow": lambda: _matrix("gpu", "a100", look=NARROW),
     "matrix.listings": _listings,
+    "matrix.listings.too_narrow": lambda: _listings(width=4),
     "environments": _environments,
     "environments.none": lambda: _environments(broken=True),
     "xray": lambda: _environment(XRAYED),
