@@ -371,6 +371,24 @@ BUILDS = (
         needs_support=True,
         last=True,
     ),
+    # as people say it
+    Signature(
+        r"(?i)\b(?:jax|tensorflow|torch|pytorch)\b[^\n]{0,30}\b(?:falls?|falling|fell) back to (?:the )?cpu\b",
+        ("gpu-too-old-for-build", "cpu-only-build"),
+        "the framework uses the CPU",
+        ("jax always falls back to the CPU",),
+        vague=True,
+        needs_support=True,
+        last=True,
+    ),
+    Signature(
+        r"(?i)\brequires?\b[^\n]{0,12}\b(?:cuda |compute )?capability \d\.\d\b[^\n]{0,6}\bor (?:higher|newer|above|later|greater)\b",
+        ("gpu-too-old-for-build", "gpu-below-framework-minimum"),
+        "this GPU is older than the program supports",
+        ("the container requires compute capability 6.0 or higher",),
+        vague=True,
+        needs_support=True,
+    ),
     # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
     Signature(
         r"CUDA_ERROR_INVALID_HANDLE",

@@ -11,12 +11,20 @@ EXTENSIONS = (
         ("cpu-only-build",),
         "an extension is built for CUDA and this PyTorch is not",
         ("PyTorch 2.4.0+cu121 with CUDA 1201 (you have 2.4.0+cpu)", "libc10_cuda.so: cannot open shared object file"),
+        despite_versions=True,  # the release has builds with CUDA too
     ),
     Signature(
         r"PyTorch [\w.]{3,30}\+cu(\d{2,3}) with CUDA \d{2,6} \(you have \d[\w.]{1,30}\+cu(?!\1\b)\d{2,3}\)",
         ("extension-built-for-other-cuda",),
         "xFormers is built for another CUDA release than PyTorch",
         ("PyTorch 2.1.0+cu118 with CUDA 1108 (you have 2.1.0+cu121)",),
+    ),
+    # what it cannot load is seen, and a requirement that another release breaks is only its reason
+    Signature(
+        r"PyTorch (\d{1,2}\.\d{1,2}\.\d{1,2})\S{0,20} with CUDA \d{2,6} \(you have (?!\1\b)\d",
+        ("extension-abi-mismatch",),
+        "xFormers is built for another release of PyTorch",
+        ("PyTorch 2.2.0+cu121 with CUDA 1201 (you have 2.3.1+cu121)",),
     ),
     Signature(
         r"PyTorch [\w.+]{3,40} with CUDA \d{2,6} \(you have \d|xFormers can't load C\+\+/CUDA extensions|xFormers wasn't build with CUDA support|xFormers was built for a different version of PyTorch",

@@ -29,6 +29,7 @@ IMPORTS = (
             "downgrade to 'numpy<2' or try to upgrade the affected module.",
             "AttributeError: `np.float_` was removed in the NumPy 2.0 release. Use `np.float64` instead.",
         ),
+        despite_versions=True,  # it may be another module than the framework
     ),
     Signature(
         r"compiled against (?:API|ABI) version 0x\w{1,12}(?: \([^)\n]{1,40}\))? but this version of numpy is 0x(?!2)|module 'numpy' has no attribute '(?:bool|object|int|float|complex|typeDict)'"

@@ -28,7 +28,7 @@ _BRANCH = expression(
 )
 """A driver branch: its releases have other last digits only before 2018."""
 _SYSTEM = expression(
-    r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
+    r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|(?:m[1-5](?: (?:pro|max|ultra))?(?: chip)? )?macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
 )
 _WINDOWS = expression(
     r"(?i)\bI(?:'m| am)? (?:\w{1,12} ){0,2}?(?:run(?:ning)?|us(?:e|ing)|work(?:ing)?)(?: \w{1,12}){0,2} (?P<value>windows)\b(?! (?:sub|\d|server|only))"

@@ -133,6 +133,7 @@ CASES: Final = (
     ("msvc-redistributable-missing", "A new Windows 11: Error loading 'torch\\lib\\c10_cuda.dll' or one of its dependencies.\n"),
     ("scheduler-gpu-not-allocated", "#SBATCH --mem=8G\nMisconfigurationException: You requested GPUs: [0, 1]\n But your machine only has: [0]\n"),
     ("wsl-libcuda-not-on-path", "(WSL2) - bitsandbytes finds no GPU\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
+    ("no-cuda-wheel-for-platform", "I am running on M3 Pro macOS 15 and get: AssertionError: Torch not compiled with CUDA enabled\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -114,6 +114,7 @@ CASES: Final = (
     ("keras3-mismatch", "AttributeError: module 'tensorflow.compat.v2.experimental.dtensor' has no attribute '__internal__'\n"),
     ("python-version-unsupported", "The error is: could not find a version that satisfies the requirement tensorflow==2.9.1 (from versions: 2.16.1, 2.17.0)\n"),
     ("framework-import-fails", ">>> import tensorflow\nModuleNotFoundError: No module named 'tensorflow.python'\n"),
+    ("numpy2-abi-mismatch", "torch==2.5.1\nnumpy==2.1.0\nAttributeError: _ARRAY_API not found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
