@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor.derive.all_reduce import Result, detail, result
-from gpudoctor.snapshot import AllReduce, Sum
+from gpudoctor.snapshot import AllReduce, StageState, Sum
 from tests.diagnose.rules.multi_gpu.reductions import BROKEN_IMPORT
 from tests.machines.summed import HUNG, LARGE, RIGHT, STOPPED, WRONG
 
@@ -18,6 +18,7 @@ from tests.machines.summed import HUNG, LARGE, RIGHT, STOPPED, WRONG
         (msgspec.structs.replace(RIGHT, sums=(Sum(4, 3, 1.0, 1.0, "nan"), LARGE)), Result.WRONG),
         (HUNG, Result.HUNG),
         (STOPPED, Result.UNKNOWN),
+        (msgspec.structs.replace(RIGHT, stages=(msgspec.structs.replace(RIGHT.stages[-1], state=StageState.CRASHED),)), Result.FAILED),
         (BROKEN_IMPORT, Result.UNKNOWN),
         (AllReduce(("GPU:0",), p2p=True), Result.UNKNOWN),
     ],

@@ -97,6 +97,7 @@ def test_the_end_of_a_text_begins_with_a_whole_word(text: str, limit: int, end: 
 def test_what_cannot_be_read_is_closed(tmp_path: Path) -> None:
     folder = os.open(tmp_path, os.O_RDONLY)  # whose read is an error, as that of a terminal that hung up
     child = Child(Spec(name="child", argv=("true",)), None)
+    assert not any(map(os.get_blocking, child.streams)), "another program may hold a pipe open for ever"
     child.streams[folder] = bytearray().extend
     assert not child.read(folder)
     assert folder not in child.streams

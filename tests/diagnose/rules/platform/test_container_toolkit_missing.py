@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from gpudoctor.findings import Confidence, OutcomeKind, Severity
-from gpudoctor.snapshot import DeviceNodes, Node, Variables
-from tests.builders import ABSENT, TIMED_OUT, bare, machine
+from gpudoctor.snapshot import DeviceNodes, Node, Pci, Variables
+from tests.builders import ABSENT, TIMED_OUT, bare, card, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.platform.samples import DOCKER, ENGINES, change
 
@@ -21,6 +21,13 @@ def test_ordinary_files_with_the_names_of_devices_are_no_gpu() -> None:
     asked = Variables({"NVIDIA_VISIBLE_DEVICES": "0"})
     files = DeviceNodes(tuple(Node(path, major=ABSENT) for path in ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0")))
     assert findings_of(RULE, machine(container=DOCKER, device_nodes=files, nvml=ABSENT, libcuda=ABSENT, variables=asked))
+
+
+def test_a_gpu_that_the_host_gives_to_a_virtual_machine_is_not_its_drivers() -> None:
+    asked = Variables({"NVIDIA_VISIBLE_DEVICES": "0"})
+    there = {"container": DOCKER, "variables": asked, "device_nodes": ABSENT, "kernel_driver": ABSENT}
+    assert findings_of(RULE, bare(pci=Pci((card(0, driver="nvidia"),)), **there))
+    assert findings_of(RULE, bare(pci=Pci((card(0, driver="vfio-pci"),)), **there)) == []
 
 
 def test_a_host_with_an_engine_and_no_toolkit_is_a_note() -> None:

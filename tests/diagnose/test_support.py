@@ -1,0 +1,78 @@
+"""What a text's other facts say for a cause, each with facts that say nothing for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.support import supported
+from gpudoctor.findings import Policy
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Fact, Host, Nvml, NvmlGpu, Platform, TextLog, Variables
+from tests.builders import address, bare, tensorflow
+
+MIB = 1 << 20
+WINDOWS, JETSON, WSL, LINUX = (Host(platform=one) for one in (Platform.WINDOWS, Platform.JETSON, Platform.WSL2, Platform.LINUX))
+
+
+def gpus(count: int = 1, **facts: Any) -> dict[str, Any]:
+    return {"nvml": Nvml(gpus=tuple(NvmlGpu(number, address=address(number), **facts) for number in range(count)))}
+
+
+def variable(value: str) -> dict[str, Any]:
+    return {"variables": Variables({"CUDA_VISIBLE_DEVICES": value})}
+
+
+def version(text: str) -> dict[str, Any]:
+    return {"host": WINDOWS, "frameworks": (tensorflow(version=Fact(text, "the text")),)}
+
+
+@pytest.mark.parametrize(
+    ("cause", "facts", "value", "otherwise"),
+    [
+        ("cuda-visible-devices-masked", variable("-1"), "-1", variable("NoDevFiles")),
+        ("cuda-visible-devices-masked", variable(""), '""', variable("MIG-1234")),
+        ("cuda-visible-devices-uuid-unsupported", variable("GPU-8a5f"), "GPU-8a5f", variable("0")),
+        (
+            "gpu-memory-held-by-other-process",
+            gpus(memory_used=9000 * MIB, memory_total=10000 * MIB),
+            "9000 of 10000 MiB",
+            gpus(memory_used=8000 * MIB, memory_total=10000 * MIB),
+        ),
+        ("exclusive-compute-mode", gpus(compute_mode="exclusive-process"), "exclusive-process", gpus(compute_mode="prohibited")),
+        ("compute-prohibited", gpus(compute_mode="prohibited"), "prohibited", gpus(compute_mode="default")),
+        ("mig-no-instances", gpus(mig_enabled=True), "enabled", gpus(mig_enabled=False)),
+        ("mig-one-instance-per-process", gpus(mig_enabled=True), "enabled", gpus(mig_enabled=False)),
+        ("wsl-multi-gpu-limit", {"host": WSL, **gpus(2)}, "2", {"host": LINUX, **gpus(2)}),
+        ("windows-native-no-gpu", version("2.11.0"), "without CUDA for Windows", version("2.10.1")),
+        ("windows-native-no-gpu", version("nightly"), "without CUDA for Windows", {**version("2.15.0"), "host": LINUX}),
+        ("jetson-needs-vendor-wheel", {"host": JETSON}, "Jetson", {"host": LINUX}),
+    ],
+)
+def test_a_fact_speaks_for_a_cause(cause: str, facts: dict[str, Any], value: str, otherwise: dict[str, Any], matrix: Matrix) -> None:
+    assert said(cause, facts, matrix) == value
+    assert said(cause, otherwise, matrix) is None
+
+
+@pytest.mark.parametrize(
+    ("cause", "line", "value", "otherwise"),
+    [
+        (
+            "glibc-too-old",
+            "You're on Linux (`manylinux_2_28_x86_64`), but there are only wheels for manylinux_2_34_x86_64 and manylinux_2_35_x86_64",
+            "2.28, and the wheels need 2.34",
+            "You're on Linux (`manylinux_2_35_x86_64`), but there are only wheels for manylinux_2_34_x86_64",
+        ),
+    ],
+)
+def test_a_line_speaks_for_a_cause(cause: str, line: str, value: str, otherwise: str, matrix: Matrix) -> None:
+    assert said(cause, {}, matrix, line) == value
+    assert said(cause, {}, matrix, otherwise) is None
+
+
+def said(cause: str, facts: dict[str, Any], matrix: Matrix, line: str = "") -> str | None:
+    log = TextLog(lines=(Fact(line, "line 1"),))
+    found = supported(MachineView(bare(text_log=log, **facts), matrix, Policy()), log)
+    return found[cause].value if cause in found else None
