@@ -5,12 +5,16 @@ from __future__ import annotations
 import shlex
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import EnvironmentView, MachineView
 from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import VENV
 from gpudoctor.diagnose.advice.releases import Pick
 from gpudoctor.findings import Fix, FixKind
+from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.snapshot import Missing, Platform
+
+_MOST = 8
+"""Requirements in one command; a file lists more."""
 
 
 def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
@@ -29,9 +33,21 @@ def with_python(machine: MachineView, python: str, found: Pick, *, kind: FixKind
     return Fix(title, _command(machine, python, found), (DOWNLOAD,), kind=kind, installs=found.requirements, python=python)
 
 
+def with_all_stated(environment: EnvironmentView, python: str, label: str, pin: str) -> Fix:
+    """Return the fix that installs what was stated with another Python; of a long list only `pin`."""
+    stack = environment.stack
+    stated = [one for one in stack.distributions.values() if one.requirement]
+    wanted = {one.name: one.requirement for one in stated} | {name: one.requirement.text for name, one in stack.bounds.items()}
+    builds = {(spec_of(stack_of(one.name) or "").wheel_index, one.version.partition("+")[2]) for one in stated}
+    indexes = sorted(f"{index}/{local}" for index, local in builds if index and local.startswith("cu"))
+    requirements = tuple(wanted.values()) if len(wanted) <= _MOST else (pin,)
+    return with_python(environment.machine, python, Pick(label, requirements, extra_index=next(iter(indexes), "")))
+
+
 def _command(machine: MachineView, python: str, found: Pick) -> str:
     """Return the shell's command; PowerShell's on Windows."""
-    words = shlex.join((*found.requirements, *(("--index-url", found.index) if found.index else ())))
+    indexes = (("--index-url", found.index), ("--extra-index-url", found.extra_index))
+    words = shlex.join((*found.requirements, *(word for option in indexes if option[1] for word in option)))
     if machine.site.platform == Platform.WINDOWS:
         return f"py -{python} -m venv training; training\\Scripts\\python -m pip install {words}"
     return f"python{python} -m venv {VENV} && {VENV}/bin/python -m pip install {words}"

@@ -28,6 +28,8 @@ class Pick(msgspec.Struct, frozen=True):
     """The pinned release and the parts that must match it."""
     index: str = ""
     """The package index of its build; empty for the default index."""
+    extra_index: str = ""
+    """An index beside the default one, which has only some of the requirements."""
     release: str = ""
     cuda: Version | None = None
     pythons: tuple[str, ...] = ()

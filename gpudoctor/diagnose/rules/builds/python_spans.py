@@ -9,9 +9,8 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.derive.specifiers import clauses, contradict, satisfies
-from gpudoctor.diagnose.advice.environments import with_python
+from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.advice.releases import Pick
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.rows import PythonSpan
@@ -52,9 +51,8 @@ def _another_python(name: str, specifier: str, environment: EnvironmentView) -> 
     if not fitting:
         return ()
     nearest = min(fitting, key=lambda python: abs(numbers(python)[1] - here[1]))
-    wanted = {one.name: one.requirement for one in stack.distributions.values() if one.requirement} | {name: f"{name}{specifier}"}
     title = f"Create an environment with Python {nearest}, which has a wheel of {name}{specifier.replace('==', ' ')}"
-    return (msgspec.structs.replace(with_python(environment.machine, nearest, Pick(name, tuple(wanted.values()))), title=title),)
+    return (msgspec.structs.replace(with_all_stated(environment, nearest, name, f"{name}{specifier}"), title=title),)
 
 
 def _holds_one(span: PythonSpan, specifier: str) -> bool:

@@ -6,11 +6,11 @@ import msgspec
 
 from gpudoctor.derive import EnvironmentView, wheel_platform
 from gpudoctor.derive.cuda import STUB
-from gpudoctor.derive.packages import source_of
+from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.environments import with_python
+from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.installing import install, install_newest
-from gpudoctor.diagnose.advice.releases import Pick, pick
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.python_spans import numbers, outside_span
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -35,7 +35,7 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
     for distribution, row in stated or lacking[:1]:
         platform = "any platform" if row.platform == wheel_platform.ANY else wheel_platform.label(row.platform)
         yield Problem(
-            message=f"{distribution.label} has no wheel for Python {stack.python} on {platform}, only for Python {_span(row.pythons)}.",
+            message=f"{distribution.label}{_required(distribution, stack)} has no wheel for Python {stack.python} on {platform}, only for Python {_span(row.pythons)}.",
             evidence=(
                 Evidence("Python", version, python.why),
                 Evidence(f"Python versions with a wheel of {distribution.label}", " ".join(row.pythons), source_of(row)),
@@ -45,12 +45,19 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
     yield from outside_span(environment, version)
 
 
+def _required(distribution: Distribution, stack: Stack) -> str:
+    """Return which package requires one that was not stated."""
+    by = next((demand.by for demand in stack.demands if demand.requirement.name == distribution.name), None)
+    return f" (required by {by.label})" if by is not None and not stack.stated(distribution) else ""
+
+
 def _fixes(distribution: Distribution, row: FrameworkRelease, environment: EnvironmentView, *, stated: bool) -> Iterator[Fix]:
     """Yield the same release with another Python, unless it has no build that works here, and another release."""
     machine, name = environment.machine, distribution.name
     others = list(_other_release(distribution, environment)) if stated else []
-    is_framework = bool(others) and framework_of(name) == name
-    if is_framework and pick(machine, name, accepts=f"=={distribution.version}", any_python=True) is None:
+    release, _, build = distribution.version.partition("+")
+    works_elsewhere = framework_of(name) != name or build or pick(machine, name, accepts=f"=={release}", any_python=True)
+    if others and not works_elsewhere:
         yield from (msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in others)
         return
     yield _other_python(distribution, row, environment)
@@ -69,12 +76,16 @@ def _span(pythons: tuple[str, ...]) -> str:
 
 def _other_python(distribution: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Fix:
     """Return the fix that creates an environment with the nearest Python that has a wheel."""
-    ordered = _ordered(row.pythons) or [row.pythons[0]]
-    older = [python for python in ordered if numbers(python) < numbers(environment.stack.python)]
+    stack = environment.stack
+    stated = [one for one in stack.distributions.values() if one.requirement]
+    rows = [row, *(other for other in map(stack.row, stated) if other is not None and other.pythons)]
+    common = tuple(set.intersection(*(set(one.pythons) for one in rows)))
+    ordered = _ordered(common) or _ordered(row.pythons) or [row.pythons[0]]
+    older = [python for python in ordered if numbers(python) < numbers(stack.python)]
     nearest = older[-1] if older else ordered[0]
     extras = f"[{','.join(distribution.extras)}]" if distribution.extras else ""
-    pin = f"{distribution.name}{extras}=={distribution.version}"
-    return with_python(environment.machine, nearest, Pick(distribution.label, (pin,)))
+    named = distribution if distribution.requirement or not stated else stated[0]
+    return with_all_stated(environment, nearest, named.label, f"{distribution.name}{extras}=={distribution.version}")
 
 
 def _other_release(distribution: Distribution, environment: EnvironmentView) -> Iterator[Fix]:

@@ -54,6 +54,38 @@ def test_a_numpy_without_a_wheel_keeps_its_version_with_another_python(numpy: st
     assert (gives_up.kind, gives_up.command) == (FixKind.INSTEAD, f"python{python} -m pip install numpy=={other}")
 
 
+@pytest.mark.parametrize(
+    ("requirements", "python", "command"),
+    [
+        (("tensorflow[and-cuda]==2.14.0",), "3.11", "install 'tensorflow[and-cuda]==2.14.0'"),
+        (("torch==2.2.2", "numpy<2"), "3.13", "install torch==2.2.2 'numpy<2'"),
+        (
+            ("torch==2.2.2+cu118", "torchvision==0.17.2+cu118"),
+            "3.13",
+            "install torch==2.2.2+cu118 torchvision==0.17.2+cu118 --extra-index-url https://download.pytorch.org/whl/cu118",
+        ),
+    ],
+)
+def test_another_python_gets_all_that_was_asked_for(requirements: tuple[str, ...], python: str, command: str) -> None:
+    cause = judged(*requirements, gpus=("A100",), python=python).root_causes[0]
+    assert cause.name == "python-version-unsupported"
+    assert cause.fixes[0].command.endswith(command)
+
+
+def test_a_package_that_was_not_stated_is_told_with_the_one_that_requires_it() -> None:
+    (cause,) = judged("tensorflow[and-cuda]==2.14.0", gpus=("A100",), python="3.11").root_causes
+    assert cause.message.startswith("tensorrt 8.5.3.1 (required by tensorflow 2.14.0) has no wheel for Python 3.11")
+    assert cause.fixes[0].title == "Create an environment with Python 3.10 and install tensorflow 2.14.0 there"
+
+
+def test_a_long_list_is_not_repeated_in_a_fix() -> None:
+    many = [stated(name, "1.0") for name in "abcdefgh"]
+    finding = next(
+        one for one in found(supposed(stated("torch", "2.8.0"), *many, python="3.8")) if one.name == "python-version-unsupported"
+    )
+    assert finding.fixes[0].command.endswith("-m pip install torch==2.8.0")
+
+
 def test_an_installed_release_was_installable() -> None:
     live = machine(
         1, packages=Packages((Distribution("tensorflow", "2.21.0", "/site"),)), python=Python("python", "named", version="3.9.1")
