@@ -16,6 +16,7 @@ from gpudoctor.findings import Evidence
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.matrix.tables import CUDA
+from gpudoctor.signatures.builds import UNUSED
 from gpudoctor.snapshot import Fact, Missing, Platform
 from gpudoctor.versions import Version
 
@@ -40,9 +41,13 @@ def _newer_than(rows: Sequence[CudaRelease], parts: int) -> Callable[[Version], 
     return lambda place: bool(rows) and all(max(_places(row))[:parts] < place[:parts] for row in rows)
 
 
-def _older_than_build(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield a GPU that the CUDA in question has dropped; if none is known, one that the newest CUDA has."""
-    rows = _builds(machine) or _known(machine)[-1:]
+_UNUSED = expression(UNUSED)
+
+
+def _older_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield a GPU that the CUDA in question has dropped; if none is known, one that the newest CUDA has, or every CUDA in use if no kernel need have failed."""
+    in_use = [row for row in _known(machine) if row.release.major >= _OLDEST_IN_USE]
+    rows = _builds(machine) or (in_use if _UNUSED.search(text) else in_use[-1:])
     yield from _gpus(machine, lambda place: all(min(_places(row)) > place for row in rows))
 
 
@@ -63,6 +68,17 @@ def _older_than_conda_build(machine: MachineView, text: str) -> Iterator[Evidenc
 def _too_old(machine: MachineView, text: str) -> Iterator[Evidence]:
     yield from _older_than_build(machine, text)
     yield from _older_than_conda_build(machine, text)
+
+
+_REQUIRED = expression(r"(?i)\brequires?\b[^\n]{0,12}\b(?:cuda |compute )?capability (?P<least>\d\.\d)\b")
+
+
+def _below_what_is_required(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield a GPU below the compute capability that a sentence says a program requires."""
+    found = _REQUIRED.search(text)
+    least = versions.parse(found["least"]) if found else None
+    if least is not None:
+        yield from _gpus(machine, lambda place: place < least)
 
 
 def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evidence]:
@@ -201,5 +217,6 @@ BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "jetson-needs-vendor-wheel": _on_jetson,
     "gpu-too-new-for-build": _newer_than_build,
     "gpu-too-old-for-build": _too_old,
+    "gpu-below-framework-minimum": _below_what_is_required,
 }
 """Causes, and what yields a fact that speaks for each."""

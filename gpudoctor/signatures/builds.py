@@ -7,6 +7,11 @@ import msgspec
 from gpudoctor.signatures.extensions import COMPILED_FOR_A_FRAMEWORK, EXTENSIONS
 from gpudoctor.signatures.signature import Signature
 
+UNUSED = (
+    r"(?i)\b(?:jax|tensorflow|torch|pytorch|ollama)\b[^\n]{0,30}\b(?:falls?|falling|fell) back to (?:the )?cpu\b"
+    r"|\bollama\b[^\n]{0,40}(?:n't|\bnot|\bunable to)\b[^\n]{0,16}\b(?:find|use|see|detect|recogni[sz]e)\b[^\n]{0,16}\bgpus?\b"
+)
+"""What people say of a program that leaves the GPU alone: no kernel need have failed."""
 # TensorFlow's, PyTorch's and JAX's answers as people print them
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
@@ -152,6 +157,14 @@ BUILDS = (
         ("gpu-too-new-for-build", "gpu-too-old-for-build", "driver-too-old"),
         "this build cannot compute on this GPU",
         ("RuntimeError: Your device does not support the current version of Torch/CUDA! Consider download another version:",),
+    ),
+    # gpu/gpu.go of Ollama, whose libraries leave out what is older than its own minimum
+    Signature(
+        r"CUDA GPU is too old\. (?:Falling back to CPU|Compute Capability)",
+        ("gpu-too-old-for-build", "gpu-below-framework-minimum"),
+        "Ollama does not support a GPU this old",
+        ("CUDA GPU is too old. Falling back to CPU mode. Compute Capability detected: 3.5",),
+        despite_versions=True,  # its minimum is its own
     ),
     # ggml-cuda/common.cuh of llama.cpp
     Signature(
@@ -373,7 +386,7 @@ BUILDS = (
     ),
     # as people say it
     Signature(
-        r"(?i)\b(?:jax|tensorflow|torch|pytorch)\b[^\n]{0,30}\b(?:falls?|falling|fell) back to (?:the )?cpu\b",
+        UNUSED,
         ("gpu-too-old-for-build", "cpu-only-build"),
         "the framework uses the CPU",
         ("jax always falls back to the CPU",),
@@ -383,7 +396,7 @@ BUILDS = (
     ),
     Signature(
         r"(?i)\brequires?\b[^\n]{0,12}\b(?:cuda |compute )?capability \d\.\d\b[^\n]{0,6}\bor (?:higher|newer|above|later|greater)\b",
-        ("gpu-too-old-for-build", "gpu-below-framework-minimum"),
+        ("gpu-below-framework-minimum",),
         "this GPU is older than the program supports",
         ("the container requires compute capability 6.0 or higher",),
         vague=True,

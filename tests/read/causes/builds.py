@@ -212,7 +212,9 @@ CASES: Final = (
     ("cpu-only-build", "I'm using PyTorch on Windows. torch.cuda.is_available() comes out as False.\n"),
     ("cpu-only-build", "Windows 11, RTX 4070\ntorch.cuda.is_available() is shown as False\n"),
     ("gpu-too-old-for-build", "My workstation has a Quadro K2200M and a Quadro K4200. jax is installed, and jax always falls back to CPU.\n"),
-    ("gpu-too-old-for-build", "Our nodes have K40m cards. The image requires CUDA capability 6.0 or higher.\n"),
+    ("gpu-below-framework-minimum", "GPU 0: Tesla P40\nThe image requires CUDA capability 7.0 or higher.\n"),
+    ("gpu-too-old-for-build", "time=12:31 level=INFO gpu.go:138: CUDA GPU is too old. Falling back to CPU mode. Compute Capability detected: 3.5\n"),
+    ("gpu-too-old-for-build", "I have two nvidia tesla k80. ollama does not find the gpu.\n"),
     ("extension-abi-mismatch", "Is CUDA available: True\n    PyTorch 2.2.1+cu121 with CUDA 1201 (you have 2.4.0+cu121)\n"),
     ("cpu-only-build", "cudatoolkit: 11.3\npytorch: 1.10.2\ntorch_scatter: libc10_cuda.so: cannot open shared object file\n"),
 )  # fmt: skip
@@ -258,6 +260,8 @@ NEAR_MISSES: Final = (
     ("metal-plugin-missing", "Apple M2 Max, macOS 14.4, jax 0.4.26, jaxlib 0.4.26\n[METAL(id=0)]\n"),
     ("metal-plugin-missing", "macOS 13.6\njax==0.4.20\njaxlib==0.4.20\n>>> jax.devices()\n[METAL(id=0)]\n"),
     ("cpu-only-build", "Windows 11\nPyTorch version: 2.4.1+cu121\ntorch.cuda.is_available() is showing False\n"),
+    ("gpu-below-framework-minimum", "GPU 0: Tesla V100-SXM2-16GB\nThe image requires compute capability 6.0 or higher.\ntorch==2.5.1\n"),
+    ("gpu-too-old-for-build", "GPU 0: NVIDIA GeForce GTX 1080\njax falls back to CPU\n"),
     ("gpu-too-old-for-build", "GPU 0: NVIDIA L4\nThe image requires compute capability 7.0 or newer.\ntorch==2.5.1\n"),
     ("cpu-only-build", "torch==2.5.1+cu124\nThe CPU tests show that torch falls back to the CPU for sparse tensors.\n"),
 )  # fmt: skip
