@@ -30,7 +30,7 @@ _NO_MAIL = frozenset(_NO_MAIL_WORDS.split())
 _ANYBODY = ("127.", "0.0.0.0", "255.")  # noqa: S104 -- read, not bound to
 
 _QUAD = r"(?<![\w.-])(?:\d{1,3}\.){3}\d{1,3}(?![\w-]|\.\d)"
-_VERSION_BEFORE = r"(?i)(?:[=<>~!]\s?|\b(?:version|release|wants|needs|requires|is|than|by|\w{0,20}cu\w{1,20}|nv\w{1,20}|nccl)\s)$"
+_VERSION_BEFORE = r"(?i)(?:[=<>~!]\s?|\b(?:version|release|wants|needs|requires|is|than|by|\w{0,20}cu\w{1,20}|nv\w{1,20}|nccl|tensorrt)\s)$"
 _ADDRESS_BEFORE = (
     r"(?i)(?:@|\[|//|[a-z]\d{1,3}:|\b(?:ip|inet|addr|address|host|peer|server|tcp|udp|connect(?:ed|ing)? to|bind(?:ing)? to|listen(?:ing)? on)"
     r"[ :=]\s?(?:is )?)$"

@@ -89,6 +89,17 @@ def test_a_fix_says_so_if_no_release_of_what_was_asked_for_works_here() -> None:
     assert [fix.title for fix in fixes] == ["Use another GPU: no release of vllm in the tables is known to work on this machine."]
 
 
+def test_a_fix_names_the_system_where_what_was_asked_for_has_a_wheel() -> None:
+    fixes = judged("vllm==0.10.0", gpus=("RTX 4090",), os="windows").findings[0].fixes
+    assert [fix.title for fix in fixes] == ["Use WSL 2: no release of vllm has a wheel for Windows (amd64)."]
+
+
+def test_a_package_that_leaves_the_framework_open_keeps_its_release() -> None:
+    (fix,) = judged("lightning==2.5.0", gpus=("RTX 4090",), os="windows").findings[0].fixes
+    assert "torch==" in fix.command
+    assert "+cu" in fix.command
+
+
 @pytest.mark.parametrize(("cudnn", "verdict"), [("8.9", Verdict.READY), ("9.1", Verdict.BROKEN)])
 def test_ctranslate2_needs_the_cudnn_that_its_library_names(cudnn: str, verdict: Verdict) -> None:
     assert judged("ctranslate2==4.4.0", gpus=("L4",), driver=NEW, system_cuda="12.4", system_cudnn=cudnn).verdict is verdict

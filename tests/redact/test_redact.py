@@ -71,6 +71,7 @@ KEPT = (
     "nvidia-cudnn-cu12==9.3.0.75",
     "cuDNN 9.3.0.75 is older than 9.8.0.87",
     "nvidia-curand-cu12 10.3.9.90",
+    "tensorrt 10.10.0.31 needs compute capability 7.0 or newer",
     "NVRM: Xid (PCI:2f3a:00:00): 79",
     "GD212:0000:07:00.0",
     "127.0.0.1:8080",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive import MachineView, Stack
+from gpudoctor.derive import MachineView, Stack, wheel_platform
 from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.diagnose.advice.environments import new_environment
@@ -14,7 +14,7 @@ from gpudoctor.findings import Fix, FixKind
 from gpudoctor.findings.actions import Action
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot import Distribution, Platform
 from gpudoctor.versions import parse
 
 
@@ -26,14 +26,22 @@ def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.
     here = constraints(machine)
     found = _newest(asked.name, here) or _newest(asked.name, msgspec.structs.replace(here, python=""))
     if found is None:
-        title = f"Use another GPU: no release of {asked.name} in the tables is known to work on this machine."
-        return (Fix(title, kind=kind, action=Action.REPLACE_HARDWARE),)
+        return (_elsewhere(asked.name, here, kind),)
     extras = f"[{','.join(asked.extras)}]" if asked.extras else ""
     label, pin = f"{asked.name} {found.release}", f"{asked.name}{extras}=={found.release}"
     if not here.installable(found):
         return (new_environment(machine, Pick(label, (pin,), pythons=found.pythons), kind=kind),)
     title = f"Install {label}, the newest release that is known to work here"
     return (install_fix(title, machine.observed.python, pin, kind=kind),)
+
+
+def _elsewhere(name: str, here: Constraints, kind: FixKind) -> Fix:
+    """Return what to change about the machine: its system, if no release is built for it, else its GPU."""
+    if not here.machine.matrix.releases(name, here.platform):
+        system = "WSL 2" if here.machine.site.platform == Platform.WINDOWS else "another platform"
+        return Fix(f"Use {system}: no release of {name} has a wheel for {wheel_platform.label(here.platform)}.", kind=kind)
+    title = f"Use another GPU: no release of {name} in the tables is known to work on this machine."
+    return Fix(title, kind=kind, action=Action.REPLACE_HARDWARE)
 
 
 def _newest(name: str, here: Constraints) -> FrameworkRelease | None:
@@ -46,7 +54,7 @@ def _newest(name: str, here: Constraints) -> FrameworkRelease | None:
 
 
 def _asked_for(machine: MachineView, framework: str) -> Distribution | None:
-    """Return the assumed package that requires a framework, or is one itself without being in the catalogue; None if there is none."""
+    """Return the assumed package that pins a framework, or is one itself without being in the catalogue; None if there is none."""
     stack = machine.stack_or_missing
     if not isinstance(stack, Stack) or not stack.supposed:
         return None
@@ -56,7 +64,8 @@ def _asked_for(machine: MachineView, framework: str) -> Distribution | None:
         return None
     if own.requirement:
         return own
-    return next((demand.by for demand in stack.demands if demand.requirement.name == own.name and demand.by.requirement), None)
+    demands = (demand for demand in stack.demands if demand.requirement.name == own.name and demand.by.requirement)
+    return next((demand.by for demand in demands if demand.requirement.specifier.startswith("==")), None)
 
 
 def _works(row: FrameworkRelease, here: Constraints) -> bool:

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, wheel_platform
 from gpudoctor.derive.cuda import STUB
-from gpudoctor.derive.packages import source_of
+from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework, install_newest
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.cite import cited
@@ -30,12 +30,15 @@ def package_not_installable(environment: EnvironmentView) -> Iterator[Problem]:
     stack = environment.stack
     if not stack.supposed:
         not_applicable("the packages are installed, not planned")
+    told: set[str] = set()
     for package in stack.distributions.values():
-        row = stack.row(package)
+        row, root = stack.row(package), _stated_root(package, stack)
         if row is not None and row.accelerator == STUB:
             yield _stub(package, row, environment)
-        elif row is None and stack.matrix.releases(package.name):
-            yield from _unpublished(package, environment)
+        elif row is None and stack.matrix.releases(package.name) and (root is package or root.name not in told):
+            problems = tuple(_unpublished(package, root, environment))
+            told |= {root.name for _ in problems}
+            yield from problems
     yield from _unmet(environment)
 
 
@@ -61,6 +64,15 @@ def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
                 )
 
 
+def _stated_root(package: Distribution, stack: Stack) -> Distribution:
+    """Return the stated package that requires this one, directly or not; itself if it is stated or nobody does."""
+    one, seen = package, set[str]()
+    while not stack.stated(one) and one.name not in seen:
+        seen.add(one.name)
+        one = next((demand.by for demand in stack.demands if demand.requirement.name == one.name), one)
+    return one if stack.stated(one) else package
+
+
 def _stub(package: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Problem:
     replacement = package.name.removesuffix("-gpu").removesuffix("-cpu")
     return Problem(
@@ -70,7 +82,7 @@ def _stub(package: Distribution, row: FrameworkRelease, environment: Environment
     )
 
 
-def _unpublished(package: Distribution, environment: EnvironmentView) -> Iterator[Problem]:
+def _unpublished(package: Distribution, root: Distribution, environment: EnvironmentView) -> Iterator[Problem]:
     """Report a release that does not exist, or not for this platform.
 
     A release outside the range of the tables is unknown, not a fault; so is a build ("+cu118") that they do not list.
@@ -85,7 +97,8 @@ def _unpublished(package: Distribution, environment: EnvironmentView) -> Iterato
     if elsewhere:
         here = wheel_platform.label(stack.platform)
         names = ", ".join(map(wheel_platform.label, elsewhere))
-        message = f"{package.label} has no wheel for {here}, only for {names}."
+        required = "" if root is package else f" (required by {root.label})"
+        message = f"{package.label}{required} has no wheel for {here}, only for {names}."
         evidence = tuple(
             Evidence(f"wheel for {wheel_platform.label(name)}", "published", source_of(row)) for name, row in elsewhere.items()
         )
@@ -95,4 +108,7 @@ def _unpublished(package: Distribution, environment: EnvironmentView) -> Iterato
             return  # a table may leave out releases between two equal ones
         message = f"{package.name} {public} does not exist; the {release.short} releases are {', '.join(published)}."
         evidence = (Evidence(f"releases of {package.name}", " ".join(published), source_of(rows[-1])),)
-    yield Problem(message=message, evidence=evidence, fixes=install_newest(environment.machine, package.name))
+    fixes = install_newest(environment.machine, package.name)
+    if root is not package and elsewhere:
+        fixes = (Fix(f"Use a platform with wheels of {package.name}, or remove {root.requirement} from the plan."),)
+    yield Problem(message=message, evidence=evidence, fixes=fixes)

@@ -4,6 +4,7 @@ import pytest
 
 from gpudoctor.snapshot import Distribution
 from tests.diagnose.rules.packaged import found, roots, stated, supposed
+from tests.plan.samples import judged
 
 
 @pytest.mark.parametrize(
@@ -17,6 +18,15 @@ def test_missing_releases_cannot_be_installed(package: Distribution, words: str)
     (finding,) = found(supposed(package))
     assert finding.name == "package-not-installable"
     assert words in finding.message
+
+
+def test_what_one_stated_package_requires_is_one_finding_that_names_it() -> None:
+    """On a Mac, jax[cuda12] lacks its plugin, its client and NCCL."""
+    causes = judged("jax[cuda12]==0.6.2", os="macos").root_causes
+    (cause,) = (one for one in causes if one.name == "package-not-installable")
+    assert " (required by jax 0.6.2) has no wheel for macOS (arm64)" in cause.message
+    (fix,) = cause.fixes
+    assert fix.title.endswith("or remove jax[cuda12]==0.6.2 from the plan.")
 
 
 @pytest.mark.parametrize("version", ["2.22.0", "2.10.0", "2.15.0", "2.17.0rc1", "3.0.0.dev20260101", "2.17.0+mine"])
