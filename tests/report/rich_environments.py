@@ -79,6 +79,7 @@ def _use(wanted: str, file: LibraryFile | Missing, **more: object) -> LibraryUse
 
 _HOME: Final = "/home/ann/environments/of/a/long/path/site-packages"
 _EMPTY: Final = Damage(f"{_HOME}/nvidia/../libcudnn.so.9", DamageKind.EMPTY, "an empty file")
+_CUT: Final = Damage(f"{_HOME}/nvidia/libnvrtc.so.12.8", DamageKind.TRUNCATED, "cut off after 4 KiB")
 XRAY: Final = Environment(
     "/opt/venv/bin/python",
     "named with --python",
@@ -121,7 +122,7 @@ XRAY: Final = Environment(
                     ),
                     _use("libcupti.so.12", _REFUSED, vital=False),
                     _use("libcufft.so.11", _ABSENT, damaged=(_EMPTY,), refused=(Place("/lib32/libcufft.so", "32-bit"),)),
-                    _use("libnvrtc.so.12", _ABSENT, vital=False, damaged=(_EMPTY,)),
+                    _use("libnvrtc.so.12", _ABSENT, vital=False, damaged=(_EMPTY, _CUT)),
                 ),
                 also_loaded=(f"{_HOME}/liba.so", "/usr/lib/libb.so"),
                 broken=(_EMPTY,),

@@ -333,7 +333,7 @@ SUPPOSED = Snapshot(
         (
             Distribution("tensorflow", "2.16.2", _STATED, extras=("and-cuda",), chosen=True, requirement=_STATED.removeprefix("stated: ")),
             Distribution("torch", "2.5.1", "stated: torch", chosen=True, requirement="torch"),
-            Distribution("somepackage", "1.0", "stated: somepackage==1.0", requirement="somepackage==1.0"),
+            Distribution("somepackage", "1.0", "stated: somepackage==1.0", extras=("a", "b", "c"), requirement="somepackage==1.0"),
             Distribution("nvidia-cublas-cu12", "12.3.4.1", "tensorflow[and-cuda] 2.16.2"),
             Distribution("nvidia-cudnn-cu12", "8.9.7.29", "tensorflow[and-cuda] 2.16.2 and torch 2.5.1", chosen=True),
             Distribution("nvidia-nccl-cu12", "2.19.3", "tensorflow[and-cuda] 2.16.2"),

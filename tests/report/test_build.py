@@ -89,3 +89,8 @@ def test_a_crash_of_the_report_leaves_the_verdict_and_what_was_observed(name: st
     report = build(examination, "check")
     assert (report.snapshot, report.verdict, report.exit_code) == (examination.snapshot, examination.diagnosis.verdict.value, code)
     assert "gpudoctor crashed in the report: ZeroDivisionError" in report.because
+
+
+def test_nothing_is_proven_of_a_machine_that_is_only_described() -> None:
+    proved = build(samples.compat_ready).proved_to
+    assert (proved.rung, proved.gpus, proved.text) == (None, 0, "no conflict is known; nothing was tried")

@@ -142,6 +142,21 @@ def test_three_messages_of_a_finding_are_shown_and_the_rest_counted(count: int) 
     assert "Fix: Update the driver:" in shown(findings=(replace(group, command="sudo apt upgrade"),))
 
 
+@pytest.mark.parametrize(("verbose", "rows"), [(False, ROWS), (True, ROWS + 2)])
+def test_twelve_groups_of_slow_gpus_are_shown(verbose: bool, rows: int) -> None:
+    lines = shown(replace(WIDE, verbose=verbose), **outliers(ROWS + 2))
+    assert sum("the median in figure" in line for line in lines) == rows
+
+
+def test_what_many_nodes_share_has_its_hostlist_below_it() -> None:
+    some = nodes(f"a{number}b" for number in range(0, 40, 2))
+    (one,) = sightings(1)["history"]
+    lines = render(fleet(history=(replace(one, nodes=some),)), Look()).splitlines()
+    place = next(number for number, line in enumerate(lines) if line.endswith(": 20 nodes"))
+    assert lines[place].startswith("  GD0 driver-too-old: since")
+    assert lines[place + 1].startswith("    a")
+
+
 @pytest.mark.parametrize("count", [1, 40, 50, 60, 70, 80, 120, 400])
 def test_a_long_hostlist_has_three_lines_and_is_whole_with_v(count: int) -> None:
     some = nodes(f"a{number}b" for number in range(0, 2 * count, 2))
