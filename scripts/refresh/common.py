@@ -295,7 +295,11 @@ def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wan
     left = [one for project in options.projects or projects for one in _left(index, project, wanted, held)]
     for distribution, version in left:
         print(f"{distribution} {version} has no wheel for a platform of the tables, and no row.", file=sys.stderr)
-    return 1 if failed or (left and options.check) else finish(options, table, [rows[key] for key in sorted(rows)])
+    return (
+        1
+        if failed or (left and options.check)
+        else finish(options, table, [rows[key] for key in sorted(rows)], options.projects or projects)
+    )
 
 
 def _left(index: Index, project: str, wanted: Wanted, held: set[tuple[str, Version]]) -> list[tuple[str, Version]]:
@@ -347,15 +351,19 @@ def arguments(projects: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def finish(options: argparse.Namespace, table: Table[Any], rows: Sequence[Any]) -> int:
-    """Show, check or write the difference between these rows and the table on disk; return the exit status."""
+def finish(options: argparse.Namespace, table: Table[Any], rows: Sequence[Any], read: Sequence[str] = ()) -> int:
+    """Show, check or write the difference between these rows and the table on disk; return the exit status.
+
+    `read` are the distributions that were read: the others' sources keep their day. () for all.
+    """
     path = options.compat / f"{table.name}.csv"
     before, after = path.read_bytes(), dump_table(table, rows)
     names = (f"a/{path.name}", f"b/{path.name}")
     sys.stdout.writelines(difflib.unified_diff(before.decode().splitlines(True), after.decode().splitlines(True), *names, n=0))
     if options.write:
         path.write_bytes(after)
-        _date_sources(options.compat, {name for row in rows for name in row.source if name.endswith("-wheels")})
+        told = [row for row in rows if not read or row.distribution in read]
+        _date_sources(options.compat, {name for row in told for name in row.source if name.endswith("-wheels")})
     return 1 if options.check and before != after else 0
 
 

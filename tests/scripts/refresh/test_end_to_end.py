@@ -133,6 +133,16 @@ def test_writing_dates_the_source_and_then_check_passes(server: Server, compat: 
     assert (check.returncode, check.stdout) == (0, "")
 
 
+def test_the_source_of_a_package_that_was_not_read_keeps_its_day(server: Server, compat: Path) -> None:
+    vision = ROW.replace("torch,2.1.0", "torchvision,0.16.0").replace("torch-wheels", "torchvision-wheels")
+    (compat / "torch.csv").write_text(HEADER + vision)
+    (compat / "sources.csv").write_text("id,title,url,read\ntorch-wheels,Wheels,,2020-01-01\ntorchvision-wheels,Wheels,,2020-01-01\n")
+    assert refresh(server, compat, "--write").returncode == 0
+    sources = (compat / "sources.csv").read_text()
+    assert "torchvision-wheels,Wheels,,2020-01-01\n" in sources
+    assert "\ntorch-wheels,Wheels,,2020-01-01\n" not in sources
+
+
 def test_an_unreadable_release_is_reported_and_the_file_is_unchanged(server: Server, compat: Path) -> None:
     server.files[BROKEN] = b"this is no zip archive" * 9
     run = refresh(server, compat, "--write")
