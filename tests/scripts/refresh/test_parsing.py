@@ -182,3 +182,9 @@ def test_a_row_keeps_facts_that_its_wheel_lacks() -> None:
     new = merged_row(found, {"accelerator": "cpu"}, None)
     assert (new.distribution, new.release, new.platform, new.source) == ("torch", Version(2), "linux_x86_64", ("torch-wheels",))
     assert new.sass is None
+
+
+def test_a_table_may_keep_requirements_that_others_leave_out() -> None:
+    metadata = "Requires-Dist: huggingface-hub<1.0,>=0.34.0\nRequires-Dist: pyyaml>=5.1\nRequires-Dist: numpy>=1.17\n"
+    assert requires(metadata, "any") == ("numpy>=1.17",)
+    assert requires(metadata, "any", {"huggingface-hub"}) == ("huggingface-hub<1.0,>=0.34.0", "numpy>=1.17")
