@@ -17,6 +17,7 @@ from gpudoctor.plan.demands import Demands
 from gpudoctor.plan.judge import Judge, Judgement
 from gpudoctor.plan.pythons import Pythons
 from gpudoctor.plan.remedies import numpy_bound, remedies
+from gpudoctor.versions import Version
 
 _PYTHONS = 6
 """Python versions tried for one set."""
@@ -84,14 +85,23 @@ class Answers:
         return self._alone[one]
 
     def _bare(self, one: Candidate) -> Judgement:
-        """Return the answer for an add-on by itself, or for a library with kernels that it pins if that does not work here."""
+        """Return the answer for an add-on by itself, or for a library with kernels that it requires if no such release works here."""
         python = next(iter(self._pythons.suiting((one,))), "")
         own = (self._matrix.resolve(one.name, one.release, self._machine.platform).row, judged_as(one))
-        kernels = tuple((row, text) for row, text in self._demands.pins(one) if row.accelerator == "cuda")
-        has_code = own[0] is not None and own[0].accelerator == "cuda"
-        answers = (self._by_itself(*part, python) for part in ((own, *kernels) if has_code else (*kernels, own)))
-        broken = next((answer for answer in answers if answer.verdict is Verdict.BROKEN), None)
-        return broken or self._by_itself(*own, python)
+        kernels = tuple((row, text) for row, text in self._demands.pins(one) if self._has_kernels(row))
+        parts = (own, *kernels) if own[0] is not None and own[0].accelerator == "cuda" else (*kernels, own)
+        broken = (answer for part in parts if (answer := self._by_itself(*part, python)).verdict is Verdict.BROKEN)
+        found = next(broken, None) or next(filter(None, (self._none_works(rows, python) for rows in self._demands.choices(one))), None)
+        return found or self._by_itself(*own, python)
+
+    def _none_works(self, rows: tuple[tuple[FrameworkRelease, str], ...], python: str) -> Judgement | None:
+        """Return the answer for the newest of these releases if all have kernels and none of them works here."""
+        answers = [self._by_itself(row, text, python) for row, text in rows if self._has_kernels(row)]
+        return answers[0] if rows and len(answers) == len(rows) and all(answer.verdict is Verdict.BROKEN for answer in answers) else None
+
+    def _has_kernels(self, row: FrameworkRelease) -> bool:
+        """Return whether a release has GPU code, or says which GPUs it compiles for when it runs."""
+        return row.accelerator == "cuda" or self._need(row) is not None
 
     def _by_itself(self, row: FrameworkRelease | None, text: str, python: str) -> Judgement:
         """Return the answer for a package without what it requires; for a release built like another one the same, if the build decides."""
@@ -105,9 +115,13 @@ class Answers:
 
     def _build(self, row: FrameworkRelease) -> tuple[object, ...]:
         """Return what decides whether a release's build runs on a GPU."""
-        need = self._matrix.gpu_need(row.distribution, row.release)
         build = (row.distribution, row.accelerator, row.built_with_cuda, row.cudnn, row.sass, row.ptx, row.builds, row.pythons)
-        return (*build, need and need.oldest_capability)
+        return (*build, self._need(row))
+
+    def _need(self, row: FrameworkRelease) -> Version | None:
+        """Return the oldest GPU that a release says it runs on, whatever its wheel has."""
+        need = self._matrix.gpu_need(row.distribution, row.release)
+        return need.oldest_capability if need is not None else None
 
     def _settled_alike(self, one: Candidate) -> Chosen:
         """Return a build with its answer; for a release built like another one the same, if the build decides."""

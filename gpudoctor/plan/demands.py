@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.specifiers import Requirement, contradict, holds, requirement, satisfies
 from gpudoctor.diagnose.advice.requirements import NVIDIA_PACKAGES
 from gpudoctor.frameworks import framework_of
@@ -21,6 +24,7 @@ class Demands:
         self._platform = platform
         self._matrix = matrix
         self._found: dict[tuple[str, str], tuple[Requirement, ...]] = {}
+        self._chosen: dict[tuple[str, str], list[tuple[str, ...]]] = {}
         self._thirds: dict[str, dict[str, str]] = {}
         self._pinned: dict[str, tuple[tuple[FrameworkRelease, str], ...]] = {}
 
@@ -31,7 +35,25 @@ class Demands:
                 return f"{wanted.name}{wanted.specifier}"
             if one.name in COMPANIONS and not self._in_build(wanted, other.tag):
                 return f"a build of {wanted.name} other than {other.tag}"
-        return ""
+        refused = (
+            specifiers
+            for specifiers in self._by_choices(one, other.name)
+            if all(satisfies(other.release, text) is False for text in specifiers)
+        )
+        return next((f"{other.name}{specifiers[0]}" for specifiers in refused), "")
+
+    def _by_choices(self, one: Candidate, name: str) -> list[tuple[str, ...]]:
+        """Return what the releases of each package that a release requires and does not pin require of another one, if all require something."""
+        key = (one.requirement, name)
+        if key not in self._chosen:
+            lists = (tuple(self._specifier(row, name, one) for row, _ in rows) for rows in self.choices(one))
+            self._chosen[key] = [specifiers for specifiers in lists if specifiers and all(specifiers)]
+        return self._chosen[key]
+
+    def _specifier(self, row: FrameworkRelease, name: str, one: Candidate) -> str:
+        texts = (text for text in row.requires if text.startswith(name) and "extra==" not in text)
+        found = (wanted for wanted in map(requirement, texts) if wanted is not None and wanted.name == name and self._applies(wanted, one))
+        return ",".join(wanted.specifier for wanted in found)
 
     def share_nothing(self, one: Candidate, other: Candidate) -> bool:
         """Return whether two releases require versions of a third package that exclude each other."""
@@ -71,6 +93,13 @@ class Demands:
                     texts += [text for text in row.requires if "extra==" not in text]
             self._pinned[one.requirement] = tuple((row, text) for text, row in found.items())
         return self._pinned[one.requirement]
+
+    def choices(self, one: Candidate) -> Iterator[tuple[tuple[FrameworkRelease, str], ...]]:
+        """Yield the rows and requirements of the releases that suit, newest first, for each package that a release requires and does not pin."""
+        for wanted in filter(None, map(requirement, one.requires)):
+            if pinned(wanted.specifier) is None and not framework_of(wanted.name) and self._applies(wanted, one):
+                here = (row for row in reversed(self._matrix.releases(wanted.name)) if row.platform in {self._platform, wheel_platform.ANY})
+                yield tuple((row, f"{wanted.name}=={row.release}") for row in here if satisfies(str(row.release), wanted.specifier))
 
     def _applies(self, wanted: Requirement, one: Candidate) -> bool:
         """Return whether a release requires something here with every Python version that may be chosen."""

@@ -175,7 +175,7 @@ def test_the_commands_name_the_index_of_the_build() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("transformers",), "No table lists transformers"),
+        (("gradio",), "No table lists gradio"),
         (("torch>=99",), "torch>=99"),
         (("torch==2.5.1", "torch==2.6.0"), "contradict each other"),
         (("pytorch",), "did you mean torch"),
@@ -209,6 +209,25 @@ def test_what_is_refused_for_a_build_like_another_is_refused_by_itself(gpu: str,
     found = propose(asked(gpu, driver, wanted), MATRIX)
     for one in found.search.answers.rejected:
         assert not Search(found.wishes, assumed(gpu, driver), MATRIX).answers.of((one.candidate,)).judgement.works
+
+
+@pytest.mark.parametrize(
+    ("gpu", "driver", "wanted", "works"),
+    [
+        (
+            "v100-sxm2",
+            "550.54.14",
+            "sglang<=0.5.23",
+            True,
+        ),  # before 0.4.4 it allows several releases of FlashInfer, and all need a newer GPU
+        ("GTX 1080", "535.104.05", "sglang<=0.5.23", False),
+    ],
+)
+def test_where_no_release_of_a_required_package_runs_no_framework_is_tried(gpu: str, driver: str, wanted: str, works: bool) -> None:
+    found = propose(asked(gpu, driver, wanted), MATRIX)
+    assert not found.search.gave_up
+    assert (found.plan.environment is not None) is works
+    assert found.search.judged < 100, "each of 160 releases with each of 55 builds of PyTorch before"
 
 
 def test_what_has_no_gpu_code_follows_from_the_framework_that_it_needs() -> None:
