@@ -158,7 +158,7 @@ def _named_as_without_cuda(machine: MachineView, _: str) -> Iterator[Evidence]:
 def _pips_choice_on_windows(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield PyTorch on Windows if the text names no build: pip alone installs the one without CUDA."""
     known = (one.observed for one in machine.frameworks if one.name == TORCH.name)
-    if machine.site.platform == Platform.WINDOWS and "torch" in text and all(isinstance(one.cuda_build, Missing) for one in known):
+    if machine.site.platform == Platform.WINDOWS and TORCH.name in text and all(isinstance(one.cuda_build, Missing) for one in known):
         yield Evidence("pip's build of PyTorch for Windows", "without CUDA", "matrix")
 
 
