@@ -87,6 +87,13 @@ def test_the_deadline_of_the_whole_check_holds_for_every_child() -> None:
         assert supervisor.wait(["slow"])["slow"].end is End.OVERDUE
 
 
+def test_no_chatter_moves_the_deadline_of_a_wait() -> None:
+    with Supervisor() as supervisor:
+        start(supervisor, "for _ in range(400): answer(b'@on\\n'); time.sleep(0.02)")
+        outcome = supervisor.wait(["child"], time.monotonic() + 1)["child"]
+    assert (outcome.end, outcome.stuck) == (End.OVERDUE, False)
+
+
 def test_a_child_that_ignores_sigterm_is_killed() -> None:
     assert run("signal.signal(15, signal.SIG_IGN); answer(b'@on\\n'); time.sleep(60)", stall=0.2).end is End.STALLED
 

@@ -172,7 +172,7 @@ def _files() -> str:
     )
 
 
-def _environments(*, broken: bool = False) -> str:
+def _environments(look: Look = WIDE, *, broken: bool = False) -> str:
     """Return the page of five environments, or that of a broken machine with one that has no framework."""
     machine = machines.report(MEASURED)
     known = {"kind": "virtual environment", "active": True, "kernels": ("python3",)}
@@ -189,7 +189,7 @@ def _environments(*, broken: bool = False) -> str:
     if broken:
         without = tuple(replace(row, active=False, kernels=()) for row in rows if row.verdict == environments.NO_FRAMEWORK)
         document = replace(document, verdict="broken", code="GD101", why="No GPU.", environments=without, unlisted=0)
-    return environments.draw(document, Look(plain=broken) if broken else WIDE, "" if broken else "/home/ann")
+    return environments.draw(document, Look(plain=broken) if broken else look, "" if broken else "/home/ann")
 
 
 def _sarif(report: Report) -> str:
@@ -228,8 +228,8 @@ def _nodes() -> str:
     return "".join(line for form in (fleet_nodes.hostfile, fleet_nodes.node_list, fleet_nodes.labels) for line in form(fleet))
 
 
-def _check(name: str) -> str:
-    return terminal.render(machines.report(name), WIDE)
+def _check(name: str, look: Look = WIDE) -> str:
+    return terminal.render(machines.report(name), look)
 
 
 def _facts(name: str) -> str:
@@ -242,6 +242,9 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "fleet": lambda: _fleet(Look()),
     "fleet.verbose": lambda: _fleet(WIDE),
     "fleet.every_trouble": lambda: fleet_text.render(fleets.fleet(60), Look()),
+    "fleet.narrow": lambda: _fleet(NARROW),
+    "fleet.every_trouble.narrow": lambda: fleet_text.render(fleets.fleet(60), replace(NARROW, verbose=False)),
+    "diff.narrow": lambda: _diff(lambda found: diff_text.render(found, NARROW)),
     "diff": lambda: _diff(lambda found: diff_text.render(found, Look())),
     "diff.verbose": lambda: _diff(lambda found: diff_text.render(found, WIDE)),
     "diff.far": lambda: diff_text.render(
@@ -277,6 +280,7 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "matrix.listings": _listings,
     "matrix.listings.too_narrow": lambda: _listings(width=4),
     "environments": _environments,
+    "environments.narrow": lambda: _environments(NARROW),
     "environments.none": lambda: _environments(broken=True),
     "xray": lambda: _environment(XRAYED),
     "xray.rich": lambda: libraries.environment(rich_environments.XRAY, NARROW),
@@ -300,4 +304,5 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "rich.stages": lambda: terminal.render(build(rich.EXAMINATION), Look()),
     "rich.verbose": lambda: terminal.render(RICH, NARROW),
     **{f"check.{name}": partial(_check, name) for name in CHECKED},
+    **{f"check.{name}.narrow": partial(_check, name, NARROW) for name in (AFTER, BROKEN, MEASURED)},
 }
