@@ -113,3 +113,11 @@ def test_code_without_its_output_states_nothing() -> None:
 def test_a_mangled_session_is_read_or_refused(data: st.DataObject, matrix: Matrix) -> None:
     text = data.draw(st.sampled_from([REPL, ONE_LINE, SCRIPT, TENSORFLOW, NIGHTLY, CODE]))
     assert is_read_or_refused(data.draw(mangled(text)), matrix)
+
+
+_ASK = 'python -c "import torch; print(torch.cuda.is_available())"'
+
+
+@pytest.mark.parametrize(("prompt", "launch"), [("", "srun "), ("me@login2:~> ", "srun -p short ")])
+def test_the_answer_of_a_node_counts_more_than_that_of_the_shell(prompt: str, launch: str, matrix: Matrix) -> None:
+    assert causes(f"{prompt}{_ASK}\nTrue\n{prompt}{launch}{_ASK}\nFalse\n", matrix)[:1] == ["scheduler-gpu-not-allocated"]
