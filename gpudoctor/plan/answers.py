@@ -95,9 +95,9 @@ class Answers:
         return found or self._by_itself(*own, python)
 
     def _none_works(self, rows: tuple[tuple[FrameworkRelease, str], ...], python: str) -> Judgement | None:
-        """Return the answer for the newest of these releases if all have kernels and none of them works here."""
+        """Return the answer for the newest of these releases if all have kernels and none of them works here, with any Python."""
         answers = [self._by_itself(row, text, python) for row, text in rows if self._has_kernels(row)]
-        return answers[0] if rows and len(answers) == len(rows) and all(answer.verdict is Verdict.BROKEN for answer in answers) else None
+        return answers[0] if rows and len(answers) == len(rows) and all(map(_broken_with_any_python, answers)) else None
 
     def _has_kernels(self, row: FrameworkRelease) -> bool:
         """Return whether a release has GPU code, or says which GPUs it compiles for when it runs."""
@@ -150,6 +150,11 @@ class Answers:
             if better.works and (better.verdict is Verdict.READY or not found.judgement.works):
                 return msgspec.structs.replace(found, judgement=better, constraints=(*found.constraints, *extra))
         return found
+
+
+def _broken_with_any_python(judgement: Judgement) -> bool:
+    for_another = any(judgement.named(rule) for rule in _OF_PYTHON)
+    return _with_any_driver(judgement, _OF_GPU) or (judgement.verdict is Verdict.BROKEN and not for_another)
 
 
 def _decided_by_the_build(judgement: Judgement) -> bool:

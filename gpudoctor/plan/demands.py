@@ -24,7 +24,7 @@ class Demands:
         self._platform = platform
         self._matrix = matrix
         self._found: dict[tuple[str, str], tuple[Requirement, ...]] = {}
-        self._chosen: dict[tuple[str, str], list[tuple[str, ...]]] = {}
+        self._of_choices: dict[tuple[str, str], list[tuple[str, ...]]] = {}
         self._thirds: dict[str, dict[str, str]] = {}
         self._pinned: dict[str, tuple[tuple[FrameworkRelease, str], ...]] = {}
 
@@ -45,10 +45,10 @@ class Demands:
     def _by_choices(self, one: Candidate, name: str) -> list[tuple[str, ...]]:
         """Return what the releases of each package that a release requires and does not pin require of another one, if all require something."""
         key = (one.requirement, name)
-        if key not in self._chosen:
+        if key not in self._of_choices:
             lists = (tuple(self._specifier(row, name, one) for row, _ in rows) for rows in self.choices(one))
-            self._chosen[key] = [specifiers for specifiers in lists if specifiers and all(specifiers)]
-        return self._chosen[key]
+            self._of_choices[key] = [specifiers for specifiers in lists if specifiers and all(specifiers)]
+        return self._of_choices[key]
 
     def _specifier(self, row: FrameworkRelease, name: str, one: Candidate) -> str:
         texts = (text for text in row.requires if text.startswith(name) and "extra==" not in text)

@@ -25,7 +25,7 @@ def test_broken_opens_with_the_verdict_and_the_root_cause_and_shows_what_was_tak
     assert "nvidia-cudnn-cu12     8.9.7.29  for tensorflow[and-cuda] 2.16.1" in text
     assert "525.60.13" in text
     assert "Verify" not in text
-    assert all(len(line) <= 80 for line in lines)
+    assert all(len(line) <= 80 or line.startswith("    python3.") for line in lines), "only a command is never broken"
     assert ended.stderr == b""
 
 

@@ -74,7 +74,7 @@ def test_index_without_an_answer_prints_the_reason_to_standard_error() -> None:
     [
         (("plan", "torch", "--gpu", "GTX 9999"), "No GPU in the tables"),
         (("plan", "torch>=99", "--gpu", "L4"), "they list"),
-        (("plan", "transformers", "--gpu", "L4"), "No table lists transformers"),
+        (("plan", "gradio", "--gpu", "L4"), "No table lists gradio"),
         (("index", "tensorflow", "--gpu", "L4"), "has no package index of its own"),
     ],
 )

@@ -142,6 +142,10 @@ def test_three_messages_of_a_finding_are_shown_and_the_rest_counted(count: int) 
     assert "Fix: Update the driver:" in shown(findings=(replace(group, command="sudo apt upgrade"),))
 
 
+def test_one_node_has_nobody_to_sum_with() -> None:
+    assert "not run: PyTorch trained on fewer than two nodes" in shown(links=Links(backend="nccl", nodes=nodes(["n1"])))
+
+
 @pytest.mark.parametrize(("verbose", "rows"), [(False, ROWS), (True, ROWS + 2)])
 def test_twelve_groups_of_slow_gpus_are_shown(verbose: bool, rows: int) -> None:
     lines = shown(replace(WIDE, verbose=verbose), **outliers(ROWS + 2))

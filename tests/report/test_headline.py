@@ -60,3 +60,10 @@ def test_a_stopped_check_is_headed_stopped_unless_something_is_broken() -> None:
     broken = msgspec.structs.replace(build(samples.mismatch), exit_code=130)
     assert headline(broken).mark.word == "BROKEN"
     assert stopped_by(build(samples.mismatch)) == ""
+
+
+def test_gpus_of_a_described_machine_pass_nothing() -> None:
+    lost = build(samples.one_lost)
+    described = msgspec.structs.replace(lost, policy=msgspec.structs.replace(lost.policy, level=None))
+    assert headline(lost).scope.endswith("7 can")
+    assert headline(described).scope.endswith("cannot train")

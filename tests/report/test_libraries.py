@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.report.libraries import _Shortener
-from gpudoctor.snapshot import NOT_ASKED, Fact, Framework
+from gpudoctor.report.libraries import _Shortener, environment
+from gpudoctor.report.page import Look
+from gpudoctor.snapshot import NOT_ASKED, Cause, Fact, Framework, Missing, ScriptFolder
 from gpudoctor.snapshot.xray import Environment
 
 SITE = "/opt/environments/train/lib/python3.11/site-packages"
@@ -34,3 +35,14 @@ def test_a_letter_stands_for_one_folder_however_many_there_are() -> None:
     shown = [short.path(f"{folder}/lib.so") for folder in folders]
     assert len({*shown}) == len(folders)
     assert shown[:2] == ["<A>/lib.so", "<B>/lib.so"]
+
+
+def test_where_there_is_nothing_to_examine_the_reason_is_said() -> None:
+    hidden = ScriptFolder("/srv/job", hides=("/srv/job/torch.py",))
+    nothing = Missing(Cause.TIMED_OUT, "the import gave no sign of life")
+    seen = Environment(python="/opt/python", why="named with --python", frameworks=(), libraries=nothing, script_folder=hidden)
+    assert environment(seen, Look(width=200)).splitlines() == [
+        "Libraries that /opt/python would load",
+        "!! /srv/job/torch.py shadows the installed package for scripts in that folder",
+        "Nothing to examine: the import gave no sign of life.",
+    ]

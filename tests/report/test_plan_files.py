@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+import msgspec
 import pytest
 import yaml
 from packaging.requirements import Requirement
@@ -70,3 +71,8 @@ def test_a_comment_says_for_which_machine_the_file_is() -> None:
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(UsageError, match=r"name it requirements\.txt"):
         check("plan.xml")
+
+
+def test_a_plan_without_an_environment_is_no_file() -> None:
+    with pytest.raises(UsageError, match=r"requirements\.txt was not written: nothing works on this machine\."):
+        content(msgspec.structs.replace(PLAN, environment=None), "", "requirements.txt")

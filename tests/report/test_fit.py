@@ -1,0 +1,35 @@
+"""The exit code of `gpudoctor fit`."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from gpudoctor.fit.answer import Answer, answer
+from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.card import Card
+from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.presets import model
+from gpudoctor.report.fit import exit_code
+
+COUNTED, ASKED = model("resnet50", Sample()), Asked(batch=8)
+CARD = Card(name="GPU", available=8 << 30, total=9 << 30, observed=True, capability=(8, 0), flops={}, measured=False, bandwidth=None)
+ONE = answer(COUNTED, ASKED, CARD)
+YES, NO, UNKNOWN = (replace(ONE, fits=fits) for fits in (True, False, None))
+
+
+@pytest.mark.parametrize(
+    ("answers", "stated", "of_machine"),
+    [
+        ((YES,), 0, 0),
+        ((NO,), 1, 1),
+        ((UNKNOWN,), 3, 3),
+        ((YES, NO), 1, 0),
+        ((YES, UNKNOWN), 3, 0),
+        ((NO, UNKNOWN), 1, 3),
+        ((), 3, 3),
+    ],
+)
+def test_a_stated_gpu_must_fit_and_one_of_the_machine_is_enough(answers: tuple[Answer, ...], stated: int, of_machine: int) -> None:
+    assert exit_code(answers, stated=True) == stated
+    assert exit_code(answers, stated=False) == of_machine
