@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import chain
 
 import msgspec
 
-from gpudoctor.derive.specifiers import Requirement
+from gpudoctor.derive.specifiers import Requirement, requirement
 from gpudoctor.findings import Severity, Verdict
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
@@ -88,20 +89,27 @@ class Answers:
         """Return the answer for an add-on by itself, or for a library with kernels that it requires if no such release works here."""
         python = next(iter(self._pythons.suiting((one,))), "")
         own = (self._matrix.resolve(one.name, one.release, self._machine.platform).row, judged_as(one))
-        kernels = tuple((row, text) for row, text in self._demands.pins(one) if self._has_kernels(row))
+        pins, choices = self._demands.pins(one), tuple(self._demands.choices(one))
+        covered = self._covered(row for row, _ in (own, *pins, *chain.from_iterable(choices)) if row is not None)
+        kernels = tuple((row, text) for row, text in pins if self._has_kernels(row, covered))
         parts = (own, *kernels) if own[0] is not None and own[0].accelerator == "cuda" else (*kernels, own)
         broken = (answer for part in parts if (answer := self._by_itself(*part, python)).verdict is Verdict.BROKEN)
-        found = next(broken, None) or next(filter(None, (self._none_works(rows, python) for rows in self._demands.choices(one))), None)
-        return found or self._by_itself(*own, python)
+        none_works = filter(None, (self._none_works(rows, covered, python) for rows in choices))
+        return next(chain(broken, none_works), None) or self._by_itself(*own, python)
 
-    def _none_works(self, rows: tuple[tuple[FrameworkRelease, str], ...], python: str) -> Judgement | None:
+    def _covered(self, rows: Iterable[FrameworkRelease]) -> set[str]:
+        """Return what is required by packages that state their oldest GPU themselves: gpu-below-framework-minimum asks no more of those."""
+        texts = ((row, text) for row in rows if self._need(row) is not None for text in row.requires)
+        return {wanted.name for row, text in texts if (wanted := requirement(text)) is not None and wanted.name != row.distribution}
+
+    def _none_works(self, rows: tuple[tuple[FrameworkRelease, str], ...], covered: set[str], python: str) -> Judgement | None:
         """Return the answer for the newest of these releases if all have kernels and none of them works here, with any Python."""
-        answers = [self._by_itself(row, text, python) for row, text in rows if self._has_kernels(row)]
+        answers = [self._by_itself(row, text, python) for row, text in rows if self._has_kernels(row, covered)]
         return answers[0] if rows and len(answers) == len(rows) and all(map(_broken_with_any_python, answers)) else None
 
-    def _has_kernels(self, row: FrameworkRelease) -> bool:
+    def _has_kernels(self, row: FrameworkRelease, covered: set[str]) -> bool:
         """Return whether a release has GPU code, or says which GPUs it compiles for when it runs."""
-        return row.accelerator == "cuda" or self._need(row) is not None
+        return row.accelerator == "cuda" or (row.distribution not in covered and self._need(row) is not None)
 
     def _by_itself(self, row: FrameworkRelease | None, text: str, python: str) -> Judgement:
         """Return the answer for a package without what it requires; for a release built like another one the same, if the build decides."""

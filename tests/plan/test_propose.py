@@ -230,6 +230,13 @@ def test_where_no_release_of_a_required_package_runs_no_framework_is_tried(gpu: 
     assert found.search.judged < 100, "each of 160 releases with each of 55 builds of PyTorch before"
 
 
+def test_what_states_its_oldest_gpu_itself_is_not_refused_for_what_it_requires() -> None:
+    """vLLM runs on Volta without FlashInfer, which it requires and which refuses Volta."""
+    newest = pins(planned("v100-sxm2", "550.54.14", "vllm<=0.19.1"))
+    assert newest[0] == "vllm==0.19.1"
+    assert pins(planned("v100-sxm2", "550.54.14", "vllm<=0.19.1", "flashinfer-python")) == []
+
+
 def test_what_has_no_gpu_code_follows_from_the_framework_that_it_needs() -> None:
     names = ("lightning", "timm", "accelerate", "scipy", "pandas", "sentence-transformers", "numpy<2")
     plan = propose(asked("RTX 3090", "535.104.05", *names), MATRIX).plan
