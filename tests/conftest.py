@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 import zlib
 from collections import defaultdict
@@ -23,6 +24,10 @@ gc.set_threshold(100_000, 50, 100)
 # Without bytecode each of thousands of started programs would compile gpudoctor again, three times the work of a check, and each worker the tests.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Who starts the tests in the background or under nohup has signals ignored, and each program that a test starts would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 pytest_plugins = ("tests.seams.fixtures", "tests.seams.skips")
 

@@ -17,8 +17,6 @@ COMMAND = """
 import os, signal, time, weakref
 from gpudoctor.cli import examine
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup has it ignored
-
 class Thing: pass
 
 def work(**_):
