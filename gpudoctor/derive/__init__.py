@@ -11,6 +11,20 @@ from gpudoctor.derive.ladder import Ladder, proved_to
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.training import Flaw, Judgement, judge, on_device
+from gpudoctor.derive.unknown import (
+    NO_GPU,
+    NO_PCI_BUS,
+    CouldNotTell,
+    NotApplicable,
+    absence,
+    applicable,
+    known,
+    not_applicable,
+    not_stated,
+    offered,
+    or_none,
+    why_absent,
+)
 from gpudoctor.derive.views.environment import EnvironmentView
 from gpudoctor.derive.views.framework import FrameworkView
 from gpudoctor.derive.views.gpu import GpuView
@@ -18,7 +32,10 @@ from gpudoctor.derive.views.machine import Hardware, MachineView
 from gpudoctor.derive.visibility import Visibility
 
 __all__ = [
+    "NO_GPU",
+    "NO_PCI_BUS",
     "Component",
+    "CouldNotTell",
     "Driver",
     "EffectiveCode",
     "EffectiveCuda",
@@ -33,10 +50,19 @@ __all__ = [
     "Ladder",
     "MachineView",
     "Meetings",
+    "NotApplicable",
     "Site",
     "Stack",
     "Visibility",
+    "absence",
+    "applicable",
     "judge",
+    "known",
+    "not_applicable",
+    "not_stated",
+    "offered",
     "on_device",
+    "or_none",
     "proved_to",
+    "why_absent",
 ]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import Site
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
-from gpudoctor.findings import Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Fix, FixKind
 
 _OF_THE_HOST = frozenset((Action.UPDATE_DRIVER, Action.RESET_GPU, Action.REBOOT))
 """What no container can do."""

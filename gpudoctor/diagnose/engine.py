@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import CouldNotTell, NotApplicable
+from gpudoctor.derive import CouldNotTell, MachineView, NotApplicable
 from gpudoctor.diagnose import verify
 from gpudoctor.diagnose.action import action_of
 from gpudoctor.diagnose.advice.packages import VENV

@@ -10,8 +10,8 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.by_hand import BY_HAND
-from gpudoctor.diagnose.advice.needs import root_for
 from gpudoctor.diagnose.advice.remedies import remedy
+from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.engine import Run, stamp
 from gpudoctor.diagnose.excluded import excluded
@@ -20,8 +20,20 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
 from gpudoctor.diagnose.support_libraries import LIBRARIES
 from gpudoctor.expressions import expression
-from gpudoctor.findings import MACHINE, Confidence, Evidence, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Severity, SubjectKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import (
+    MACHINE,
+    Action,
+    Confidence,
+    Evidence,
+    Fix,
+    FixKind,
+    Impact,
+    Outcome,
+    OutcomeKind,
+    Problem,
+    Severity,
+    SubjectKind,
+)
 from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
 from gpudoctor.signatures.builds import SEE_NO_GPU

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, FrameworkView, GpuView, MachineView
-from gpudoctor.findings import Fix, Level, Problem, Rung, Severity, SubjectKind
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Fix, Level, Problem, Rung, Severity, SubjectKind
 
 AnyView = MachineView | GpuView | EnvironmentView | FrameworkView
 View = TypeVar("View", MachineView, GpuView, EnvironmentView, FrameworkView)
@@ -49,6 +48,18 @@ class Explains(msgspec.Struct, frozen=True):
     effects: tuple[str, ...]
     because: str
     join: Join = Join.MACHINE
+
+
+TRAINING_FAILS = ("framework-import-fails", "smoke-ran-on-cpu", "smoke-crashed", "smoke-hung")
+"""The training run uses the CPU, fails or hangs."""
+CUDA_FAILS = ("cuda-init-fails", "required-gpus-missing", *TRAINING_FAILS)
+"""CUDA fails to initialise or shows fewer GPUs, and training fails."""
+GPU_NOT_OPENED = ("gpu-missing-from-cuda", "gpu-count-mismatch")
+"""NVML or CUDA does not open the GPU."""
+GPU_IS_SLOW = ("gpu-behind-its-siblings", "gpu-slower-than-expected", "gpu-not-faster-than-cpu")
+"""A rate measured on the GPU is low."""
+DRIVER_NOT_LOADED = ("no-driver", "driver-library-mismatch", *CUDA_FAILS)
+"""The NVIDIA driver cannot load, so neither NVML nor CUDA works."""
 
 
 @functools.cache

@@ -6,7 +6,8 @@ import enum
 
 import msgspec
 
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings.actions import Action as Action
+from gpudoctor.findings.actions import Domain as Domain
 from gpudoctor.findings.summary import Summary
 
 
@@ -143,6 +144,10 @@ class FixKind(str, enum.Enum):
     FIX = "fix"  # changes something; several are steps, in order
     ELSE = "else"  # the next thing to try if the steps did not help
     INSTEAD = "instead"  # another way that replaces the steps
+
+
+ROOT, REBOOT, DOWNLOAD = "root", "reboot", "download"
+"""What a fix may need besides its command."""
 
 
 class Fix(msgspec.Struct, frozen=True):

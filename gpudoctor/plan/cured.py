@@ -8,9 +8,8 @@ import msgspec
 
 from gpudoctor.derive.specifiers import requirement
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Diagnosis, Finding, Fix, FixKind, Policy, Severity, Verdict
+from gpudoctor.findings import DOWNLOAD, Diagnosis, Finding, Fix, FixKind, Policy, Severity, Verdict
 from gpudoctor.findings.actions import Action
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import Matrix

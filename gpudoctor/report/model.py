@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 import msgspec
 
 from gpudoctor.examination import Timing
-from gpudoctor.findings import Confidence, FixKind, Impact, Level, Rung, RungState, Severity, SubjectKind, Verdict
-from gpudoctor.findings.actions import ACTIONS, DOMAINS, Action, Domain
+from gpudoctor.findings import Action, Confidence, Domain, FixKind, Impact, Level, Rung, RungState, Severity, SubjectKind, Verdict
+from gpudoctor.findings.actions import ACTIONS, DOMAINS
 from gpudoctor.findings.summary import Summary
 from gpudoctor.schema_fields import means
 from gpudoctor.snapshot import Cause, Snapshot

@@ -7,11 +7,9 @@ import pytest
 
 from gpudoctor.derive import Site
 from gpudoctor.diagnose.action import action_of
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.rule import FAMILY_DOMAINS
 from gpudoctor.diagnose.rules import FAMILIES, RULES
-from gpudoctor.findings import Confidence, Finding, Fix, FixKind
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Confidence, Domain, Finding, Fix, FixKind
 from gpudoctor.report.schema import schema
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES

@@ -10,8 +10,10 @@ from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import (
     ENVIRONMENT,
     MACHINE,
+    Action,
     Confidence,
     Diagnosis,
+    Domain,
     Evidence,
     Finding,
     Fix,
@@ -31,7 +33,6 @@ from gpudoctor.findings import (
     SubjectKind,
     Verdict,
 )
-from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.findings.summary import FrameworkBuild, GpuModel, Summary
 from gpudoctor.snapshot import (
     Cause,

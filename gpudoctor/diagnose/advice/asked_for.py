@@ -10,8 +10,7 @@ from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import Pick
-from gpudoctor.findings import Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Fix, FixKind
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution, Platform

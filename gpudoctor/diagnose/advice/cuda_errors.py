@@ -8,10 +8,9 @@ import msgspec
 
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import Gpu, MachineView, Site
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT, root_for
+from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.diagnose.advice.system import read_log, reboot
-from gpudoctor.findings import Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import REBOOT, ROOT, Action, Fix, FixKind
 from gpudoctor.snapshot import NvmlGpu
 
 

@@ -6,10 +6,9 @@ import posixpath
 from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.packages import reinstall_packages
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings import DOWNLOAD, ROOT, Fix, FixKind
 from gpudoctor.snapshot import Damage, DamageKind, Distribution, Missing
 
 MOST_SHOWN = 4

@@ -6,10 +6,8 @@ import msgspec
 
 from gpudoctor.derive import MachineView, Site
 from gpudoctor.diagnose.advice.driver_packages import DriverBounds, choose_package, driver_bounds, driver_packages, repository_name
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.findings import Fix
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Fix
 from gpudoctor.matrix import DriverPackage
 from gpudoctor.snapshot import Platform
 from gpudoctor.versions import Version

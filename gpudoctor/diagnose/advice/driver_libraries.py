@@ -6,10 +6,8 @@ import msgspec
 
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.findings import Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Fix, FixKind
 
 LIBCUDA, PTX_COMPILER = "CUDA library (libcuda)", "PTX compiler (libnvidia-ptxjitcompiler)"
 _DNF = "sudo dnf reinstall {package} || sudo dnf install {package}"

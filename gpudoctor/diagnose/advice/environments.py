@@ -6,10 +6,9 @@ import shlex
 
 from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView, MachineView
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import VENV
 from gpudoctor.diagnose.advice.releases import Pick
-from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings import DOWNLOAD, Fix, FixKind
 from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.snapshot import Missing, Platform
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import power_cycle, read_log
-from gpudoctor.findings import Evidence, Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind
 from gpudoctor.snapshot import KernelLog
 
 MIB, GIB = 1 << 20, 1 << 30

@@ -7,12 +7,10 @@ from gpudoctor.derive import Driver, MachineView
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.environments import new_environment
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import Pick, newest, pick
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.findings import Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
 from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.snapshot import Missing, Packages, Platform, Python, TextLog
 

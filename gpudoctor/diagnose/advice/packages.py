@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import shlex
 
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.findings import Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
 from gpudoctor.snapshot import Distribution, Missing, Python
 
 _UV = {"--force-reinstall": "--reinstall"}

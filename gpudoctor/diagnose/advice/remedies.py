@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from gpudoctor.diagnose.advice.needs import root_for
-from gpudoctor.findings import Fix
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.advice.shell import root_for
+from gpudoctor.findings import Action, Fix
 
 REMEDIES: Final = {
     "gpu-count-mismatch": ("Power the machine off and reseat the GPU that is missing, its power cables and its riser", ""),

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.packages import Contradiction, Stack, Violation, major
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.findings import Evidence, Fix, Problem, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, Problem, Severity
 from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.snapshot import Distribution
 

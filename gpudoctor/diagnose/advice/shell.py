@@ -1,9 +1,11 @@
-"""Paths quoted for a shell."""
+"""Paths quoted for a shell, and which commands need root."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable
+
+from gpudoctor.findings import ROOT
 
 
 def shell_path(path: str) -> str:
@@ -19,3 +21,8 @@ def shell_path(path: str) -> str:
 def shell_list(folders: Iterable[str]) -> str:
     """Return folders quoted for a shell, separated by colons."""
     return ":".join(map(shell_path, folders))
+
+
+def root_for(command: str) -> tuple[str, ...]:
+    """Return that a command needs root, if it asks for it."""
+    return (ROOT,) if "sudo " in command else ()

@@ -6,9 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from gpudoctor.derive import Site
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.findings import Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import REBOOT, ROOT, Action, Fix, FixKind
 from gpudoctor.snapshot import GpuProcess
 
 FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)

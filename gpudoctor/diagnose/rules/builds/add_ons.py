@@ -8,9 +8,8 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.add_ons import AddOn
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.derive.wheel_platform import LINUX
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix, install_package
-from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings import DOWNLOAD, Fix, FixKind
 from gpudoctor.frameworks import ADDONS, Addon
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Missing

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView, wheel_platform
-from gpudoctor.derive.unknown import not_stated
+from gpudoctor.derive import EnvironmentView, not_stated, wheel_platform
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity

@@ -3,11 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
 
 _COMPILERS = ("CC", "gcc", "clang")
 """What triton/runtime/build.py tries; it does not try cc or c++."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.derive.packages import Stack, Violation
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.unknown import NO_GPU, absence, not_applicable, not_stated
+from gpudoctor.derive import NO_GPU, FrameworkView, absence, not_applicable, not_stated
 from gpudoctor.diagnose.advice.from_log import install_with_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Fact, Missing
 

@@ -2,15 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, EnvironmentView
+from gpudoctor.derive import Driver, EnvironmentView, not_applicable
 from gpudoctor.derive.toolkits import toolkit_version
-from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Distribution, Fact
 from gpudoctor.versions import Version
 

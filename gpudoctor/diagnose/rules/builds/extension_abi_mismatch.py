@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.add_ons import file_name
-from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
 from gpudoctor.findings import Evidence, Problem, Rung, Severity

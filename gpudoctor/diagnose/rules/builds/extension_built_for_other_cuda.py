@@ -3,11 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack
+from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack, known, not_applicable
 from gpudoctor.derive.add_on_wheels import AddOnWheel, add_on_wheels, cudas, library_for
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.specifiers import requirement, satisfies
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on

@@ -3,12 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EnvironmentView, FrameworkView, Stack
+from gpudoctor.derive import NO_GPU, EnvironmentView, FrameworkView, Stack, known, not_applicable
 from gpudoctor.derive.gpu_code import Fit, capability, unread_capability
-from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix import GpuNeed
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.advice.from_log import install_for_gpu
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.no_kernels import no_kernels
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Problem, Rung, Severity
 
 

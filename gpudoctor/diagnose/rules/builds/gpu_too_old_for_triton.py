@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.stages import stage_name
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, model_names, models
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE

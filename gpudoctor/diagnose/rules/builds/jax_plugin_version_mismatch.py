@@ -2,16 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView, Stack
+from gpudoctor.derive import FrameworkView, Stack, not_applicable
 from gpudoctor.derive.packages import Violation
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins, version_numbers
-from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Confidence, Fix, Problem, Rung, Severity
 from gpudoctor.frameworks import CudaPlugin, stack_of
 

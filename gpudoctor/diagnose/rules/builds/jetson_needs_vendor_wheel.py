@@ -3,13 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import NO_GPU, FrameworkView, known, not_applicable, not_stated
 from gpudoctor.derive.gpu_code import xray
-from gpudoctor.derive.unknown import NO_GPU, known, not_applicable, not_stated
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, CudaDevice, GpuCode, Host, Missing, Platform
 from gpudoctor.versions import Version
 

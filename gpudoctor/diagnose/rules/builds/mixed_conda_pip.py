@@ -5,15 +5,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import EnvironmentView
+from gpudoctor.derive import EnvironmentView, known, not_applicable
 from gpudoctor.derive.packages import stack_of
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.snapshot import Distribution, Missing
 

@@ -2,16 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView, Stack, wheel_platform
+from gpudoctor.derive import NO_GPU, FrameworkView, Stack, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import WITHOUT_CUDA
 from gpudoctor.derive.packages import source_of
-from gpudoctor.derive.unknown import NO_GPU, not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Distribution, Missing
 
 

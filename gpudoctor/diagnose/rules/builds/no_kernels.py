@@ -11,9 +11,8 @@ from gpudoctor.derive.gpu_code import PTX_REFUSED, Fit
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install, install_framework
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Problem, Severity
 from gpudoctor.matrix.cite import cited
 
 

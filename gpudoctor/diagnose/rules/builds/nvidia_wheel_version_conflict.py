@@ -2,11 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView, Stack
+from gpudoctor.derive import EnvironmentView, Stack, not_applicable
 from gpudoctor.derive.packages import Violation, major, stack_of
 from gpudoctor.derive.specifiers import clauses
-from gpudoctor.derive.unknown import not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.requirements import (
     NVIDIA_PACKAGES,
@@ -18,7 +16,7 @@ from gpudoctor.diagnose.advice.requirements import (
     unmet_requirements,
 )
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Distribution, Missing
 
 _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.unknown import absence
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
+from gpudoctor.derive import FrameworkView, absence
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
 
 _INSTALL_HEADERS = {
     "debian": "sudo apt install {python}-dev",

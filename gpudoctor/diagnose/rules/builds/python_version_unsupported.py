@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import EnvironmentView, wheel_platform
+from gpudoctor.derive import EnvironmentView, known, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import Stack, source_of
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.installing import install, install_newest
 from gpudoctor.diagnose.advice.releases import pick

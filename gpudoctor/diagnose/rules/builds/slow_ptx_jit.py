@@ -2,14 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Driver, FrameworkView
+from gpudoctor.derive import Driver, FrameworkView, known
 from gpudoctor.derive.gpu_code import Fit, compiles
-from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 
 _KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"

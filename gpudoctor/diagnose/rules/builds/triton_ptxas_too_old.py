@@ -3,16 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView, GpuView, MachineView
+from gpudoctor.derive import FrameworkView, GpuView, MachineView, known, not_applicable
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.toolkits import toolkit_version
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.snapshot import Cause, FoundBy, LibraryFile, LibraryUse, Missing
 from gpudoctor.versions import Version

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
+from gpudoctor.derive import NO_GPU, EnvironmentView, known, not_applicable
 from gpudoctor.derive.wheel_variants import concerns_gpus, unmet
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Variant
 
 

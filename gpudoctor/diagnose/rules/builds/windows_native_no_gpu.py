@@ -2,15 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import NO_GPU, FrameworkView, known, not_applicable
 from gpudoctor.derive.packages import source_of
-from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import Fact, Missing, Platform
 

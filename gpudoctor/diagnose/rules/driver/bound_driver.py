@@ -6,9 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem
 from gpudoctor.snapshot import KernelModules, Missing, PciDevice, Status
 
 _REBUILD_INITRAMFS = {

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
+from gpudoctor.derive import CouldNotTell, GpuView, known, not_applicable
 from gpudoctor.derive.views.kernel import GUEST_DRIVERS
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.advice.system import read_log

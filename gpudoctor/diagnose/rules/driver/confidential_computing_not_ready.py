@@ -2,12 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import not_applicable, offered
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.derive import MachineView, not_applicable, offered
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
 
 
 @rule(

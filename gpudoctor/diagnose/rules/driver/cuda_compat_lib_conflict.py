@@ -3,14 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import CudaError
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known
 from gpudoctor.derive import libcuda as library
-from gpudoctor.derive.unknown import known
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Problem, Rung, Severity
 
 
 @rule(

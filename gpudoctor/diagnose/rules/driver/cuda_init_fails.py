@@ -3,13 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import MPS_ERRORS, CudaError
-from gpudoctor.derive import Gpu, MachineView
+from gpudoctor.derive import Gpu, MachineView, not_applicable
 from gpudoctor.derive.libcuda import failed_call
-from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.cuda_errors import cures
 from gpudoctor.diagnose.advice.driver_libraries import PTX_COMPILER, install_library
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, CudaContext, Missing
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.findings import Fix
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Fix
 
 RESTART_CONTAINER = Fix(
     "Create the device files on the host (`sudo nvidia-smi; sudo nvidia-modprobe -u -c 0`), then restart the container with its GPUs.",

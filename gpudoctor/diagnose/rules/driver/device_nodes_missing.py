@@ -3,14 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import DRIVER_UNUSABLE, NvmlError
-from gpudoctor.derive import GpuView, MachineView
+from gpudoctor.derive import GpuView, MachineView, not_applicable, or_none
 from gpudoctor.derive.device_nodes import CONTROL, UVM, is_gpu_node
-from gpudoctor.derive.unknown import not_applicable, or_none
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.driver.device_files import RESTART_CONTAINER
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, KernelDriver, Missing, Node, ProcGpu
 
 _CONTROL_MINOR = "255"

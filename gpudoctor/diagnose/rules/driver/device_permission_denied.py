@@ -3,14 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import NvmlError
-from gpudoctor.derive import MachineView, Site
+from gpudoctor.derive import MachineView, Site, applicable
 from gpudoctor.derive.device_nodes import is_used_to_compute, withheld
-from gpudoctor.derive.unknown import applicable
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Host, Node
 
 _MOST_FILES = 3

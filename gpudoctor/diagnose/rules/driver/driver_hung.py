@@ -2,11 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.system import read_log, reboot
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Hang, Missing
 

@@ -3,18 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import CudaError, NvmlError
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive import libcuda as cuda_library
 from gpudoctor.derive.driver import library_release
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Nvml
 
 _MODULE_FILE = "/proc/driver/nvidia/version"

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import TURING
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, Join, rule
 from gpudoctor.diagnose.rules.driver.branches import confidence, known_bound, read_refusal, refusal, undriven
-from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Problem, Rung, Severity
 
 _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,40} Legacy drivers"

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView
+from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView, known, not_applicable
 from gpudoctor.derive.cuda import serves
 from gpudoctor.derive.gpu_code import Fit, compiles
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_bounds
@@ -13,10 +12,8 @@ from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.gpu_code import models
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version

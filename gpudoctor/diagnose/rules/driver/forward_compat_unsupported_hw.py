@@ -6,11 +6,9 @@ from gpudoctor.codes import CudaError
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver import update_driver
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import SUPPOSED
 from gpudoctor.versions import Version

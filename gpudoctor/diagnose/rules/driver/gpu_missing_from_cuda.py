@@ -4,13 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import GpuView
+from gpudoctor.derive import GpuView, known, not_applicable
 from gpudoctor.derive.gpus import divided
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.findings import Confidence, Evidence, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice
 

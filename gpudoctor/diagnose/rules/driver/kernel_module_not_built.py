@@ -4,17 +4,13 @@ from collections.abc import Iterator
 from itertools import islice
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_packages, kernel_too_new
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import command_for, reboot
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import installed_parts
-from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Cause, KernelModules, Missing
 

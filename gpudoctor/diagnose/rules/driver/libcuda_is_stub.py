@@ -3,15 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import CudaError
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known
 from gpudoctor.derive import libcuda as library
-from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk, loaded_libcuda, take_off_path
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 

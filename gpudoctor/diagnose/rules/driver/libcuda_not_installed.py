@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known, not_applicable, why_absent
 from gpudoctor.derive import libcuda as library
-from gpudoctor.derive.unknown import known, not_applicable, why_absent
 from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import kernel_module
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Nvml
 

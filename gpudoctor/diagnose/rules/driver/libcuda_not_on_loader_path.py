@@ -2,16 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, not_applicable, why_absent
 from gpudoctor.derive import libcuda as library
-from gpudoctor.derive.unknown import not_applicable, why_absent
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 
 _SONAME = "libcuda.so.1"
 

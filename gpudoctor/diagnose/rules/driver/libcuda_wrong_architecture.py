@@ -2,15 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive import libcuda as library
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Python
 
 _USE_64_BIT = Fix("Use a 64-bit Python: no framework supports CUDA on 32 bits.", needs=(DOWNLOAD,))

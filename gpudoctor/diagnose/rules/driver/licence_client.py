@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.findings import Fix, FixKind
+from gpudoctor.findings import ROOT, Fix, FixKind
 
 SOURCE = "nvmlDeviceGetGridLicensableFeatures"
 RESTART_CLIENT = Fix("Restart the licence client", "sudo systemctl restart nvidia-gridd", (ROOT,))

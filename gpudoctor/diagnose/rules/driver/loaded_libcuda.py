@@ -9,10 +9,9 @@ import msgspec
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver import update_driver
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.findings import Evidence, Fix, FixKind
+from gpudoctor.findings import ROOT, Evidence, Fix, FixKind
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import CudaFile, Missing, Status
 

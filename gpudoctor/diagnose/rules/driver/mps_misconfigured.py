@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from gpudoctor.codes import MPS_ERRORS
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.libcuda import failed_call
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import Libcuda, Missing, Mps, Status
 
 _DEFAULT_FOLDER = "/tmp/nvidia-mps"  # noqa: S108 -- CUDA's default

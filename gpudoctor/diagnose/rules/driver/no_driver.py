@@ -6,13 +6,11 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Nvml
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import NOUVEAU
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import (
     blocked_module,
     bound_driver,
@@ -13,7 +13,6 @@ from gpudoctor.diagnose.rules.driver.bound_driver import (
     loaded_instead,
     replace_driver,
 )
-from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Problem, Rung, Severity
 
 _BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.kernel import is_nova
 from gpudoctor.diagnose.advice.kernel_log import logged
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, gpus_bound, loaded_instead, replace_driver
-from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
 from gpudoctor.findings import Problem, Rung, Severity
 
 _BLACKLIST = "printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\\nblacklist nouveau\\n' | sudo tee /etc/modprobe.d/blacklist-nova.conf"

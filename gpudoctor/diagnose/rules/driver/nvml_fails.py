@@ -3,12 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import NvmlError
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Status
 
 _EXPLAINED = {NvmlError.NO_PERMISSION, NvmlError.INSUFFICIENT_POWER, NvmlError.RESET_REQUIRED, NvmlError.LIB_RM_VERSION_MISMATCH}

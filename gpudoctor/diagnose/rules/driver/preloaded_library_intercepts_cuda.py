@@ -3,15 +3,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.libcuda import code
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.findings import ROOT, Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Preload
 
 _FILE = "/etc/ld.so.preload"

@@ -4,13 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import MachineView, Site
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.advice.kernel_log import logged
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, KernelModules, Missing, ModuleFile
 
 _REFUSED = r"(unsigned module|module with (unsupported crypto|unavailable key)) is rejected|Key was rejected by service|Required key not available|PKCS#7 signature not signed|unsigned module loading is restricted"

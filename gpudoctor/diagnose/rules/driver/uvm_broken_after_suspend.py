@@ -4,10 +4,8 @@ from collections.abc import Iterator
 
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
 
 _RELOAD = Fix("End every program that uses the GPU, then reload nvidia_uvm", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,))
 _PREVENT = Fix(

@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView, Site
 from gpudoctor.diagnose.advice.kernel_log import logged
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _NO_RANGE = r"request_free_mem_region\(\) err"

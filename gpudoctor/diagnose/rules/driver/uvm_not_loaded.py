@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from gpudoctor.codes import DRIVER_UNUSABLE
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.device_files import RESTART_CONTAINER
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
 
 _LOAD = Fix("Load nvidia_uvm", "sudo nvidia-modprobe -u -c 0 || sudo modprobe nvidia_uvm", (ROOT,))
 _LOAD_AT_BOOT = Fix("Load it at every boot", "echo nvidia_uvm | sudo tee /etc/modules-load.d/nvidia-uvm.conf", (ROOT,))

@@ -2,14 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.derive.views.kernel import GUEST_DRIVERS
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import bound_driver
-from gpudoctor.diagnose.rules.effects import DRIVER_NOT_LOADED
-from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import PciDevice
 
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import offered
+from gpudoctor.derive import GpuView, offered
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log
 from gpudoctor.findings import Evidence, Problem, Rung, Severity

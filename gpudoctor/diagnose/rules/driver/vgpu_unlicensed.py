@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.libcuda import code
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, Join, rule
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
 
 _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then restart nvidia-gridd.", needs=(ROOT,), kind=FixKind.ELSE)
 

@@ -3,13 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.derive import FrameworkView, MachineView
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_package, installs_with_uv, interpreter
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 
 
 @rule(

@@ -3,10 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
 
 
 @rule("GD140", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.derive.xids import UNCORRECTABLE
 from gpudoctor.diagnose.advice.hardware import last_xid, replace, reset
 from gpudoctor.diagnose.advice.system import reboot

@@ -5,11 +5,9 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.hardware import replace
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import set_variable
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 
 
 @rule(

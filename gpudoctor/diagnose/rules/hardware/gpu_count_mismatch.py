@@ -2,16 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import CouldNotTell, not_applicable
+from gpudoctor.derive import CouldNotTell, GpuView, not_applicable
 from gpudoctor.derive.views.kernel import has_open_source_driver
 from gpudoctor.diagnose.advice.hardware import bring_back, read_gpu_log
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import bound_driver
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, NvmlGpu, PciDevice, ProcGpu
 
 _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}

@@ -6,12 +6,10 @@ import msgspec
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import NAMED
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.advice.xids import in_words
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 
 _HARMLESS = "IGNORE"
 _PROGRAM = ("RESTART_APP", "WORKFLOW_XID_45", "CHECK_UVM")

@@ -8,8 +8,7 @@ from gpudoctor.derive.lost_gpus import lost_under_load, registers_of_ones
 from gpudoctor.derive.xids import OFF_THE_BUS
 from gpudoctor.diagnose.advice.hardware import SUSPECT_HARDWARE, bring_back, last_xid
 from gpudoctor.diagnose.advice.system import power_cycle
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
 from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
 
 

@@ -2,11 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.derive import GpuView, MachineView
-from gpudoctor.derive.unknown import CouldNotTell, not_applicable
+from gpudoctor.derive import CouldNotTell, GpuView, MachineView, not_applicable
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.preflight import FEATURES, parse
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version

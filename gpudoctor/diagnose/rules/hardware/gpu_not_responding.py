@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import read_gpu_log, reset
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
 from gpudoctor.findings import Confidence, Problem, Rung, Severity
 
 

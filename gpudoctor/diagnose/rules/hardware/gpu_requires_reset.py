@@ -6,8 +6,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import reboot
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing, NvmlGpu

@@ -3,17 +3,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import CouldNotTell, not_applicable
+from gpudoctor.derive import CouldNotTell, GpuView, not_applicable
 from gpudoctor.derive.xids import GSP_FAILURES
 from gpudoctor.diagnose.advice.hardware import last_xid
 from gpudoctor.diagnose.advice.kernel_log import logged
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import power_cycle
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
-from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
+from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Domain, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing, PciDevice
 
 _PROCESS = r"^pid=[^,]*, name=[^,]*, "

@@ -2,14 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import Action, Domain, Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Platform
 
 

@@ -3,13 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import NvmlError
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import CouldNotTell
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.derive import CouldNotTell, MachineView
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, bound_driver, device_label, rocm_frameworks
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing
 
 _ADD_A_GPU = Fix(

@@ -3,13 +3,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import NO_PCI_BUS, known, not_applicable
+from gpudoctor.derive import NO_PCI_BUS, GpuView, known, not_applicable
 from gpudoctor.diagnose.advice.hardware import MIB
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
+from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import KernelLog, Missing, PciDevice
 
 _NO_ROOM = r"pci {place}: BAR (\d)[: ].{0,200}(?:no space|failed to assign)"

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive import GpuView, known
 from gpudoctor.findings import Confidence, Evidence, Impact, Rung, Severity
 from gpudoctor.snapshot import Missing, NvmlGpu, PciDevice, StageKind
 

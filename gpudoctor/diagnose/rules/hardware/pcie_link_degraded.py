@@ -2,14 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import not_applicable
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
+from gpudoctor.derive import GpuView, not_applicable
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.hardware.pcie_link import bus_faults, link_faults
-from gpudoctor.findings import Fix, FixKind, Impact, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import REBOOT, ROOT, Action, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import TEXT, Missing
 
 

@@ -6,12 +6,9 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import NO_POWER
 from gpudoctor.diagnose.advice.hardware import last_xid
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS, GPU_NOT_OPENED
+from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
-from gpudoctor.findings import Confidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _FIXES = (Fix("Power off and plug a cable into every power connector of the card.", needs=(ROOT, REBOOT), action=Action.REPLACE_HARDWARE),)

@@ -2,13 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.hardware import GIB, MIB
-from gpudoctor.diagnose.advice.needs import REBOOT
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import REBOOT, Action, Confidence, Evidence, Fix, Problem, Rung, Severity
 
 SMALL = 256 * MIB
 """BAR1 of discrete GPUs without Resizable BAR, from Microsoft's page on it."""

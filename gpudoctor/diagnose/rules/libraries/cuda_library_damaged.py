@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.advice.damaged_files import MOST_SHOWN, damage_text, replace_damaged
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 

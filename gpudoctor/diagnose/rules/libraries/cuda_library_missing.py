@@ -5,13 +5,11 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import same_name
 from gpudoctor.derive.packages import source_of
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, planned_framework
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 

@@ -3,8 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
 from gpudoctor.findings import Problem, Rung, Severity
 

@@ -4,18 +4,15 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCuda, EnvironmentView, FrameworkView, MachineView
+from gpudoctor.derive import NO_GPU, EffectiveCuda, EnvironmentView, FrameworkView, MachineView, not_applicable
 from gpudoctor.derive.libraries import PATH
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.derive.unknown import NO_GPU, not_applicable
 from gpudoctor.diagnose.advice.installing import install
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_list
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse, Missing, TextLog
 from gpudoctor.versions import Version
 

@@ -4,18 +4,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import EnvironmentView
+from gpudoctor.derive import NO_GPU, EnvironmentView, not_applicable
 from gpudoctor.derive.system_cuda import SystemCudaUser, files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.derive.unknown import NO_GPU, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest, works_here
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing, Platform
 from gpudoctor.versions import Version
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.derive.unknown import known
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.findings import Evidence, Fix, FixKind
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind
 from gpudoctor.snapshot import Cause, Fact, Missing, TextLog
 from gpudoctor.versions import Version
 

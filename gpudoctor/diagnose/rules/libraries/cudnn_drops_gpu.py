@@ -4,16 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import FrameworkView, wheel_platform
+from gpudoctor.derive import FrameworkView, known, not_applicable, not_stated, wheel_platform
 from gpudoctor.derive.cuda_libraries import unlike
 from gpudoctor.derive.gpu_code import LACKS, Fit, Meeting, runs
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.derive.unknown import known, not_applicable, not_stated
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.matrix import CudnnRelease
 from gpudoctor.snapshot import Missing

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import same_name
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
 from gpudoctor.findings import Problem, Rung, Severity

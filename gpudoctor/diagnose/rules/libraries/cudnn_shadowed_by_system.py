@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, copy_in_wheel, folder
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse

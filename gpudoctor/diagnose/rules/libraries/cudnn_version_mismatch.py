@@ -2,12 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.cuda_libraries import unlike
 from gpudoctor.derive.specifiers import below
-from gpudoctor.derive.unknown import known
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn
 from gpudoctor.findings import Problem, Rung, Severity
 

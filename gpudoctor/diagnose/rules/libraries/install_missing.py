@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView
 from gpudoctor.derive.libraries import PATH, installed_wheels
 from gpudoctor.diagnose.advice.installing import install_framework, installed_by_conda
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.packages import install_fix, reinstall_packages
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, packages_in_extra
-from gpudoctor.findings import Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Fix, FixKind
 from gpudoctor.snapshot import Distribution, LibraryUse, Missing, Platform
 
 

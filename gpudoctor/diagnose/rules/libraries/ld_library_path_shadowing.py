@@ -6,8 +6,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, copy_in_wheel, folder
 from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.diagnose.advice.shell import shell_list
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import FoundBy, LibraryFile, LibraryUse

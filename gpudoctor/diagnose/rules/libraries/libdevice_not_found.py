@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import is_lost
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.xla import name_folder_or_install, search_evidence, xla_severity
 from gpudoctor.findings import Problem, Rung, Severity
 

@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import NO_GPU, FrameworkView, known, not_applicable
 from gpudoctor.derive.toolkits import toolkit_version
-from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Toolkit
 
 

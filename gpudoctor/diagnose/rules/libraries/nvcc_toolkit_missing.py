@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import NO_GPU, MachineView, not_applicable
 from gpudoctor.derive.toolkits import HOMES, build_toolkit
-from gpudoctor.derive.unknown import NO_GPU, not_applicable
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
 
 _INTENT = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLAGS", "NVCC_PREPEND_FLAGS")
 """Variables that only a build reads."""

@@ -6,8 +6,7 @@ from gpudoctor import versions
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
 from gpudoctor.diagnose.rules.libraries.planned import PlannedFramework, install_with_extra, planned_framework

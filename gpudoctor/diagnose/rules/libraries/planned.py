@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive import EffectiveCuda, FrameworkView
+from gpudoctor.derive import EffectiveCuda, FrameworkView, not_applicable
 from gpudoctor.derive.cuda_libraries import takes_system_cuda
-from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.findings import Fix
 from gpudoctor.matrix import FrameworkRelease

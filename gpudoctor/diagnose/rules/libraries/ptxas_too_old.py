@@ -3,12 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCuda, FrameworkView
+from gpudoctor.derive import EffectiveCuda, FrameworkView, known, not_applicable
 from gpudoctor.derive.gpu_code import capability
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.xla import name_folder
 from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.matrix import CudaRelease

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.mapped_libraries import unexpected
-from gpudoctor.derive.unknown import known
 from gpudoctor.diagnose.advice.packages import interpreter
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity

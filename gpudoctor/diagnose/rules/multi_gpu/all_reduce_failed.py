@@ -4,16 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import CouldNotTell, FrameworkView, applicable
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.derive.framework_log import telling_lines
-from gpudoctor.derive.unknown import CouldNotTell, applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.multi_gpu.all_reduce import DISABLE_P2P
-from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 from gpudoctor.signatures import Recognised, recognise
 from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
 

@@ -6,9 +6,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.views.fabric import FabricView, ManagerPlace
 from gpudoctor.diagnose.advice.driver import add_repository
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
-from gpudoctor.findings import Evidence, Fix, FixKind
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, FixKind
 from gpudoctor.snapshot import FabricManager
 
 START = Fix("Start the fabric manager now and at every boot", "sudo systemctl enable --now nvidia-fabricmanager", (ROOT,))

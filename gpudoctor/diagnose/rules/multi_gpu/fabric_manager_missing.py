@@ -4,11 +4,9 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.views.fabric import ManagerPlace
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import ELSEWHERE, START, install_manager, manager_evidence, read_log
-from gpudoctor.findings import Confidence, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Confidence, Domain, Problem, Rung, Severity
 from gpudoctor.snapshot import FabricManager
 
 _ABSENCE = {

@@ -3,13 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.derive import MachineView, known
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import complaint, install_manager
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 

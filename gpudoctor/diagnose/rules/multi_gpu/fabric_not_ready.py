@@ -2,13 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.derive import MachineView, known, not_applicable
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART, manager_evidence, read_log
-from gpudoctor.findings import Confidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Confidence, Domain, Fix, FixKind, Problem, Rung, Severity
 
 
 @rule(

@@ -2,17 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.fabric import fabric_of, fifth, in_rack
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.derive.views.fabric import ManagerPlace
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.fabric import RESTART
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import FabricParts
 
 _UMAD = Fix(

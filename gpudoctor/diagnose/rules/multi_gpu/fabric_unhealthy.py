@@ -5,14 +5,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import GpuView
+from gpudoctor.derive import GpuView, not_applicable, offered
 from gpudoctor.derive.fabric import INCOMPATIBLE_FIRMWARE, SET_ON_SWITCHES, configuration, fabric_of, flaws, in_rack, recovering
-from gpudoctor.derive.unknown import not_applicable, offered
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,), action=Action.RESET_GPU)

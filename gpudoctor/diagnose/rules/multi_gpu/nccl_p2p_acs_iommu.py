@@ -2,15 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView, MachineView
+from gpudoctor.derive import CouldNotTell, GpuView, MachineView, known, not_applicable
 from gpudoctor.derive.all_reduce import Result, detail, result
-from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.all_reduce import DISABLE_P2P
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Domain, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu
 
 _EDIT_GRUB = "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub"

@@ -2,16 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.libraries import PATH, folder
 from gpudoctor.derive.other_copies import OtherCopy
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.shell import shell_list, shell_path
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import FoundBy, LibraryFile, Missing
 from gpudoctor.versions import Version
 

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import known, offered
+from gpudoctor.derive import GpuView, known, offered
 from gpudoctor.derive.xids import NVLINK_ERRORS
 from gpudoctor.diagnose.advice.hardware import last_xid, reset
 from gpudoctor.diagnose.rule import Explains, Join, rule

@@ -2,15 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
+from gpudoctor.derive import GpuView, known, not_applicable
 from gpudoctor.derive.fabric import fabric_of
-from gpudoctor.derive.unknown import known, not_applicable
 from gpudoctor.diagnose.advice.hardware import reset
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, NvLink
 
 _RETRAIN = Fix("Restart the fabric manager; it retrains the links", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import reset
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import NvLink, NvmlGpu
 
 _TOLERANCE = 0.98

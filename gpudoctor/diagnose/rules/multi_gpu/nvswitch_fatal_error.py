@@ -2,13 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, Site
-from gpudoctor.derive.unknown import known
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.derive import MachineView, Site, known
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import XidEvent
 

@@ -5,13 +5,11 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
+from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, NVIDIA_GPU, error_if_used, users_of_cdi
 from gpudoctor.diagnose.rules.platform.container import product
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix import Engine
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import CdiSpec, ContainerTools, Missing, SystemPackages

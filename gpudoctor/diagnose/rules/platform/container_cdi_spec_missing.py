@@ -2,14 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
+from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, NVIDIA_GPU, users_of_cdi
 from gpudoctor.diagnose.rules.platform.container_toolkit_missing import GUIDE
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
 
 _INSTALL_TOOLKIT = Fix(
     f"Install the NVIDIA Container Toolkit from NVIDIA's repository: {GUIDE}", needs=(ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE

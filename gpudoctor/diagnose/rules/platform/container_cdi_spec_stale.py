@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known
-from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE, error_if_used, users_of_cdi
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
 
 
 @rule(

@@ -3,15 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.codes import NvmlError
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive.device_nodes import all_withheld
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _OPEN = Fix("Open the device file; Operation not permitted confirms that the cgroup blocks it", "cat /dev/nvidiactl", kind=FixKind.CHECK)

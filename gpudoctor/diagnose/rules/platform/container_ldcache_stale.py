@@ -2,14 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known
-from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.container import product
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, DriverFile, Libcuda, LoaderCache, Missing, Nvml
 
 _RUN_LDCONFIG = Fix("Run ldconfig in the container, as root", "ldconfig", (ROOT,))

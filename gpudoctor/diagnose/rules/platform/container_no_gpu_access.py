@@ -4,16 +4,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import not_applicable, or_none
+from gpudoctor.derive import MachineView, not_applicable, or_none
 from gpudoctor.derive.views.container import CAPABILITIES, DEVICES, ContainerView
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Libcuda, Missing, TextLog
 
 _START = {

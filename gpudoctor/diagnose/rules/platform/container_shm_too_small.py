@@ -2,14 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import applicable, known, not_applicable
+from gpudoctor.derive import MachineView, applicable, known, not_applicable
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.platform.container import image_argument
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
 
 _ENOUGH = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""

@@ -2,18 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, Site
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import MachineView, Site, not_applicable
 from gpudoctor.derive.views.container import DEVICES
-from gpudoctor.diagnose.advice.needs import DOWNLOAD, ROOT
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.cdi import GENERATE
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 
 _TOOLKIT = {
     "debian": "sudo apt install nvidia-container-toolkit",

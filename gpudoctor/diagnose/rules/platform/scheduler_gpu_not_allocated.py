@@ -4,14 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, applicable, known
 from gpudoctor.derive.device_nodes import all_withheld
-from gpudoctor.derive.unknown import applicable, known
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings import Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Nvml, Pci
 
 _REQUEST = {

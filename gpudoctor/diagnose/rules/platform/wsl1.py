@@ -2,12 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.derive import MachineView, known, not_applicable
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import Platform
 
 _FIXES = (

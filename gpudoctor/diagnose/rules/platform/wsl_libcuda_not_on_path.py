@@ -2,14 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import not_applicable, why_absent
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.derive import MachineView, not_applicable, why_absent
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _FIXES = (

@@ -2,14 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import not_applicable
-from gpudoctor.diagnose.advice.needs import ROOT
+from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import ROOT, Action, Confidence, Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import DriverFile, Libcuda
 
 

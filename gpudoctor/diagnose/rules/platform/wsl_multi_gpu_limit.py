@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Rung, Severity
 
 
 @rule(

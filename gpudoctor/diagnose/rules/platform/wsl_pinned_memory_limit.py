@@ -2,12 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import NvmlGpu
 
 _RAISE = Fix("Raise memory= in the section [wsl2] of %UserProfile%\\.wslconfig, then restart WSL (in PowerShell: wsl --shutdown).")

@@ -3,8 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import Driver, EnvironmentView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import Driver, EnvironmentView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity

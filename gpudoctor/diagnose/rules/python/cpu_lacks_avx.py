@@ -5,12 +5,9 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView, wheel_platform
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.derive import FrameworkView, known, not_applicable, wheel_platform
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix import CpuNeed
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Distribution

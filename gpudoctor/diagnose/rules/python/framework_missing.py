@@ -4,14 +4,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import EnvironmentView, MachineView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 from gpudoctor.preflight import FRAMEWORKS
 from gpudoctor.snapshot import Python
 

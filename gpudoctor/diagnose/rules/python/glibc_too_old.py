@@ -3,14 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.unknown import not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
+from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Distribution
 from gpudoctor.versions import Version
 

@@ -2,12 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, requirements, unmet_requirements, violations_for
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Problem, Rung, Severity
 
 

@@ -3,12 +3,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.python.failed_import import failed_import
-from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 
 _SYMBOL = "iJIT_"
 """How the functions begin that MKL 2024.1 no longer has: https://github.com/pytorch/pytorch/issues/123097"""

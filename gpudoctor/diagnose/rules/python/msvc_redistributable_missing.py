@@ -3,13 +3,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import known, not_applicable
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.derive import MachineView, known, not_applicable
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Platform, TextLog
 
 _SAID = r"Microsoft Visual C\+\+ Redistributable is not installed|Could not find the DLL\(s\) 'msvcp"

@@ -2,15 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.derive.packages import major, source_of
-from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, violations_for
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.frameworks import stack_of
 

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView, wheel_platform
+from gpudoctor.derive import EnvironmentView, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import Stack, source_of
-from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.installing import install_framework, install_newest
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity

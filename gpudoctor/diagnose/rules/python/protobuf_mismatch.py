@@ -2,14 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.derive.packages import Violation, major, source_of
 from gpudoctor.derive.specifiers import contradict, satisfies
-from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, is_there, requirements, unmet_requirements, violations_for
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
 from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import FrameworkRelease

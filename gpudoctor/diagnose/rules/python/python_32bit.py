@@ -2,13 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.unknown import known
-from gpudoctor.diagnose.advice.needs import DOWNLOAD
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.derive import EnvironmentView, known
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Rung, Severity
 
 _WIDE = 64
 _INSTALL = Fix(

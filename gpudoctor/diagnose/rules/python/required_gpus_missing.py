@@ -8,8 +8,7 @@ from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.preflight import Answer
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.preflight import FRAMEWORKS
 
 _COUNT = Fix("List the GPUs and the stage that each one reaches", "gpudoctor check --no-smoke", kind=FixKind.CHECK)

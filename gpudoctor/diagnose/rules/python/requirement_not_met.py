@@ -9,8 +9,7 @@ from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.preflight import Answer
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.preflight import FEATURES, FRAMEWORKS, Condition
 from gpudoctor.versions import Version
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.unknown import CouldNotTell, not_applicable
+from gpudoctor.derive import CouldNotTell, EnvironmentView, not_applicable
 from gpudoctor.diagnose.preflight import Judged, judged
 from gpudoctor.diagnose.verdict import required
 from gpudoctor.snapshot import Missing

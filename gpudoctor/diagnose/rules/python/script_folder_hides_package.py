@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import EnvironmentView, not_applicable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.shadowing_files import rename
 from gpudoctor.findings import Evidence, Problem, Rung, Severity

@@ -10,12 +10,10 @@ from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import install_fix, remove_packages
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import as_evidence
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.python.shadowing_files import rename
 from gpudoctor.expressions import expression
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import TEXT, Distribution, Missing
 

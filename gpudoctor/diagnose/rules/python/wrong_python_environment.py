@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.unknown import known
+from gpudoctor.derive import EnvironmentView, known
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.advice.shell import shell_path

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.findings import Fix
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import ROOT, Action, Fix
 
 
 def set_default_mode(gpu: GpuView) -> Fix:

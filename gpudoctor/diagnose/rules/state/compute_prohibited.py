@@ -2,13 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import not_applicable
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.derive import GpuView, not_applicable
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.state.compute_mode import set_default_mode
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
 
 
 @rule(

@@ -6,10 +6,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import EnvironmentView, MachineView, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
+from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
 
 
 @rule(

@@ -5,12 +5,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import TextLog
 
 _VALUE = re.compile(r"""[=,:]\s*['"](\d[\d,]*)['"]""")

@@ -2,14 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView, MachineView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, Libcuda, Missing, Nvml
 
 _UUID = ("GPU-", "MIG-")

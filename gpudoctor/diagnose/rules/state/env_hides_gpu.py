@@ -2,11 +2,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import MachineView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity

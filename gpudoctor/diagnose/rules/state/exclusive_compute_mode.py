@@ -4,14 +4,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.system import end_processes, names_of
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.state.compute_mode import set_default_mode
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
 _MPS_SERVER = "nvidia-cuda-mps-server"

@@ -2,16 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.batches import largest_batches
 from gpudoctor.diagnose.advice.hardware import GIB
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes, names_of
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW, TRAINING_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
 NOTHING_FREE = GIB // 2

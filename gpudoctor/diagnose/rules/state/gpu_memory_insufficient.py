@@ -7,10 +7,8 @@ from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.batches import largest_batches
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.system import FIND_GPU_USERS, end_processes
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Evidence, Fix, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import Action, Evidence, Fix, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import GpuProcess, Missing, NvmlGpu
 
 

@@ -2,9 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.derive.preallocation import preallocated
-from gpudoctor.derive.unknown import not_applicable
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule

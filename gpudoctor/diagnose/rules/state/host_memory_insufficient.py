@@ -5,10 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.system import read_log
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import TRAINING_FAILS
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing, StageState
 
 _SHOW_MEMORY = Fix(

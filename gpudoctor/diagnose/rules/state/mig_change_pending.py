@@ -2,12 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import not_applicable
+from gpudoctor.derive import GpuView, not_applicable
 from gpudoctor.diagnose.advice.hardware import on_or_off, reset, undo_change
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
 
 
 @rule("GD740", severity=Severity.NOTE, breaks=Rung.TRAINED, domain=Domain.DRIVER, predicts=False)

@@ -3,11 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import CUDA_FAILS
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
+from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 
 
 @rule(

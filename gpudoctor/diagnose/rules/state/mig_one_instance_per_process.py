@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, Visibility
-from gpudoctor.derive.unknown import known, not_applicable
+from gpudoctor.derive import MachineView, Visibility, known, not_applicable
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule

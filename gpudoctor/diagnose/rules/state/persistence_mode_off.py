@@ -2,13 +2,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, Site
-from gpudoctor.derive.unknown import not_applicable, offered
+from gpudoctor.derive import MachineView, Site, not_applicable, offered
 from gpudoctor.derive.views.gpu import is_server_product
-from gpudoctor.diagnose.advice.needs import ROOT
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings import ROOT, Action, Domain, Evidence, Fix, Problem, Rung, Severity
 
 _ON_HOST = Fix("Run nvidia-persistenced on the host.", action=Action.CONTACT_ADMINISTRATOR)
 _TURN_ON = Fix(

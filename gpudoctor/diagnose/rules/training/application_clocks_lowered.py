@@ -4,13 +4,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import offered
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
+from gpudoctor.derive import GpuView, offered
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import unlock_clocks
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 LOWERED = 0.9

@@ -5,14 +5,12 @@ from math import inf
 
 import msgspec
 
-from gpudoctor.derive import GpuView
+from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.derive.stages import work
 from gpudoctor.derive.telemetry import describe_holds, holds
-from gpudoctor.derive.unknown import CouldNotTell
-from gpudoctor.diagnose.advice.needs import REBOOT, ROOT
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, Span, StageLoad
 
 BEHIND = 0.85

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import CouldNotTell
+from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks

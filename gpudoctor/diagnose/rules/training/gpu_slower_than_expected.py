@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import GpuView
-from gpudoctor.derive.unknown import CouldNotTell
+from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples

@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load
 from gpudoctor.diagnose.rules.training.slowdowns import how_often, is_or_was, slowdown_evidence, temperatures
-from gpudoctor.findings import Fix, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, Fix, Level, Problem, Rung, Severity
 
 
 @rule(

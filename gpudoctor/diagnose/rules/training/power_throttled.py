@@ -4,12 +4,9 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import POWER_BRAKE, SW_POWER_CAP, holds
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.slowdowns import duration, held_evidence, how_often, is_or_was, slowdown_evidence
-from gpudoctor.findings import Evidence, Fix, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import ROOT, Action, Evidence, Fix, Level, Problem, Rung, Severity
 
 LOWERED = 0.95
 """A limit below this share of the default was lowered on purpose; a smaller difference is rounding."""

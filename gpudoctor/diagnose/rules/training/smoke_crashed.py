@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
-from gpudoctor.findings import Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import StageState
 
 

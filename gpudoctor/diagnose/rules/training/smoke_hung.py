@@ -2,13 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import CouldNotTell, FrameworkView
 from gpudoctor.derive.stages import stage_name
-from gpudoctor.derive.unknown import CouldNotTell
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
-from gpudoctor.findings import Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, StageState
 
 

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import Flaw, FrameworkView
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
-from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Level, Problem, Rung, Severity
 
 
 @rule(

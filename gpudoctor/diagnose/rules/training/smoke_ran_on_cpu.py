@@ -2,15 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView, GpuView, on_device
+from gpudoctor.derive import NO_GPU, FrameworkView, GpuView, known, not_applicable, on_device
 from gpudoctor.derive.telemetry import unseen
-from gpudoctor.derive.unknown import NO_GPU, known, not_applicable
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.framework_output import READ_OUTPUT, read_output
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Confidence, Domain, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import GpuLoad, Training
 
 

@@ -8,8 +8,7 @@ from gpudoctor.derive import Flaw, FrameworkView, on_device
 from gpudoctor.derive.training import rounded, within
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.flaws import avoid_device, flawed
-from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Domain
+from gpudoctor.findings import Domain, Evidence, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import Real, Smoke
 
 

@@ -3,14 +3,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
-from gpudoctor.diagnose.advice.needs import ROOT
-from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.effects import GPU_IS_SLOW
+from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load
 from gpudoctor.diagnose.rules.training.heat import heat_faults
 from gpudoctor.diagnose.rules.training.slowdowns import temperatures
-from gpudoctor.findings import Fix, FixKind, Level, Problem, Rung, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import ROOT, Action, Fix, FixKind, Level, Problem, Rung, Severity
 
 
 @rule(

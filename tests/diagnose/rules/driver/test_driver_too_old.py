@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.findings import FixKind, Severity
-from gpudoctor.findings.actions import Action
+from gpudoctor.findings import Action, FixKind, Severity
 from tests.diagnose.rules.planned import CUDAS, PTX, SERVING, TF, branches, judge, only, stated, supposed, torch_row
 from tests.matrix.samples import matrix
 from tests.plan.samples import judged
