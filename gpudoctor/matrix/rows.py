@@ -4,16 +4,40 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor.matrix.cells import (
+    Accelerator,
+    Architectures,
+    BoundName,
+    BranchKind,
+    CodeKind,
+    Date,
+    Decimal,
+    FaultName,
+    Flavour,
+    GpuKind,
+    Month,
+    Names,
+    Number,
+    Origin,
+    PciId,
+    Platform,
+    Release,
+    Required,
+    Sources,
+    Text,
+    Versions,
+    Words,
+)
 from gpudoctor.versions import Version
 
 
 class Source(msgspec.Struct, frozen=True):
     """Where facts were read. `read` is the ISO date of reading; `url` is blank if the source is a file, named by its title."""
 
-    id: str
-    title: str
-    url: str
-    read: str
+    id: Required
+    title: Required
+    url: Text
+    read: Date
 
 
 class CudaRelease(msgspec.Struct, frozen=True):
@@ -30,13 +54,13 @@ class CudaRelease(msgspec.Struct, frozen=True):
     driver_windows: Version | None
     minor_driver_linux: Version | None
     minor_driver_windows: Version | None
-    sass: tuple[str, ...] | None
+    sass: Architectures | None
     ptx_isa: Version | None
-    host_gcc: int | None
-    sonames: tuple[str, ...]
-    components: tuple[str, ...]
-    source: tuple[str, ...]
-    note: str
+    host_gcc: Number | None
+    sonames: Words
+    components: Words
+    source: Sources
+    note: Text
 
 
 class DriverBranch(msgspec.Struct, frozen=True):
@@ -48,18 +72,18 @@ class DriverBranch(msgspec.Struct, frozen=True):
     ("2026-06"). `compat_packages` are the cuda-compat packages that it supports ("12.8"); GpuProduct.forward_compatible says on which GPUs.
     """
 
-    branch: int
+    branch: Number
     cuda_served: Version | None
     oldest_capability: Version | None
     newest_capability: Version | None
-    kind: str | None
-    modules: tuple[str, ...]
+    kind: BranchKind | None
+    modules: Words
     open_from: Version | None
     open_only_from: Version | None
-    end_of_life: str | None
-    compat_packages: tuple[str, ...] | None
-    source: tuple[str, ...]
-    note: str
+    end_of_life: Month | None
+    compat_packages: Versions | None
+    source: Sources
+    note: Text
 
 
 class DriverPackage(msgspec.Struct, frozen=True):
@@ -70,14 +94,14 @@ class DriverPackage(msgspec.Struct, frozen=True):
     "nvidia" for NVIDIA's package repository.
     """
 
-    system: str
-    package: str
+    system: Required
+    package: Required
     version: Version | None
-    modules: str
+    modules: Flavour
     newest_kernel: Version | None
-    origin: str
-    source: tuple[str, ...]
-    note: str
+    origin: Origin
+    source: Sources
+    note: Text
 
 
 class FrameworkRelease(msgspec.Struct, frozen=True):
@@ -94,21 +118,21 @@ class FrameworkRelease(msgspec.Struct, frozen=True):
     a GPU but cannot find by its own search path (RUNPATH): () if it finds all, None if that was not read.
     """
 
-    distribution: str
-    release: Version
-    platform: str
-    pythons: tuple[str, ...]
-    accelerator: str
+    distribution: Required
+    release: Release
+    platform: Platform
+    pythons: Words
+    accelerator: Accelerator
     built_with_cuda: Version | None
     cudnn: Version | None
-    sass: tuple[str, ...] | None
-    ptx: tuple[str, ...] | None
-    requires: tuple[str, ...]
-    numpy_abi: int | None
-    builds: tuple[str, ...]
-    unreachable: tuple[str, ...] | None
-    source: tuple[str, ...]
-    note: str
+    sass: Architectures | None
+    ptx: Architectures | None
+    requires: Words
+    numpy_abi: Number | None
+    builds: Words
+    unreachable: Names | None
+    source: Sources
+    note: Text
 
 
 class TorchBuild(msgspec.Struct, frozen=True):
@@ -118,13 +142,13 @@ class TorchBuild(msgspec.Struct, frozen=True):
     """
 
     release: Version
-    platform: str
-    local: str
+    platform: Platform
+    local: Required
     cudnn: Version | None
-    sass: tuple[str, ...] | None
-    ptx: tuple[str, ...] | None
-    source: tuple[str, ...]
-    note: str
+    sass: Architectures | None
+    ptx: Architectures | None
+    source: Sources
+    note: Text
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -135,14 +159,14 @@ class Fault(msgspec.Struct, frozen=True):
     or "unpublished": other releases require it and the package index does not have it.
     """
 
-    distribution: str
-    first: Version
-    last: Version
-    fault: str
+    distribution: Required
+    first: Release
+    last: Release
+    fault: FaultName
     oldest_capability: Version | None
-    platform: str
-    source: tuple[str, ...]
-    note: str
+    platform: Platform
+    source: Sources
+    note: Text
 
 
 class CudnnRelease(msgspec.Struct, frozen=True):
@@ -152,13 +176,13 @@ class CudnnRelease(msgspec.Struct, frozen=True):
     """
 
     release: Version
-    cuda: int
-    platform: str
-    soname: str
-    sass: tuple[str, ...] | None
-    ptx: tuple[str, ...] | None
-    source: tuple[str, ...]
-    note: str
+    cuda: Number
+    platform: Platform
+    soname: Required
+    sass: Architectures | None
+    ptx: Architectures | None
+    source: Sources
+    note: Text
 
 
 class GpuProduct(msgspec.Struct, frozen=True):
@@ -169,19 +193,19 @@ class GpuProduct(msgspec.Struct, frozen=True):
     `bf16_tflops` and `fp16_tflops` are those of the tensor cores, or the plain rate without them.
     """
 
-    name: str
-    aliases: tuple[str, ...]
-    kind: str
+    name: Required
+    aliases: Words
+    kind: GpuKind
     compute_capability: Version
-    architecture: str
-    memory_gib: float | None
-    bandwidth_gbs: float | None
-    fp32_tflops: float | None
-    tf32_tflops: float | None
-    bf16_tflops: float | None
-    fp16_tflops: float | None
-    source: tuple[str, ...]
-    note: str
+    architecture: Required
+    memory_gib: Decimal | None
+    bandwidth_gbs: Decimal | None
+    fp32_tflops: Decimal | None
+    tf32_tflops: Decimal | None
+    bf16_tflops: Decimal | None
+    fp16_tflops: Decimal | None
+    source: Sources
+    note: Text
 
     @property
     def forward_compatible(self) -> bool | None:
@@ -198,93 +222,93 @@ class Chip(msgspec.Struct, frozen=True):
     `compute_capability` is the chip's own, or the lowest of its generation if the note says so.
     """
 
-    first: int
-    last: int
-    architecture: str
+    first: PciId
+    last: PciId
+    architecture: Required
     compute_capability: Version
-    source: tuple[str, ...]
-    note: str
+    source: Sources
+    note: Text
 
 
 class Xid(msgspec.Struct, frozen=True):
     """An error that the driver logs under this number. `action` is NVIDIA's immediate action ("RESET_GPU"), or ""."""
 
-    code: int
-    mnemonic: str
-    meaning: str
-    action: str
-    source: tuple[str, ...]
-    note: str
+    code: Number
+    mnemonic: Required
+    meaning: Required
+    action: Text
+    source: Sources
+    note: Text
 
 
 class Sxid(msgspec.Struct, frozen=True):
     """An NVSwitch error that the driver logs under this number. `severity` is non-fatal, fatal, always-fatal or notable."""
 
-    code: int
-    meaning: str
-    severity: str
-    source: tuple[str, ...]
-    note: str
+    code: Number
+    meaning: Required
+    severity: Required
+    source: Sources
+    note: Text
 
 
 class Engine(msgspec.Struct, frozen=True):
     """A container engine from `release` on: `cdi` is the newest version of the CDI specification that it supports."""
 
-    engine: str
+    engine: Required
     release: Version
     cdi: Version
-    source: tuple[str, ...]
-    note: str
+    source: Sources
+    note: Text
 
 
 class CpuNeed(msgspec.Struct, frozen=True):
     """The processor features ("avx", as Linux calls them) without which a distribution's x86_64 wheels crash, from `release` on."""
 
-    distribution: str
+    distribution: Required
     release: Version
-    features: tuple[str, ...]
-    source: tuple[str, ...]
-    note: str
+    features: Words
+    source: Sources
+    note: Text
 
 
 class GpuNeed(msgspec.Struct, frozen=True):
     """The lowest compute capability that a distribution supports by its own statement, from `release` on."""
 
-    distribution: str
+    distribution: Required
     release: Version
     oldest_capability: Version
-    source: tuple[str, ...]
-    note: str
+    source: Sources
+    note: Text
 
 
 class NoGpuCode(msgspec.Struct, frozen=True):
     """A distribution without GPU code of its own: "pure" Python, or "compiled" for the CPU alone."""
 
-    distribution: str
-    kind: str
-    source: tuple[str, ...]
-    note: str
+    distribution: Required
+    kind: CodeKind
+    source: Sources
+    note: Text
 
 
 class PythonSpan(msgspec.Struct, frozen=True):
     """The first and the last release of a distribution with wheels for a Python version; without a last one all later ones have them."""
 
-    distribution: str
+    distribution: Required
     python: Version
     first: Version
     last: Version | None
-    source: tuple[str, ...]
-    note: str
+    source: Sources
+    note: Text
 
 
 class Bound(msgspec.Struct, frozen=True):
     """The version from which on something is true of a package; compat/README.md describes each `bound`."""
 
-    package: str
-    bound: str
+    package: Required
+    bound: BoundName
     version: Version
-    source: tuple[str, ...]
-    note: str
+    source: Sources
+    note: Text
 
 
 class DriverFloor(msgspec.Struct, frozen=True):

@@ -23,9 +23,10 @@ import msgspec
 from packaging.requirements import Requirement
 
 from gpudoctor.derive.wheel_platform import ANY, LINUX
+from gpudoctor.matrix.cells import kind_of
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.rows import FrameworkRelease
-from gpudoctor.matrix.table import RELEASE, Table
+from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import SOURCE_TABLE
 from gpudoctor.matrix_files import dump_table, read_table
 from gpudoctor.versions import Version
@@ -242,7 +243,7 @@ def _interpreters(wheel: WheelName, file: IndexFile) -> tuple[str, ...]:
 def _published(wheel: WheelName) -> Version | None:
     """Return the release if a table may have it: a final one, or a development release if the project makes no others."""
     if wheel.distribution in _ONLY_DEVELOPMENT and ".dev" in wheel.release:
-        parsed: Version = RELEASE.parse(wheel.release)
+        parsed: Version = kind_of("Release").parse(wheel.release)
         return parsed
     return final_release(wheel.release)
 

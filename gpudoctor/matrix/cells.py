@@ -1,0 +1,217 @@
+"""The kinds of cells in the tables: how each is parsed and written. A field of a row names its kind by its type."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import msgspec
+
+from gpudoctor.versions import Version, parse
+
+Text = str
+Required = str
+Date = str
+Month = str
+Platform = str
+Accelerator = str
+FaultName = str
+BoundName = str
+BranchKind = str
+Origin = str
+CodeKind = str
+Flavour = str
+GpuKind = str
+Words = tuple[str, ...]
+Sources = tuple[str, ...]
+Names = tuple[str, ...]
+Versions = tuple[str, ...]
+Architectures = tuple[str, ...]
+Number = int
+PciId = int
+Decimal = float
+Release = Version
+
+_BEFORE_THE_RELEASE = -(10**9)
+"""Where the numbers of development releases begin: they sort before the release itself, and are as large as a date."""
+
+
+class Kind(msgspec.Struct, frozen=True):
+    """A kind of cell: `parse` raises ValueError with the problem as a clause; `dump(parse(cell)) == cell` for every cell it accepts.
+
+    The slowest and most frequent ones cache their results: a table repeats the same few versions, platforms and sources.
+    """
+
+    parse: Callable[[str], Any]
+    dump: Callable[[Any], str]
+
+
+@cache
+def _text(cell: str) -> str:
+    if cell != cell.strip():
+        raise ValueError("begins or ends with a space")
+    return cell
+
+
+@cache
+def _required(cell: str) -> str:
+    if not cell:
+        raise ValueError("is empty")
+    return _text(cell)
+
+
+@cache
+def _words(cell: str) -> tuple[str, ...]:
+    words = tuple(cell.split())
+    if " ".join(words) != cell:
+        raise ValueError("separates its values by more than one space")
+    return words
+
+
+@cache
+def _sources(cell: str) -> tuple[str, ...]:
+    return _words(_required(cell))
+
+
+@cache
+def _version(cell: str) -> Version:
+    found = parse(cell)
+    if found is None or not cell.isascii() or not cell.replace(".", "").isdigit() or cell.count(".") > 3 or cell.endswith("."):
+        raise ValueError(f"is {cell!r}, not a dotted version")
+    return found
+
+
+@cache
+def _release(cell: str) -> Version:
+    for word, first in ((".post", 0), (".dev", _BEFORE_THE_RELEASE)):
+        public, found, number = cell.partition(word)
+        if found:
+            if not (number.isascii() and number.isdigit() and len(number) < 10):
+                raise ValueError(f"is {cell!r}, not a release")
+            return _version(public)._replace(build=first + int(number), text=cell)
+    return _version(cell)
+
+
+@cache
+def _names(cell: str) -> tuple[str, ...]:
+    return () if cell == "none" else _words(_required(cell))
+
+
+@cache
+def _number(cell: str) -> int:
+    if not (cell.isascii() and cell.isdigit() and len(cell) < 20) or str(int(cell)) != cell:
+        raise ValueError(f"is {cell[:40]!r}, not a whole number")
+    return int(cell)
+
+
+def _pci_id(cell: str) -> int:
+    if len(cell) != 4 or any(letter not in "0123456789abcdef" for letter in cell):
+        raise ValueError(f"is {cell!r}, not four hexadecimal digits")
+    return int(cell, 16)
+
+
+@cache
+def _decimal(cell: str) -> float:
+    if not cell.isascii() or not cell.replace(".", "", 1).isdigit():
+        raise ValueError(f"is {cell!r}, not a number")
+    size = float(cell)
+    if f"{size:g}" != cell:
+        raise ValueError(f"is {cell!r}; write {size:g}")
+    return size
+
+
+def _date(cell: str) -> str:
+    try:
+        day = dt.date.fromisoformat(cell).isoformat()
+    except ValueError:
+        day = ""
+    if not day or day != cell:
+        raise ValueError(f"is {cell!r}, not a date like 2026-01-31")
+    return cell
+
+
+def _month(cell: str) -> str:
+    try:
+        return _date(f"{cell}-01")[:-3]
+    except ValueError:
+        raise ValueError(f"is {cell!r}, not a month like 2026-01") from None
+
+
+def _versions(cell: str) -> tuple[str, ...]:
+    words = () if cell == "none" else _words(_required(cell))
+    for word in words:
+        _version(word)
+    return words
+
+
+@cache
+def _architectures(cell: str) -> tuple[str, ...]:
+    words = () if cell == "none" else _words(_required(cell))
+    for word in words:
+        prefix, _, digits = word.partition("_")
+        if prefix not in {"sm", "compute"} or not digits.rstrip("af").isdigit():
+            raise ValueError(f"contains {word!r}, not an architecture like sm_80 or compute_90")
+    return words
+
+
+def _one_of(*allowed: str) -> Kind:
+    @cache
+    def parse(cell: str) -> str:
+        if cell not in allowed:
+            raise ValueError(f"is {cell!r}, not one of {', '.join(allowed)}")
+        return cell
+
+    return Kind(parse, str)
+
+
+_KINDS = {
+    "Text": Kind(_text, str),
+    "Required": Kind(_required, str),
+    "Words": Kind(_words, " ".join),
+    "Sources": Kind(_sources, " ".join),
+    "Names": Kind(_names, lambda words: " ".join(words) or "none"),
+    "Version": Kind(_version, str),
+    "Release": Kind(_release, str),
+    "Versions": Kind(_versions, lambda words: " ".join(words) or "none"),
+    "Number": Kind(_number, str),
+    "PciId": Kind(_pci_id, lambda number: f"{number:04x}"),
+    "Decimal": Kind(_decimal, lambda size: f"{size:g}"),
+    "Date": Kind(_date, str),
+    "Month": Kind(_month, str),
+    "Architectures": Kind(_architectures, lambda words: " ".join(words) or "none"),
+    "Platform": _one_of("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64", "any"),
+    "Accelerator": _one_of("cuda", "cpu", "directml", "metal", "none", "opencl", "sdist", "stub"),
+    "FaultName": _one_of("broken", "ptx-refused", "unpublished"),
+    "BoundName": _one_of(
+        "adapts-ptx",
+        "any-framework",
+        "carries-assembler",
+        "compares-plugins",
+        "compiles-kernels",
+        "compiles-unasked",
+        "may-carry-assembler",
+        "nearest-cuda",
+        "no-cuda-on-windows",
+        "oldest-assembler",
+        "oldest-capability",
+        "opens-cuda",
+        "second-assembler",
+    ),
+    "BranchKind": _one_of("production", "long-term", "new-feature"),
+    "Origin": _one_of("distribution", "nvidia"),
+    "CodeKind": _one_of("pure", "compiled"),
+    "Flavour": _one_of("proprietary", "open"),
+    "GpuKind": _one_of("data-center", "workstation", "geforce", "laptop", "jetson"),
+}
+"""By the name of the type."""
+
+
+@cache
+def kind_of(annotation: str) -> Kind:
+    """Return the kind of a field's cells: "Version", or "Version | None" where the cell may be blank, which means unknown."""
+    kind = _KINDS[annotation.removesuffix(" | None")]
+    if not annotation.endswith(" | None"):
+        return kind
+    return Kind(cache(lambda cell: kind.parse(cell) if cell else None), lambda value: "" if value is None else kind.dump(value))
