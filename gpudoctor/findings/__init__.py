@@ -6,8 +6,7 @@ import enum
 
 import msgspec
 
-from gpudoctor.findings.actions import Action as Action
-from gpudoctor.findings.actions import Domain as Domain
+from gpudoctor.findings.actions import Action, Domain
 from gpudoctor.findings.summary import Summary
 
 

@@ -25,24 +25,3 @@ from gpudoctor.matrix.rows import (
     Sxid,
     Xid,
 )
-
-__all__ = [
-    "Chip",
-    "CpuNeed",
-    "CudaRelease",
-    "CudnnRelease",
-    "DriverBranch",
-    "DriverFloor",
-    "DriverPackage",
-    "Engine",
-    "Fault",
-    "FrameworkRelease",
-    "GpuNeed",
-    "GpuProduct",
-    "Matrix",
-    "Resolution",
-    "Resolved",
-    "Source",
-    "Sxid",
-    "Xid",
-]
