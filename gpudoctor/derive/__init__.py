@@ -5,12 +5,12 @@ from __future__ import annotations
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.cuda_libraries import Component
 from gpudoctor.derive.driver import Driver
-from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meetings
+from gpudoctor.derive.gpu_code import EffectiveCode, Fit
 from gpudoctor.derive.gpus import Gpu
-from gpudoctor.derive.ladder import Ladder, proved_to
+from gpudoctor.derive.ladder import proved_to
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.site import Site
-from gpudoctor.derive.training import Flaw, Judgement, judge, on_device
+from gpudoctor.derive.training import Flaw, judge, on_device
 from gpudoctor.derive.unknown import (
     NO_GPU,
     NO_PCI_BUS,
@@ -28,5 +28,5 @@ from gpudoctor.derive.unknown import (
 from gpudoctor.derive.views.environment import EnvironmentView
 from gpudoctor.derive.views.framework import FrameworkView
 from gpudoctor.derive.views.gpu import GpuView
-from gpudoctor.derive.views.machine import Hardware, MachineView
+from gpudoctor.derive.views.machine import MachineView
 from gpudoctor.derive.visibility import Visibility

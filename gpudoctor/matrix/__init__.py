@@ -7,14 +7,12 @@ Pure: a reader supplies the tables (`gpudoctor.matrix_files` reads the shipped C
 from __future__ import annotations
 
 from gpudoctor.matrix.lookup import Matrix
-from gpudoctor.matrix.resolve import Resolution, Resolved
+from gpudoctor.matrix.resolve import Resolved
 from gpudoctor.matrix.rows import (
-    Chip,
     CpuNeed,
     CudaRelease,
     CudnnRelease,
     DriverBranch,
-    DriverFloor,
     DriverPackage,
     Engine,
     Fault,
@@ -22,6 +20,4 @@ from gpudoctor.matrix.rows import (
     GpuNeed,
     GpuProduct,
     Source,
-    Sxid,
-    Xid,
 )
