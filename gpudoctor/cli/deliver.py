@@ -95,7 +95,7 @@ def _rendered(report: Report, one: Destination, settings: Delivery) -> bytes:
     match one.format:
         case Format.TEXT:
             shown = look(no_color=settings.no_color, verbose=settings.verbose, to_stdout=one.file is None)
-            written = writer.render(report, shown).encode("ascii" if shown.plain else "utf-8", "backslashreplace")
+            written = shown.encoded(writer.render(report, shown))
         case Format.JSON:
             written = writer.report(report)
         case Format.ONELINE:

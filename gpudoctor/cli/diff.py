@@ -66,4 +66,4 @@ def _rendered(found: Diff, form: TextMarkdownOrJson, *, verbose: bool, no_color:
     if form is TextMarkdownOrJson.MARKDOWN:
         return diff_text.markdown(found, verbose=verbose).encode("utf-8", "backslashreplace")
     shown = look(no_color=no_color, verbose=verbose, to_stdout=to_stdout)
-    return diff_text.render(found, shown).encode("ascii" if shown.plain else "utf-8", "backslashreplace")
+    return shown.encoded(diff_text.render(found, shown))

@@ -53,7 +53,5 @@ def _carry_out(place: Place, *, as_json: bool, no_color: bool) -> int:
         output.write(document.encode(found))
     else:
         shown = look(no_color=no_color)
-        output.write(
-            environments.draw(found, shown, os.environ.get("HOME", "")).encode("ascii" if shown.plain else "utf-8", "backslashreplace")
-        )
+        output.write(shown.encoded(environments.draw(found, shown, os.environ.get("HOME", ""))))
     return 0

@@ -117,7 +117,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         as_text = format is TextOrJson.TEXT
         made = redactor("/", stays=as_text and on_terminal()).struct(made)
         shown = look(no_color=no_color)
-        text = fit_text.render(made, shown, rule_of_thumb=rule_of_thumb).encode("ascii" if shown.plain else "utf-8", "backslashreplace")
+        text = shown.encoded(fit_text.render(made, shown, rule_of_thumb=rule_of_thumb))
         output.write(text if as_text else document.encode(made))
         return made.exit_code
 

@@ -68,4 +68,4 @@ def _rendered(fleet: Fleet, delivery: Delivery) -> bytes | Iterable[bytes]:
     if delivery.format is TextOrJson.JSON:
         return document.encoded(fleet)
     shown = look(no_color=delivery.no_color, verbose=delivery.verbose, to_stdout=delivery.output is None)
-    return render(fleet, shown).encode("ascii" if shown.plain else "utf-8", "backslashreplace")
+    return shown.encoded(render(fleet, shown))

@@ -60,4 +60,4 @@ def _rows(matrix: Matrix, subject: str, found: Found, *, as_json: bool) -> bytes
 
 
 def _encoded(text: str) -> bytes:
-    return text.encode("ascii" if look(no_color=False).plain else "utf-8", "backslashreplace")
+    return look(no_color=False).encoded(text)

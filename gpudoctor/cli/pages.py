@@ -106,4 +106,4 @@ def _drawn(markdown: str, seen: Look) -> str:
 
 
 def _write(shown: str, seen: Look) -> None:
-    output.write(shown.encode("ascii" if seen.plain else "utf-8", "backslashreplace"))
+    output.write(seen.encoded(shown))

@@ -128,4 +128,4 @@ def _rendered(found: Plan, form: TextOrJson, *, no_color: bool) -> bytes:
     if form is TextOrJson.JSON:
         return document.encode(found)
     shown = look(no_color=no_color)
-    return plan_text.render(found, shown).encode("ascii" if shown.plain else "utf-8", "backslashreplace")
+    return shown.encoded(plan_text.render(found, shown))

@@ -44,8 +44,7 @@ def xray(
 
 def _drawn(seen: Environment | Files) -> bytes:
     shown = look(no_color=False)
-    text = libraries.files(seen, shown) if isinstance(seen, Files) else libraries.environment(seen, shown)
-    return text.encode("ascii" if shown.plain else "utf-8", "backslashreplace")
+    return shown.encoded(libraries.files(seen, shown) if isinstance(seen, Files) else libraries.environment(seen, shown))
 
 
 def _exit_code(seen: Environment | Files) -> int:

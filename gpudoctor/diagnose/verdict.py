@@ -10,7 +10,7 @@ from gpudoctor.diagnose.engine import Run
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
 from gpudoctor.findings import Finding, LadderRow, Level, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Verdict
-from gpudoctor.findings.naming import gpu_names
+from gpudoctor.findings.naming import few, gpu_names
 from gpudoctor.snapshot import SUPPOSED, TEXT, Cause, Missing, Snapshot, StageState
 from gpudoctor.snapshot.gaps import gaps
 
@@ -156,10 +156,8 @@ def _not_checked(unknown: Iterable[tuple[str, str]]) -> Iterator[str]:
     for what, reason in dict.fromkeys(unknown):
         reasons.setdefault(reason, []).append(what)
     for reason, names in reasons.items():
-        shown = names if len(names) <= _NAMED else [*names[: _NAMED - 1], f"{len(names) - _NAMED + 1} more"]
         several = len(names) > 1 or names[0].startswith("libraries")
-        listed = f"{', '.join(shown[:-1])} and {shown[-1]}" if len(shown) > 1 else shown[0]
-        yield f"{listed} {'were' if several else 'was'} not checked: {reason}"
+        yield f"{few(names, _NAMED)} {'were' if several else 'was'} not checked: {reason}"
 
 
 _NAMED = 4

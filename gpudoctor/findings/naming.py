@@ -3,7 +3,7 @@
 # ruff: noqa: RUF001, RUF002 -- a dash joins neighbours
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 def counted(number: int, what: str, many: str = "") -> str:
@@ -15,6 +15,11 @@ def joined(words: Iterable[str]) -> str:
     """Return words as a list in a sentence: "a", "a and b", "a, b and c"."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
+
+
+def few(names: Sequence[str], most: int) -> str:
+    """Return names as a list in a sentence, and how many more there are of many: "a, b and 3 more"."""
+    return joined(names if len(names) <= most else (*names[: most - 1], f"{len(names) - most + 1} more"))
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -65,7 +65,7 @@ def _whole(examination: Examination, command: str, argv: tuple[str, ...]) -> mod
     diagnosis, snapshot, steps = examination.diagnosis, examination.snapshot, Steps()
     return model.Report(
         schema=model.SCHEMA,
-        id=steps(_digest, "", examination),
+        id=steps(_identity, "", examination),
         tool=TOOL,
         command=command,
         created=snapshot.created,
@@ -134,9 +134,13 @@ def _recognised(log: TextLog | Missing) -> model.Recognised | None:
     return model.Recognised(log.total, log.used, formats)
 
 
-def _digest(examination: Examination) -> str:
-    judged = msgspec.json.encode((examination.snapshot, examination.policy), order="deterministic")
-    return f"{zlib.crc32(judged):08x}{zlib.adler32(judged):08x}"  # hashlib would load OpenSSL, 3 ms, and nobody forges a report's id
+def _identity(examination: Examination) -> str:
+    return digest(msgspec.json.encode((examination.snapshot, examination.policy), order="deterministic"))
+
+
+def digest(data: bytes) -> str:
+    """Return sixteen hexadecimal digits; hashlib would load OpenSSL, 3 ms, and nobody forges a report's id."""
+    return f"{zlib.crc32(data):08x}{zlib.adler32(data):08x}"
 
 
 def _examined(snapshot: Snapshot) -> model.Examined:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.findings import Confidence, FixKind, Impact
+from gpudoctor.findings import FixKind, Impact
 from gpudoctor.report import gpus, groups
 from gpudoctor.report.fixes import Step, steps
 from gpudoctor.report.groups import Group
@@ -41,7 +41,7 @@ def draw_notes(page: Page, report: Report) -> None:
 
 def _head(page: Page, report: Report, group: Group) -> None:
     first = group.first
-    doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
+    doubt = first.doubt
     cost = first.impact if first.impact in {Impact.SLOWER, Impact.AT_RISK} else ""
     aside = f" ({', '.join(filter(None, (doubt, cost)))})" if doubt or cost else ""
     style = SEVERITIES.get(first.severity, "bold")
@@ -103,5 +103,5 @@ def _explained(page: Page, report: Report, causes: set[str]) -> None:
     page.paragraph(", ".join(named.values()), "Also explains: ", style="dim", hang=2)
     for code, items in following.items() if page.look.verbose else ():
         for message in dict.fromkeys(item.message for item in items):
-            about = gpus.subjects(report, (item.subject for item in items if item.message == message))
+            about = gpus.subjects(report, (item for item in items if item.message == message))
             page.paragraph(message, f"{named[code]}{f' ({about})' if about else ''}: ", style="dim", indent=2, hang=2)

@@ -70,7 +70,7 @@ def draw(document: EnvironmentsDocument, look: Look, home: str = "") -> str:
     mark = VERDICTS[document.verdict]
     page.parts(parts(document.summary))
     if document.verdict in {Verdict.BROKEN, Verdict.UNKNOWN}:
-        lead = f"{mark.ascii if look.plain else mark.sign} {document.code or ''}".rstrip()
+        lead = f"{page.sign(mark)} {document.code or ''}".rstrip()
         page.paragraph(document.why, f"{lead}  ", lead_style=mark.style, hang=2)
     page.gap()
     shown = [one for one in document.environments if one.verdict != NO_FRAMEWORK]
@@ -97,6 +97,6 @@ def _line(page: Page, one: EnvironmentRow, home: str) -> None:
         *(["active"] if one.active else []),
         *([f"Jupyter kernel {', '.join(one.kernels)}"] if one.kernels else []),
     ]
-    page.parts([path, *said], f"{mark.ascii if page.look.plain else mark.sign} ", lead_style=mark.style, hang=4)
+    page.parts([path, *said], f"{page.sign(mark)} ", lead_style=mark.style, hang=4)
     if one.why:
         page.paragraph(one.why, f"{one.code}  " if one.code else "", lead_style=mark.style, indent=4, hang=2)

@@ -100,7 +100,7 @@ def _headline(page: Page, found: FitDocument, gpu: Answer) -> None:
 def _lead(page: Page, verdict_and_words: tuple[str, str], text: str) -> None:
     verdict, words = verdict_and_words
     mark = VERDICTS[verdict]
-    page.paragraph(text, f"{mark.ascii if page.look.plain else mark.sign} {words}  ", lead_style=mark.style, hang=2)
+    page.paragraph(text, f"{page.sign(mark)} {words}  ", lead_style=mark.style, hang=2)
 
 
 def _memory(page: Page, found: FitDocument, gpu: Answer) -> None:

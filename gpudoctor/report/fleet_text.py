@@ -30,9 +30,7 @@ def render(fleet: Fleet, look: Look) -> str:
     """Return the diagnosis of a fleet as text."""
     page = Page(look)
     mark = VERDICTS[fleet.verdict]
-    page.paragraph(
-        f"{upper_first(fleet.because)}.", f"{mark.ascii if look.plain else mark.sign} {mark.word}  ", lead_style=mark.style, hang=2
-    )
+    page.paragraph(f"{upper_first(fleet.because)}.", f"{page.sign(mark)} {mark.word}  ", lead_style=mark.style, hang=2)
     page.parts([f"{counted(one.nodes.count, 'node')} with {one.name}" for one in fleet.hardware], style="dim", indent=2)
     if len(fleet.tools) > 1:
         told = joined(f"{one.version} on {counted(one.nodes.count, 'node')}" for one in fleet.tools)

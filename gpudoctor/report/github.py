@@ -33,7 +33,7 @@ def render(report: Report) -> str:
 
 
 def _finding(report: Report, group: Group) -> str:
-    first, about = group.first, gpus.subjects(report, (finding.subject for finding in group.findings))
+    first, about = group.first, gpus.subjects(report, group.findings)
     severity = Severity.ERROR if _fails(report, first) else Severity(first.severity)
     title = f"{first.code} {first.title}" + (f" ({about})" if about else "")
     fixes = [step.line for step in steps(group) if step.kind == FixKind.FIX]

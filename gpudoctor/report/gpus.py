@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.findings.naming import gpu_names
-from gpudoctor.report.model import LadderRow, Report, Subject
+from gpudoctor.report.model import CouldNotTell, Finding, LadderRow, Report, Subject
 
 
 def gpu_label(rows: Iterable[LadderRow]) -> str:
@@ -13,9 +13,9 @@ def gpu_label(rows: Iterable[LadderRow]) -> str:
     return gpu_names((row.index, row.subject.key) for row in rows)
 
 
-def subjects(report: Report, about: Iterable[Subject]) -> str:
-    """Return the names of subjects, GPUs by number if the report knows it; the machine is not worth a word."""
-    about = list(about)
+def subjects(report: Report, items: Iterable[Finding | CouldNotTell]) -> str:
+    """Return the names of what findings are about, GPUs by number if the report knows it; the machine is not worth a word."""
+    about = [item.subject for item in items]
     gpus = [(index(report, subject), subject.key) for subject in about if subject.kind == "gpu"]
     frameworks = [subject.key for subject in about if subject.kind == "framework"]
     return ", ".join([gpu_names(gpus)] * bool(gpus) + frameworks)

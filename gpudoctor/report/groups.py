@@ -47,7 +47,7 @@ def message(report: Report, group: Group) -> str:
     if not group.others:
         return told
     alike = len({_anonymous(report, one, one.message) for one in group.findings}) == 1
-    return f"{told} {'The same' if alike else 'Similarly'} on {gpus.subjects(report, (one.subject for one in group.others))}."
+    return f"{told} {'The same' if alike else 'Similarly'} on {gpus.subjects(report, group.others)}."
 
 
 def _grouped(report: Report, findings: Iterable[Finding]) -> list[Group]:

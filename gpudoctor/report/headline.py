@@ -6,7 +6,7 @@ import signal
 
 import msgspec
 
-from gpudoctor.findings import Confidence, Impact, Level, Verdict
+from gpudoctor.findings import Impact, Level, Verdict
 from gpudoctor.findings.naming import counted, gpu_names
 from gpudoctor.report.model import Finding, LadderRow, Report
 from gpudoctor.report.words import STOPPED, VERDICTS, Mark
@@ -35,8 +35,7 @@ def headline(report: Report) -> Headline:
     if report.verdict == Verdict.UNKNOWN or not report.causes:
         return Headline(mark=mark, text=report.because)
     first = report.causes[0]
-    doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
-    return Headline(mark=mark, code=first.code, confidence=doubt, scope=scope(report), text=first.message)
+    return Headline(mark=mark, code=first.code, confidence=first.doubt, scope=scope(report), text=first.message)
 
 
 def stopped_by(report: Report) -> str:

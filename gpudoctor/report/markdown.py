@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.findings import Confidence
 from gpudoctor.findings.naming import counted
 from gpudoctor.report import details, gpus, groups, markup, not_checked, stages, summary, supposed, training, words
 from gpudoctor.report.fixes import Step, steps
@@ -44,9 +43,8 @@ def _headline(report: Report) -> list[str]:
 def _causes(report: Report) -> Iterator[str]:
     """Yield each root cause with what to do; what the first says is the headline."""
     for number, group in enumerate(groups.causes(report)):
-        first, about = group.first, gpus.subjects(report, (finding.subject for finding in group.findings))
-        doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
-        aside = ", ".join(filter(None, (markup.text(about), doubt)))
+        first, about = group.first, gpus.subjects(report, group.findings)
+        aside = ", ".join(filter(None, (markup.text(about), first.doubt)))
         yield from (f"### [{first.code}]({first.url}) {markup.text(first.title)}" + (f" ({aside})" if aside else ""), "")
         if number or group.others:
             yield from (f"**{markup.text(words.upper_first(first.severity))}:** {markup.text(groups.message(report, group))}", "")
@@ -114,7 +112,7 @@ def _notes(report: Report) -> list[str]:
 
 def _link(report: Report, findings: tuple[Finding, ...]) -> str:
     """Return the code with the page behind it, and what the findings are about."""
-    about = markup.text(gpus.subjects(report, (finding.subject for finding in findings)))
+    about = markup.text(gpus.subjects(report, findings))
     return f"[{findings[0].code}]({findings[0].url})" + (f" ({about})" if about else "")
 
 

@@ -130,6 +130,11 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     domain: DomainWord = ""
     impact: ImpactWord = ""
 
+    @property
+    def doubt(self) -> str:
+        """Its confidence; empty if it is certain."""
+        return "" if self.confidence == Confidence.CERTAIN else self.confidence
+
 
 class CouldNotTell(msgspec.Struct, frozen=True, kw_only=True):
     """A rule that could not be checked for one subject."""

@@ -76,6 +76,6 @@ def _all(page: Page, report: Report) -> None:
         place, reason = _reason(report, item)
         found.setdefault((place, item.code, item.reason, reason), []).append(item)
     for (place, code, own, reason), items in sorted(found.items(), key=lambda one: (one[0][0], one[0][1])):
-        about = gpus.subjects(report, (item.subject for item in items))
+        about = gpus.subjects(report, items)
         because = f"{own} (because of {', '.join(items[0].because_of)})" if place == 2 else own if place else reason
         page.paragraph(because, f"{code} {items[0].name}{f' ({about})' if about else ''}: ", indent=2, hang=2)

@@ -36,7 +36,7 @@ def _parts(report: Report) -> tuple[str, str, str]:
 
 def _sentence(report: Report, group: Group) -> str:
     """Return what a finding is about and its title, the subject of the title's sentence where it can be."""
-    title, about = group.first.title, gpus.subjects(report, (finding.subject for finding in group.findings))
+    title, about = group.first.title, gpus.subjects(report, group.findings)
     if group.first.subject.kind != "gpu":
         return title
     named = about if group.others or group.first.subject.key in about else f"{about} {group.first.subject.key}"

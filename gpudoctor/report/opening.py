@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.findings import Level, Rung, RungState, Verdict
-from gpudoctor.findings.naming import counted
+from gpudoctor.findings.naming import counted, joined
 from gpudoctor.report import groups
 from gpudoctor.report.headline import Headline, headline
 from gpudoctor.report.model import LadderRow, Report, Step
@@ -42,14 +42,13 @@ def _unverified(report: Report) -> str:
     if not names:
         return "not everything was verified"
     shown = names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED} more"]
-    return f"not everything was checked: {', '.join(shown[:-1])}{' and ' if len(shown) > 1 else ''}{shown[-1]}"
+    return f"not everything was checked: {joined(shown)}"
 
 
 def _lead(page: Page, top: Headline) -> str:
     """Return the verdict, the code of the finding and what does not work."""
-    sign = top.mark.ascii if page.look.plain else top.mark.sign
     doubt = f"({top.confidence})" if top.confidence else ""
-    words = " ".join(filter(None, (sign, top.mark.word, top.code, doubt)))
+    words = " ".join(filter(None, (page.sign(top.mark), top.mark.word, top.code, doubt)))
     return f"{words}  {top.scope}: " if top.scope else f"{words}  "
 
 

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import msgspec
 
-from gpudoctor.report.words import printable
+from gpudoctor.report.words import Mark, printable
 
 
 class Look(msgspec.Struct, frozen=True):
@@ -19,6 +19,10 @@ class Look(msgspec.Struct, frozen=True):
     """Only ASCII can be written."""
     verbose: bool = False
     """Nothing is left out."""
+
+    def encoded(self, text: str) -> bytes:
+        """Return a text as what it is shown on takes it."""
+        return text.encode("ascii" if self.plain else "utf-8", "backslashreplace")
 
 
 class Page:
@@ -34,6 +38,10 @@ class Page:
     def text(self, text: str) -> str:
         """`text` as this page can show it."""
         return printable(text, plain=self.look.plain)
+
+    def sign(self, mark: Mark) -> str:
+        """The sign of a mark as this page can show it."""
+        return mark.ascii if self.look.plain else mark.sign
 
     def gap(self) -> None:
         """An empty line, unless one is there or nothing stands above."""

@@ -19,7 +19,7 @@ def render(plan: Plan, look: Look) -> str:
     here = plan.environment
     nothing = Verdict.UNKNOWN if plan.exit_code == UNKNOWN else Verdict.BROKEN
     mark = VERDICTS[here.verdict if here else nothing.value]
-    page.paragraph(plan.headline, f"{mark.ascii if look.plain else mark.sign} {mark.word}  ", lead_style=mark.style, hang=2)
+    page.paragraph(plan.headline, f"{page.sign(mark)} {mark.word}  ", lead_style=mark.style, hang=2)
     page.parts([*map(assumed, plan.machine)], style="dim", indent=2)
     if here is not None:
         _environment(page, here)

@@ -7,7 +7,6 @@ https://docs.github.com/en/code-security/reference/code-scanning/sarif-files/sar
 from __future__ import annotations
 
 import shlex
-import zlib
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -17,7 +16,7 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.exit_codes import CRASHED, USAGE
 from gpudoctor.findings import FixKind, Severity
-from gpudoctor.report.build import url
+from gpudoctor.report.build import digest, url
 from gpudoctor.report.document import encode
 from gpudoctor.report.fixes import steps
 from gpudoctor.report.groups import Group
@@ -129,7 +128,7 @@ def _result(finding: Finding, places: dict[str, int]) -> dict[str, Any]:
         "message": _message("\n".join(_lines(finding))),
         "locations": [_location(finding)],
         "fingerprints": {"finding/v1": finding.id},
-        "partialFingerprints": {"primaryLocationLineHash": f"{_hash(finding.id)}:1"},
+        "partialFingerprints": {"primaryLocationLineHash": f"{digest(finding.id.encode())}:1"},
         "hostedViewerUri": finding.url,
         "properties": {
             "action": finding.action,
@@ -160,8 +159,3 @@ def _location(finding: Finding) -> dict[str, Any]:
         "physicalLocation": {"artifactLocation": {"uri": quote(about)}, "region": first},
         "logicalLocations": [{"fullyQualifiedName": about, "kind": "resource"}],
     }
-
-
-def _hash(identity: str) -> str:
-    read = identity.encode()
-    return f"{zlib.crc32(read):08x}{zlib.adler32(read):08x}"

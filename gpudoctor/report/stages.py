@@ -115,7 +115,7 @@ def _sentence(row: LadderRow) -> str:
 
 def _sign(page: Page, step: Step) -> str:
     mark = STATES.get(step.state)
-    return page.text(step.state) if mark is None else mark.ascii if page.look.plain else mark.sign
+    return page.text(step.state) if mark is None else page.sign(mark)
 
 
 def _table(page: Page, groups: list[tuple[str, list[LadderRow]]], columns: list[tuple[str, int]], first: int) -> None:
@@ -127,9 +127,5 @@ def _table(page: Page, groups: list[tuple[str, list[LadderRow]]], columns: list[
             cells.append((_sign(page, step), width, mark.style if mark else ""))
         page.cells(cells)
     used = {step.state for _, group in groups for step in group[0].steps}
-    legend = [
-        f"{mark.ascii if page.look.plain else mark.sign} {mark.word}"
-        for state, mark in STATES.items()
-        if state in used and mark.word != mark.sign
-    ]
+    legend = [f"{page.sign(mark)} {mark.word}" for state, mark in STATES.items() if state in used and mark.word != mark.sign]
     page.paragraph("   ".join(legend), indent=2 + first, style="dim")

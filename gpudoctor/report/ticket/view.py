@@ -7,7 +7,6 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gpudoctor.findings import Confidence
 from gpudoctor.findings.naming import counted
 from gpudoctor.redact.pseudonyms import Kind
 from gpudoctor.report import gpus, groups, not_checked, stages, summary
@@ -86,7 +85,7 @@ def view(report: Report, removed: Mapping[Kind, int]) -> View:
         about=summary.parts(report.summary),
         causes=[_cause(report, group) for group in groups.causes(report)],
         notes=[_cause(report, group) for group in groups.notes(report)],
-        explained=[(one, gpus.subjects(report, (one.subject,))) for one in report.findings if one.because_of],
+        explained=[(one, gpus.subjects(report, (one,))) for one in report.findings if one.because_of],
         stages=stages.table(report),
         versions=versions.rows(report),
         unchecked=[
@@ -131,14 +130,13 @@ def said(removed: Mapping[Kind, int]) -> str:
 
 def _cause(report: Report, group: groups.Group) -> Cause:
     first = group.first
-    doubt = "" if first.confidence == Confidence.CERTAIN else first.confidence
     return Cause(
         code=first.code,
         name=first.name,
         url=first.url,
         title=first.title,
         severity=first.severity,
-        aside=", ".join(filter(None, (gpus.subjects(report, (one.subject for one in group.findings)), doubt))),
+        aside=", ".join(filter(None, (gpus.subjects(report, group.findings), first.doubt))),
         message=groups.message(report, group),
         steps=tuple(steps(group)),
         evidence=tuple(dict.fromkeys(seen for one in group.findings for seen in one.evidence)),

@@ -9,6 +9,7 @@ from gpudoctor.derive.libraries import PATH, folder, same_name
 from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.rules.libraries.install_missing import install_missing
 from gpudoctor.findings import Evidence, Fix, Problem
+from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import FoundBy, LibraryUse, Place
 
 _MOST = 4
@@ -73,6 +74,4 @@ def _names_one(uses: Iterable[LibraryUse]) -> bool:
 
 def _file_names(uses: Iterable[LibraryUse]) -> str:
     """Return the first few file names and how many more there are."""
-    names = list(dict.fromkeys(use.wanted for use in uses))
-    *first, last = names if len(names) <= _MOST_NAMED else (*names[: _MOST_NAMED - 1], f"{len(names) - _MOST_NAMED + 1} more")
-    return f"{', '.join(first)} and {last}" if first else last
+    return few(list(dict.fromkeys(use.wanted for use in uses)), _MOST_NAMED)
