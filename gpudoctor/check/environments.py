@@ -14,7 +14,7 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.environment_list import MOST, Place, environments, kernels
 from gpudoctor.probe.interpreter import asking
-from gpudoctor.probe.inventory import Inventory
+from gpudoctor.probe.inventory import Inventory, Scope
 from gpudoctor.probe.observation import target_sections
 from gpudoctor.probe.target import Target
 from gpudoctor.process import Supervisor
@@ -34,7 +34,7 @@ def list_environments(timeout: float, compat: str | None = None, root: str = "/"
     places = environments(environ)
     started = kernels(environ, tuple(place.prefix for place in places))
     with Supervisor(until) as supervisor:
-        inventory = Inventory(supervisor, _Options(node=True, root=root))
+        inventory = Inventory(supervisor, Scope(node=True, root=root))
         inventory.begin()
         machine = inventory.finish()
     report = _report(machine, matrix, Policy(level=Level.LOOK, node=True))
@@ -59,16 +59,6 @@ class _Machine(msgspec.Struct, frozen=True):
     matrix: Matrix
 
 
-class _Options(msgspec.Struct, frozen=True):
-    """The options of one look."""
-
-    python: str | None = None
-    node: bool = False
-    root: str = "/"
-    cwd: str | None = None
-    identify: bool = False
-
-
 def _row(place: Place, names: tuple[str, ...], machine: _Machine, until: float) -> EnvironmentRow:
     known: dict[str, object] = {
         "path": readable(place.prefix),
@@ -88,7 +78,7 @@ def _sections(place: Place, until: float) -> dict[str, object] | str:
     if place.broken or time.monotonic() > until:
         return place.broken or "there was no time left to look at it; allow more with --timeout"
     with Supervisor(min(until, time.monotonic() + _EACH)) as supervisor:
-        inventory = Inventory(supervisor, _Options())
+        inventory = Inventory(supervisor, Scope())
         inventory.target = Target(place.executable, place.kind)
         supervisor.start(asking(place.executable, inventory.environ, limit=_EACH))
         seen = target_sections(inventory)

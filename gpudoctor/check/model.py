@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.findings import Policy
+from gpudoctor.probe.inventory import Scope
 
 
 class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -12,7 +13,7 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     policy: Policy = Policy()
     python: str | None = None
-    """The interpreter or environment folder to examine; None: the first of five places (see design)."""
+    """The interpreter or environment folder to examine; None: the first of five places."""
     cwd: str | None = None
     """The folder of the user's script."""
     timeout: float = 600.0
@@ -29,6 +30,6 @@ class CheckOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The root of the file system to examine: a recorded tree in tests."""
 
     @property
-    def node(self) -> bool:
-        """Whether only the machine is examined, without a Python environment."""
-        return self.policy.node
+    def scope(self) -> Scope:
+        """What of them says what to look at."""
+        return Scope(python=self.python, node=self.policy.node, root=self.root, cwd=self.cwd, identify=self.identify)

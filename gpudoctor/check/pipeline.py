@@ -96,7 +96,7 @@ class Pipeline:
 
         def look() -> Snapshot:
             nonlocal inventory
-            inventory = Inventory(self._supervisor, self._options)
+            inventory = Inventory(self._supervisor, self._options.scope)
             inventory.begin()
             return inventory.finish()
 

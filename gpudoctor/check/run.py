@@ -36,7 +36,7 @@ def run(options: CheckOptions, progress: Progress = silent) -> Examination:
 
 
 def _begun(supervisor: Supervisor, options: CheckOptions) -> Inventory:
-    inventory = Inventory(supervisor, options)
+    inventory = Inventory(supervisor, options.scope)
     inventory.begin()
     return inventory
 

@@ -10,7 +10,8 @@ from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import app
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import CRASHED, UNKNOWN
-from gpudoctor.probe.xray_run import XrayOptions, xray_of
+from gpudoctor.probe.inventory import Scope
+from gpudoctor.probe.xray_run import xray_of
 from gpudoctor.regular_files import beginning
 from gpudoctor.report import document, libraries
 from gpudoctor.snapshot import Cause, Libraries, Missing
@@ -35,9 +36,9 @@ def xray(
     With FILE, a shared library or program: show what it needs, what it would load, and its GPU code.
     """
     system.require_linux("xray")
-    place = XrayOptions(python, root or "/", cwd)
-    seen = xray_of(place, tuple(map(_file, files or ())), PATIENCE)
-    seen = redactor(place.root, stays=format is TextOrJson.TEXT and on_terminal()).struct(seen)
+    scope = Scope(python=python, root=root or "/", cwd=cwd)
+    seen = xray_of(scope, tuple(map(_file, files or ())), PATIENCE)
+    seen = redactor(scope.root, stays=format is TextOrJson.TEXT and on_terminal()).struct(seen)
     output.write(document.xray(seen) if format is TextOrJson.JSON else _drawn(seen))
     return _exit_code(seen)
 

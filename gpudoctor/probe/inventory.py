@@ -6,7 +6,6 @@ import os
 import sys
 import time
 from collections.abc import Mapping
-from typing import Protocol
 
 import msgspec
 
@@ -34,28 +33,19 @@ class Patience(msgspec.Struct, frozen=True):
     """For the X-ray, which takes some fifty milliseconds on a responsive file system."""
 
 
-class Options(Protocol):
-    """The check's options that the inventory needs."""
+class Scope(msgspec.Struct, frozen=True, kw_only=True):
+    """What to look at."""
 
-    @property
-    def python(self) -> str | None:
-        """The interpreter or environment that the user names."""
-
-    @property
-    def node(self) -> bool:
-        """Whether only the machine is examined, without a Python environment."""
-
-    @property
-    def root(self) -> str:
-        """The root of the tree to look at."""
-
-    @property
-    def cwd(self) -> str | None:
-        """The folder of the user's script."""
-
-    @property
-    def identify(self) -> bool:
-        """Whether to keep host and user names."""
+    python: str | None = None
+    """The interpreter or environment folder that the user names; None: the first of five places."""
+    node: bool = False
+    """Only the machine, without a Python environment."""
+    root: str = "/"
+    """The root of the file system: a recorded tree in tests."""
+    cwd: str | None = None
+    """The folder of the user's script."""
+    identify: bool = False
+    """Keep host and user names."""
 
 
 class Inventory:
@@ -66,11 +56,11 @@ class Inventory:
     """
 
     def __init__(
-        self, supervisor: Supervisor, options: Options, environ: Mapping[str, str] | None = None, patience: Patience | None = None
+        self, supervisor: Supervisor, scope: Scope, environ: Mapping[str, str] | None = None, patience: Patience | None = None
     ) -> None:
         """`environ` is the whole environment to examine and to start the children with; None is our own."""
         self.supervisor = supervisor
-        self.options = options
+        self.scope = scope
         self.patience = patience or Patience()
         self.environ = dict(os.environ if environ is None else environ)
         self.nodes: DeviceNodes | Missing = NOT_ASKED
@@ -86,15 +76,15 @@ class Inventory:
         self._crash = tried(self._begin)
 
     def _begin(self) -> None:
-        self.nodes = tried(device_nodes, self.options.root)  # before any driver library can create one
+        self.nodes = tried(device_nodes, self.scope.root)  # before any driver library can create one
         paths = own_path()
-        identify = ("--identify",) if self.options.identify else ()
+        identify = ("--identify",) if self.scope.identify else ()
         self._start("nvml", own(), "own/nvml_probe.py", *identify, "--path", *paths)
-        if self.options.node:
+        if self.scope.node:
             self.target = Target(sys.executable, NODE.reason)
             self.ask_libcuda("", self.target.executable)
             return
-        self.target = target(self.options.python, self.environ, sys.executable, paths)
+        self.target = target(self.scope.python, self.environ, sys.executable, paths)
         self.ask_libcuda("", self.target.executable)
         self.supervisor.start(asking(self.target.executable, self.environ, limit=self.patience.python))
 

@@ -37,9 +37,9 @@ Second = TypeVar("Second")
 
 def observe(empty: Snapshot, inventory: Inventory) -> Snapshot:
     """The snapshot of one look."""
-    options, environ = inventory.options, inventory.environ
+    scope, environ = inventory.scope, inventory.environ
     python, environment = _two(tried(_target, inventory))
-    seen = extended(empty, _machine, options.root, environ, inventory.nodes, identify=options.identify)
+    seen = extended(empty, _machine, scope.root, environ, inventory.nodes, identify=scope.identify)
     masked, unmasked = _two(tried(_libcuda, inventory, python))
     whole = msgspec.structs.replace(
         seen,
@@ -47,10 +47,10 @@ def observe(empty: Snapshot, inventory: Inventory) -> Snapshot:
         nvml=tried(answers.nvml, inventory.wait("nvml")),
         libcuda=masked,
         libcuda_unmasked=unmasked,
-        script_folder=NODE if options.node else tried(script_folder, options.cwd),
+        script_folder=NODE if scope.node else tried(script_folder, scope.cwd),
         remarks=tuple(inventory.remarks),
     )
-    return extended(whole, afterwards, options.root, inventory.supervisor)
+    return extended(whole, afterwards, scope.root, inventory.supervisor)
 
 
 def _two(answers: tuple[First, Second] | Missing) -> tuple[First | Missing, Second | Missing]:
@@ -66,7 +66,7 @@ def target_sections(inventory: Inventory) -> dict[str, object]:
 
 def _target(inventory: Inventory) -> tuple[Python | Missing, _Environment | Missing]:
     """Read what the target said of itself, and its packages; starts the X-ray."""
-    if inventory.options.node:
+    if inventory.scope.node:
         return NODE, NODE
     answered = inventory.wait("python")
     python, path = heard(answered, inventory.target, inventory.supervisor, inventory.environ)
@@ -91,7 +91,7 @@ def _environment(inventory: Inventory, python: Python, path: tuple[str, ...], an
     own = inside(answered)
     found = frameworks(path, installed.distributions, own)
     xrayed = subjects(found)
-    root = inventory.options.root
+    root = inventory.scope.root
     if xrayed:
         limit = inventory.patience.libraries
         inventory.supervisor.start(xray(arguments(python.executable, path, xrayed, root, own), inventory.environ, limit, limit))

@@ -6,14 +6,12 @@ import os
 import sys
 import time
 
-import msgspec
-
 from gpudoctor.children.channel import Heard, run
 from gpudoctor.children.events import FILES, ReadFile, UnreadFile, said
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.inside import Inside, inside
 from gpudoctor.probe.interpreter import asking, heard
-from gpudoctor.probe.inventory import own_path
+from gpudoctor.probe.inventory import Scope, own_path
 from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects, xray
 from gpudoctor.probe.packages import packages
 from gpudoctor.probe.script_folder import script_folder
@@ -23,42 +21,31 @@ from gpudoctor.snapshot import NOT_ASKED, Libraries, Missing, Python, readable
 from gpudoctor.snapshot.xray import Environment, File, Files
 
 
-class XrayOptions(msgspec.Struct, frozen=True):
-    """Whose X-ray."""
-
-    python: str | None = None
-    """The interpreter or environment that the user names."""
-    root: str = "/"
-    """The root of the tree to look at."""
-    cwd: str | None = None
-    """The folder of the user's script."""
-
-
-def xray_of(options: XrayOptions, files: tuple[str, ...], patience: float) -> Environment | Files:
+def xray_of(scope: Scope, files: tuple[str, ...], patience: float) -> Environment | Files:
     """The X-ray of the files, or of the environment if none are named, within `patience` seconds."""
     with Supervisor(time.monotonic() + patience) as supervisor:
-        return of_files(supervisor, options, files) if files else of_environment(supervisor, options)
+        return of_files(supervisor, scope, files) if files else of_environment(supervisor, scope)
 
 
-def of_environment(supervisor: Supervisor, options: XrayOptions) -> Environment:
+def of_environment(supervisor: Supervisor, scope: Scope) -> Environment:
     """Raises UsageError if the user named something that is not a Python; one that does not start only costs what depends on it."""
-    python, path, chosen, own = _interpreter(supervisor, options)
+    python, path, chosen, own = _interpreter(supervisor, scope)
     if isinstance(python, Missing):
         return Environment(python=readable(chosen.executable), why=chosen.why, frameworks=(), libraries=python)
     found = frameworks(path, packages(path).distributions, own)
     asked = subjects(found)
     seen: Libraries | Missing = NOTHING
     if asked:
-        seen = libraries(_probe(supervisor, arguments(python.executable, path, asked, options.root, own)), asked)
-    return Environment(python=python.executable, why=chosen.why, frameworks=found, libraries=seen, script_folder=script_folder(options.cwd))
+        seen = libraries(_probe(supervisor, arguments(python.executable, path, asked, scope.root, own)), asked)
+    return Environment(python=python.executable, why=chosen.why, frameworks=found, libraries=seen, script_folder=script_folder(scope.cwd))
 
 
-def of_files(supervisor: Supervisor, options: XrayOptions, paths: tuple[str, ...]) -> Files:
+def of_files(supervisor: Supervisor, scope: Scope, paths: tuple[str, ...]) -> Files:
     """Likewise."""
-    python, path, chosen, own = _interpreter(supervisor, options)
+    python, path, chosen, own = _interpreter(supervisor, scope)
     if isinstance(python, Missing):
         return Files(readable(chosen.executable), tuple(File(readable(path), problem=python.reason) for path in paths), python)
-    words = arguments(python.executable, path, (), options.root, own)
+    words = arguments(python.executable, path, (), scope.root, own)
     outcome = _probe(supervisor, (*words, *(word for one in paths for word in ("--file", one))))
     heard = Heard(outcome, FILES, "the X-ray")
     found = [File(**said(event)) for event in heard.events if isinstance(event, ReadFile | UnreadFile)]
@@ -66,8 +53,8 @@ def of_files(supervisor: Supervisor, options: XrayOptions, paths: tuple[str, ...
     return Files(python.executable, (*found, *(File(path, problem=rest.reason) for path in paths[len(found) :])), rest)
 
 
-def _interpreter(supervisor: Supervisor, options: XrayOptions) -> tuple[Python | Missing, tuple[str, ...], Target, Inside]:
-    chosen = target(options.python, os.environ, sys.executable, own_path())
+def _interpreter(supervisor: Supervisor, scope: Scope) -> tuple[Python | Missing, tuple[str, ...], Target, Inside]:
+    chosen = target(scope.python, os.environ, sys.executable, own_path())
     outcome = run(supervisor, asking(chosen.executable, os.environ))
     return *heard(outcome, chosen, supervisor, os.environ), chosen, inside(outcome)
 

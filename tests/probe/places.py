@@ -7,9 +7,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
-from gpudoctor.probe.inventory import Inventory, Patience
+from gpudoctor.probe.inventory import Inventory, Patience, Scope
 from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import Snapshot, decode, encode
 
@@ -17,14 +15,6 @@ Content = str | bytes
 EMPTY = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/home/alice"}
 
 SHORT = Patience(hardware_stall=0.6, hardware=20.0, python=0.6)
-
-
-class Options(msgspec.Struct, frozen=True):
-    python: str | None = None
-    root: str = "/"
-    identify: bool = False
-    node: bool = False
-    cwd: str | None = None
 
 
 def plant(root: Path, files: Mapping[str, Content]) -> str:
@@ -36,10 +26,10 @@ def plant(root: Path, files: Mapping[str, Content]) -> str:
     return str(root)
 
 
-def look(options: Options, environ: Mapping[str, str] = EMPTY, patience: Patience | None = None) -> tuple[Snapshot, Inventory]:
+def look(scope: Scope, environ: Mapping[str, str] = EMPTY, patience: Patience | None = None) -> tuple[Snapshot, Inventory]:
     """A whole inventory; the snapshot has been through JSON."""
     with Supervisor(time.monotonic() + 60) as supervisor:
-        inventory = Inventory(supervisor, options, environ, patience)
+        inventory = Inventory(supervisor, scope, environ, patience)
         inventory.begin()
         snapshot = inventory.finish()
     assert decode(encode(snapshot)) == snapshot

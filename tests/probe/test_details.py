@@ -10,12 +10,13 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.probe.details import details
+from gpudoctor.probe.inventory import Scope
 from gpudoctor.probe.kernel_driver import kernel_driver
 from gpudoctor.probe.preloads import preloads
 from gpudoctor.probe.system_packages import system_packages
 from gpudoctor.snapshot import Board, Cause, Cpu, Details, Fact, KernelDriver, Memory, Missing, SystemPackages
 from tests.machines.packages import Package
-from tests.probe.places import Options, look, plant
+from tests.probe.places import look, plant
 
 DMI = "/sys/class/dmi/id"
 RPMDB = Path(__file__).parent / "rpmdb.sqlite.gz"
@@ -221,7 +222,7 @@ def test_the_whole_inventory_has_these_sections(tmp_path: Path) -> None:
     (site / "torch-2.6.0.dist-info" / "WHEEL").write_text(
         "Wheel-Version: 1.0\nTag: cp311-cp311-manylinux_2_17_x86_64.manylinux2014_x86_64\nTag: cp311-cp311-manylinux_2_28_x86_64\n"
     )
-    seen, _ = look(Options(), {"PATH": "/usr/bin", "PYTHONPATH": str(site)})
+    seen, _ = look(Scope(), {"PATH": "/usr/bin", "PYTHONPATH": str(site)})
     assert not isinstance(seen.packages, Missing)
     torch = next(one for one in seen.packages.distributions if one.name == "torch")
     assert torch.tags == ("manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")

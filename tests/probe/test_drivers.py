@@ -8,15 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from gpudoctor.probe.inventory import Patience
+from gpudoctor.probe.inventory import Patience, Scope
 from gpudoctor.snapshot import NOT_ASKED, Cause, Hang, Libcuda, Missing, Nvml, NvmlGpu, Status
-from tests.probe.places import SHORT, Options, look
+from tests.probe.places import SHORT, look
 from tests.seams import LACKED, LACKED_BY_NONE, READ_TWICE, Cuda
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
 
 Shims = Callable[..., dict[str, str]]
-OWN = Options(python=sys.executable)
+OWN = Scope(python=sys.executable)
 
 
 def nvml_of(environ: dict[str, str], patience: Patience | None = None) -> Nvml:

@@ -10,9 +10,9 @@ import pytest
 
 from gpudoctor.errors import UsageError
 from gpudoctor.probe.interpreter import START
-from gpudoctor.probe.inventory import Patience
+from gpudoctor.probe.inventory import Patience, Scope
 from gpudoctor.snapshot import Cause, Missing, Python
-from tests.probe.places import EMPTY, SHORT, Options, look, plant
+from tests.probe.places import EMPTY, SHORT, look, plant
 from tests.probe.test_children import FOUND
 
 BEHAVIOURS = {
@@ -45,7 +45,7 @@ def environment(place: Path, version: str, behaviour: str) -> str:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_python_that_does_not_start_is_unknown(tmp_path: Path, version: str, behaviour: str) -> None:
     python = environment(tmp_path, version, BEHAVIOURS[behaviour])
-    snapshot, inventory = look(Options(python=python), EMPTY, Patience(python=1.0))
+    snapshot, inventory = look(Scope(python=python), EMPTY, Patience(python=1.0))
     assert isinstance(snapshot.python, Missing)
     assert snapshot.python.cause in {Cause.FAILED, Cause.TIMED_OUT}
     assert f"{python}/bin/python" in snapshot.python.reason
@@ -56,7 +56,7 @@ def test_a_python_that_does_not_start_is_unknown(tmp_path: Path, version: str, b
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_python_that_starts_with_errors_is_examined(tmp_path: Path, version: str) -> None:
     snapshot, _ = look(
-        Options(python=environment(tmp_path, version, "print('x' * 100000)\nraise ValueError('odd, but Python goes on')")), EMPTY
+        Scope(python=environment(tmp_path, version, "print('x' * 100000)\nraise ValueError('odd, but Python goes on')")), EMPTY
     )
     assert isinstance(snapshot.python, Python)
     assert snapshot.python.version == version
@@ -64,9 +64,9 @@ def test_a_python_that_starts_with_errors_is_examined(tmp_path: Path, version: s
 
 def test_a_slow_start_is_waited_for_up_to_the_limit(tmp_path: Path) -> None:
     python = environment(tmp_path, VERSIONS[-1], "import time; time.sleep(1.5)")
-    waited, _ = look(Options(python=python), EMPTY, Patience(python=20.0))
+    waited, _ = look(Scope(python=python), EMPTY, Patience(python=20.0))
     assert isinstance(waited.python, Python)
-    given_up, _ = look(Options(python=python), EMPTY, Patience(python=1.0))
+    given_up, _ = look(Scope(python=python), EMPTY, Patience(python=1.0))
     assert isinstance(given_up.python, Missing)
     assert f"{python}/bin/python did not start within 1 s" in given_up.python.reason
     assert Patience().python == START >= 20.0
@@ -74,7 +74,7 @@ def test_a_slow_start_is_waited_for_up_to_the_limit(tmp_path: Path) -> None:
 
 def test_a_python_without_its_library_does_not_start(tmp_path: Path) -> None:
     python = environment(tmp_path, VERSIONS[-1], "")
-    snapshot, _ = look(Options(python=python), {**EMPTY, "PYTHONHOME": "/nowhere"}, SHORT)
+    snapshot, _ = look(Scope(python=python), {**EMPTY, "PYTHONHOME": "/nowhere"}, SHORT)
     assert isinstance(snapshot.python, Missing)
 
 
@@ -86,7 +86,7 @@ def test_a_virtual_environment_whose_base_is_gone_says_so_and_how_to_fix_it(tmp_
     link.symlink_to(base)
     for named in (tmp_path / "venv", tmp_path / "venv/bin/python"):
         with pytest.raises(UsageError, match=rf"{base}, is gone; reinstall that Python, .*: python3 -m venv --clear {tmp_path}/venv\.$"):
-            look(Options(python=str(named)), EMPTY, SHORT)
+            look(Scope(python=str(named)), EMPTY, SHORT)
 
 
 def test_an_empty_file_a_folder_and_a_dangling_link_are_no_interpreters(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ def test_an_empty_file_a_folder_and_a_dangling_link_are_no_interpreters(tmp_path
         ("venv/bin/python", f"{tmp_path}/venv/bin/python is a link to /gone/python3.9, which does not exist"),
     ):
         with pytest.raises(UsageError) as caught:
-            look(Options(python=str(tmp_path / name)), EMPTY, SHORT)
+            look(Scope(python=str(tmp_path / name)), EMPTY, SHORT)
         assert str(caught.value) == (
             f"--python {tmp_path}/{name}: not a Python interpreter ({why}); name an interpreter or the folder of an environment."
         )

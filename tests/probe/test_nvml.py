@@ -10,8 +10,9 @@ from collections.abc import Callable
 import pynvml
 import pytest
 
+from gpudoctor.probe.inventory import Scope
 from gpudoctor.snapshot import Cause, Fabric, Libcuda, LinkCount, Missing, Nvml, NvmlGpu, RetiredPages, Sram
-from tests.probe.places import Options, look
+from tests.probe.places import look
 from tests.seams import LACKED, READ_TWICE, Cuda, Mig
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
@@ -30,7 +31,7 @@ NAMED = ("nvmlDeviceGetNvLinkState", "nvmlDeviceGetNvLinkErrorCounter", "nvmlDev
 @pytest.fixture
 def ask(shim_environment: Shims) -> Callable[..., Nvml]:
     def asked(library: Library) -> Nvml:
-        nvml = look(Options(python=sys.executable), shim_environment(library))[0].nvml
+        nvml = look(Scope(python=sys.executable), shim_environment(library))[0].nvml
         assert isinstance(nvml, Nvml), nvml
         return nvml
 
@@ -275,7 +276,7 @@ def test_a_number_that_no_gpu_has_is_missing(card: AskCard, function: str, field
 @pytest.mark.parametrize("library", [Library(calls={"nvmlDeviceGetCount": "spoil huge"}), Cuda(calls={"cuDeviceGetCount": "spoil huge"})])
 def test_a_number_of_gpus_that_no_machine_has_is_not_walked(library: Library | Cuda, shim_environment: Shims) -> None:
     began = time.monotonic()
-    seen = look(Options(python=sys.executable), shim_environment(library))[0]
+    seen = look(Scope(python=sys.executable), shim_environment(library))[0]
     assert time.monotonic() - began < 20
     section = seen.nvml if isinstance(library, Library) else seen.libcuda
     assert isinstance(section, Nvml | Libcuda)

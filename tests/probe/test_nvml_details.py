@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from gpudoctor.probe.inventory import Scope
 from gpudoctor.snapshot import (
     ApplicationClocks,
     Bar1,
@@ -21,7 +22,7 @@ from gpudoctor.snapshot import (
     RackPlace,
     SpareRows,
 )
-from tests.probe.places import Options, look
+from tests.probe.places import look
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
 
@@ -33,7 +34,7 @@ MIB = 1 << 20
 @pytest.fixture
 def card(shim_environment: Shims) -> AskCard:
     def asked(one: Card, *, identify: bool = False, **changes: object) -> NvmlGpu:
-        options = Options(python=sys.executable, identify=identify)
+        options = Scope(python=sys.executable, identify=identify)
         nvml = look(options, shim_environment(Library(gpus=[one], **changes)))[0].nvml  # type: ignore[arg-type]
         assert isinstance(nvml, Nvml), nvml
         assert isinstance(nvml.gpus, tuple)

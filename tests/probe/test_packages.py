@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.probe.frameworks import frameworks
+from gpudoctor.probe.inventory import Scope
 from gpudoctor.probe.other_environments import elsewhere
 from gpudoctor.probe.packages import packages
 from gpudoctor.snapshot import Cause, Distribution, Missing
-from tests.probe.places import Options, look, plant
+from tests.probe.places import look, plant
 
 METADATA = """Metadata-Version: 2.1
 Name: torch
@@ -135,6 +136,6 @@ def test_the_examined_environment_is_not_another_by_another_path(tmp_path: Path)
 def test_other_environments_are_only_searched_without_a_framework_here(tmp_path: Path) -> None:
     plant(tmp_path / "venv", {f"{SITE}/torch-2.6.0.dist-info/METADATA": ""})
     environ = {"PATH": os.defpath, "HOME": str(tmp_path), "VIRTUAL_ENV": str(tmp_path / "venv")}
-    snapshot, _ = look(Options(python="/usr/bin/python3", root=str(tmp_path)), environ)
+    snapshot, _ = look(Scope(python="/usr/bin/python3", root=str(tmp_path)), environ)
     assert not isinstance(snapshot.python, Missing)
     assert snapshot.python.elsewhere == (Distribution("torch", "2.6.0", f"{tmp_path}/venv/{SITE}"),)
