@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.children import channel
-from gpudoctor.snapshot import Real, StageKind
+from gpudoctor.snapshot import CompiledStep, Copy, MemoryRate, Product, Real, Speed, StageKind
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", forbid_unknown_fields=True):
@@ -118,54 +118,20 @@ class Agreed(Said, tag="agreement", frozen=True):
     weight_tolerance: float
 
 
-class Raced(Said, tag="speed", frozen=True):
-    """Images a second on a GPU and on the CPU."""
-
-    device: str
-    network: str
-    batch: int
-    samples_per_second: Real
-    cpu_samples_per_second: Real
+def _measured(tag: str, kind: type[msgspec.Struct]) -> type[Said]:
+    """Return the event with a measurement: the snapshot's fields but for the address."""
+    fields = [(field.name, field.type) for field in msgspec.structs.fields(kind) if field.name != "address"]
+    return msgspec.defstruct(f"Measured{kind.__name__}", fields, bases=(Said,), tag=tag, frozen=True)
 
 
-class Copied(Said, tag="copy", frozen=True):
-    """A copy to or from a device."""
-
-    device: str
-    direction: str
-    pinned: bool
-    size: int
-    bytes_per_second: Real
-
-
-class Doubled(Said, tag="memory", frozen=True):
-    """A device's own memory, read and written."""
-
-    device: str
-    size: int
-    bytes_per_second: Real
-
-
-class Multiplied(Said, tag="product", frozen=True):
-    """A large matmul in one precision."""
-
-    device: str
-    precision: str
-    size: int
-    flops: Real
-    error: Real
-    tolerance: float
-
-
-class Compiled(Said, tag="compiled", frozen=True):
-    """A step compiled by the framework's compiler."""
-
-    device: str
-    compiler: str
-    seconds: Real
-    step_seconds: Real
-    loss_difference: Real
-    loss_tolerance: float
+MEASURED = {
+    Speed: _measured("speed", Speed),
+    Copy: _measured("copy", Copy),
+    MemoryRate: _measured("memory", MemoryRate),
+    Product: _measured("product", Product),
+    CompiledStep: _measured("compiled", CompiledStep),
+}
+"""The event of each measurement of a device."""
 
 
 class Summed(Said, tag="sum", frozen=True):
@@ -206,11 +172,11 @@ RESULTS: dict[type[Said], StageKind] = {
     KernelRan: StageKind.KERNEL,
     Trained: StageKind.TRAINING,
     Agreed: StageKind.AGREEMENT,
-    Raced: StageKind.SPEED,
-    Copied: StageKind.COPIES,
-    Doubled: StageKind.MEMORY,
-    Multiplied: StageKind.PRODUCTS,
-    Compiled: StageKind.COMPILED_STEP,
+    MEASURED[Speed]: StageKind.SPEED,
+    MEASURED[Copy]: StageKind.COPIES,
+    MEASURED[MemoryRate]: StageKind.MEMORY,
+    MEASURED[Product]: StageKind.PRODUCTS,
+    MEASURED[CompiledStep]: StageKind.COMPILED_STEP,
     Summed: StageKind.ALL_REDUCE,
 }
 """The event that a stage must send to show anything."""

@@ -6,23 +6,21 @@ import signal
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+import msgspec
+
 from gpudoctor.children.channel import Heard
 from gpudoctor.children.training import (
+    MEASURED,
     RESULTS,
     TRAINING,
     Agreed,
     Begin,
-    Compiled,
-    Copied,
     Done,
-    Doubled,
     End,
     Ended,
     Failed,
     KernelRan,
     Mapped,
-    Multiplied,
-    Raced,
     Summed,
     Trained,
     Unsupported,
@@ -74,11 +72,11 @@ def read(plan: Plan, outcome: Outcome) -> Smoke:
         kernels=tuple(_kernel(plan, event) for event in heard.all(KernelRan)),
         networks=next((event.networks for event in ended if event.networks), ("dense",)),
         trainings=tuple(_training(plan, event, heard.all(Agreed)) for event in heard.all(Trained)),
-        speeds=_figures(plan, heard.all(Raced), Speed),
-        copies=_figures(plan, heard.all(Copied), Copy),
-        memory=_figures(plan, heard.all(Doubled), MemoryRate),
-        products=_figures(plan, heard.all(Multiplied), Product),
-        compiled=_figures(plan, heard.all(Compiled), CompiledStep),
+        speeds=_figures(plan, heard, Speed),
+        copies=_figures(plan, heard, Copy),
+        memory=_figures(plan, heard, MemoryRate),
+        products=_figures(plan, heard, Product),
+        compiled=_figures(plan, heard, CompiledStep),
         mapped=next((event.files for event in heard.all(Mapped)), NOT_ASKED),
         left_alone=plan.left_alone,
         output=_output(stages, outcome),
@@ -229,10 +227,10 @@ def _training(plan: Plan, event: Trained, agreed: tuple[Agreed, ...]) -> Trainin
     )
 
 
-def _figures(plan: Plan, events: tuple[Any, ...], kind: type[Figure]) -> tuple[Figure, ...]:
-    """The measurements of one kind; its fields are named as the event's."""
-    names = [name for name in kind.__struct_fields__ if name != "address"]
-    return tuple(kind(address=_address(plan, event.device), **{name: getattr(event, name) for name in names}) for event in events)
+def _figures(plan: Plan, heard: Heard, kind: type[Figure]) -> tuple[Figure, ...]:
+    """The measurements of one kind."""
+    measured = map(msgspec.structs.asdict, heard.all(MEASURED[kind]))
+    return tuple(kind(**fields, address=_address(plan, fields["device"])) for fields in measured)
 
 
 def _agreement(event: Agreed) -> Agreement:
