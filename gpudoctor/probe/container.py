@@ -88,8 +88,7 @@ def _control(root: str) -> str | Missing:
 
 def _image(root: str, environ: Mapping[str, str]) -> Fact | Missing:
     """Podman records it for some containers, Apptainer in a variable; Docker and Kubernetes do not pass it on."""
-    text = files.read(files.under(root, "/run/.containerenv"))
-    for line in text.splitlines() if isinstance(text, str) else ():
+    for line in files.lines(files.under(root, "/run/.containerenv")):
         key, _, value = line.partition("=")
         if key == "image" and value.strip('"'):
             return Fact(readable(value.strip('"'))[:300], "/run/.containerenv")

@@ -83,8 +83,7 @@ def _asking(root: str, daemon: dict[str, Any] | Missing) -> Iterator[Fact]:
         text = files.read(files.under(root, path))
         if isinstance(text, str) and re.search(pattern, text, re.MULTILINE):
             yield Fact(meaning, path)
-    names = files.names(files.under(root, QUADLETS))
-    for name in () if isinstance(names, Missing) else names[:MOST_QUADLETS]:
+    for name in files.entries(files.under(root, QUADLETS))[:MOST_QUADLETS]:
         text = files.read(files.under(root, f"{QUADLETS}/{name}")) if name.endswith(".container") else ""
         if isinstance(text, str) and re.search(_QUADLET, text):
             yield Fact("AddDevice names nvidia.com/gpu", readable(f"{QUADLETS}/{name}"))
@@ -94,8 +93,7 @@ def _specs(root: str) -> tuple[CdiSpec, ...]:
     """The specifications of NVIDIA devices, in YAML or JSON; only a few fields are read."""
     found = []
     for folder in SPECS:
-        inside = files.names(files.under(root, folder))
-        for name in () if isinstance(inside, Missing) else inside:
+        for name in files.entries(files.under(root, folder)):
             text = files.read(files.under(root, f"{folder}/{name}")) if name.endswith((".yaml", ".yml", ".json")) else ""
             spec = _spec(readable(f"{folder}/{name}"), text)
             if text and (isinstance(spec.kind, Missing) or spec.kind.startswith("nvidia.com/")):

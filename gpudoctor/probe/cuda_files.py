@@ -54,11 +54,10 @@ def _library_path_folders(environ: Mapping[str, str]) -> Iterator[str]:
 
 def _configured(root: str) -> Iterator[str]:
     """The folders in /etc/ld.so.conf and its includes, usually every file of ld.so.conf.d."""
-    parts = files.names(files.under(root, "/etc/ld.so.conf.d"))
-    names = [] if isinstance(parts, Missing) else [f"/etc/ld.so.conf.d/{name}" for name in parts if name.endswith(".conf")]
+    parts = files.entries(files.under(root, "/etc/ld.so.conf.d"))
+    names = [f"/etc/ld.so.conf.d/{name}" for name in parts if name.endswith(".conf")]
     for path in (*names, "/etc/ld.so.conf"):
-        text = files.read(files.under(root, path))
-        for line in () if isinstance(text, Missing) else text.splitlines():
+        for line in files.lines(files.under(root, path)):
             folder = line.partition("#")[0].strip()
             if os.path.isabs(folder):
                 yield os.path.normpath(folder)

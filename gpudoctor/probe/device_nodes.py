@@ -32,8 +32,7 @@ def _flat(root: str, paths: list[str]) -> Iterator[str]:
     for path in paths:
         place = files.under(root, path)
         if os.path.isdir(place) and not os.path.islink(place):
-            inside = files.names(place)
-            yield from () if isinstance(inside, Missing) else (f"{path}/{name}" for name in inside)
+            yield from (f"{path}/{name}" for name in files.entries(place))
         else:
             yield path
 

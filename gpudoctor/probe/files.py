@@ -65,6 +65,24 @@ def names(path: str) -> list[str] | Missing:
         return Missing(Cause.FAILED, f"{readable(path)!r}: {error}")
 
 
+def entries(path: str) -> list[str]:
+    """The same; none where it cannot be read."""
+    found = names(path)
+    return [] if isinstance(found, Missing) else found
+
+
+def lines(path: str, limit: int = LIMIT) -> list[str]:
+    """The lines of a file; none where it cannot be read."""
+    text = read(path, limit)
+    return [] if isinstance(text, Missing) else text.splitlines()
+
+
+def word(path: str, limit: int = 256) -> str | Missing:
+    """The text of a file that has one line."""
+    text = read(path, limit)
+    return text if isinstance(text, Missing) else text.strip() or Missing(Cause.FAILED, f"{path} is empty")
+
+
 def whole_number(text: str | Missing, where: str, base: int = 10) -> int | Missing:
     """The number that `text`, read from `where`, spells."""
     if isinstance(text, Missing):

@@ -20,8 +20,7 @@ NOTHING = Inside()
 def has_framework(path: Iterable[str]) -> bool:
     """Whether one of the folders contains a framework's metadata."""
     for folder in path:
-        entries = files.names(folder)
-        for entry in () if isinstance(entries, Missing) else entries:
+        for entry in files.entries(folder):
             named = parse(entry)
             if named and framework_of(named[0]):
                 return True

@@ -86,8 +86,7 @@ def _of(release: dict[str, str] | Missing, key: str) -> str | Missing:
 
 def accounts(root: str, table: str) -> dict[int, str]:
     """Names by number from /etc/passwd or /etc/group; the C library's look-up could wait for a directory server."""
-    text = files.read(files.under(root, f"/etc/{table}"), 1 << 20)
-    rows = [line.split(":") for line in text.splitlines()] if isinstance(text, str) else []
+    rows = [line.split(":") for line in files.lines(files.under(root, f"/etc/{table}"), 1 << 20)]
     return {int(row[2]): row[0] for row in reversed(rows) if len(row) > 3 and row[2].isascii() and row[2].isdecimal() and len(row[2]) < 12}
 
 

@@ -38,8 +38,7 @@ def _on_windows(environ: Mapping[str, str]) -> Owner:
 
 def _accounts(root: str) -> list[list[str]]:
     """The rows of /etc/passwd; passwd(5) gives them seven fields."""
-    text = files.read(files.under(root, "/etc/passwd"), 1 << 20)
-    rows = [line.split(":") for line in text.splitlines()] if isinstance(text, str) else []
+    rows = (line.split(":") for line in files.lines(files.under(root, "/etc/passwd"), 1 << 20))
     return [row for row in rows if len(row) > 6]
 
 

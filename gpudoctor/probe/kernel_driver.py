@@ -103,13 +103,11 @@ def _parameters(root: str, modules: tuple[str, ...] | Missing) -> tuple[Paramete
     """The driver's own list (nv-procfs.c), then each of its modules' parameters in /sys, some of which only root can read."""
     if isinstance(modules, Missing):
         return modules
-    text = files.read(files.under(root, PARAMETERS), 16384)
-    pairs = (line.partition(":") for line in text.splitlines()) if isinstance(text, str) else ()
+    pairs = (line.partition(":") for line in files.lines(files.under(root, PARAMETERS), 16384))
     found = {f"nvidia.{key.strip()}": value.strip() for key, colon, value in pairs if colon}
     for module in modules:
         folder = f"{MODULES}/{module}/parameters"
-        names = files.names(files.under(root, folder)) if module.startswith("nvidia") else []
-        for name in () if isinstance(names, Missing) else names:
+        for name in files.entries(files.under(root, folder)) if module.startswith("nvidia") else ():
             value = files.read(files.under(root, f"{folder}/{name}"), 1024)
             if isinstance(value, str):
                 found[f"{module}.{readable(name)}"] = value.strip()

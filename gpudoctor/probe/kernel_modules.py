@@ -94,8 +94,7 @@ def _dkms(root: str) -> tuple[DkmsModule, ...] | Missing:
         return names
     found = []
     for name in names:
-        versions = files.names(files.under(root, f"{DKMS}/{name}")) if name.startswith("nvidia") else []
-        for version in () if isinstance(versions, Missing) else versions:
+        for version in files.entries(files.under(root, f"{DKMS}/{name}")) if name.startswith("nvidia") else ():
             place = files.under(root, f"{DKMS}/{name}/{version}")
             if not version.startswith("kernel-") and os.path.isdir(place):
                 found.append(_dkms_module(name, version, place))
@@ -104,8 +103,7 @@ def _dkms(root: str) -> tuple[DkmsModule, ...] | Missing:
 
 def _dkms_module(name: str, version: str, place: str) -> DkmsModule:
     """A successful build creates the kernel's folder; a failed one leaves its log."""
-    entries = files.names(place)
-    built = [entry for entry in (entries if isinstance(entries, list) else ()) if os.path.isdir(f"{place}/{entry}")]
+    built = [entry for entry in files.entries(place) if os.path.isdir(f"{place}/{entry}")]
     log = files.read(f"{place}/build/make.log", 4096)  # "DKMS make.log for nvidia-550.163.01 for kernel 6.1.0 (x86_64)"
     begun = log.partition("\n")[0].partition(" for kernel ")[2].partition(" ")[0] if isinstance(log, str) else ""
     kernels = tuple(readable(kernel) for kernel in built if kernel not in {"build", "source"})
@@ -116,8 +114,7 @@ def _dkms_module(name: str, version: str, place: str) -> DkmsModule:
 def _blocked(root: str) -> tuple[Blocked, ...]:
     found, seen = [], set()
     for folder in CONFIGURATION:
-        names = files.names(files.under(root, folder))
-        for name in () if isinstance(names, Missing) else names:
+        for name in files.entries(files.under(root, folder)):
             if name.endswith(".conf") and name not in seen:
                 seen.add(name)
                 text = files.read(files.under(root, f"{folder}/{name}"))

@@ -34,8 +34,7 @@ def _shared_memory(root: str) -> SharedMemory | Missing:
     except OSError as error:
         return files.missing(SHARED, error)
     kind: str | Missing = Missing(Cause.ABSENT, f"{SHARED} is not a separate mount")
-    mounts = files.read(files.under(root, "/proc/self/mountinfo"), 4 << 20)
-    for line in mounts.splitlines() if isinstance(mounts, str) else ():
+    for line in files.lines(files.under(root, "/proc/self/mountinfo"), 4 << 20):
         fields = line.split(" ")
         if len(fields) > 5 and fields[4] == SHARED and "-" in fields[5:-1]:
             kind = fields[fields.index("-", 5) + 1]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from gpudoctor.frameworks import framework_of
 from gpudoctor.probe import files
 from gpudoctor.probe.packages import parse
-from gpudoctor.snapshot import Distribution, Missing, readable
+from gpudoctor.snapshot import Distribution, readable
 
 
 def elsewhere(environ: Mapping[str, str], path: Iterable[str], root: str) -> tuple[Distribution, ...]:
@@ -23,8 +23,7 @@ def elsewhere(environ: Mapping[str, str], path: Iterable[str], root: str) -> tup
         if real in seen:
             continue
         seen.add(real)
-        entries = files.names(folder)
-        named = filter(None, map(parse, () if isinstance(entries, Missing) else entries))
+        named = filter(None, map(parse, files.entries(folder)))
         found += (Distribution(readable(name), readable(version), readable(folder)) for name, version in named if framework_of(name))
     return tuple(found)
 
@@ -33,8 +32,7 @@ def _sites(environ: Mapping[str, str], *, whole: bool) -> Iterator[str]:
     """Folders of packages that the user may have wanted."""
     for prefix in _prefixes(environ, whole=whole):
         for folder in ("lib", "local/lib"):
-            entries = files.names(f"{prefix}/{folder}")
-            for entry in () if isinstance(entries, Missing) else entries:
+            for entry in files.entries(f"{prefix}/{folder}"):
                 if entry.startswith("python"):
                     yield f"{prefix}/{folder}/{entry}/site-packages"
                     yield f"{prefix}/{folder}/{entry}/dist-packages"

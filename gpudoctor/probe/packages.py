@@ -99,8 +99,7 @@ def _in_folder(folder: str) -> tuple[dict[str, list[tuple[str, str]]], list[str]
     """The metadata of relevant packages, as entry and version by name, and everything else as name==version."""
     mine: dict[str, list[tuple[str, str]]] = {}
     others = []
-    entries = files.names(folder)
-    for entry in () if isinstance(entries, Missing) else entries:
+    for entry in files.entries(folder):
         named = parse(entry) or _unversioned(folder, entry)
         if named and relevant(named[0]):
             mine.setdefault(named[0], []).append((entry, named[1]))
@@ -120,8 +119,7 @@ def _unversioned(folder: str, entry: str) -> tuple[str, str] | None:
     name = normalise(entry.removesuffix(".egg-info"))
     if not entry.endswith(".egg-info") or not relevant(name):
         return None
-    text = files.read(f"{folder}/{entry}/PKG-INFO", _HEAD)
-    lines = text.splitlines() if isinstance(text, str) else []
+    lines = files.lines(f"{folder}/{entry}/PKG-INFO", _HEAD)
     version = next((line.partition(":")[2].strip() for line in lines if line.startswith("Version:")), "")
     return (name, version) if version else None
 

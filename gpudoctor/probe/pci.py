@@ -69,11 +69,11 @@ def _device(folder: str, name: str, class_code: str) -> PciDevice | None:
 def _state(place: str) -> dict[str, Any]:
     """Whether the device is awake, its PCIe error counts (AER), its IOMMU group's type, and its place."""
     return {
-        "power_state": _text(f"{place}/power_state"),
-        "runtime_status": _text(f"{place}/power/runtime_status"),
+        "power_state": files.word(f"{place}/power_state"),
+        "runtime_status": files.word(f"{place}/power/runtime_status"),
         "aer_fatal": _total(f"{place}/aer_dev_fatal", "TOTAL_ERR_FATAL"),
         "aer_nonfatal": _total(f"{place}/aer_dev_nonfatal", "TOTAL_ERR_NONFATAL"),
-        "iommu": _text(f"{place}/iommu_group/type"),
+        "iommu": files.word(f"{place}/iommu_group/type"),
         "answers": _answers(place),
         **place_on_bus(place),
     }
@@ -81,17 +81,12 @@ def _state(place: str) -> dict[str, Any]:
 
 def _answers(place: str) -> bool | Missing:
     """Whether the configuration space starts with anything but ones. Sleeping devices are skipped: a read would wake them."""
-    if _text(f"{place}/power/runtime_status") == "suspended":
+    if files.word(f"{place}/power/runtime_status") == "suspended":
         return Missing(Cause.NOT_ASKED, "the device is in a sleep state")
     head = files.content(f"{place}/config", len(ONES))
     if isinstance(head, Missing):
         return head
     return head != ONES if len(head) == len(ONES) else Missing(Cause.FAILED, f"{place}/config is truncated")
-
-
-def _text(path: str) -> str | Missing:
-    text = files.read(path, 256)
-    return text if isinstance(text, Missing) else text.strip() or Missing(Cause.FAILED, f"{path} is empty")
 
 
 def _total(path: str, name: str) -> int | Missing:

@@ -17,14 +17,9 @@ def place(folder: str) -> dict[str, Any]:
     """The fields of PciDevice on NUMA node, nearest CPUs and BARs."""
     return {
         "numa_node": _numa_node(f"{folder}/numa_node"),
-        "cpus": _line(f"{folder}/local_cpulist"),
+        "cpus": files.word(f"{folder}/local_cpulist", 4096),
         "bars": _bars(f"{folder}/resource"),
     }
-
-
-def _line(path: str) -> str | Missing:
-    text = files.read(path, 4096)
-    return text if isinstance(text, Missing) else text.strip() or Missing(Cause.FAILED, f"{path} is empty")
 
 
 def _numa_node(path: str) -> int | Missing:
