@@ -15,7 +15,7 @@ from gpudoctor.findings import Finding
 from gpudoctor.matrix import Matrix
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.diff import CauseChange, Diff, Examined, FactChange
-from gpudoctor.snapshot import Nvml, Snapshot
+from gpudoctor.snapshot import Snapshot
 
 __all__ = ["compare", "gpu_names", "in_words", "matcher"]
 
@@ -109,12 +109,8 @@ def _with_cuda(line: Line) -> str:
 
 def gpu_names(snapshot: Snapshot) -> dict[str, str]:
     """Return the names of GPUs, by the key that matches them."""
-    listed = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) else ()
-    if not isinstance(listed, tuple):
-        return {}
-    return {gpu.address: f"GPU {gpu.index} ({gpu.address})" for gpu in listed if isinstance(gpu.address, str)} | {
-        str(gpu.index): f"GPU {gpu.index}" for gpu in listed if not isinstance(gpu.address, str)
-    }
+    opened = {gpu.address: f"GPU {gpu.index} ({gpu.address})" for gpu in snapshot.listed_gpus if isinstance(gpu.address, str)}
+    return opened | {str(gpu.index): f"GPU {gpu.index}" for gpu in snapshot.listed_gpus if not isinstance(gpu.address, str)}
 
 
 def _examined(examination: Examination, name: str) -> Examined:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.changes.matching import Names, pairs
-from gpudoctor.snapshot import TEXT, Cause, Fact, Missing, Nvml, NvmlGpu, Snapshot
+from gpudoctor.snapshot import TEXT, Cause, Fact, Missing, Snapshot
 from gpudoctor.snapshot.volatile import VOLATILE
 
 _UNASKED = frozenset({Cause.NOT_ASKED, Cause.NOT_STATED})
@@ -59,7 +59,7 @@ class Walk:
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self._before, self._after = before, after
-        self._earlier, self._later = Names(_gpus(before)), Names(_gpus(after))
+        self._earlier, self._later = Names(before.listed_gpus), Names(after.listed_gpus)
         self._pasted = TEXT in {before.origin, after.origin}
 
     def differences(self) -> Iterator[Difference]:
@@ -108,10 +108,6 @@ class Walk:
 def _keys(items: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of items whose order is all that changed."""
     return tuple(Names(()).of(items))
-
-
-def _gpus(snapshot: Snapshot) -> tuple[NvmlGpu, ...]:
-    return snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.gpus, tuple) else ()
 
 
 def _is_struct(value: Any) -> bool:

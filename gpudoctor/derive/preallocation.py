@@ -8,7 +8,6 @@ import msgspec
 
 from gpudoctor.frameworks import spec_of
 from gpudoctor.frameworks.spec import FrameworkSpec
-from gpudoctor.snapshot import Nvml
 
 if TYPE_CHECKING:
     from gpudoctor.derive.views.machine import MachineView
@@ -34,9 +33,7 @@ def preallocated(machine: MachineView) -> Preallocated | None:
     """Return the framework and the fullest GPU; None if no GPU is that full, or a framework that takes what it needs is there too."""
     specs = [spec_of(one.name) for one in machine.observed_frameworks]
     taker = next((spec for spec in specs if spec.preallocates), None)
-    nvml = machine.observed.nvml
-    listed = nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
-    sizes = [(one.memory_used, one.memory_total) for one in listed]
+    sizes = [(one.memory_used, one.memory_total) for one in machine.observed.listed_gpus]
     full = [(used, total) for used, total in sizes if isinstance(used, int) and isinstance(total, int) and used >= _LEAST * total]
     if taker is None or taker.preallocates is None or not full or not all(spec.preallocates for spec in specs):
         return None

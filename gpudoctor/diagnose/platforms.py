@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Host, Nvml, Platform, TextLog
+from gpudoctor.snapshot import Host, Platform, TextLog
 
 _WSL = expression(
     r"(?i)^\W{0,3}\(WSL ?[12]?\) ?[-:]|(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard"
@@ -72,9 +72,7 @@ def _on(*wanted: Platform, words: re.Pattern[str] | None = None) -> Callable[[Ma
 
 def named_amd(machine: MachineView, text: Sequence[str]) -> str:
     """Return the line that names an AMD GPU, if the text names no NVIDIA GPU."""
-    nvml = machine.observed.nvml
-    gpus = nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
-    if any(isinstance(gpu.name, str) for gpu in gpus):
+    if any(isinstance(gpu.name, str) for gpu in machine.observed.listed_gpus):
         return ""
     return next((line.strip()[:80] for line in text if _AMD.search(line)), "")
 

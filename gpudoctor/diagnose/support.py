@@ -17,7 +17,7 @@ from gpudoctor.diagnose.support_system import SYSTEM
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
-from gpudoctor.snapshot import Host, Nvml, NvmlGpu, Platform, Status, TextLog, Variables
+from gpudoctor.snapshot import Host, Nvml, Platform, Status, TextLog, Variables
 
 _NEARLY_ALL = 0.8
 """Share of a GPU's memory in use that leaves no room for training."""
@@ -69,7 +69,7 @@ def _driver_not_loaded(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 
 def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
-    for gpu in _gpus(machine):
+    for gpu in machine.observed.listed_gpus:
         if isinstance(gpu.memory_used, int) and isinstance(gpu.memory_total, int) and gpu.memory_used > _NEARLY_ALL * gpu.memory_total:
             yield Evidence("memory in use", f"{gpu.memory_used >> 20} of {gpu.memory_total >> 20} MiB", "nvidia-smi")
     yield from _accounts(text)
@@ -114,7 +114,7 @@ def _size(pattern: re.Pattern[str], text: str) -> float | None:
 
 def _mode(wanted: tuple[str, ...]) -> Callable[[MachineView, str], Iterator[Evidence]]:
     def ask(machine: MachineView, _: str) -> Iterator[Evidence]:
-        for gpu in _gpus(machine):
+        for gpu in machine.observed.listed_gpus:
             if gpu.compute_mode in wanted:
                 yield Evidence("compute mode", str(gpu.compute_mode), "nvidia-smi")
 
@@ -126,17 +126,17 @@ _NO_MEMORY_TO_START = expression(r"cudaGetDeviceCount\(\)[^\n]{0,200} Error 2: o
 
 def _in_mig_mode(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a GPU in MIG mode whose instances, if any, the text does not show."""
-    for gpu in _gpus(machine):
+    for gpu in machine.observed.listed_gpus:
         if gpu.mig_enabled is True and not (isinstance(gpu.mig_instances, tuple) and gpu.mig_instances):
             yield Evidence("MIG mode", "enabled", "nvidia-smi")
 
 
 def _several_instances(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield how many MIG instances the text lists, or a GPU in MIG mode: a process uses one instance."""
-    count = sum(len(gpu.mig_instances) for gpu in _gpus(machine) if isinstance(gpu.mig_instances, tuple))
+    count = sum(len(gpu.mig_instances) for gpu in machine.observed.listed_gpus if isinstance(gpu.mig_instances, tuple))
     if count > 1:
         yield Evidence("MIG instances", str(count), "the text")
-    yield from (Evidence("MIG mode", "enabled", "nvidia-smi") for gpu in _gpus(machine) if gpu.mig_enabled is True)
+    yield from (Evidence("MIG mode", "enabled", "nvidia-smi") for gpu in machine.observed.listed_gpus if gpu.mig_enabled is True)
 
 
 _SEVERAL = expression(r"(?i)\bNCCL\b|\bDDP\b|\bDataParallel\b|\bmulti-?gpu\b|\btensor[- _]parallel\b|\ball_?reduce\b")
@@ -144,7 +144,7 @@ _SEVERAL = expression(r"(?i)\bNCCL\b|\bDDP\b|\bDataParallel\b|\bmulti-?gpu\b|\bt
 
 def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield how many GPUs WSL 2 has, or that CUDA fails as it does with many."""
-    count, host = len(_gpus(machine)), machine.observed.host
+    count, host = len(machine.observed.listed_gpus), machine.observed.host
     if not (isinstance(host, Host) and host.platform is Platform.WSL2):
         return
     if count > 1:
@@ -167,11 +167,6 @@ def _old_glibc(_: MachineView, text: str) -> Iterator[Evidence]:
     others = {int(tag) for tag in _TAG.findall(text)} - {int(own[1])}
     if others and min(others) > int(own[1]):
         yield Evidence("glibc", f"2.{own[1]}, and the wheels need 2.{min(others)}", "the log")
-
-
-def _gpus(machine: MachineView) -> tuple[NvmlGpu, ...]:
-    nvml = machine.observed.nvml
-    return nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
 
 
 def _set_by_program(machine: MachineView, _: str) -> Iterator[Evidence]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from gpudoctor.changes.matching import KEYS
-from gpudoctor.snapshot import Loads, Nvml, Snapshot, Span
+from gpudoctor.snapshot import Loads, Snapshot, Span
 from gpudoctor.snapshot.volatile import VOLATILE
 
 
@@ -96,9 +96,7 @@ def figures(snapshot: Snapshot, models: str) -> Iterator[Measured]:
 
 def _models(snapshot: Snapshot) -> dict[str, str]:
     """Return the GPUs' models by address."""
-    gpus = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) else ()
-    listed = gpus if isinstance(gpus, tuple) else ()
-    return {gpu.address: gpu.name for gpu in listed if isinstance(gpu.address, str) and isinstance(gpu.name, str)}
+    return {gpu.address: gpu.name for gpu in snapshot.listed_gpus if isinstance(gpu.address, str) and isinstance(gpu.name, str)}
 
 
 def _items(holder: msgspec.Struct) -> Iterator[msgspec.Struct]:

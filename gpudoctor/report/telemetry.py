@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive.telemetry import describe_holds, holds, loads_of
-from gpudoctor.snapshot import Cause, GpuLoad, Loads, Missing, Nvml, Smoke, Snapshot, Span
+from gpudoctor.snapshot import Cause, GpuLoad, Loads, Missing, Smoke, Snapshot, Span
 
 _MIB = 1 << 20
 
@@ -45,8 +45,7 @@ def _clock(snapshot: Snapshot, load: GpuLoad) -> str:
     medians = sorted(stage.clock_sm.median for stage in load.stages if isinstance(stage.clock_sm, Span))
     if not medians:
         return ""
-    gpus = snapshot.nvml.gpus if isinstance(snapshot.nvml, Nvml) and isinstance(snapshot.nvml.gpus, tuple) else ()
-    most = next((gpu.clock_sm_max for gpu in gpus if gpu.address == load.address), None)
+    most = next((gpu.clock_sm_max for gpu in snapshot.listed_gpus if gpu.address == load.address), None)
     lowest = f"{medians[0]:,} to " if medians[0] < medians[-1] else ""
     return f"SM clock {lowest}{medians[-1]:,}{f' of {most:,}' if isinstance(most, int) else ''} MHz"
 

@@ -180,6 +180,11 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     remarks: tuple[str, ...] = ()
     """Notes of the reader or the probes on the observation itself, such as a newer minor version."""
 
+    @property
+    def listed_gpus(self) -> tuple[NvmlGpu, ...]:
+        """The GPUs that NVML lists; none if it did not say."""
+        return self.nvml.gpus if isinstance(self.nvml, Nvml) and isinstance(self.nvml.gpus, tuple) else ()
+
 
 class _Versioned(msgspec.Struct):
     version: str

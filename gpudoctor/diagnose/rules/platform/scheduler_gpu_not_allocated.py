@@ -9,7 +9,7 @@ from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Nvml, Pci
+from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Missing, Pci
 
 _REQUEST = {
     "Slurm": Fix("Request a GPU in the job script or on the command line", "srun --gres=gpu:1 nvidia-smi -L", action=Action.RESTART_JOB),
@@ -41,7 +41,7 @@ _REQUEST = {
 def scheduler_gpu_not_allocated(machine: MachineView) -> Iterator[Problem]:
     """No GPU is allocated to this job."""
     allocation = applicable(machine.observed.allocation)
-    usable = _cuda_shows_gpus(machine) or (_nvml_opens_gpus(machine) and not allocation.hidden)
+    usable = bool(machine.cuda_devices) or (_nvml_opens_gpus(machine) and not allocation.hidden)
     if usable:
         return
     if not _none_allocated(allocation, machine):
@@ -87,14 +87,8 @@ def _none_allocated(allocation: Allocation, machine: MachineView) -> bool:
     return allocation.scheduler == "Kubernetes" and not has_nodes
 
 
-def _cuda_shows_gpus(machine: MachineView) -> bool:
-    libcuda = machine.observed.libcuda
-    return isinstance(libcuda, Libcuda) and isinstance(libcuda.devices, tuple) and bool(libcuda.devices)
-
-
 def _nvml_opens_gpus(machine: MachineView) -> bool:
-    nvml = machine.observed.nvml
-    return isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) and any(isinstance(gpu.address, str) for gpu in nvml.gpus)
+    return any(isinstance(gpu.address, str) for gpu in machine.observed.listed_gpus)
 
 
 def _driver_not_loaded(machine: MachineView) -> bool:

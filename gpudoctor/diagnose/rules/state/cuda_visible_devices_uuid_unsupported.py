@@ -7,7 +7,7 @@ from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import CudaDevice, Libcuda, Missing, Nvml
+from gpudoctor.snapshot import CudaDevice, Libcuda, Missing
 
 _UUID = ("GPU-", "MIG-")
 
@@ -78,9 +78,8 @@ def _unmasked_devices(machine: MachineView) -> tuple[CudaDevice, ...]:
 
 def _uuids(machine: MachineView) -> set[str]:
     """Return the UUIDs that NVML and CUDA (without the variable) report, including MIG instances."""
-    nvml = machine.observed.nvml
     found: list[str | Missing] = [device.uuid for device in _unmasked_devices(machine)]
-    for gpu in nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ():
+    for gpu in machine.observed.listed_gpus:
         instances = gpu.mig_instances if isinstance(gpu.mig_instances, tuple) else ()
         found += [gpu.uuid, *(instance.uuid for instance in instances)]
     return {uuid for uuid in found if isinstance(uuid, str)}
