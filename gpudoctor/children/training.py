@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import msgspec
 
 from gpudoctor.children import channel
@@ -121,7 +123,7 @@ class Agreed(Said, tag="agreement", frozen=True):
 def _measured(tag: str, kind: type[msgspec.Struct]) -> type[Said]:
     """Return the event with a measurement: the snapshot's fields but for the address."""
     fields = [(field.name, field.type) for field in msgspec.structs.fields(kind) if field.name != "address"]
-    return msgspec.defstruct(f"Measured{kind.__name__}", fields, bases=(Said,), tag=tag, frozen=True)
+    return cast("type[Said]", msgspec.defstruct(f"Measured{kind.__name__}", fields, bases=(Said,), tag=tag, frozen=True))
 
 
 MEASURED = {

@@ -11,7 +11,6 @@ from gpudoctor.derive import CouldNotTell, MachineView, NotApplicable
 from gpudoctor.diagnose import verify
 from gpudoctor.diagnose.action import action_of
 from gpudoctor.diagnose.advice.packages import VENV
-from gpudoctor.diagnose.impact import impact
 from gpudoctor.diagnose.rule import AnyView, Rule
 from gpudoctor.findings import MACHINE, Finding, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
 from gpudoctor.snapshot import Cause, Pci
@@ -132,12 +131,21 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
         title=problem.title or rule.title,
         message=message,
         breaks=rule.breaks,
-        impact=impact(rule, severity, problem.impact),
+        impact=_impact(rule, severity, problem.impact),
         evidence=problem.evidence,
         fixes=_verified(problem.fixes, again),
         action=action_of(problem.fixes, machine.site),
         domain=problem.domain or rule.lies_in,
     )
+
+
+def _impact(rule: Rule, severity: Severity, told: Impact | None) -> Impact:
+    """Return what a finding of `rule` costs; of a warning, what was `told` of it goes first."""
+    if severity is Severity.NOTE:
+        return Impact.NONE
+    if severity is Severity.ERROR:
+        return Impact.REQUIREMENT if rule.checks_required else Impact.CANNOT_TRAIN
+    return told or rule.impact or Impact.PARTLY
 
 
 _ANSWERS = "gpudoctor check"

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, FrameworkView, GpuView, MachineView
-from gpudoctor.findings import Domain, Fix, Level, Problem, Rung, Severity, SubjectKind
+from gpudoctor.findings import Domain, Fix, Impact, Level, Problem, Rung, Severity, SubjectKind
 
 AnyView = MachineView | GpuView | EnvironmentView | FrameworkView
 View = TypeVar("View", MachineView, GpuView, EnvironmentView, FrameworkView)
@@ -77,6 +77,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The rung that cannot be reached while this is true."""
     since: str = "0.1"
     """The first release that had it."""
+    impact: Impact | None = None
+    """What its warnings cost; None if its findings are errors or notes: an error that becomes a warning is about a part that fails."""
     predicts: bool = True
     """It infers that `breaks` will fail; where that was proven to work, the finding is only worth knowing."""
     on_cpu_too: bool = False

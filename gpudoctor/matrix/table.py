@@ -23,7 +23,8 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
     @property
     def columns(self) -> dict[str, Kind]:
         """The kind of each column, by name, in order."""
-        return _columns(self.row)
+        row: Any = self.row  # mypy does not know that every type can be hashed
+        return _columns(row)
 
     def parse(self, cells: list[str]) -> Row:
         """The row of one line. Raises ValueError that names the wrong column."""

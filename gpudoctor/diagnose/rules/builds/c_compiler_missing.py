@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Rung, Severity
 
 _COMPILERS = ("CC", "gcc", "clang")
 """What triton/runtime/build.py tries; it does not try cc or c++."""
@@ -23,6 +23,7 @@ _INSTALL_GCC = {
     "GD541",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(Explains(("smoke-crashed",), "A compiled training step fails without a C compiler.", Join.FRAMEWORK),),
 )

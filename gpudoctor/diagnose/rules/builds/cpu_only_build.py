@@ -6,7 +6,7 @@ from gpudoctor.derive import NO_GPU, FrameworkView, absence, not_applicable, not
 from gpudoctor.diagnose.advice.from_log import install_with_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Fact, Missing
 
 
@@ -15,6 +15,7 @@ from gpudoctor.snapshot import Fact, Missing
     advice=lambda machine: tuple(install_with_cuda(machine, "cpu-only-build")),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
+    impact=Impact.PARTLY,
     explains=(Explains(TRAINING_FAILS, "A build without CUDA can only train on the CPU.", Join.FRAMEWORK),),
 )
 def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:

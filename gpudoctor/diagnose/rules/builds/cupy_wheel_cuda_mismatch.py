@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Action, Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Distribution, Fact
 from gpudoctor.versions import Version
 
@@ -17,6 +17,7 @@ from gpudoctor.versions import Version
     "GD516",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     explains=(Explains(("cuda-version-mismatch",), "Both compare CuPy's wheel with the CUDA on this machine."),),
 )
 def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:

@@ -6,12 +6,12 @@ from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.add_ons import file_name
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 
 _MOST = 3
 
 
-@rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED)
+@rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
 def extension_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """Extension is compiled for a different framework version."""
     for add_on in framework.add_ons:

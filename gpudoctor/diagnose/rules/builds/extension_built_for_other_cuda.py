@@ -10,7 +10,7 @@ from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.builds import builds
 
@@ -21,6 +21,7 @@ _MOST = 3
     "GD513",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     explains=(
         Explains(
             ("extension-abi-mismatch",), "An extension for another CUDA was compiled for another build of the framework.", Join.FRAMEWORK

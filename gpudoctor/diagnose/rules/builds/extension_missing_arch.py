@@ -8,11 +8,11 @@ from gpudoctor.derive.gpu_code import LACKS, meetings
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, models
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.add_ons import compile_add_on
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Extension, GpuCode
 
 
-@rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED)
+@rule("GD515", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
 def extension_missing_arch(framework: FrameworkView) -> Iterator[Problem]:
     """Extension has no kernels for this GPU."""
     machine = framework.machine

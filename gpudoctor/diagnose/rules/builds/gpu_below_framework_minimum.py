@@ -6,7 +6,7 @@ from gpudoctor import versions
 from gpudoctor.derive import NO_GPU, EnvironmentView, FrameworkView, Stack, known, not_applicable
 from gpudoctor.derive.gpu_code import Fit, capability, unread_capability
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.matrix import GpuNeed
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing
@@ -16,6 +16,7 @@ from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing
     "GD544",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     explains=(Explains(("gpu-too-old-for-triton", "gpu-lacks-bf16"), "The package supports no GPU this old."),),
 )
 def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Problem]:

@@ -7,7 +7,7 @@ from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.advice.from_log import install_for_gpu
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.no_kernels import no_kernels
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Impact, Problem, Rung, Severity
 
 
 @rule(
@@ -15,6 +15,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     advice=lambda machine: tuple(install_for_gpu(machine, "gpu-too-old-for-build")),
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     explains=(
         Explains(("extension-missing-arch",), "An extension for this release is built for the same GPUs as the framework.", Join.FRAMEWORK),
         Explains(TRAINING_FAILS, "The framework fails or uses the CPU if its build has no kernels for the GPU.", Join.FRAMEWORK),

@@ -10,7 +10,7 @@ from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, model_names, models
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
-from gpudoctor.findings import Evidence, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Missing, StageState
 
@@ -19,6 +19,7 @@ from gpudoctor.snapshot import Missing, StageState
     "GD517",
     severity=Severity.NOTE,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(
         Explains(("smoke-crashed",), "A compiled training step fails because Triton refuses the GPU.", Join.FRAMEWORK),

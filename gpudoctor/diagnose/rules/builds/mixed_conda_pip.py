@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.snapshot import Distribution, Missing
 
@@ -24,6 +24,7 @@ _OF_ONE_BUILD = tuple(spec.one_build for spec in CATALOGUE)
     "GD512",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     explains=(
         Explains(
             (

@@ -16,7 +16,7 @@ from gpudoctor.diagnose.advice.requirements import (
     unmet_requirements,
 )
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import DOWNLOAD, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Distribution, Missing
 
 _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
@@ -28,6 +28,7 @@ _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), k
     "GD511",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     explains=(Explains(("nccl-version-conflict",), "The NCCL package is not the one that the framework requires."),),
 )
 def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Problem]:

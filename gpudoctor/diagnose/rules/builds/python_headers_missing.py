@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView, absence
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
-from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Rung, Severity
 
 _INSTALL_HEADERS = {
     "debian": "sudo apt install {python}-dev",
@@ -18,6 +18,7 @@ _INSTALL_HEADERS = {
     "GD542",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(Explains(("smoke-crashed",), "A compiled training step fails without Python.h.", Join.FRAMEWORK),),
 )

@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 
 _KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv/ComputeCache"
 
@@ -17,6 +17,7 @@ _KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv
     "GD507",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     of_training=True,
     explains=(Explains(TRAINING_FAILS, "Compiling all kernels can take longer than the stage's time limit.", Join.FRAMEWORK),),
 )

@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.builds.companions import beside_framework
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Impact, Problem, Rung, Severity
 
 
 @rule(
     "GD509",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     explains=(
         Explains(
             ("extension-built-for-other-cuda", "extension-abi-mismatch"),

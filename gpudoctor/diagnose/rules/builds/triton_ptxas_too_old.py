@@ -10,7 +10,7 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
-from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.snapshot import Cause, FoundBy, LibraryFile, LibraryUse, Missing
 from gpudoctor.versions import Version
@@ -22,6 +22,7 @@ _COMPONENT, _FOR_NEWER = "triton-ptxas", "ptxas-blackwell"
     "GD540",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(Explains(("smoke-crashed",), "A compiled training step fails if ptxas does not support the GPU.", Join.FRAMEWORK),),
 )

@@ -13,7 +13,7 @@ from gpudoctor.diagnose.advice.gpu_code import models
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
@@ -24,6 +24,7 @@ from gpudoctor.versions import Version
     advice=lambda machine: (update_driver(machine, _floor_of_builds(machine)),),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
+    impact=Impact.PARTLY,
     explains=(
         Explains(TRAINING_FAILS, "The framework's CUDA runtime refuses to start on an older driver.", Join.FRAMEWORK),
         Explains(("gpu-too-new-for-driver",), "A driver older than the GPU's generation does not know it."),

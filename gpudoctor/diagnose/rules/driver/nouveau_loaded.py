@@ -13,7 +13,7 @@ from gpudoctor.diagnose.rules.driver.bound_driver import (
     loaded_instead,
     replace_driver,
 )
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Impact, Problem, Rung, Severity
 
 _BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo tee /etc/modprobe.d/blacklist-nouveau.conf"
 
@@ -23,6 +23,7 @@ _BLACKLIST = "printf 'blacklist nouveau\\noptions nouveau modeset=0\\n' | sudo t
     advice=lambda machine: replace_driver(machine, NOUVEAU, _BLACKLIST, blocked=False),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nouveau has."),),
 )

@@ -7,7 +7,7 @@ from gpudoctor.derive.views.kernel import is_nova
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver, gpus_bound, loaded_instead, replace_driver
-from gpudoctor.findings import Problem, Rung, Severity
+from gpudoctor.findings import Impact, Problem, Rung, Severity
 
 _BLACKLIST = "printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\\nblacklist nouveau\\n' | sudo tee /etc/modprobe.d/blacklist-nova.conf"
 
@@ -17,6 +17,7 @@ _BLACKLIST = "printf 'blacklist nova_core\\nblacklist nova\\nblacklist nova_drm\
     advice=lambda machine: replace_driver(machine, "nova", _BLACKLIST, blocked=False),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(Explains(DRIVER_NOT_LOADED, "The NVIDIA driver cannot bind a GPU that nova has."),),
 )

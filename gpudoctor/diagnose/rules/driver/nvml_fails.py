@@ -6,7 +6,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, Status
 
 _EXPLAINED = {NvmlError.NO_PERMISSION, NvmlError.INSUFFICIENT_POWER, NvmlError.RESET_REQUIRED, NvmlError.LIB_RM_VERSION_MISMATCH}
@@ -15,7 +15,7 @@ _EXPLAINED = {NvmlError.NO_PERMISSION, NvmlError.INSUFFICIENT_POWER, NvmlError.R
 _RESTART_CONTAINER = Fix("Restart the container; if nvidia-smi fails on the host too, reboot the host.", action=Action.RESTART_JOB)
 
 
-@rule("GD244", severity=Severity.WARNING, breaks=Rung.NVML, predicts=False)
+@rule("GD244", severity=Severity.WARNING, breaks=Rung.NVML, impact=Impact.PARTLY, predicts=False)
 def nvml_fails(machine: MachineView) -> Iterator[Problem]:
     """NVML fails although CUDA works."""
     if machine.cuda_init.code:

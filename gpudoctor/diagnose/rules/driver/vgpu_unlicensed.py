@@ -7,7 +7,7 @@ from gpudoctor.derive import GpuView
 from gpudoctor.derive.libcuda import code
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.driver.licence_client import RESTART_CLIENT, SOURCE, read_client_log
-from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 
 _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then restart nvidia-gridd.", needs=(ROOT,), kind=FixKind.ELSE)
 
@@ -17,6 +17,7 @@ _ADD_TOKEN = Fix("Copy the client token to /etc/nvidia/ClientConfigToken, then r
     advice=lambda _: (RESTART_CLIENT, read_client_log("Read why it has no licence"), _ADD_TOKEN),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_RAN,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(
         Explains(("gpu-missing-from-cuda",), "CUDA does not list a virtual GPU whose grace period has ended.", Join.GPU),

@@ -7,7 +7,7 @@ from gpudoctor.derive.xids import UNCORRECTABLE
 from gpudoctor.diagnose.advice.hardware import last_xid, replace, reset
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import Evidence, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import EccPlace, Sram
 
 _PLACES = {
@@ -26,6 +26,7 @@ _PLACES = {
     advice=lambda _: (reboot(), replace(kind=FixKind.ELSE)),
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     predicts=False,
     explains=(
         Explains(

@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.hardware import bring_back, read_gpu_log
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import bound_driver
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, NvmlGpu, PciDevice, ProcGpu
 
 _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
@@ -19,6 +19,7 @@ _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
     "GD102",
     severity=Severity.ERROR,
     breaks=Rung.NVML,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(Explains(CUDA_FAILS, "CUDA cannot use a GPU that the driver cannot open; cuInit can fail on the others."),),
 )

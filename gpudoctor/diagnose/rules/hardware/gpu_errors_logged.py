@@ -9,7 +9,7 @@ from gpudoctor.derive.xids import NAMED
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.advice.xids import in_words
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 
 _HARMLESS = "IGNORE"
 _PROGRAM = ("RESTART_APP", "WORKFLOW_XID_45", "CHECK_UVM")
@@ -44,7 +44,7 @@ class _Error(msgspec.Struct, frozen=True):
         return bool(self.action) and self.action not in _PROGRAM
 
 
-@rule("GD118", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
+@rule("GD118", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
 def gpu_errors_logged(gpu: GpuView) -> Iterator[Problem]:
     """Driver logged Xid errors for this GPU."""
     log = gpu.machine.kernel_log

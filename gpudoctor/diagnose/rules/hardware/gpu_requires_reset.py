@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing, NvmlGpu
 
 _ERRORS = {
@@ -30,6 +30,7 @@ _WARNINGS = {
     advice=lambda _: (reboot(),),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
+    impact=Impact.AT_RISK,
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "The driver does not open a GPU that needs a reset.", Join.GPU),

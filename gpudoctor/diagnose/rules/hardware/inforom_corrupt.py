@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.advice.system import power_cycle
 from gpudoctor.diagnose.rule import CUDA_FAILS, GPU_NOT_OPENED, Explains, Join, rule
 from gpudoctor.diagnose.rules.hardware.alarms import alarm_confidence, alarm_evidence
-from gpudoctor.findings import FixKind, Problem, Rung, Severity
+from gpudoctor.findings import FixKind, Impact, Problem, Rung, Severity
 
 
 @rule(
@@ -16,6 +16,7 @@ from gpudoctor.findings import FixKind, Problem, Rung, Severity
     advice=lambda _: (power_cycle(), replace("Have the infoROM reflashed or the GPU replaced", FixKind.ELSE)),
     severity=Severity.ERROR,
     breaks=Rung.NVML,
+    impact=Impact.AT_RISK,
     predicts=False,
     explains=(
         Explains(GPU_NOT_OPENED, "The driver may refuse to open a GPU with a corrupt infoROM.", Join.GPU),

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace, reset
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 
 TOO_MANY, ALL = 60, 64
 """NVIDIA's page on retirement: a GPU with 60 retired pages is replaced, and 64 can be retired."""
 
 
-@rule("GD107", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
+@rule("GD107", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
 def pages_retirement_pending(gpu: GpuView) -> Iterator[Problem]:
     """GPU memory pages are pending retirement, or too many are retired."""
     pages = gpu.retired_pages

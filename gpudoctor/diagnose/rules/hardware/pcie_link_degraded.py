@@ -13,6 +13,7 @@ from gpudoctor.snapshot import TEXT, Missing
     "GD111",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,

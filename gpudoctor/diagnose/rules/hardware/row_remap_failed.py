@@ -6,7 +6,7 @@ from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import ROW_REMAP_FAILED
 from gpudoctor.diagnose.advice.hardware import last_xid, replace
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 
 
 @rule(
@@ -14,6 +14,7 @@ from gpudoctor.findings import Evidence, Problem, Rung, Severity
     advice=lambda _: (replace(),),
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     predicts=False,
     explains=(
         Explains(("row-remap-pending",), "A row that cannot be remapped stays pending.", Join.GPU),

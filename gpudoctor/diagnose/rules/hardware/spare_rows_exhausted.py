@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 
 
-@rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
+@rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
 def spare_rows_exhausted(gpu: GpuView) -> Iterator[Problem]:
     """GPU memory bank has few or no spare rows left."""
     rows = gpu.spare_rows

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse, Missing, TextLog
 from gpudoctor.versions import Version
 
@@ -24,6 +24,7 @@ _FOLDER = re.compile(r"/\S{0,200}/cuda-(?P<release>\d{1,2}\.\d)(?=/|$)")
     "GD406",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     explains=(Explains(TRAINING_FAILS, "A library for another CUDA fails to load, or loads a second CUDA runtime into the process."),),
 )
 def cuda_mixed_versions(environment: EnvironmentView) -> Iterator[Problem]:

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.advice.releases import newest, works_here
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
-from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing, Platform
 from gpudoctor.versions import Version
 
@@ -25,6 +25,7 @@ _MOST = 3
     advice=lambda machine: tuple(install_libraries(machine, "cuda-version-mismatch")),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
+    impact=Impact.AT_RISK,
     explains=(
         Explains(
             (

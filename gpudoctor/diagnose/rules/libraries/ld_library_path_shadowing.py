@@ -8,7 +8,7 @@ from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import FoundBy, LibraryFile, LibraryUse
 
 _MOST = 4
@@ -19,6 +19,7 @@ _WORST_FIRST = ("major", "older", "other", "", "same")
     "GD407",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     explains=(
         Explains(
             ("cudnn-shadowed-by-system", "nccl-version-conflict", "cudnn-version-mismatch", "cudnn-wrong-major", "cudnn-drops-gpu"),

@@ -8,7 +8,7 @@ from gpudoctor.derive.gpu_code import capability
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.xla import name_folder
-from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.snapshot import Cause, LibraryFile, LibraryUse, Missing
 
@@ -17,6 +17,7 @@ from gpudoctor.snapshot import Cause, LibraryFile, LibraryUse, Missing
     "GD414",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     explains=(Explains(TRAINING_FAILS, "XLA cannot compile for the GPU with a ptxas that is too old.", Join.FRAMEWORK),),
 )
 def ptxas_too_old(framework: FrameworkView) -> Iterator[Problem]:

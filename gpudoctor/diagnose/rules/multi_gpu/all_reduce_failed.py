@@ -11,14 +11,14 @@ from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.multi_gpu.all_reduce import DISABLE_P2P
-from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.signatures import Recognised, recognise
 from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
 
 _AGAIN = "gpudoctor smoke --level full"
 
 
-@rule("GD807", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False, seen_at=Level.FULL, of_training=True)
+@rule("GD807", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False, seen_at=Level.FULL, of_training=True)
 def all_reduce_failed(framework: FrameworkView) -> Iterator[Problem]:
     """All-reduce across GPUs hangs, fails or returns wrong results."""
     first, *controls = applicable(framework.smoke.all_reduces, Rung.TRAINED)

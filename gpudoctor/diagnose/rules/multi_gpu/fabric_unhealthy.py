@@ -9,7 +9,7 @@ from gpudoctor.derive import GpuView, not_applicable, offered
 from gpudoctor.derive.fabric import INCOMPATIBLE_FIRMWARE, SET_ON_SWITCHES, configuration, fabric_of, flaws, in_rack, recovering
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 _RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia-smi --gpu-reset", (ROOT,), action=Action.RESET_GPU)
@@ -19,6 +19,7 @@ _RESET = Fix("Stop all processes and reset all GPUs of the fabric", "sudo nvidia
     "GD808",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     predicts=False,
     explains=(
         Explains(("all-reduce-failed",), "All-reduce runs over the fabric."),

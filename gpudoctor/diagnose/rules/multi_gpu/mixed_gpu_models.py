@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, NvmlGpu
 
 
-@rule("GD806", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
+@rule("GD806", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False)
 def mixed_gpu_models(machine: MachineView) -> Iterator[Problem]:
     """Machine has GPUs of different models."""
     usable = [gpu for gpu in machine.gpus if isinstance(gpu.observed.cuda, CudaDevice)]

@@ -7,7 +7,7 @@ from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.all_reduce import DISABLE_P2P
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Domain, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Domain, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu
 
 _EDIT_GRUB = "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub"
@@ -33,6 +33,7 @@ _TRY_WITHOUT = Fix("Test training without NCCL peer-to-peer transfers", "NCCL_P2
     "GD804",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     domain=Domain.DRIVER,
     predicts=False,
     seen_at=Level.FULL,

@@ -7,7 +7,7 @@ from gpudoctor.derive.xids import NVLINK_ERRORS
 from gpudoctor.diagnose.advice.hardware import last_xid, reset
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import LinkCount, NvLink, NvmlGpu
 
 TELLING = {
@@ -23,6 +23,7 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have the GPU, cable or s
     "GD810",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     predicts=False,
     explains=(
         Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),

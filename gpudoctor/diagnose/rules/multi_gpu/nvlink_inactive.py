@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing, NvLink
 
 _RETRAIN = Fix("Restart the fabric manager; it retrains the links", "sudo systemctl restart nvidia-fabricmanager", (ROOT,))
@@ -19,6 +19,7 @@ _RESEAT = Fix("Reseat the NVLink bridge or the module; then have the vendor chec
     "GD803",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
 )

@@ -6,7 +6,7 @@ from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
-from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import NvLink, NvmlGpu
 
 _TOLERANCE = 0.98
@@ -18,6 +18,7 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have the vendor check th
     "GD841",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "All-reduce runs over the NVLinks."),),
 )

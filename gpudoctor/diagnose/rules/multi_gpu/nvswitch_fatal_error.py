@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import XidEvent
 
@@ -16,6 +16,7 @@ _SCOPE = {_FATAL: "fatal to one port and the GPU behind it", _ALWAYS: "fatal to 
     "GD840",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     predicts=False,
     explains=(
         Explains(("nvlink-inactive", "all-reduce-failed"), "A fatal error stops traffic on a port or on the whole fabric."),

@@ -7,7 +7,7 @@ from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.platform.container import image_argument
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
-from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Rung, Severity
 
 _ENOUGH = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
@@ -19,6 +19,7 @@ _IN_POD = Fix("Mount an emptyDir with medium: Memory at /dev/shm in the pod.", a
     advice=lambda machine: (_IN_POD,) if engine_in_text(machine) in {"kubernetes", "k3s"} else remedy("container-shm-too-small"),
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
     predicts=False,
     explains=(Explains(("all-reduce-failed",), "NCCL allocates its buffers in /dev/shm."),),
 )

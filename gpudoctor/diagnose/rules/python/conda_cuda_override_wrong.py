@@ -6,7 +6,7 @@ from gpudoctor import versions
 from gpudoctor.derive import Driver, EnvironmentView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Packages, Python
@@ -14,7 +14,7 @@ from gpudoctor.snapshot import Packages, Python
 VARIABLE = "CONDA_OVERRIDE_CUDA"
 
 
-@rule("GD642", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, predicts=False)
+@rule("GD642", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, impact=Impact.AT_RISK, predicts=False)
 def conda_cuda_override_wrong(environment: EnvironmentView) -> Iterator[Problem]:
     """CONDA_OVERRIDE_CUDA does not match the driver."""
     machine, observed = environment.machine, environment.observed

@@ -9,7 +9,7 @@ from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.preflight import FRAMEWORKS
 from gpudoctor.snapshot import Python
 
@@ -17,7 +17,7 @@ _NAME_ENVIRONMENT = Fix("Check the environment that you train with", "gpudoctor 
 _WHERE = "the folders on sys.path"
 
 
-@rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, predicts=False, checks_required="any")
+@rule("GD601", severity=Severity.WARNING, breaks=Rung.FRAMEWORK, impact=Impact.PARTLY, predicts=False, checks_required="any")
 def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
     """No framework is installed in this environment."""
     machine, python = environment.machine, environment.observed.python

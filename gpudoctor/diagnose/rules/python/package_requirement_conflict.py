@@ -17,12 +17,12 @@ from gpudoctor.diagnose.advice.requirements import (
     unmet_requirements,
 )
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Fix, Problem, Rung, Severity
+from gpudoctor.findings import Fix, Impact, Problem, Rung, Severity
 from gpudoctor.frameworks import stack_of
 from gpudoctor.snapshot import Distribution
 
 
-@rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED)
+@rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK)
 def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Problem]:
     """Package version violates another package's requirement."""
     stack = environment.stack

@@ -13,7 +13,7 @@ from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.python.shadowing_files import rename
 from gpudoctor.expressions import expression
-from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import TEXT, Distribution, Missing
 
@@ -25,6 +25,7 @@ _OF_USER = expression(r"/\.local/lib/python|\\AppData\\Roaming\\Python\\")
     "GD610",
     severity=Severity.WARNING,
     breaks=Rung.FRAMEWORK,
+    impact=Impact.AT_RISK,
     explains=(
         Explains(TRAINING_FAILS, "Files of two releases are mixed, or the wrong one is imported.", Join.FRAMEWORK),
         Explains(("cpu-only-build",), "Python imports another copy than the one that was installed for CUDA.", Join.FRAMEWORK),

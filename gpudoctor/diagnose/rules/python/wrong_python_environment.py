@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.preflight import Answer, judged
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.frameworks import framework_of
 
 
@@ -16,6 +16,7 @@ from gpudoctor.frameworks import framework_of
     "GD604",
     severity=Severity.WARNING,
     breaks=Rung.FRAMEWORK,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(Explains(("framework-missing",), "The framework is in another environment."),),
 )

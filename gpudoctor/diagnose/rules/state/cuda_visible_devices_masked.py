@@ -7,13 +7,14 @@ from gpudoctor.derive import EnvironmentView, MachineView, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Rung, Severity
 
 
 @rule(
     "GD701",
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
+    impact=Impact.PARTLY,
     predicts=False,
     explains=(
         Explains(CUDA_FAILS, "CUDA programs see only the GPUs that CUDA_VISIBLE_DEVICES names."),

@@ -8,14 +8,14 @@ import msgspec
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import TextLog
 
 _VALUE = re.compile(r"""[=,:]\s*['"](\d[\d,]*)['"]""")
 _FIRST = Fix("Move the assignment to the top of the program, before the first import of a framework", action=Action.CHANGE_SETTING)
 
 
-@rule("GD742", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False)
+@rule("GD742", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
 def cuda_visible_devices_set_too_late(machine: MachineView) -> Iterator[Problem]:
     """CUDA_VISIBLE_DEVICES is set after CUDA started."""
     log = machine.observed.text_log

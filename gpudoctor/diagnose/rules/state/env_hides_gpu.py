@@ -5,13 +5,14 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 
 
 @rule(
     "GD704",
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
+    impact=Impact.PARTLY,
     explains=(Explains(TRAINING_FAILS, "The variable makes the framework train on the CPU.", Join.FRAMEWORK),),
 )
 def env_hides_gpu(framework: FrameworkView) -> Iterator[Problem]:

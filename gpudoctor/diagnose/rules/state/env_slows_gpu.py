@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.derive import MachineView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 
 
 class _Setting(msgspec.Struct, frozen=True):
@@ -30,6 +30,7 @@ _SETTINGS = (
     "GD741",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     predicts=False,
     explains=(Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "The variable slows every CUDA program down."),),
 )

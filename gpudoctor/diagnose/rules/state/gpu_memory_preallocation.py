@@ -7,12 +7,12 @@ from gpudoctor.derive.preallocation import preallocated
 from gpudoctor.diagnose.advice.hardware import GIB
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Rung, Severity
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import TEXT, TextLog
 
 
-@rule("GD743", severity=Severity.NOTE, breaks=Rung.TRAINED, predicts=False)
+@rule("GD743", severity=Severity.NOTE, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False)
 def gpu_memory_preallocation(machine: MachineView) -> Iterator[Problem]:
     """Framework takes most GPU memory when it starts."""
     if machine.observed.origin != TEXT:

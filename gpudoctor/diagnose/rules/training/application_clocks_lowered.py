@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.derive import GpuView, offered
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import unlock_clocks
-from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Evidence, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Missing
 
 LOWERED = 0.9
@@ -30,6 +30,7 @@ class _Clock(msgspec.Struct, frozen=True):
     "GD940",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     domain=Domain.DRIVER,
     predicts=False,
     of_training=True,

@@ -10,7 +10,7 @@ from gpudoctor.derive.stages import work
 from gpudoctor.derive.telemetry import describe_holds, holds
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, Span, StageLoad
 
 BEHIND = 0.85
@@ -33,6 +33,7 @@ class _Difference(msgspec.Struct, frozen=True):
     "GD941",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     predicts=False,
     seen_at=Level.TRAIN,
     of_training=True,

@@ -7,11 +7,11 @@ from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
-from gpudoctor.findings import Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 
-@rule("GD910", severity=Severity.WARNING, breaks=Rung.TRAINED, predicts=False, seen_at=Level.TRAIN, of_training=True)
+@rule("GD910", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, seen_at=Level.TRAIN, of_training=True)
 def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:
     """GPU trains no faster than the CPU."""
     compared = [(smoke.framework, speed) for smoke in gpu.machine.smoke for speed in smoke.speeds if speed.address == gpu.key]

@@ -8,7 +8,7 @@ from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 MATMUL_SHARE, MEMORY_SHARE = 0.5, 0.6
@@ -39,6 +39,7 @@ class _Figure(msgspec.Struct, frozen=True):
     "GD909",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     predicts=False,
     seen_at=Level.FULL,
     of_training=True,

@@ -7,13 +7,14 @@ from gpudoctor.derive.telemetry import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load
 from gpudoctor.diagnose.rules.training.slowdowns import how_often, is_or_was, slowdown_evidence, temperatures
-from gpudoctor.findings import Action, Fix, Level, Problem, Rung, Severity
+from gpudoctor.findings import Action, Fix, Impact, Level, Problem, Rung, Severity
 
 
 @rule(
     "GD908",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,

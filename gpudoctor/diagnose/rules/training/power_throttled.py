@@ -6,7 +6,7 @@ from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import POWER_BRAKE, SW_POWER_CAP, holds
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.slowdowns import duration, held_evidence, how_often, is_or_was, slowdown_evidence
-from gpudoctor.findings import ROOT, Action, Evidence, Fix, Level, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Evidence, Fix, Impact, Level, Problem, Rung, Severity
 
 LOWERED = 0.95
 """A limit below this share of the default was lowered on purpose; a smaller difference is rounding."""
@@ -20,6 +20,7 @@ _MORE_POWER = Fix(
     "GD906",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,

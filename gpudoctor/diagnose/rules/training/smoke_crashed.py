@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.training.smoke_stages import stages_that
-from gpudoctor.findings import Domain, Level, Problem, Rung, Severity
+from gpudoctor.findings import Domain, Impact, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import StageState
 
 
@@ -13,6 +13,7 @@ from gpudoctor.snapshot import StageState
     "GD904",
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
     domain=Domain.ENVIRONMENT,
     predicts=False,
     seen_at=Level.TRAIN,

@@ -7,13 +7,14 @@ from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load
 from gpudoctor.diagnose.rules.training.heat import heat_faults
 from gpudoctor.diagnose.rules.training.slowdowns import temperatures
-from gpudoctor.findings import ROOT, Action, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 
 
 @rule(
     "GD907",
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
+    impact=Impact.SLOWER,
     predicts=False,
     sees_more_at=Level.TRAIN,
     of_training=True,
