@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpudoctor.derive.device_nodes import is_plain_file, is_used_to_compute
 from gpudoctor.derive.unknown import known
-from gpudoctor.derive.views.view import View
-from gpudoctor.snapshot import Container, DeviceNodes, DriverFile, Fact, KernelDriver, Missing, Pci, Snapshot, Variables
-
-if TYPE_CHECKING:
-    from gpudoctor.derive.views.machine import MachineView
+from gpudoctor.derive.views.view import PartView
+from gpudoctor.snapshot import Container, DeviceNodes, DriverFile, Fact, KernelDriver, Missing, Pci, Variables
 
 DEVICES, CAPABILITIES = "NVIDIA_VISIBLE_DEVICES", "NVIDIA_DRIVER_CAPABILITIES"
 """Variables by which an image or its user requests GPUs and driver libraries from the runtime."""
 
 
-class ContainerView(View):
+class ContainerView(PartView):
     """The container that gpudoctor runs in."""
-
-    observed: Snapshot
-    machine: MachineView
-
-    def __init__(self, machine: MachineView) -> None:
-        self.__dict__.update(machine=machine, observed=machine.observed)
 
     @property
     def runtime(self) -> str:

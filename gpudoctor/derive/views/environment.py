@@ -6,20 +6,17 @@ from typing import TYPE_CHECKING
 
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.unknown import known
-from gpudoctor.derive.views.view import Field, Section, View
+from gpudoctor.derive.views.view import Field, PartView, Section
 from gpudoctor.findings import ENVIRONMENT
-from gpudoctor.snapshot import Missing, Packages, Python, ScriptFolder, Snapshot, Variables
+from gpudoctor.snapshot import Missing, Packages, Python, ScriptFolder, Variables
 
 if TYPE_CHECKING:
     from gpudoctor.derive.views.framework import FrameworkView
-    from gpudoctor.derive.views.machine import MachineView
 
 
-class EnvironmentView(View):
+class EnvironmentView(PartView):
     """The examined Python environment, with the machine it is on."""
 
-    observed: Snapshot
-    machine: MachineView
     subject = ENVIRONMENT
 
     python = Section[Python]()
@@ -28,9 +25,6 @@ class EnvironmentView(View):
     variables = Section[Variables]()
 
     libc = Field[str]("python")
-
-    def __init__(self, machine: MachineView) -> None:
-        self.__dict__.update(machine=machine, observed=machine.observed)
 
     @property
     def set_variables(self) -> dict[str, str]:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING
 
 from gpudoctor.codes import CudaError
 from gpudoctor.derive.fabric import fabric_of, in_rack
 from gpudoctor.derive.unknown import applicable, known
-from gpudoctor.derive.views.view import View
+from gpudoctor.derive.views.view import PartView
 from gpudoctor.findings import Evidence, Rung
-from gpudoctor.snapshot import Cause, Fabric, FabricManager, Missing, NvmlGpu, Snapshot
-
-if TYPE_CHECKING:
-    from gpudoctor.derive.views.machine import MachineView
+from gpudoctor.snapshot import Cause, Fabric, FabricManager, Missing, NvmlGpu
 
 _REGISTERED = "completed"
 _SETTLED = {_REGISTERED, "not-supported"}
@@ -28,14 +24,8 @@ class ManagerPlace(enum.Enum):
     VM_HOST = "the host of this virtual machine"
 
 
-class FabricView(View):
+class FabricView(PartView):
     """The NVLink fabric of one machine."""
-
-    observed: Snapshot
-    machine: MachineView
-
-    def __init__(self, machine: MachineView) -> None:
-        self.__dict__.update(machine=machine, observed=machine.observed)
 
     @property
     def attachment(self) -> str:

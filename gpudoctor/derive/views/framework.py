@@ -13,7 +13,7 @@ from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meeting, Meetings, eff
 from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
 from gpudoctor.derive.other_copies import OtherCopy, other_copy
 from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable, not_stated
-from gpudoctor.derive.views.view import Section, View
+from gpudoctor.derive.views.view import Section, SubjectView
 from gpudoctor.findings import Rung, Subject, SubjectKind
 from gpudoctor.frameworks import FrameworkSpec, spec_of, stack_of
 from gpudoctor.matrix import Fault, FrameworkRelease
@@ -33,22 +33,17 @@ from gpudoctor.snapshot import (
 
 if TYPE_CHECKING:
     from gpudoctor.derive.views.environment import EnvironmentView
-    from gpudoctor.derive.views.machine import MachineView
 
 
 _DEBIANS, _DEBIANS_PACKAGES = {"debian", "ubuntu"}, "/usr/lib/python3/dist-packages/"
 
 
-class FrameworkView(View):
+class FrameworkView(SubjectView):
     """One installed framework, with its environment and the machine."""
 
     observed: Framework
-    machine: MachineView
 
     architectures = Section[tuple[str, ...]]()
-
-    def __init__(self, machine: MachineView, observed: Framework) -> None:
-        self.__dict__.update(machine=machine, observed=observed)
 
     @property
     def name(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpudoctor import versions
 from gpudoctor.derive.gpu_code import capability, unread_capability
 from gpudoctor.derive.gpus import Gpu
@@ -30,9 +28,6 @@ from gpudoctor.snapshot import (
 )
 from gpudoctor.versions import Version
 
-if TYPE_CHECKING:
-    from gpudoctor.derive.views.machine import MachineView
-
 _DESKTOP = ("geforce", "titan", "quadro", "rtx", "nvs ", "laptop", "max-q")
 _LAPTOP = ("laptop", "max-q", "mobile")
 
@@ -46,7 +41,6 @@ class GpuView(NvmlGpuView):
     """One GPU, with the machine it is in."""
 
     observed: Gpu
-    machine: MachineView
 
     pci = Section[PciDevice](Rung.SLOT)
     proc = Section[ProcGpu](Rung.KERNEL_DRIVER)
@@ -56,9 +50,6 @@ class GpuView(NvmlGpuView):
     name = Section[str](Rung.NVML)
 
     kernel_right = Field[bool]("context", Rung.KERNEL_RAN)
-
-    def __init__(self, machine: MachineView, observed: Gpu) -> None:
-        self.__dict__.update(machine=machine, observed=observed)
 
     @property
     def key(self) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.lost_gpus import alarms
 from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
 from gpudoctor.derive.telemetry import holds, loads_of
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
-from gpudoctor.derive.views.view import Field, View
+from gpudoctor.derive.views.view import Field, SubjectView
 from gpudoctor.findings import Rung
 from gpudoctor.snapshot import (
     ApplicationClocks,
@@ -30,15 +28,11 @@ from gpudoctor.snapshot import (
     Status,
 )
 
-if TYPE_CHECKING:
-    from gpudoctor.derive.views.machine import MachineView
 
-
-class NvmlGpuView(View):
+class NvmlGpuView(SubjectView):
     """NVML's answers about one GPU."""
 
     observed: Gpu
-    machine: MachineView
 
     application_clocks = Field[ApplicationClocks]("nvml", Rung.NVML)
     bar1 = Field[Bar1]("nvml", Rung.NVML)

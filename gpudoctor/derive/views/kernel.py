@@ -5,18 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import cache, cached_property
-from typing import TYPE_CHECKING
 
 from gpudoctor import versions
 from gpudoctor.derive.driver import Driver, library_release
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
-from gpudoctor.derive.views.view import Field, View
+from gpudoctor.derive.views.view import Field, PartView
 from gpudoctor.findings import Rung
-from gpudoctor.snapshot import Blocked, Cause, Fact, KernelDriver, KernelModules, Missing, ModuleFile, PciDevice, Snapshot
+from gpudoctor.snapshot import Blocked, Cause, Fact, KernelDriver, KernelModules, Missing, ModuleFile, PciDevice
 from gpudoctor.versions import Version
-
-if TYPE_CHECKING:
-    from gpudoctor.derive.views.machine import MachineView
 
 GUEST_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback")
 """Kernel drivers that keep a device for a virtual machine."""
@@ -37,17 +33,11 @@ def has_open_source_driver(device: PciDevice) -> bool:
     return device.driver == NOUVEAU or is_nova(device)
 
 
-class KernelView(View):
+class KernelView(PartView):
     """The kernel of one machine, as it bears on its GPUs."""
-
-    observed: Snapshot
-    machine: MachineView
 
     flavour = Field[str]("driver", Rung.KERNEL_DRIVER)
     modules = Field[tuple[str, ...]]("driver", Rung.KERNEL_DRIVER)
-
-    def __init__(self, machine: MachineView) -> None:
-        self.__dict__.update(machine=machine, observed=machine.observed)
 
     @property
     def driver(self) -> KernelDriver:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gpudoctor.derive.unknown import known, offered
 from gpudoctor.findings import Rung
+from gpudoctor.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from gpudoctor.derive.views.machine import MachineView
 
 T = TypeVar("T")
 
@@ -19,6 +23,24 @@ class View:
     def __setattr__(self, name: str, value: object) -> None:
         """Refuse to change a view."""
         raise AttributeError(f"{type(self).__name__}.{name} cannot be set: views are frozen.")
+
+
+class SubjectView(View):
+    """Something on a machine."""
+
+    machine: MachineView
+
+    def __init__(self, machine: MachineView, observed: Any) -> None:
+        self.__dict__.update(machine=machine, observed=observed)
+
+
+class PartView(SubjectView):
+    """A part of what was observed of the machine itself."""
+
+    observed: Snapshot
+
+    def __init__(self, machine: MachineView) -> None:
+        super().__init__(machine, machine.observed)
 
 
 class Section(Generic[T]):

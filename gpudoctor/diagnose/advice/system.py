@@ -58,9 +58,9 @@ def reboot(title: str = "Reboot") -> Fix:
     return Fix(title, "sudo reboot", (ROOT, REBOOT), action=Action.REBOOT)
 
 
-def power_cycle(title: str = "Shut the machine down, wait 30 s, and switch it on again") -> Fix:
+def power_cycle() -> Fix:
     """Return the fix that power-cycles the machine and with it the GPUs."""
-    return Fix(title, "sudo poweroff", (ROOT, REBOOT), action=Action.REBOOT)
+    return Fix("Shut the machine down, wait 30 s, and switch it on again", "sudo poweroff", (ROOT, REBOOT), action=Action.REBOOT)
 
 
 def read_page(cause: str) -> Fix:
