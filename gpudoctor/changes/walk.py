@@ -17,7 +17,7 @@ UNREAD = frozenset({Cause.DENIED, Cause.TIMED_OUT, Cause.FAILED, Cause.CRASHED, 
 ABOUT_THE_FILE = frozenset({"version", "created", "origin", "remarks", "text_log"})
 
 
-class Step(msgspec.Struct, frozen=True):
+class PathStep(msgspec.Struct, frozen=True):
     """One step on the way from a snapshot to a fact: a field, or the item of a list."""
 
     name: str
@@ -29,7 +29,7 @@ class Step(msgspec.Struct, frozen=True):
 class Difference(msgspec.Struct, frozen=True):
     """One fact that differs."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[PathStep, ...]
     before: Any
     """None: only the other snapshot has this item."""
     after: Any
@@ -72,14 +72,16 @@ class Walk:
         """Return what an item of a list is known by."""
         return next(iter(self._earlier.of((item,))))
 
-    def _field(self, before: Any, after: Any, name: str, way: tuple[Step, ...], *, volatile: bool) -> Iterator[Difference]:
+    def _field(self, before: Any, after: Any, name: str, way: tuple[PathStep, ...], *, volatile: bool) -> Iterator[Difference]:
         kind = type(before)
         volatile = volatile or name in VOLATILE.get(kind, ()) or (kind is Fact and name == "where" and self._pasted)
         one, other = getattr(before, name), getattr(after, name)
         owner = (kind.__name__, name)
-        yield from self._value(one, other, (*way, Step(name, one if isinstance(one, msgspec.Struct) else None)), owner, volatile=volatile)
+        yield from self._value(
+            one, other, (*way, PathStep(name, one if isinstance(one, msgspec.Struct) else None)), owner, volatile=volatile
+        )
 
-    def _value(self, one: Any, other: Any, way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
+    def _value(self, one: Any, other: Any, way: tuple[PathStep, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
         if one == other:
             return
         if _is_struct(one) and type(one) is type(other):
@@ -87,18 +89,18 @@ class Walk:
                 yield from self._field(one, other, name, way, volatile=volatile)
         elif isinstance(one, dict) and isinstance(other, dict):
             for key in sorted({*one, *other}):
-                yield from self._value(one.get(key), other.get(key), (*way, Step(key, None, item=True)), owner, volatile=volatile)
+                yield from self._value(one.get(key), other.get(key), (*way, PathStep(key, None, item=True)), owner, volatile=volatile)
         elif _is_list(one, other):
             yield from self._list(one, other, way, owner, volatile=volatile)
         elif not _both_unasked(one, other):
             yield Difference(way, one, other, owner, volatile)
 
     def _list(
-        self, before: Sequence[Any], after: Sequence[Any], way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool
+        self, before: Sequence[Any], after: Sequence[Any], way: tuple[PathStep, ...], owner: tuple[str, str], *, volatile: bool
     ) -> Iterator[Difference]:
         found = False
         for key, one, other in pairs(before, after, self._earlier, self._later):
-            for difference in self._value(one, other, (*way, Step(key, one or other, item=True)), owner, volatile=volatile):
+            for difference in self._value(one, other, (*way, PathStep(key, one or other, item=True)), owner, volatile=volatile):
                 found = True
                 yield difference
         if not found:

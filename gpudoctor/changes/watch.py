@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.choose import choose
-from gpudoctor.diagnose.engine import Run, run_all
+from gpudoctor.diagnose.engine import RuleRun, run_all
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
@@ -23,7 +23,7 @@ class Record:
         self.read: set[tuple[str, str]] = set()
 
 
-def runs(snapshot: Snapshot, matrix: Matrix, policy: Policy, record: Record) -> list[Run]:
+def runs(snapshot: Snapshot, matrix: Matrix, policy: Policy, record: Record) -> list[RuleRun]:
     """Return what the rules find on a machine, and add the fields that they read to the record."""
     return run_all(choose(RULES, policy), MachineView(watched(snapshot, record), matrix, policy))
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gpudoctor.changes.walk import Difference, Step
+from gpudoctor.changes.walk import Difference, PathStep
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Cause, Fact, Missing
 
@@ -139,11 +139,11 @@ def what(difference: Difference, begin: int) -> str:
     steps = difference.steps[begin:]
     if begin and tuple(step.name for step in steps) == HEADS.get(type(difference.steps[begin - 1].holder).__name__):
         return ""
-    words = [_named(step, first=not begin and not place) for place, step in enumerate(steps)]
+    words = [_words_of(step, first=not begin and not place) for place, step in enumerate(steps)]
     return " ".join(filter(None, words)) or " ".join(step.name.replace("_", " ") for step in steps)
 
 
-def _named(step: Step, *, first: bool) -> str:
+def _words_of(step: PathStep, *, first: bool) -> str:
     if step.item:
         return step.name
     if first and step.name in SECTIONS:
@@ -178,13 +178,13 @@ def _value(value: Any, field: str) -> str:
     if isinstance(value, Missing):
         return _CAUSES.get(value.cause, str(value.cause))
     if isinstance(value, tuple):
-        return _listed(value)
+        return _items(value)
     if isinstance(value, msgspec.Struct):
         return _summary(value)
     return "" if value is None else str(value) or "empty"
 
 
-def _listed(items: tuple[Any, ...]) -> str:
+def _items(items: tuple[Any, ...]) -> str:
     if any(isinstance(item, msgspec.Struct) for item in items):
         return counted(len(items), "GPU") if type(items[0]).__name__ in GPU_LISTS else counted(len(items), "entry", "entries")
     return ", ".join(map(str, items)) or "none"

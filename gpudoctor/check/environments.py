@@ -12,7 +12,7 @@ from gpudoctor.examination import Examination
 from gpudoctor.findings import Level, Policy, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.probe.environment_list import MOST, Place, environments, kernels
+from gpudoctor.probe.environment_list import MOST, EnvironmentPlace, environments, kernels
 from gpudoctor.probe.interpreter import asking
 from gpudoctor.probe.inventory import Inventory, Scope
 from gpudoctor.probe.observation import target_sections
@@ -59,7 +59,7 @@ class _Machine(msgspec.Struct, frozen=True):
     matrix: Matrix
 
 
-def _row(place: Place, names: tuple[str, ...], machine: _Machine, until: float) -> EnvironmentRow:
+def _row(place: EnvironmentPlace, names: tuple[str, ...], machine: _Machine, until: float) -> EnvironmentRow:
     known: dict[str, object] = {
         "path": readable(place.prefix),
         "python": readable(place.executable),
@@ -73,7 +73,7 @@ def _row(place: Place, names: tuple[str, ...], machine: _Machine, until: float) 
     return row(_report(msgspec.structs.replace(machine.snapshot, **seen), machine.matrix, _LOOK), machine.report, known)
 
 
-def _sections(place: Place, until: float) -> dict[str, object] | str:
+def _sections(place: EnvironmentPlace, until: float) -> dict[str, object] | str:
     """The snapshot's sections about an environment, or why they cannot be read."""
     if place.broken or time.monotonic() > until:
         return place.broken or "there was no time left to look at it; allow more with --timeout"

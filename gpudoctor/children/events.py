@@ -26,23 +26,23 @@ Digits = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{2})*$")]
 """Bytes in hexadecimal."""
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
+class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
     """Base of the events that are not part of a snapshot."""
 
 
-class Count(Said, tag="count", frozen=True):
+class Count(Event, tag="count", frozen=True):
     """How many devices the library counts, whatever else it answers."""
 
     count: int
 
 
-class Unable(Said, tag="unable", frozen=True):
+class Unable(Event, tag="unable", frozen=True):
     """Why this interpreter cannot query at all."""
 
     reason: str
 
 
-class KernelResult(Said, tag="kernel-result", frozen=True):
+class KernelResult(Event, tag="kernel-result", frozen=True):
     """What our own kernel computed."""
 
     elements: int
@@ -51,13 +51,13 @@ class KernelResult(Said, tag="kernel-result", frozen=True):
     kernel_right: bool
 
 
-class Stopped(Said, tag="stopped", frozen=True):
+class Stopped(Event, tag="stopped", frozen=True):
     """The call after which the script could not continue."""
 
     refused: Missing
 
 
-class PythonSaid(Said, tag="python", frozen=True):
+class PythonReport(Event, tag="python", frozen=True):
     """An interpreter's report about itself."""
 
     process: tuple[int, int, int]
@@ -78,7 +78,7 @@ class PythonSaid(Said, tag="python", frozen=True):
     """The bytes of the entries of `path`, if some are escaped."""
 
 
-class InsideSaid(Said, tag="inside", frozen=True):
+class InsideReport(Event, tag="inside", frozen=True):
     """What only a process of the interpreter knows, bytes as hexadecimal digits; parts that it cannot read are left out."""
 
     imports: dict[str, tuple[Digits, ...]] = {}
@@ -87,33 +87,33 @@ class InsideSaid(Said, tag="inside", frozen=True):
     executable_hex: Digits = ""
 
 
-class Preloaded(Said, tag="libraries", frozen=True):
+class Preloaded(Event, tag="libraries", frozen=True):
     """LD_PRELOAD, in order."""
 
     preloaded: tuple[str, ...]
 
 
-class UnreadFile(Said, tag="unread-file", frozen=True):
+class UnreadFile(Event, tag="unread-file", frozen=True):
     """A file that could not be examined, and why."""
 
     path: str
     problem: str
 
 
-class Pids(Said, tag="pids", frozen=True):
+class Pids(Event, tag="pids", frozen=True):
     """Whether process ids here are those of the whole machine."""
 
     of_host: bool | Missing
 
 
-class Refused(Said, tag="refused", frozen=True):
+class Refused(Event, tag="refused", frozen=True):
     """What a GPU does not report."""
 
     gpu: int
     fields: dict[str, Missing]
 
 
-class Alarmed(Said, tag="alarmed", frozen=True):
+class Alarmed(Event, tag="alarmed", frozen=True):
     """Errors about the GPU itself."""
 
     gpu: int
@@ -151,6 +151,6 @@ ReadFile = part(File, *(name for name in File.__struct_fields__ if name != "prob
 NVML = (NvmlPart, NvmlGpuPart, Count, Missing, Crashed, Done)
 LIBCUDA = (LibcudaPart, CudaDevicePart, Count, Missing, Unable, Crashed, Done)
 CONTEXT = (CudaCall, ContextPart, KernelResult, Stopped, Missing, Unable, Crashed, Done)
-PYTHON = (PythonSaid, InsideSaid, Crashed)
+PYTHON = (PythonReport, InsideReport, Crashed)
 LIBRARIES = (FrameworkLibraries, Extension, Preloaded, Missing, Crashed, Done)
 FILES = (ReadFile, UnreadFile, Crashed, Done)

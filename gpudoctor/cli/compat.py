@@ -69,14 +69,14 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
         system_cuda=system_cuda,
         system_cudnn=system_cudnn,
     )
-    files = Files(tuple(file or ()), tuple(extra or ()), tuple(group or ()))
+    files = FileOptions(tuple(file or ()), tuple(extra or ()), tuple(group or ()))
     given = GivenOptions.of(locals())
     form = delivery(given)
     policy = supposing(given)
     return failure.guarded(lambda: _carry_out(combination, files, policy, compat, form), as_json=form.errors_as_json)
 
 
-class Files(msgspec.Struct, frozen=True):
+class FileOptions(msgspec.Struct, frozen=True):
     """The files of requirements to read, and what of them."""
 
     names: tuple[str, ...]
@@ -84,12 +84,12 @@ class Files(msgspec.Struct, frozen=True):
     groups: tuple[str, ...]
 
 
-def _carry_out(combination: Combination, files: Files, policy: Policy, compat: str | None, form: Delivery) -> int:
+def _carry_out(combination: Combination, files: FileOptions, policy: Policy, compat: str | None, form: Delivery) -> int:
     require_writable(form.destinations)
     return deliver(examine(combination, policy, compat, _asked(files, combination), fixes=True), "compat", form)
 
 
-def _asked(files: Files, combination: Combination) -> Asked | None:
+def _asked(files: FileOptions, combination: Combination) -> Asked | None:
     """Return what the files ask for; None if none is named."""
     if not files.names:
         if files.extras or files.groups:

@@ -33,7 +33,7 @@ def deliver(examination: Examination, command: str, settings: Delivery) -> int:
     def report(named: bool) -> Report:  # noqa: FBT001 -- the key of the cache
         return redacted_report(examination, command, settings.root, named=named)
 
-    failures = [error for one in settings.destinations if (error := _write(report(_named(one, settings)), one, settings))]
+    failures = [error for one in settings.destinations if (error := _write(report(_keeps_names(one, settings)), one, settings))]
     if settings.main.file is not None and not settings.quiet:
         output.say(_writer(Format.ONELINE).render(report(settings.identify)))
     if failures:
@@ -41,7 +41,7 @@ def deliver(examination: Examination, command: str, settings: Delivery) -> int:
     return report(settings.identify).exit_code
 
 
-def _named(one: Destination, settings: Delivery) -> bool:
+def _keeps_names(one: Destination, settings: Delivery) -> bool:
     """Return whether a report keeps names of people and machines: on a terminal, or with --identify."""
     return settings.identify or (one.format is Format.TEXT and one.file is None and on_terminal())
 

@@ -33,12 +33,14 @@ def envs(
     """
     as_json = format is TextOrJson.JSON
     return failure.guarded(
-        lambda: _carry_out(Place(root or "/", seconds("--timeout", timeout or _PATIENCE), compat), as_json=as_json, no_color=no_color),
+        lambda: _carry_out(
+            EnvsOptions(root or "/", seconds("--timeout", timeout or _PATIENCE), compat), as_json=as_json, no_color=no_color
+        ),
         as_json=as_json,
     )
 
 
-class Place(msgspec.Struct, frozen=True):
+class EnvsOptions(msgspec.Struct, frozen=True):
     """What to look at, and how long."""
 
     root: str
@@ -46,7 +48,7 @@ class Place(msgspec.Struct, frozen=True):
     compat: str | None
 
 
-def _carry_out(place: Place, *, as_json: bool, no_color: bool) -> int:
+def _carry_out(place: EnvsOptions, *, as_json: bool, no_color: bool) -> int:
     system.require_linux("envs")
     found = redactor(place.root, stays=not as_json and on_terminal()).struct(list_environments(place.timeout, place.compat, place.root))
     if as_json:

@@ -157,12 +157,12 @@ def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Mod
 def _cards(matrix: Matrix, names: list[str] | None, report: str | None, compat: str | None) -> list[Card]:
     """Return the GPUs that are asked about; none if no GPU's free memory can be read."""
     if names:
-        return [_named(matrix, name) for name in names]
+        return [_card_named(matrix, name) for name in names]
     view = MachineView(_snapshot(matrix, report, compat), matrix, _LOOK)
     return [card for gpu in view.gpus if gpu.usable and (card := cards.observed(gpu))]
 
 
-def _named(matrix: Matrix, name: str) -> Card:
+def _card_named(matrix: Matrix, name: str) -> Card:
     found = facts.find(matrix, "gpu", name).rows[0]
     size = re.search(r"(\d{1,3}) ?gi?b\b", name.lower())
     card = cards.published(msgspec.structs.replace(found, memory_gib=found.memory_gib or (float(size[1]) if size else None)))

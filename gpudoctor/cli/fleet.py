@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from gpudoctor.cli import fleet_options, options
-from gpudoctor.cli.fleet_run import Gathered, Run, carry_out
+from gpudoctor.cli.fleet_run import FleetCommand, Gathered, carry_out
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.output import say
 from gpudoctor.cli.program import EPILOG, app
@@ -50,7 +50,7 @@ def merge(  # noqa: PLR0917 -- Typer calls it by name
 
     Example: gpudoctor fleet merge reports/ late.tar.gz --require 'nodes>=32' --hostfile hosts
     """
-    run = Run.of(locals())
+    run = FleetCommand.of(locals())
 
     def gather(merged: Merge) -> Gathered:
         for one in arrivals(reports):

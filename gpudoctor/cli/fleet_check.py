@@ -13,7 +13,7 @@ import yaml
 from gpudoctor.check.interrupts import Interrupted
 from gpudoctor.cli import fleet_options, options, system
 from gpudoctor.cli.fleet import fleet
-from gpudoctor.cli.fleet_run import Gather, Gathered, Run, carry_out
+from gpudoctor.cli.fleet_run import FleetCommand, Gather, Gathered, carry_out
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.live import display
 from gpudoctor.cli.output import write
@@ -68,7 +68,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
 
     Example: gpudoctor fleet check --ray --level look
     """
-    run = Run.of(locals())
+    run = FleetCommand.of(locals())
 
     def prepare() -> Gather:
         if not ray:
@@ -80,7 +80,7 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
         switches = (name for name, on in (("--node", node), ("--allow-cpu", allow_cpu), ("--force", force)) if on)
         frameworks = (word for name in framework or () for word in ("--framework", name))
         engine = _engine()
-        plan = engine.Plan(
+        plan = engine.CheckPlan(
             address=address,
             arguments=(*levels, *switches, *frameworks),
             claims=level != "look" and not node,

@@ -12,7 +12,7 @@ from gpudoctor.cli.fleet_output import Delivery, deliver
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.memory import opened
 from gpudoctor.errors import UsageError
-from gpudoctor.fleet import Asked, Merge
+from gpudoctor.fleet import FleetOptions, Merge
 from gpudoctor.fleet.links import with_links
 from gpudoctor.fleet.require import parse
 from gpudoctor.matrix_files import open_matrix
@@ -29,7 +29,7 @@ class Gathered(NamedTuple):
     """The exit code if a signal ended it, else 0."""
 
 
-class Run(Delivery, frozen=True, kw_only=True):
+class FleetCommand(Delivery, frozen=True, kw_only=True):
     """The options that all commands have."""
 
     require: list[str] | None
@@ -41,13 +41,13 @@ class Run(Delivery, frozen=True, kw_only=True):
     compat: str | None
 
     @classmethod
-    def of(cls, arguments: Mapping[str, Any]) -> Run:
+    def of(cls, arguments: Mapping[str, Any]) -> FleetCommand:
         """Return the options among the arguments of a command."""
         return cls(**{name: arguments[name] for name in cls.__struct_fields__})
 
-    def asked(self) -> Asked:
+    def asked(self) -> FleetOptions:
         """Return what they ask of the fleet. Raises UsageError."""
-        return Asked(
+        return FleetOptions(
             strict=self.fail_on == "warning",
             require=tuple(map(parse, self.require or ())),
             ignore=(*(self.ignore or ()), *patterns(self.ignore_file)),
@@ -59,7 +59,7 @@ Gather = Callable[[Merge], Gathered]
 """Adds the reports."""
 
 
-def carry_out(run: Run, prepare: Callable[[], Gather]) -> int:
+def carry_out(run: FleetCommand, prepare: Callable[[], Gather]) -> int:
     """Return the exit code. What is wrong with the options is told before anything is written."""
 
     def body() -> int:

@@ -148,7 +148,7 @@ def supposing(given: GivenOptions = NO_OPTIONS) -> Policy:
     reasons = _reasons(given.skip)
     return Policy(
         level=None,
-        only=_named("--only", given.only),
+        only=_names_given("--only", given.only),
         skip=tuple(reasons),
         reasons={name: reason for name, reason in reasons.items() if reason},
         fail_on=Severity(given.fail_on or "error"),
@@ -190,7 +190,7 @@ def _names(given: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(readable(name) for text in given for part in text.split(",") if (name := part.strip()))
 
 
-def _named(option: str, given: tuple[str, ...]) -> tuple[str, ...]:
+def _names_given(option: str, given: tuple[str, ...]) -> tuple[str, ...]:
     """Return the names that an option lists. Raises UsageError if it is given without one."""
     names = _names(given)
     if given and not names:
@@ -218,7 +218,7 @@ def _frameworks(given: tuple[str, ...]) -> tuple[str, ...]:
     """Return each framework once, in the order given."""
     if not given:
         return ()
-    names = tuple(dict.fromkeys(name.lower() for name in _named("--framework", given)))
+    names = tuple(dict.fromkeys(name.lower() for name in _names_given("--framework", given)))
     unknown = next((name for name in names if name not in TRAINED), None)
     if unknown is not None:
         meant = suggestion(MISTAKEN.get(unknown, unknown), TRAINED, f"gpudoctor trains with {', '.join(TRAINED)}.")

@@ -28,7 +28,7 @@ from gpudoctor.report.ticket import markdown, page
 from gpudoctor.report.ticket.view import said
 
 
-class _Asked(msgspec.Struct, frozen=True, kw_only=True):
+class _TicketOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a ticket."""
 
     report: str | None
@@ -62,7 +62,7 @@ def ticket(  # noqa: PLR0917 -- Typer calls it by name
       gpudoctor check --json report.json
       gpudoctor ticket report.json | gh issue create --title "No GPU" --body-file -
     """  # noqa: D301 -- click leaves the lines after \\b as they are
-    asked = _Asked(
+    asked = _TicketOptions(
         report=report,
         format=format,
         file=file_named(output_),
@@ -75,7 +75,7 @@ def ticket(  # noqa: PLR0917 -- Typer calls it by name
     return failure.guarded(lambda: _carry_out(asked), as_json=format is TicketFormat.JSON)
 
 
-def _carry_out(asked: _Asked) -> int:
+def _carry_out(asked: _TicketOptions) -> int:
     output.check(asked.file)
     if asked.report is not None and asked.python is not None and asked.python != os.environ.get("GPUDOCTOR_PYTHON"):
         raise UsageError("--python chooses what to check on this machine; leave out --python or the report.")
@@ -89,7 +89,7 @@ def _carry_out(asked: _Asked) -> int:
     return 0
 
 
-def _checked(asked: _Asked) -> Examination:
+def _checked(asked: _TicketOptions) -> Examination:
     """Return the examination of this machine."""
     system.require_linux("ticket")
     settings = settle(GivenOptions(level="look", python=asked.python, compat=asked.compat, root=asked.root), None)

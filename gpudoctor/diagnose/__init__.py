@@ -9,7 +9,7 @@ from gpudoctor.derive import MachineView, proved_to
 from gpudoctor.derive.summary import summary
 from gpudoctor.diagnose.causality import excuse, fold
 from gpudoctor.diagnose.choose import choose, skipped
-from gpudoctor.diagnose.engine import Run, run_each, spare
+from gpudoctor.diagnose.engine import RuleRun, run_each, spare
 from gpudoctor.diagnose.needed import needed
 from gpudoctor.diagnose.reported import reported
 from gpudoctor.diagnose.rule import Rule
@@ -24,7 +24,7 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Snapshot, TextLog
 
 if TYPE_CHECKING:
-    from gpudoctor.diagnose.logged import Said
+    from gpudoctor.diagnose.logged import LogReading
 
 __all__ = ["Rule", "choose", "diagnose", "tables_date", "undiagnosed"]
 
@@ -54,7 +54,7 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
         named = said.causes if said else frozenset[str]()
         rules = steps(needed, (), machine, policy, named) or without(frozenset())
     chosen = steps(choose, (), rules, policy)
-    each: list[Run] = steps(run_each, [], chosen, machine)
+    each: list[RuleRun] = steps(run_each, [], chosen, machine)
     runs = steps(spare, each, each, machine)
     if said is not None:
         runs = steps(reported, runs, runs, machine, chosen)
@@ -84,13 +84,13 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
     )
 
 
-def said_by(machine: MachineView) -> Said | None:
+def said_by(machine: MachineView) -> LogReading | None:
     """Return what the lines of a text say; None for a machine that was examined or stated."""
     if not isinstance(machine.observed.text_log, TextLog):
         return None
-    from gpudoctor.diagnose.logged import Said  # noqa: PLC0415 -- 20 ms for the signatures, which only text needs
+    from gpudoctor.diagnose.logged import LogReading  # noqa: PLC0415 -- 20 ms for the signatures, which only text needs
 
-    return Said(machine, machine.observed.text_log)
+    return LogReading(machine, machine.observed.text_log)
 
 
 def tables_date(matrix: Matrix) -> str:
@@ -116,6 +116,6 @@ def proved_by(machine: MachineView, rows: tuple[LadderRow, ...]) -> ProvedTo:
     return proved_to(rows, machine.cpu_framework)
 
 
-def excuse_all(runs: Sequence[Run], findings: tuple[Finding, ...]) -> tuple[Outcome, ...]:
+def excuse_all(runs: Sequence[RuleRun], findings: tuple[Finding, ...]) -> tuple[Outcome, ...]:
     """Return the outcomes of the rules, each with the finding that explains it."""
     return tuple(excuse(run, findings) for run in runs)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.diagnose.engine import Run
+from gpudoctor.diagnose.engine import RuleRun
 from gpudoctor.diagnose.rule import Join
 from gpudoctor.findings import Confidence, Finding, Outcome, OutcomeKind, Rung, Severity, Subject, SubjectKind
 
@@ -17,7 +17,7 @@ def _joined(cause: Subject, effect: Subject, join: Join) -> bool:
     return cause.kind is effect.kind is kind and cause.key == effect.key
 
 
-def _causes(effect: Finding, runs: list[Run]) -> tuple[str, ...]:
+def _causes(effect: Finding, runs: list[RuleRun]) -> tuple[str, ...]:
     """Return the findings that explain `effect`: at least as severe, and not merely possible."""
     joins = {run.rule.name: row.join for run in runs for row in run.rule.explains if effect.name in row.effects}
     return tuple(
@@ -35,7 +35,7 @@ def _worst_first(finding: Finding) -> tuple[int, int, int, str]:
     return (-finding.severity.position, -finding.confidence.position, finding.breaks.position, finding.id)
 
 
-def fold(runs: list[Run]) -> tuple[Finding, ...]:
+def fold(runs: list[RuleRun]) -> tuple[Finding, ...]:
     """Return all findings, each with what explains it: root causes first, by severity, confidence, lowest stage and code."""
     found = tuple(finding for run in runs for finding in run.findings)
     guilty = [run for run in runs if run.findings]
@@ -47,7 +47,7 @@ def _about_same(cause: Subject, other: Subject) -> bool:
     return cause.kind in {SubjectKind.MACHINE, SubjectKind.ENVIRONMENT} or cause == other
 
 
-def excuse(run: Run, findings: tuple[Finding, ...]) -> Outcome:
+def excuse(run: RuleRun, findings: tuple[Finding, ...]) -> Outcome:
     """Return the outcome of a run; if a broken lower stage is why it could not tell, with the finding that says so."""
     if run.outcome.kind is not OutcomeKind.COULD_NOT_TELL or run.lacking is None:
         return run.outcome

@@ -16,7 +16,7 @@ from gpudoctor.findings import MACHINE, Finding, Fix, FixKind, Impact, Outcome, 
 from gpudoctor.snapshot import Cause, Pci
 
 
-class Run(msgspec.Struct, frozen=True):
+class RuleRun(msgspec.Struct, frozen=True):
     """What one rule found for one subject, and the stage whose failure explains why it could not tell."""
 
     rule: Rule
@@ -34,25 +34,25 @@ class Run(msgspec.Struct, frozen=True):
                 yield name or (finding.subject.key if finding.subject.kind is SubjectKind.FRAMEWORK else "")
 
 
-def run_all(rules: tuple[Rule, ...], machine: MachineView) -> list[Run]:
+def run_all(rules: tuple[Rule, ...], machine: MachineView) -> list[RuleRun]:
     """Return a run of every rule for every subject of its kind, with final severities."""
     return spare(run_each(rules, machine), machine)
 
 
-def run_each(rules: tuple[Rule, ...], machine: MachineView) -> list[Run]:
+def run_each(rules: tuple[Rule, ...], machine: MachineView) -> list[RuleRun]:
     """Return a run of every rule for every subject of its kind; one run if our code crashes on finding its subjects."""
     return [run for rule in rules for run in _of_rule(rule, machine)]
 
 
-def _of_rule(rule: Rule, machine: MachineView) -> list[Run]:
+def _of_rule(rule: Rule, machine: MachineView) -> list[RuleRun]:
     try:
         views = [(view, view.subject) for view in _views(rule, machine)]
     except Exception as error:  # noqa: BLE001 -- as in _run
-        return [Run(rule, _outcome(rule, MACHINE, OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"))]
+        return [RuleRun(rule, _outcome(rule, MACHINE, OutcomeKind.CRASHED, f"{type(error).__name__}: {error}"))]
     return [_run(rule, view, subject, machine) for view, subject in views]
 
 
-def spare(runs: list[Run], machine: MachineView) -> list[Run]:
+def spare(runs: list[RuleRun], machine: MachineView) -> list[RuleRun]:
     """Return the runs; errors of one framework become warnings if another framework can train."""
     failing = frozenset(name for run in runs for name in run.failing)
     return [_spared(run, failing, machine) for run in runs]
@@ -62,7 +62,7 @@ def _outcome(rule: Rule, subject: Subject, kind: OutcomeKind, reason: str, cause
     return Outcome(code=rule.code, name=rule.name, subject=subject, kind=kind, reason=reason, cause=cause)
 
 
-def _spared(run: Run, failing: frozenset[str], machine: MachineView) -> Run:
+def _spared(run: RuleRun, failing: frozenset[str], machine: MachineView) -> RuleRun:
     """Return the run; an error of one framework becomes a warning if another framework can train."""
     findings = list(run.findings)
     for place, name in enumerate(run.only_for):
@@ -80,7 +80,7 @@ def _views(rule: Rule, machine: MachineView) -> Sequence[AnyView]:
     return (machine.environment if rule.about is SubjectKind.ENVIRONMENT else machine,)
 
 
-def _run(rule: Rule, view: AnyView, subject: Subject, machine: MachineView) -> Run:
+def _run(rule: Rule, view: AnyView, subject: Subject, machine: MachineView) -> RuleRun:
     problems: list[Problem] = []
     findings: list[Finding] = []
     kind, reason, cause, lacking = OutcomeKind.PASSED, "", "", None
@@ -98,7 +98,7 @@ def _run(rule: Rule, view: AnyView, subject: Subject, machine: MachineView) -> R
     if findings and kind is not OutcomeKind.CRASHED:
         kind = OutcomeKind.FOUND
     only_for = tuple(problem.only_for for problem in problems)
-    return Run(rule, _outcome(rule, subject, kind, reason, cause), tuple(findings), lacking, only_for)
+    return RuleRun(rule, _outcome(rule, subject, kind, reason, cause), tuple(findings), lacking, only_for)
 
 
 def _ignorance(ignorance: CouldNotTell, machine: MachineView) -> OutcomeKind:

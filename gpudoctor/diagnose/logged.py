@@ -13,7 +13,7 @@ from gpudoctor.diagnose.advice.by_hand import BY_HAND
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.diagnose.advice.system import read_page
-from gpudoctor.diagnose.engine import Run, stamp
+from gpudoctor.diagnose.engine import RuleRun, stamp
 from gpudoctor.diagnose.excluded import excluded
 from gpudoctor.diagnose.platforms import CLOSER, closer
 from gpudoctor.diagnose.rule import Rule
@@ -65,7 +65,7 @@ _EXPLAIN_NO_ERROR = frozenset({"slow-ptx-jit"})
 """Findings of what only takes long."""
 
 
-class Said:
+class LogReading:
     """What the log lines of a text say of a machine."""
 
     def __init__(self, machine: MachineView, log: TextLog) -> None:
@@ -79,7 +79,7 @@ class Said:
         named = {cause for sign in self._signs for cause in sign.signature.causes}
         return frozenset(named | {names[cause] for names in CLOSER.values() for cause in named & names.keys()})
 
-    def added(self, runs: Sequence[Run], rules: Sequence[Rule]) -> list[Run]:
+    def added(self, runs: Sequence[RuleRun], rules: Sequence[Rule]) -> list[RuleRun]:
         """Return the runs and, for each sign in the text, its likeliest cause unless facts found one of its causes or ruled it out."""
         machine, log = self._machine, self._log
         by_name = {rule.name: rule for rule in rules}
@@ -129,7 +129,7 @@ def _is_read(said: Evidence) -> bool:
     return said.what in {VARIABLE, "platform"} or (said.what != "log" and said.where not in {"the text", "the log"})
 
 
-def _noted(run: Run) -> Run:
+def _noted(run: RuleRun) -> RuleRun:
     """Return the run with its findings as notes."""
     findings = tuple(msgspec.structs.replace(finding, severity=Severity.NOTE, impact=Impact.NONE) for finding in run.findings)
     return msgspec.structs.replace(run, findings=findings)
@@ -144,14 +144,14 @@ def _signs(machine: MachineView, log: TextLog) -> list[Recognised]:
     return found
 
 
-def _is_open(rule: Rule, runs: Sequence[Run]) -> bool:
+def _is_open(rule: Rule, runs: Sequence[RuleRun]) -> bool:
     """Return whether no fact rules the cause out. A text states versions; it rarely states what services run and what is switched off."""
     kinds = {run.outcome.kind for run in runs if run.rule is rule}
     judged_by_versions = rule.about is not SubjectKind.MACHINE or rule.family == "driver"
     return not kinds or not judged_by_versions or bool(kinds & _SILENT)
 
 
-def _acquitted(runs: Sequence[Run], machine: MachineView) -> frozenset[str]:
+def _acquitted(runs: Sequence[RuleRun], machine: MachineView) -> frozenset[str]:
     """Return the causes that versions rule out, whatever words speak for them: this build has kernels for this GPU.
 
     Kernels that the driver must compile first do not count: the build's CUDA libraries have none of these.
@@ -166,7 +166,7 @@ def _acquitted(runs: Sequence[Run], machine: MachineView) -> frozenset[str]:
     return frozenset(passed - {"gpu-too-new-for-build"} if compiled else passed)
 
 
-def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None, number: int) -> Run:
+def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None, number: int) -> RuleRun:
     """Return the finding of a sign, numbered after the notes that its rule found on the machine."""
     rule = likely[0]
     sure = why is not None or len(sign.signature.causes) == 1
@@ -185,7 +185,7 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
     )
     finding = stamp(rule, MACHINE, problem, number, machine)
     outcome = Outcome(code=rule.code, name=rule.name, subject=MACHINE, kind=OutcomeKind.FOUND)
-    return Run(rule, outcome, (finding,), None, ("",))
+    return RuleRun(rule, outcome, (finding,), None, ("",))
 
 
 _NEEDS_UNIX = expression(

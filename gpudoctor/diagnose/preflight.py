@@ -15,7 +15,7 @@ from gpudoctor.snapshot import Cause, CudaDevice, Fact, KernelDriver, Missing, N
 _LOST = {RungState.FAILED, RungState.MASKED}
 
 
-class Answer(enum.Enum):
+class Fulfilment(enum.Enum):
     """Whether a requirement is met."""
 
     MET = "met"
@@ -28,7 +28,7 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement and whether it is met."""
 
     requirement: Condition
-    answer: Answer
+    answer: Fulfilment
     seen: str
     """What is there instead, as the end of a sentence; for UNKNOWN the reason."""
     where: str = ""
@@ -64,25 +64,25 @@ def _run(requirement: Condition, machine: MachineView) -> Judged:
     run = run_of(requirement)
     needed = f"of {run.bytes / (1 << 30):.1f} GiB needed"
     room = _smallest(requirement, machine, _free, lambda value: f"{int(value) / (1 << 30):.1f} GiB free {needed}")
-    if room.answer is not Answer.MET or run.asked.numbers.capability == (0, 0):
+    if room.answer is not Fulfilment.MET or run.asked.numbers.capability == (0, 0):
         return room
     oldest = Condition(requirement.text, "cc", ">={}.{}".format(*run.asked.numbers.capability))
     return _smallest(oldest, machine, _capability, lambda value: f"compute capability {value}, too old for {run.asked.precision.upper()}")
 
 
 def _unknown(requirement: Condition, missing: Missing, rung: Rung | None) -> Judged:
-    return Judged(requirement=requirement, answer=Answer.UNKNOWN, seen=missing.reason, missing=missing, rung=rung)
+    return Judged(requirement=requirement, answer=Fulfilment.UNKNOWN, seen=missing.reason, missing=missing, rung=rung)
 
 
 def _lacking(requirement: Condition, seen: str, where: str) -> Judged:
-    return Judged(requirement=requirement, answer=Answer.LACKING, seen=seen, where=where)
+    return Judged(requirement=requirement, answer=Fulfilment.LACKING, seen=seen, where=where)
 
 
 def _compared(requirement: Condition, value: str, seen: str, where: str) -> Judged:
     fit = fits(requirement, value)
     if fit is None:
         return _unknown(requirement, Missing(Cause.FAILED, f"{seen}, which is not a comparable version"), None)
-    return Judged(requirement=requirement, answer=Answer.MET if fit else Answer.UNFIT, seen=seen, where=where)
+    return Judged(requirement=requirement, answer=Fulfilment.MET if fit else Fulfilment.UNFIT, seen=seen, where=where)
 
 
 def _driver(requirement: Condition, machine: MachineView) -> Judged:
@@ -118,9 +118,9 @@ def _count(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
     if len(answers) > 1:
         return _unknown(requirement, Missing(Cause.FAILED, f"{seen}; {len(undecided)} not checked ({undecided[0]})"), rung)
     if answers == {True}:
-        return Judged(requirement=requirement, answer=Answer.MET, seen=seen, where="stages per GPU")
+        return Judged(requirement=requirement, answer=Fulfilment.MET, seen=seen, where="stages per GPU")
     more_would_do = any(fits(requirement, str(number)) for number in range(usable + 1, len(wanted) + 1))
-    answer = Answer.LACKING if more_would_do else Answer.UNFIT
+    answer = Fulfilment.LACKING if more_would_do else Fulfilment.UNFIT
     return Judged(requirement=requirement, answer=answer, seen=seen, where="stages per GPU")
 
 
@@ -143,7 +143,7 @@ def _smallest(requirement: Condition, machine: MachineView, read: Callable[[Gpu]
     known = [
         _compared(requirement, value, f"{gpu.label} has {show(value)}", "NVML, libcuda") for gpu, value in values if isinstance(value, str)
     ]
-    for answer in (Answer.UNFIT, Answer.UNKNOWN):
+    for answer in (Fulfilment.UNFIT, Fulfilment.UNKNOWN):
         for one in known:
             if one.answer is answer:
                 return one
@@ -180,7 +180,7 @@ def _framework(requirement: Condition, machine: MachineView) -> Judged:
     if framework is None:
         return _lacking(requirement, f"{requirement.subject} is not installed", "the folders on sys.path")
     if not requirement.specifier:
-        return Judged(requirement=requirement, answer=Answer.MET, seen=f"{framework.distribution or framework.name} is installed")
+        return Judged(requirement=requirement, answer=Fulfilment.MET, seen=f"{framework.distribution or framework.name} is installed")
     if not isinstance(framework.version, Fact):
         return _unknown(requirement, framework.version, None)
     name = framework.distribution or framework.name

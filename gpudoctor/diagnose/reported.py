@@ -8,13 +8,13 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.system import read_page
-from gpudoctor.diagnose.engine import Run, stamp
+from gpudoctor.diagnose.engine import RuleRun, stamp
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.findings import MACHINE, Confidence, Evidence, Outcome, OutcomeKind, Problem, Severity
 from gpudoctor.snapshot import Reported, TextLog
 
 
-def reported(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -> list[Run]:
+def reported(runs: Sequence[RuleRun], machine: MachineView, rules: Sequence[Rule]) -> list[RuleRun]:
     """Return the runs, and in place of what rules say of a cause or a note, what a report says of it, unless they agree."""
     log = machine.observed.text_log
     mildest_first = sorted(log.reported if isinstance(log, TextLog) else (), key=lambda one: Severity(one.severity))
@@ -25,7 +25,7 @@ def reported(runs: Sequence[Run], machine: MachineView, rules: Sequence[Rule]) -
     return [*others, *(_run(rule, told[rule.code], machine) for rule in rules if rule.code in told)]
 
 
-def _run(rule: Rule, one: Reported, machine: MachineView) -> Run:
+def _run(rule: Rule, one: Reported, machine: MachineView) -> RuleRun:
     problem = Problem(
         message=one.message,
         evidence=(Evidence("gpudoctor report", one.code, one.where),),
@@ -35,4 +35,4 @@ def _run(rule: Rule, one: Reported, machine: MachineView) -> Run:
         subject=MACHINE,
     )
     outcome = Outcome(code=rule.code, name=rule.name, subject=MACHINE, kind=OutcomeKind.FOUND)
-    return Run(rule, outcome, (stamp(rule, MACHINE, problem, 0, machine),), None, ("",))
+    return RuleRun(rule, outcome, (stamp(rule, MACHINE, problem, 0, machine),), None, ("",))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.stages import stage_name
-from gpudoctor.diagnose.engine import Run
-from gpudoctor.diagnose.preflight import Answer, judged
+from gpudoctor.diagnose.engine import RuleRun
+from gpudoctor.diagnose.preflight import Fulfilment, judged
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
 from gpudoctor.findings import Finding, LadderRow, Level, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Verdict
 from gpudoctor.findings.naming import few, gpu_names
@@ -31,9 +31,9 @@ _UNREADABLE = frozenset({Cause.FAILED, Cause.LOST, Cause.TIMED_OUT, Cause.CRASHE
 """Why a fact is missing although a machine in order would have given it."""
 
 
-def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequence[Run]) -> str:
+def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequence[RuleRun]) -> str:
     """Return which required stage or thing was not verified, and why; empty if all were."""
-    unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Answer.UNKNOWN)
+    unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Fulfilment.UNKNOWN)
     requirements = _not_checked((one.requirement.text, one.seen) for one in unseen)
     unjudged = _not_checked((one.what, one.reason) for one in not_judged)
     lacking = _no_framework(machine) or _unproven_rung(machine, runs)
@@ -42,7 +42,7 @@ def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequ
     return "; ".join(filter(None, (*unjudged, lacking, *requirements, *unread, *crashed)))
 
 
-def _unread(runs: Sequence[Run]) -> Iterator[tuple[str, str]]:
+def _unread(runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
     """Yield which error could not be excluded, and which fact the driver failed to give. A kernel that ran would have shown most of them."""
     for run in runs:
         outcome, rule = run.outcome, run.rule
@@ -65,7 +65,7 @@ def _no_framework(machine: MachineView) -> str:
     )
 
 
-def _unproven_rung(machine: MachineView, runs: Sequence[Run]) -> str:
+def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun]) -> str:
     rung = required(machine.policy)
     if machine.observed.origin == TEXT:
         suspect = any(finding.severity > Severity.NOTE for run in runs for finding in run.findings)

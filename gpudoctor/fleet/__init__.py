@@ -20,7 +20,7 @@ from gpudoctor.fleet.findings import Findings
 from gpudoctor.fleet.outliers import Samples
 from gpudoctor.fleet.places import among, tester
 from gpudoctor.fleet.require import Condition, checked
-from gpudoctor.fleet.roster import NO_REPORT, Models, Roster, Row, is_cause
+from gpudoctor.fleet.roster import NO_REPORT, Models, NodeRow, Roster, is_cause
 from gpudoctor.fleet.sent import NoReportError, Sent, sent
 from gpudoctor.fleet.slow import compared
 from gpudoctor.fleet.verdict import decide, usable_of
@@ -30,7 +30,7 @@ from gpudoctor.report.fleet import Fleet, Hardware, Node, Outlier, Unread
 from gpudoctor.report.streamed import Streamed
 from gpudoctor.snapshot import Snapshot
 
-__all__ = ["Asked", "Merge"]
+__all__ = ["FleetOptions", "Merge"]
 
 _GROUPS = 200
 """Hardware groups that are compared within themselves; reports made to differ must not fill the memory."""
@@ -38,7 +38,7 @@ _LOST = frozenset({"broken", "too-large"})
 """Kinds of inputs that may have been reports."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What the user asked of a fleet."""
 
     strict: bool = False
@@ -62,7 +62,7 @@ def _nobody(_node: str, _created: str, _causes: Sequence[Cause]) -> None:
 class Merge:
     """The reports of a fleet so far."""
 
-    def __init__(self, asked: Asked, matrix: Matrix, witness: Witness = _nobody) -> None:
+    def __init__(self, asked: FleetOptions, matrix: Matrix, witness: Witness = _nobody) -> None:
         """`witness` is told the node, time and root causes of each report, also of those that are not the newest."""
         self._asked, self._matrix, self._witness = asked, matrix, witness
         self._roster, self._findings, self._samples = Roster(), Findings(), Samples()
@@ -133,7 +133,7 @@ class Merge:
             nodes=_nodes(roster, hardware, usable, drifting, slow),
         )
 
-    def _take(self, row: Row, report: Sent) -> None:
+    def _take(self, row: NodeRow, report: Sent) -> None:
         models = row.models
         self._findings.add(row.place, report.findings)
         self._samples.add(row.place, figures(report.snapshot, ", ".join(models)))

@@ -53,11 +53,12 @@ class Census:
         """Return the hardware groups by the models of their GPUs, the largest first."""
         ordered = sorted(self._models.items(), key=lambda item: (-item[1].bit_count(), item[0]))
         return {
-            models: Hardware(_named(self._gpus[models]), self._roster.nodes(some), _sum(self._gpus[models])) for models, some in ordered
+            models: Hardware(_most_common(self._gpus[models]), self._roster.nodes(some), _sum(self._gpus[models]))
+            for models, some in ordered
         }
 
 
-def _named(counts: Counter[_Gpus]) -> str:
+def _most_common(counts: Counter[_Gpus]) -> str:
     """Return the GPUs that most of the nodes have."""
     (gpus, _), *_ = counts.most_common(1)
     if gpus:

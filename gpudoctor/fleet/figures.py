@@ -16,7 +16,7 @@ from gpudoctor.snapshot import Loads, Snapshot, Span
 from gpudoctor.snapshot.volatile import VOLATILE
 
 
-class Kind(msgspec.Struct, frozen=True):
+class FigureKind(msgspec.Struct, frozen=True):
     """What the numbers of one name are."""
 
     unit: str
@@ -29,15 +29,15 @@ class Kind(msgspec.Struct, frozen=True):
 
 _RATE: Final = 0.03
 KINDS: Final = {
-    "samples_per_second": Kind("images/s", _RATE),
-    "cpu_samples_per_second": Kind("images/s", 0.1),
-    "bytes_per_second": Kind("B/s", _RATE),
-    "bus_bytes_per_second": Kind("B/s", _RATE),
-    "flops": Kind("FLOP/s", _RATE),
-    "step_seconds": Kind("s", _RATE, low_is_worse=False),
-    "clock_sm": Kind("MHz", _RATE, words="SM clock"),
-    "clock_memory": Kind("MHz", _RATE, words="memory clock"),
-    "temperature": Kind("°C", 0.15, low_is_worse=False, words="temperature"),
+    "samples_per_second": FigureKind("images/s", _RATE),
+    "cpu_samples_per_second": FigureKind("images/s", 0.1),
+    "bytes_per_second": FigureKind("B/s", _RATE),
+    "bus_bytes_per_second": FigureKind("B/s", _RATE),
+    "flops": FigureKind("FLOP/s", _RATE),
+    "step_seconds": FigureKind("s", _RATE, low_is_worse=False),
+    "clock_sm": FigureKind("MHz", _RATE, words="SM clock"),
+    "clock_memory": FigureKind("MHz", _RATE, words="memory clock"),
+    "temperature": FigureKind("°C", 0.15, low_is_worse=False, words="temperature"),
 }
 """By the field: wherever a snapshot gains a figure of such a name, it is compared."""
 _MEASURED: Final = {
@@ -65,7 +65,7 @@ class Key(msgspec.Struct, frozen=True):
     """What else tells it from others: precision and size."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> FigureKind:
         """What its numbers are."""
         return KINDS[self.field]
 

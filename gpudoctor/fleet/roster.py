@@ -24,7 +24,7 @@ _FEW: Final = 1000
 Models = tuple[str, ...]
 
 
-class Row(msgspec.Struct, kw_only=True):
+class NodeRow(msgspec.Struct, kw_only=True):
     """One report, or the silence of one node."""
 
     name: str
@@ -54,14 +54,14 @@ class Roster:
     """The rows of a fleet. No row comes after `settle`."""
 
     def __init__(self) -> None:
-        self._rows, self._unread = Shelf(Row), Shelf(Unread)
+        self._rows, self._unread = Shelf(NodeRow), Shelf(Unread)
         self._next = 0
         self.everyone = 0
         """All nodes; the places of reports for which there is a newer one are missing."""
 
-    def report(self, name: str, source: str, sent: Sent) -> Row | None:
+    def report(self, name: str, source: str, sent: Sent) -> NodeRow | None:
         """Add a report and return its row; None if a newer one of the same node is there."""
-        row = Row(
+        row = NodeRow(
             name=name,
             source=source,
             verdict=sent.verdict if sent.verdict in _KNOWN else Verdict.UNKNOWN.value,
@@ -75,7 +75,7 @@ class Roster:
 
     def silent(self, name: str, source: str, reason: str) -> None:
         """Add a node that sent no report, unless it has one."""
-        self._enter(Row(name=name, source=source, verdict=NO_REPORT, reason=reason))
+        self._enter(NodeRow(name=name, source=source, verdict=NO_REPORT, reason=reason))
 
     def unread(self, one: Unread) -> None:
         """Add an input that is not used."""
@@ -88,10 +88,10 @@ class Roster:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[NodeRow]:
         return iter(self._rows)
 
-    def in_order(self) -> Iterator[Row]:
+    def in_order(self) -> Iterator[NodeRow]:
         """Yield the rows in the order of the names."""
         return self._rows.in_order()
 
@@ -100,7 +100,7 @@ class Roster:
         """The inputs that are not used."""
         return Streamed(len(self._unread), lambda: iter(self._unread))
 
-    def rows(self, some: int) -> Iterator[Row]:
+    def rows(self, some: int) -> Iterator[NodeRow]:
         """Yield the rows of a set of nodes."""
         has = tester(some)
         return (row for row in self if has(row.place))
@@ -109,7 +109,7 @@ class Roster:
         """Return whether no newer report of the same node replaced the one at a place."""
         return bool(self.everyone >> place & 1)
 
-    def row(self, place: int) -> Row:
+    def row(self, place: int) -> NodeRow:
         """Return the row at a place."""
         return self._rows.at(place)
 
@@ -125,7 +125,7 @@ class Roster:
         has = tester(some)
         return (name for place, name in self._rows.names() if has(place))
 
-    def _enter(self, row: Row) -> bool:
+    def _enter(self, row: NodeRow) -> bool:
         row.place, key = self._next, natural(row.name)
         if not self._rows.add(row.place, row, key=key, name=row.name):
             before = self._rows.get(key)
@@ -139,7 +139,7 @@ class Roster:
         self._next += 1
         return True
 
-    def _told_twice(self, older: Row, newer: Row) -> None:
+    def _told_twice(self, older: NodeRow, newer: NodeRow) -> None:
         which = "another report of the same time" if newer.created == older.created else f"the newer report of {newer.created}"
         reason = f"{older.name}: {which} is used ({newer.source or 'no file'})"
         self.unread(Unread(source=older.source, kind="duplicate", reason=reason, node=older.name))

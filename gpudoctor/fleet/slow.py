@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from gpudoctor.fleet.findings import Findings
 from gpudoctor.fleet.outliers import Result, Worse
-from gpudoctor.fleet.roster import Roster, Row
+from gpudoctor.fleet.roster import NodeRow, Roster
 from gpudoctor.report.fleet import Figure, Outlier
 
 
@@ -38,7 +38,7 @@ def _figure(one: Result, outliers: int) -> Figure:
     )
 
 
-def _outlier(worse: Worse, figure: int, median: float, row: Row, findings: Findings) -> Outlier:
+def _outlier(worse: Worse, figure: int, median: float, row: NodeRow, findings: Findings) -> Outlier:
     cause, message = findings.explaining(row.findings, worse.address) or ("", "")
     difference = worse.value / median - 1
     return Outlier(node=row.name, gpu=worse.address, figure=figure, value=worse.value, difference=difference, cause=cause, message=message)

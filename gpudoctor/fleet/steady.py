@@ -13,7 +13,7 @@ from typing import Any, get_args, get_type_hints
 import msgspec
 
 from gpudoctor.changes.matching import GPUS, KEYS
-from gpudoctor.changes.walk import ABOUT_THE_FILE, Difference, Step, Walk
+from gpudoctor.changes.walk import ABOUT_THE_FILE, Difference, PathStep, Walk
 from gpudoctor.snapshot import Missing, Observed
 from gpudoctor.snapshot.volatile import VOLATILE
 
@@ -30,7 +30,7 @@ class SteadyWalk(Walk):
             if name not in ABOUT_THE_FILE:
                 yield from (one for one in self._field(self._before, self._after, name, (), volatile=False) if not one.volatile)
 
-    def _value(self, one: Any, other: Any, way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
+    def _value(self, one: Any, other: Any, way: tuple[PathStep, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
         kind = type(one)
         if kind is not type(other) or kind is Missing or not isinstance(one, Observed):
             yield from super()._value(one, other, way, owner, volatile=volatile)
@@ -38,13 +38,13 @@ class SteadyWalk(Walk):
         for name in _differing(one, other):
             yield from self._field(one, other, name, way, volatile=volatile)
 
-    def _list(self, before: Any, after: Any, way: tuple[Step, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
+    def _list(self, before: Any, after: Any, way: tuple[PathStep, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
         if not _are_parallel(before, after):
             yield from super()._list(before, after, way, owner, volatile=volatile)
             return
         for one, other in zip(before, after, strict=True):
             if not same(one, other):
-                yield from self._value(one, other, (*way, Step(self.key(one), one, item=True)), owner, volatile=volatile)
+                yield from self._value(one, other, (*way, PathStep(self.key(one), one, item=True)), owner, volatile=volatile)
 
 
 def same(one: Any, other: Any) -> bool:

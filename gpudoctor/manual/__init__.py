@@ -28,7 +28,7 @@ def look_up(text: str, matrix: Matrix) -> Answer:
     Raises UsageError, with what to try instead, if nothing does.
     """
     answer = (
-        _named(text)
+        _rule_named(text)
         or explain_guide(text)
         or explain_exit_code(text)
         or explain_number(text, matrix)
@@ -48,7 +48,7 @@ def _pasted(text: str, matrix: Matrix) -> Answer:
     )  # a variable's name is on many pages; the words of titles rank them
 
 
-def _named(text: str) -> Answer:
+def _rule_named(text: str) -> Answer:
     name = "-".join(text.casefold().replace("_", " ").split())
     return Answer(rules=tuple(rule for rule in RULES if name in {rule.name, rule.code.casefold()}))
 

@@ -50,7 +50,7 @@ def builds(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build
     """
     key = ("builds", spec.name, platform)
     if key not in matrix.derived:
-        matrix.derived[key] = Kept(_listed(matrix, spec, platform))
+        matrix.derived[key] = Kept(_builds_of(matrix, spec, platform))
     return iter(matrix.derived[key])
 
 
@@ -70,7 +70,7 @@ class Kept:
             yield self._seen[place]
 
 
-def _listed(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
+def _builds_of(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
     if spec.wheel_index:
         return _by_index(matrix, spec, platform)
     if spec.plugin is not None:

@@ -38,7 +38,7 @@ _BEFORE_THE_RELEASE = -(10**9)
 """Where the numbers of development releases begin: they sort before the release itself, and are as large as a date."""
 
 
-class Kind(msgspec.Struct, frozen=True):
+class CellKind(msgspec.Struct, frozen=True):
     """A kind of cell: `parse` raises ValueError with the problem as a clause; `dump(parse(cell)) == cell` for every cell it accepts.
 
     The slowest and most frequent ones cache their results: a table repeats the same few versions, platforms and sources.
@@ -156,31 +156,31 @@ def _architectures(cell: str) -> tuple[str, ...]:
     return words
 
 
-def _one_of(*allowed: str) -> Kind:
+def _one_of(*allowed: str) -> CellKind:
     @cache
     def parse(cell: str) -> str:
         if cell not in allowed:
             raise ValueError(f"is {cell!r}, not one of {', '.join(allowed)}")
         return cell
 
-    return Kind(parse, str)
+    return CellKind(parse, str)
 
 
 _KINDS = {
-    "Text": Kind(_text, str),
-    "Required": Kind(_required, str),
-    "Words": Kind(_words, " ".join),
-    "Sources": Kind(_sources, " ".join),
-    "Names": Kind(_names, lambda words: " ".join(words) or "none"),
-    "Version": Kind(_version, str),
-    "Release": Kind(_release, str),
-    "Versions": Kind(_versions, lambda words: " ".join(words) or "none"),
-    "Number": Kind(_number, str),
-    "PciId": Kind(_pci_id, lambda number: f"{number:04x}"),
-    "Decimal": Kind(_decimal, lambda size: f"{size:g}"),
-    "Date": Kind(_date, str),
-    "Month": Kind(_month, str),
-    "Architectures": Kind(_architectures, lambda words: " ".join(words) or "none"),
+    "Text": CellKind(_text, str),
+    "Required": CellKind(_required, str),
+    "Words": CellKind(_words, " ".join),
+    "Sources": CellKind(_sources, " ".join),
+    "Names": CellKind(_names, lambda words: " ".join(words) or "none"),
+    "Version": CellKind(_version, str),
+    "Release": CellKind(_release, str),
+    "Versions": CellKind(_versions, lambda words: " ".join(words) or "none"),
+    "Number": CellKind(_number, str),
+    "PciId": CellKind(_pci_id, lambda number: f"{number:04x}"),
+    "Decimal": CellKind(_decimal, lambda size: f"{size:g}"),
+    "Date": CellKind(_date, str),
+    "Month": CellKind(_month, str),
+    "Architectures": CellKind(_architectures, lambda words: " ".join(words) or "none"),
     "Platform": _one_of("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64", "any"),
     "Accelerator": _one_of("cuda", "cpu", "directml", "metal", "none", "opencl", "sdist", "stub"),
     "FaultName": _one_of("broken", "ptx-refused", "unpublished"),
@@ -209,9 +209,9 @@ _KINDS = {
 
 
 @cache
-def kind_of(annotation: str) -> Kind:
+def kind_of(annotation: str) -> CellKind:
     """Return the kind of a field's cells: "Version", or "Version | None" where the cell may be blank, which means unknown."""
     kind = _KINDS[annotation.removesuffix(" | None")]
     if not annotation.endswith(" | None"):
         return kind
-    return Kind(cache(lambda cell: kind.parse(cell) if cell else None), lambda value: "" if value is None else kind.dump(value))
+    return CellKind(cache(lambda cell: kind.parse(cell) if cell else None), lambda value: "" if value is None else kind.dump(value))

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from gpudoctor.matrix.cells import Kind, kind_of
+from gpudoctor.matrix.cells import CellKind, kind_of
 
 Row = TypeVar("Row")
 
@@ -21,7 +21,7 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
     key: Callable[[Row], Any]
 
     @property
-    def columns(self) -> dict[str, Kind]:
+    def columns(self) -> dict[str, CellKind]:
         """The kind of each column, by name, in order."""
         row: Any = self.row  # mypy does not know that every type can be hashed
         return _columns(row)
@@ -51,5 +51,5 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
 
 
 @cache
-def _columns(row: type[Any]) -> dict[str, Kind]:
+def _columns(row: type[Any]) -> dict[str, CellKind]:
     return {field: kind_of(annotation) for field, annotation in row.__annotations__.items()}

@@ -25,7 +25,7 @@ _MARGIN = 20.0
 """Seconds that a node's own check ends before we give up on the node: it can then say what took so long."""
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class CheckPlan(msgspec.Struct, frozen=True, kw_only=True):
     """What to do on a cluster."""
 
     address: str
@@ -42,7 +42,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
 
 
-def check(plan: Plan, take: Callable[[str, bytes, str], None], progress: Progress) -> Links | None:
+def check(plan: CheckPlan, take: Callable[[str, bytes, str], None], progress: Progress) -> Links | None:
     """Give `take` each node's name, report and, if there is none, the reason, as they come; return what all-reduce between nodes showed.
 
     Raises UsageError if there is no cluster, and Interrupted after nodes that have not answered were given as well.
@@ -57,7 +57,7 @@ def check(plan: Plan, take: Callable[[str, bytes, str], None], progress: Progres
         return _check_links(plan, works, able, cluster, progress) if plan.links else None
 
 
-def _works(plan: Plan, cluster: Cluster) -> list[Work]:
+def _works(plan: CheckPlan, cluster: Cluster) -> list[Work]:
     limit = max(plan.timeout - _MARGIN, plan.timeout / 2)
     python = () if "--node" in plan.arguments else ("--python", plan.python or "{python}")
     arguments = ("check", "--format", "json", "--timeout", f"{limit:g}", *python, *plan.arguments)
@@ -121,7 +121,7 @@ def _trained_for_links(report: bytes) -> bool:
     return any(one.framework == SPANNING_NODES and one.trainings for one in trained)
 
 
-def _check_links(plan: Plan, works: Sequence[Work], able: set[str], cluster: Cluster, progress: Progress) -> Links:
+def _check_links(plan: CheckPlan, works: Sequence[Work], able: set[str], cluster: Cluster, progress: Progress) -> Links:
     """Return what all-reduce showed between the nodes that are able to run it."""
     taking = {work.node.name: work.node for work in works if work.node.name in able}
     all_reduces = AllReduces(cluster, taking, plan.python or "{python}")

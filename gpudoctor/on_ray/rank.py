@@ -18,7 +18,7 @@ from contextlib import suppress
 import msgspec
 
 from gpudoctor.children.channel import Heard, outcome_of, script
-from gpudoctor.children.training import ACROSS, Failed, Part
+from gpudoctor.children.training import ACROSS, Failed, RankPart
 from gpudoctor.frameworks import SPANNING_NODES
 from gpudoctor.probe.target import named_target
 from gpudoctor.process import Supervisor
@@ -31,7 +31,7 @@ _SIOCGIFADDR = 0x8915  # linux/sockios.h
 class Rank(msgspec.Struct, frozen=True):
     """What one rank saw."""
 
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RankPart, ...] = ()
     trouble: str = ""
     """Why it has no result, as a clause; empty if it has all."""
     hung: bool = False
@@ -59,7 +59,7 @@ def _run(python: str, rest: list[str]) -> Rank:
         interpreter = (named_target(python, os.get_exec_path()).executable,)
         supervisor.start(script(name, "train/smoke.py", interpreter, environment, *arguments, stall=limit, deadline=_IMPORT + limit))
         heard = Heard(outcome_of(supervisor, name), ACROSS, "the all-reduce")
-    return Rank(heard.all(Part), _trouble(heard), hung=heard.timed_out)
+    return Rank(heard.all(RankPart), _trouble(heard), hung=heard.timed_out)
 
 
 def _trouble(heard: Heard) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.children import events
 from gpudoctor.children.channel import Heard
-from gpudoctor.children.events import Count, KernelResult, PythonSaid, Unable
+from gpudoctor.children.events import Count, KernelResult, PythonReport, Unable
 from gpudoctor.probe.target import Target
 from gpudoctor.process import End, Outcome
 from gpudoctor.snapshot import (
@@ -129,7 +129,7 @@ def context(outcome: Outcome, ordinal: int, address: str) -> CudaContext:
 def python(outcome: Outcome, target: Target) -> tuple[Python | Missing, tuple[str, ...]]:
     """What the target interpreter reported about itself, and its sys.path as os.fsdecode gives it."""
     heard, name = Heard(outcome, events.PYTHON, "the script that asks the interpreter"), readable(target.executable)
-    said = heard.first(PythonSaid)
+    said = heard.first(PythonReport)
     if said is None:
         return _silence(heard, name), ()
     if heard.strange:

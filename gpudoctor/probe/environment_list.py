@@ -45,7 +45,7 @@ _STARTED_BY = re.compile(r"""#!(?:(?P<direct>/\S*python[\d.]*)\s*\n|/bin/sh\n'''
 """The beginning of a script that pip or uv installed: its interpreter, or a shell that starts it where the path is long or has spaces."""
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class EnvironmentPlace(msgspec.Struct, frozen=True, kw_only=True):
     """One environment, as os.fsdecode gives its paths."""
 
     prefix: str
@@ -57,9 +57,9 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     """Why its interpreter cannot be started; empty if it has one."""
 
 
-def environments(environ: Mapping[str, str], cwd: str | None = None) -> tuple[Place, ...]:
+def environments(environ: Mapping[str, str], cwd: str | None = None) -> tuple[EnvironmentPlace, ...]:
     """The environments, the active one first, each once. Looks at names of folders only and starts nothing."""
-    found: dict[str, Place] = {}
+    found: dict[str, EnvironmentPlace] = {}
     cwd = _here() if cwd is None else cwd
     active = {os.path.realpath(path) for path in (environ.get("VIRTUAL_ENV", ""), environ.get("CONDA_PREFIX", "")) if os.path.isabs(path)}
     for prefix, kind in _prefixes(environ, cwd):
@@ -91,7 +91,7 @@ def _prefixes(environ: Mapping[str, str], cwd: str) -> Iterator[tuple[str, str]]
     yield from _matching(cwd, dict.fromkeys(["virtual environment"], _NEAR))
     yield from _parents(cwd)
     if os.path.isabs(home):
-        yield from _listed(f"{home}/.conda/environments.txt")
+        yield from _of_condas_list(f"{home}/.conda/environments.txt")
         yield from _matching(home, _USUAL)
     for name, kind, pattern in _NAMED:
         if os.path.isabs(environ.get(name, "")):
@@ -125,7 +125,7 @@ def _parents(cwd: str) -> Iterator[tuple[str, str]]:
         folder = os.path.dirname(folder)
 
 
-def _listed(file: str) -> Iterator[tuple[str, str]]:
+def _of_condas_list(file: str) -> Iterator[tuple[str, str]]:
     """conda's own list of environments."""
     try:
         lines = beginning(file, _LARGEST).decode(errors="surrogateescape").splitlines()
@@ -134,7 +134,7 @@ def _listed(file: str) -> Iterator[tuple[str, str]]:
     yield from ((line.strip(), "conda environment") for line in lines if os.path.isabs(line.strip()))
 
 
-def _place(prefix: str, kind: str, *, active: bool) -> Place | None:
+def _place(prefix: str, kind: str, *, active: bool) -> EnvironmentPlace | None:
     """The environment in a folder; None if there is none."""
     if os.path.isfile(f"{prefix}/pyvenv.cfg"):
         kind = "virtual environment"
@@ -145,10 +145,10 @@ def _place(prefix: str, kind: str, *, active: bool) -> Place | None:
     names = [f"{prefix}/bin/{name}" for name in ("python", "python3")]
     executable = next((name for name in names if os.path.isfile(name) and os.access(name, os.X_OK)), "")
     if executable:
-        return Place(prefix=prefix, executable=executable, kind=kind, active=active)
+        return EnvironmentPlace(prefix=prefix, executable=executable, kind=kind, active=active)
     if kind in {"conda environment", "pyenv", "uv"} and not any(map(os.path.lexists, names)):
         return None  # conda environments without Python, and versions that are being installed
-    return Place(prefix=prefix, executable=names[0], kind=kind, active=active, broken=_fault(names))
+    return EnvironmentPlace(prefix=prefix, executable=names[0], kind=kind, active=active, broken=_fault(names))
 
 
 def _fault(names: list[str]) -> str:
@@ -158,7 +158,7 @@ def _fault(names: list[str]) -> str:
     return f"{names[0]} is not executable" if os.path.exists(names[0]) else "it has no bin/python"
 
 
-def _system(environ: Mapping[str, str]) -> Iterator[Place]:
+def _system(environ: Mapping[str, str]) -> Iterator[EnvironmentPlace]:
     """The interpreters on PATH and in /usr that belong to no environment."""
     folders = [*environ.get("PATH", os.defpath).split(os.pathsep), "/usr/local/bin", "/usr/bin"]
     for folder in dict.fromkeys(filter(os.path.isabs, folders)):
@@ -168,7 +168,7 @@ def _system(environ: Mapping[str, str]) -> Iterator[Place]:
             if name.rpartition("python3")[2].lstrip(".").isdigit() or name.endswith("python3"):
                 prefix = os.path.dirname(folder)
                 if os.access(name, os.X_OK) and not os.path.exists(f"{prefix}/pyvenv.cfg") and not os.path.exists(f"{prefix}/conda-meta"):
-                    yield Place(prefix=prefix, executable=name, kind="system")
+                    yield EnvironmentPlace(prefix=prefix, executable=name, kind="system")
 
 
 def kernels(environ: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
@@ -183,16 +183,16 @@ def kernels(environ: Mapping[str, str], prefixes: tuple[str, ...]) -> dict[str, 
     return {prefix: tuple(dict.fromkeys(names)) for prefix, names in found.items()}
 
 
-def _of_kernels(environ: Mapping[str, str]) -> Iterator[Place]:
+def _of_kernels(environ: Mapping[str, str]) -> Iterator[EnvironmentPlace]:
     """Yield what the kernels start that any Jupyter offers: also environments in unusual folders, and those that are gone."""
     for command in _shared(environ, _jupyter(environ)).values():
         place = _place(_prefix_of(command), "kernel", active=False)
         if place is not None:
             yield place
         elif not os.path.exists(command):
-            yield Place(prefix=_prefix_of(command), executable=command, kind=_OF_A_KERNEL, broken=f"{command} is gone")
+            yield EnvironmentPlace(prefix=_prefix_of(command), executable=command, kind=_OF_A_KERNEL, broken=f"{command} is gone")
         elif os.access(command, os.X_OK):
-            yield Place(prefix=_prefix_of(command), executable=command, kind=_OF_A_KERNEL)
+            yield EnvironmentPlace(prefix=_prefix_of(command), executable=command, kind=_OF_A_KERNEL)
 
 
 def _prefix_of(executable: str) -> str:

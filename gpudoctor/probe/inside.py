@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from gpudoctor.children.channel import Heard
-from gpudoctor.children.events import PYTHON, InsideSaid
+from gpudoctor.children.events import PYTHON, InsideReport
 from gpudoctor.process import Outcome
 from gpudoctor.snapshot import Framework, readable
 
@@ -34,7 +34,7 @@ class Inside(msgspec.Struct, frozen=True):
 
 def inside(outcome: Outcome) -> Inside:
     """From the answer of python_probe.py; empty if it has none, as after an interpreter that ended early."""
-    said = Heard(outcome, PYTHON, "").first(InsideSaid)
+    said = Heard(outcome, PYTHON, "").first(InsideReport)
     if said is None:
         return Inside()
     return Inside(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.findings import FixKind, Impact
 from gpudoctor.report import gpus, groups
-from gpudoctor.report.fixes import Step, steps
+from gpudoctor.report.fixes import FixStep, steps
 from gpudoctor.report.groups import Group
 from gpudoctor.report.headline import headline
 from gpudoctor.report.model import Finding, Report
@@ -58,7 +58,7 @@ def _body(page: Page, report: Report, group: Group) -> None:
     _explained(page, report, {finding.id for finding in group.findings})
 
 
-def _step(page: Page, report: Report, step: Step) -> None:
+def _step(page: Page, report: Report, step: FixStep) -> None:
     page.paragraph(step.title, f"{step.lead}: ", lead_style="bold green", hang=2)
     for command in _commands(page, step):
         page.command(command, indent=4)
@@ -67,7 +67,7 @@ def _step(page: Page, report: Report, step: Step) -> None:
         page.command(step.verify, indent=4)
 
 
-def _commands(page: Page, step: Step) -> tuple[str, ...]:
+def _commands(page: Page, step: FixStep) -> tuple[str, ...]:
     """Return the commands of a step; in a short report a check of one GPU stands for those of the others."""
     if step.kind != FixKind.CHECK or len(step.commands) < 2 or page.look.verbose:
         return step.commands

@@ -20,7 +20,7 @@ LEADS = {
 _NEEDS = {"root": "root", "reboot": "a reboot", "download": "a download"}
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class FixStep(msgspec.Struct, frozen=True, kw_only=True):
     """A fix as it is shown."""
 
     lead: str
@@ -37,12 +37,12 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join((f"{self.lead}: {self.title}", *self.commands))
 
 
-def steps(group: Group) -> Iterator[Step]:
+def steps(group: Group) -> Iterator[FixStep]:
     """Yield the fixes of findings that say the same."""
     verified, fixed = {""}, False
     for place, fix in enumerate(group.first.fixes):
         again = fixed and fix.kind == FixKind.FIX
-        yield Step(
+        yield FixStep(
             lead="Then" if again else LEADS.get(fix.kind, "Fix"),
             title=_title(fix).removeprefix("Check "),
             commands=tuple(filter(None, group.commands(place))),

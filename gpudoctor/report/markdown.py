@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.findings.naming import counted
 from gpudoctor.report import details, gpus, groups, markup, not_checked, stages, summary, supposed, training, words
-from gpudoctor.report.fixes import Step, steps
+from gpudoctor.report.fixes import FixStep, steps
 from gpudoctor.report.headline import headline
 from gpudoctor.report.model import Finding, Report
 from gpudoctor.report.page import Look, Page
@@ -52,7 +52,7 @@ def _causes(report: Report) -> Iterator[str]:
             yield from _step(step)
 
 
-def _step(step: Step) -> Iterator[str]:
+def _step(step: FixStep) -> Iterator[str]:
     yield from (f"**{step.lead}:** {markup.text(step.title)}", "")
     if step.commands:
         yield from (*markup.block(step.commands), "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.smoke.plan import Plan, plan
+from gpudoctor.smoke.plan import TrainingPlan, plan
 from gpudoctor.smoke.run import train
 
-__all__ = ["Plan", "plan", "train"]
+__all__ = ["TrainingPlan", "plan", "train"]

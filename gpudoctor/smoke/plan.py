@@ -18,14 +18,14 @@ MEMORY_SHARE = 4
 """Training may use at most this part of the memory that is free at its start: 1 in 4."""
 
 
-class Memory(msgspec.Struct, frozen=True):
+class MemoryLimit(msgspec.Struct, frozen=True):
     """How much of a device's memory training may use, and how much it has, in bytes."""
 
     limit: int
     total: int
 
 
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
+class TrainingPlan(msgspec.Struct, frozen=True, kw_only=True):
     """One framework's training."""
 
     framework: str
@@ -34,7 +34,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """CUDA ordinals; none: the CPU."""
     addresses: dict[int, str]
     """The PCI address of each CUDA ordinal."""
-    memory: dict[int, Memory] = {}
+    memory: dict[int, MemoryLimit] = {}
     """By CUDA ordinal; missing for a device whose memory is unknown."""
     left_alone: tuple[LeftAlone, ...]
     on_cpu: bool = False
@@ -44,7 +44,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to measure copies, memory, matmul and a compiled step too."""
 
 
-def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[Plan, ...] | Missing:
+def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[TrainingPlan, ...] | Missing:
     """The training runs that the user's options and the machine allow, or why there are none.
 
     `executable` starts the target interpreter; None if none works.
@@ -69,7 +69,7 @@ def plan(machine: MachineView, executable: str | None, *, force: bool) -> tuple[
     return _on_hardware(machine, usable, executable, force=force)
 
 
-def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, force: bool) -> tuple[Plan, ...] | Missing:
+def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, force: bool) -> tuple[TrainingPlan, ...] | Missing:
     shown = [gpu for gpu in machine.hardware if isinstance(gpu.cuda, CudaDevice)]
     on_cpu = not machine.hardware and machine.policy.allow_cpu
     if not shown and not on_cpu:
@@ -79,7 +79,7 @@ def _on_hardware(machine: MachineView, usable: list[str], executable: str, *, fo
     unsupported = _unsupported(machine.observed.python)
     memory = {gpu.cuda.ordinal: _memory(gpu, machine.observed.contexts) for gpu in shown if isinstance(gpu.cuda, CudaDevice)}
     return tuple(
-        Plan(
+        TrainingPlan(
             framework=name,
             executable=executable,
             devices=tuple(sorted(free)),
@@ -109,7 +109,7 @@ def _hung(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> str:
     return f"skipped because {hang.call} hung" if isinstance(hang, Hang) else ""
 
 
-def _memory(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> Memory | None:
+def _memory(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> MemoryLimit | None:
     """The lower of NVML's figure, for the whole card, and CUDA's if our own kernel ran, for this program's share."""
     tried = () if isinstance(contexts, Missing) else contexts
     layers: list[NvmlGpu | CudaContext | Missing] = [gpu.nvml, *(context for context in tried if context.address == gpu.key)]
@@ -121,7 +121,7 @@ def _memory(gpu: Gpu, contexts: tuple[CudaContext, ...] | Missing) -> Memory | N
     if not seen:
         return None
     free, total = map(min, zip(*seen, strict=True))
-    return Memory(free // MEMORY_SHARE, total)
+    return MemoryLimit(free // MEMORY_SHARE, total)
 
 
 _USERS = 3

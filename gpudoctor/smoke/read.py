@@ -27,7 +27,7 @@ from gpudoctor.children.training import (
 )
 from gpudoctor.process import End as Ending
 from gpudoctor.process import Outcome, end_of
-from gpudoctor.smoke.plan import Plan
+from gpudoctor.smoke.plan import TrainingPlan
 from gpudoctor.snapshot import (
     NOT_ASKED,
     Agreement,
@@ -59,7 +59,7 @@ OUTPUT_LIMIT = 8000
 _OF_A_NETWORK = (StageKind.TRAINING, StageKind.AGREEMENT)
 
 
-def read(plan: Plan, outcome: Outcome) -> Smoke:
+def read(plan: TrainingPlan, outcome: Outcome) -> Smoke:
     """What a training child reported, and how it ended."""
     heard = Heard(outcome, TRAINING, "the script")
     stages = tuple(_stages(heard))
@@ -174,7 +174,7 @@ def _last_words(outcome: Outcome) -> str:
     return f"{reason}; its last output: {last.strip()[:300]}" if last else reason
 
 
-def _address(plan: Plan, device: str) -> str | Missing:
+def _address(plan: TrainingPlan, device: str) -> str | Missing:
     """The PCI address of "GPU:1": frameworks number as CUDA does."""
     kind, _, number = device.partition(":")
     if kind != "GPU" or not number.isdigit():
@@ -182,7 +182,7 @@ def _address(plan: Plan, device: str) -> str | Missing:
     return plan.addresses.get(int(number), Missing(Cause.NOT_ASKED, "not one of the trained devices"))
 
 
-def _devices(plan: Plan, ended: tuple[Ended, ...]) -> tuple[SmokeDevice, ...] | Missing:
+def _devices(plan: TrainingPlan, ended: tuple[Ended, ...]) -> tuple[SmokeDevice, ...] | Missing:
     told = next((event for event in ended if event.stage == StageKind.DEVICES and isinstance(event, End | Failed)), None)
     if told is None or (isinstance(told, End) and told.devices is None):
         return Missing(Cause.FAILED, f"{plan.framework} stopped before it listed its devices")
@@ -203,12 +203,12 @@ def _place(event: KernelRan | Trained, place: str) -> str:
     return event.device if event.logical and place.endswith(event.logical) else place
 
 
-def _kernel(plan: Plan, event: KernelRan) -> Kernel:
+def _kernel(plan: TrainingPlan, event: KernelRan) -> Kernel:
     address = _address(plan, event.device)
     return Kernel(event.device, _place(event, event.ran_on), event.error, event.tolerance, address)
 
 
-def _training(plan: Plan, event: Trained, agreed: tuple[Agreed, ...]) -> Training:
+def _training(plan: TrainingPlan, event: Trained, agreed: tuple[Agreed, ...]) -> Training:
     placement = event.placement
     places = {_place(event, place) for place in (*placement.variables, *placement.gradients, *placement.outputs)}
     compared = next((one for one in agreed if (one.device, one.network) == (event.device, event.network)), None)
@@ -227,7 +227,7 @@ def _training(plan: Plan, event: Trained, agreed: tuple[Agreed, ...]) -> Trainin
     )
 
 
-def _figures(plan: Plan, heard: Heard, kind: type[Figure]) -> tuple[Figure, ...]:
+def _figures(plan: TrainingPlan, heard: Heard, kind: type[Figure]) -> tuple[Figure, ...]:
     """The measurements of one kind."""
     measured = map(msgspec.structs.asdict, heard.all(MEASURED[kind]))
     return tuple(kind(**fields, address=_address(plan, fields["device"])) for fields in measured)

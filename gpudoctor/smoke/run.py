@@ -10,7 +10,7 @@ from gpudoctor.children.channel import decoded, script
 from gpudoctor.children.training import TRAINING, Begin, Ended, Number
 from gpudoctor.process import Outcome, Spec, Supervisor
 from gpudoctor.progress import Event, Progress
-from gpudoctor.smoke.plan import Plan
+from gpudoctor.smoke.plan import TrainingPlan
 from gpudoctor.smoke.read import read, read_all_reduce
 from gpudoctor.smoke.scratch import scratch
 from gpudoctor.smoke.together import P2P_OFF, free, needs_control, partners
@@ -26,7 +26,7 @@ _SHARED = "/dev/shm/nccl-"  # noqa: S108 -- NCCL's own files, in its src/os/linu
 
 
 def train(
-    plans: tuple[Plan, ...],
+    plans: tuple[TrainingPlan, ...],
     supervisor: Supervisor,
     environment: Mapping[str, str],
     progress: Progress,
@@ -57,7 +57,7 @@ def train(
 class _Run:
     """The children of one plan, and what they showed so far."""
 
-    def __init__(self, plan: Plan, supervisor: Supervisor, progress: Progress) -> None:
+    def __init__(self, plan: TrainingPlan, supervisor: Supervisor, progress: Progress) -> None:
         self.smoke = Smoke(framework=plan.framework, left_alone=plan.left_alone)
         self._plan, self._supervisor, self._progress = plan, supervisor, progress
 
@@ -108,17 +108,17 @@ class _Run:
                 keep(outcome)
 
 
-def _spec(plan: Plan, environment: Mapping[str, str]) -> Spec:
+def _spec(plan: TrainingPlan, environment: Mapping[str, str]) -> Spec:
     devices = "cpu" if plan.on_cpu else ",".join(str(ordinal) for ordinal in plan.devices)
     return _to_start(plan, environment, "", devices, *(("--measure",) if plan.measure else ()))
 
 
-def _sum_spec(plan: Plan, devices: tuple[str, ...], environment: Mapping[str, str]) -> Spec:
+def _sum_spec(plan: TrainingPlan, devices: tuple[str, ...], environment: Mapping[str, str]) -> Spec:
     ordinals = "cpu" if plan.on_cpu else ",".join(device.removeprefix("GPU:") for device in devices)
     return _to_start(plan, environment, " all-reduce" if free(environment) else " all-reduce without P2P", ordinals, "--all-reduce")
 
 
-def _to_start(plan: Plan, environment: Mapping[str, str], what: str, devices: str, *more: str) -> Spec:
+def _to_start(plan: TrainingPlan, environment: Mapping[str, str], what: str, devices: str, *more: str) -> Spec:
     memory = ",".join(f"{ordinal}={one.limit}/{one.total}" for ordinal, one in sorted(plan.memory.items()))
     limits = ("--memory", memory) if memory else ()
     arguments = ("--framework", plan.framework, "--devices", devices, *limits, *more)

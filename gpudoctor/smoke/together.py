@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpudoctor.derive.all_reduce import Result, result
-from gpudoctor.smoke.plan import Plan
+from gpudoctor.smoke.plan import TrainingPlan
 from gpudoctor.snapshot import NOT_ASKED, AllReduce, Cause, Missing, Smoke
 
 P2P_OFF = {"NCCL_P2P_DISABLE": "1"}
@@ -14,7 +14,7 @@ CPUS = ("CPU:0", "CPU:1")
 """The names of the two devices that the child makes of the CPU."""
 
 
-def partners(plan: Plan, trained: Smoke) -> tuple[str, ...] | Missing:
+def partners(plan: TrainingPlan, trained: Smoke) -> tuple[str, ...] | Missing:
     """The devices for all-reduce: those that finished training; on the CPU, two that the framework makes of it."""
     if not plan.measure:
         return NOT_ASKED
@@ -32,6 +32,6 @@ def free(environment: Mapping[str, str]) -> bool:
     return not P2P_OFF.items() <= environment.items()
 
 
-def needs_control(plan: Plan, run: AllReduce) -> bool:
+def needs_control(plan: TrainingPlan, run: AllReduce) -> bool:
     """Whether P2P may be the cause of a wrong result."""
     return not plan.on_cpu and run.p2p and result(run) in {Result.WRONG, Result.HUNG, Result.FAILED}

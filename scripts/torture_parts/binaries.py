@@ -86,7 +86,7 @@ def mutant(data: bytes, draw: random.Random) -> bytes:
 def read_library(path: Path) -> None:
     """Do with a file what an X-ray does."""
     said: list[dict[str, Any]] = []
-    examine.single(examine.Asked(sys.executable, sys.path, {}), str(path), said.append)
+    examine.single(examine.Task(sys.executable, sys.path, {}), str(path), said.append)
     json.dumps(said)
     try:
         found = read_elf(str(path), code=True, versions=True)

@@ -17,7 +17,7 @@ from gpudoctor.probe.libraries import libraries
 from gpudoctor.probe.target import Target
 from gpudoctor.probe.telemetry import TELEMETRY
 from gpudoctor.process import End, Outcome
-from gpudoctor.smoke import Plan
+from gpudoctor.smoke import TrainingPlan
 from gpudoctor.smoke.read import read, read_all_reduce
 from gpudoctor.snapshot import Cause, Missing, Smoke, StageState
 
@@ -32,7 +32,7 @@ CHILDREN = {
     "training": TRAINING,
 }
 every_child = pytest.mark.parametrize("kinds", CHILDREN.values(), ids=CHILDREN)
-PLAN = Plan(framework="torch", executable="python", devices=(0,), addresses={0: "0000:02:00.0"}, left_alone=(), measure=True)
+PLAN = TrainingPlan(framework="torch", executable="python", devices=(0,), addresses={0: "0000:02:00.0"}, left_alone=(), measure=True)
 WHERE = {"device": "GPU:0", "logical": "cuda:0"}
 PLACES = {"variables": ["cuda:0"], "gradients": ["cuda:0"], "outputs": ["cuda:0"]}
 TOLD: tuple[dict[str, Any], ...] = (

@@ -13,7 +13,7 @@ import pytest
 
 from gpudoctor.children import events
 from gpudoctor.children.channel import Heard, isolated, own, run, script
-from gpudoctor.children.events import Count, InsideSaid, KernelResult, Pids, Preloaded, PythonSaid, Stopped, UnreadFile
+from gpudoctor.children.events import Count, InsideReport, KernelResult, Pids, Preloaded, PythonReport, Stopped, UnreadFile
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.inventory import own_path
 from gpudoctor.probe.libraries import arguments, subjects
@@ -65,7 +65,7 @@ def test_context(fake_cuda: Environ, calls: dict[str, str], last: type) -> None:
 
 def test_python() -> None:
     spec = script("python", "target/python_probe.py", (sys.executable,), os.environ, "--find", "torch,tensorflow", **LIMITS)
-    assert kinds(ran(spec), events.PYTHON) == {PythonSaid, InsideSaid}
+    assert kinds(ran(spec), events.PYTHON) == {PythonReport, InsideReport}
 
 
 def test_the_xray_of_an_environment() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
-from gpudoctor.diagnose.engine import Run, run_all
+from gpudoctor.diagnose.engine import RuleRun, run_all
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Policy, Severity, Verdict
 from gpudoctor.matrix import Matrix
@@ -25,7 +25,7 @@ class _Alone(MachineView):
         return False
 
 
-def _failing(runs: list[Run]) -> set[str]:
+def _failing(runs: list[RuleRun]) -> set[str]:
     return {name for run in runs for name in run.failing if name}
 
 

@@ -32,7 +32,7 @@ from tests.machines.store import recorded
 
 LOOK = Policy(level=Level.LOOK)
 OF_TEXT = {"reported", "said.added"}
-METHODS = {"said.added": (logged.Said, "added")}
+METHODS = {"said.added": (logged.LogReading, "added")}
 """The steps of a text are of an object."""
 SECTIONS = ("opening.draw", "causes.draw", "stages.draw", "causes.draw_notes", "not_checked.draw", "details.draw")
 OTHERS = {"supposed.draw", "training.draw"}

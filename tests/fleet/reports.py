@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.findings.summary import FrameworkBuild, GpuModel, Summary
-from gpudoctor.fleet import Asked, Merge
+from gpudoctor.fleet import FleetOptions, Merge
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report.fleet import Fleet
 from gpudoctor.report.model import Finding, Fix, Subject, Tool
@@ -63,7 +63,7 @@ def finding(code: str = "GD103", key: str = "0000:01:00.0", **changes: Any) -> F
 
 def merged(sent: dict[str, bytes], **asked: Any) -> Fleet:
     """Return what the reports of these nodes say together."""
-    merge = Merge(Asked(**asked), open_matrix())
+    merge = Merge(FleetOptions(**asked), open_matrix())
     for name, data in sent.items():
         merge.add(data, source=f"{name}.json", stem=name)
     return merge.finish()

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from gpudoctor.on_ray.all_reduce import _trial
-from gpudoctor.on_ray.check import Plan, _silence, _trained_for_links, _works
+from gpudoctor.on_ray.check import CheckPlan, _silence, _trained_for_links, _works
 from gpudoctor.on_ray.cluster import Answer, Cluster, Node, Work
 
 NODES = (Node("a" * 56, "gpu1", "10.0.0.1", gpus=8), Node("b" * 56, "login", "10.0.0.2"))
@@ -17,9 +17,9 @@ WORK = Work(NODES[0], "module", ())
 OTHER = Work(NODES[1], "module", ())
 
 
-def plan(**given: Any) -> Plan:
+def plan(**given: Any) -> CheckPlan:
     values = {"address": "", "arguments": (), "claims": True, "links": False, "python": "", "runtime_env": {}, "timeout": 600.0}
-    return Plan(**{**values, **given})
+    return CheckPlan(**{**values, **given})
 
 
 def works(**given: Any) -> list[Work]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.probe.environment_list import Place, environments, kernels
+from gpudoctor.probe.environment_list import EnvironmentPlace, environments, kernels
 
 BASE = os.path.realpath(sys.executable)
 SCRIPTS = [
@@ -36,7 +36,7 @@ def kernel(data: Path, name: str, program: str) -> None:
     (folder / "kernel.json").write_text(json.dumps({"argv": [program, "-m", "ipykernel_launcher"]}))
 
 
-def seen(home: Path, path: str = "/nowhere", **variables: str) -> tuple[dict[str, Place], dict[str, tuple[str, ...]]]:
+def seen(home: Path, path: str = "/nowhere", **variables: str) -> tuple[dict[str, EnvironmentPlace], dict[str, tuple[str, ...]]]:
     """The environments below the home folder, and the kernels that start them, by path."""
     environ = {"HOME": str(home), "PATH": path, **variables}
     places = environments(environ, str(home))

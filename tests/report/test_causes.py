@@ -6,7 +6,7 @@ import pytest
 
 from gpudoctor.findings import FixKind
 from gpudoctor.report.causes import _commands
-from gpudoctor.report.fixes import Step
+from gpudoctor.report.fixes import FixStep
 from gpudoctor.report.page import Look, Page
 
 BOTH = ("nvidia-smi -q -i 0", "nvidia-smi -q -i 1")
@@ -25,5 +25,5 @@ def test_a_check_of_one_gpu_stands_for_those_of_the_others(
     kind: FixKind, commands: tuple[str, ...], verbose: bool, shown: tuple[str, ...]
 ) -> None:
     page = Page(Look(verbose=verbose))
-    assert _commands(page, Step(lead="Check", title="Read its state", commands=commands, verify="", kind=kind)) == shown
+    assert _commands(page, FixStep(lead="Check", title="Read its state", commands=commands, verify="", kind=kind)) == shown
     assert page.shortened is (shown != commands)

@@ -10,8 +10,8 @@ import pytest
 from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.smoke import Plan, plan
-from gpudoctor.smoke.plan import Memory, in_use
+from gpudoctor.smoke import TrainingPlan, plan
+from gpudoctor.smoke.plan import MemoryLimit, in_use
 from gpudoctor.smoke.run import _spec
 from gpudoctor.snapshot import Cause, GpuProcess, Missing, Nvml, Snapshot
 from tests.builders import ABSENT, address, bare, machine, tensorflow, torch, touched
@@ -20,11 +20,11 @@ GIB = 1 << 30
 BOTH = (tensorflow(), torch())
 
 
-def planned(snapshot: Snapshot, **wishes: Any) -> tuple[Plan, ...] | Missing:
+def planned(snapshot: Snapshot, **wishes: Any) -> tuple[TrainingPlan, ...] | Missing:
     return plan(MachineView(snapshot, open_matrix(), Policy(**wishes)), "/env/bin/python", force=False)
 
 
-def names(plans: tuple[Plan, ...] | Missing) -> list[str]:
+def names(plans: tuple[TrainingPlan, ...] | Missing) -> list[str]:
     assert not isinstance(plans, Missing), plans
     return [one.framework for one in plans]
 
@@ -59,7 +59,7 @@ def with_memory(free: int, total: int) -> Snapshot:
 def test_a_quarter_of_the_free_memory_is_the_limit() -> None:
     plans = planned(with_memory(60 * GIB, 80 * GIB))
     assert not isinstance(plans, Missing)
-    assert plans[0].memory == {0: Memory(15 * GIB, 80 * GIB)}
+    assert plans[0].memory == {0: MemoryLimit(15 * GIB, 80 * GIB)}
     argv = _spec(plans[0], {}).argv
     assert argv[argv.index("--memory") + 1] == f"0={15 * GIB}/{80 * GIB}"
 
@@ -69,11 +69,11 @@ def test_cudas_memory_counts_if_lower_or_alone() -> None:
     snapshot = msgspec.structs.replace(with_memory(60 * GIB, 80 * GIB), contexts=seen)
     plans = planned(snapshot)
     assert not isinstance(plans, Missing)
-    assert plans[0].memory == {0: Memory(15 * GIB, 80 * GIB), 1: Memory(2 * GIB, 10 * GIB)}
+    assert plans[0].memory == {0: MemoryLimit(15 * GIB, 80 * GIB), 1: MemoryLimit(2 * GIB, 10 * GIB)}
     slice_of_a_card = (msgspec.structs.replace(seen[1], ordinal=0, address=address(0)),)
     plans = planned(msgspec.structs.replace(snapshot, contexts=slice_of_a_card))
     assert not isinstance(plans, Missing)
-    assert plans[0].memory == {0: Memory(2 * GIB, 10 * GIB)}
+    assert plans[0].memory == {0: MemoryLimit(2 * GIB, 10 * GIB)}
 
 
 def test_unknown_memory_sets_no_limit() -> None:

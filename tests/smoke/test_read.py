@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from gpudoctor.process import End, MemoryKills, Outcome
-from gpudoctor.smoke import Plan
+from gpudoctor.smoke import TrainingPlan
 from gpudoctor.smoke.read import read
 from gpudoctor.snapshot import Agreement, Missing, Smoke
 from tests.smoke.told import agreed, trained
 
-PLAN = Plan(framework="torch", executable="python", devices=(1,), addresses={1: "0000:02:00.0"}, left_alone=(), measure=True)
+PLAN = TrainingPlan(framework="torch", executable="python", devices=(1,), addresses={1: "0000:02:00.0"}, left_alone=(), measure=True)
 
 
 def smoke(*events: dict[str, Any]) -> Smoke:

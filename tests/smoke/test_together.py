@@ -16,7 +16,7 @@ import pytest
 
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.process import Supervisor
-from gpudoctor.smoke import Plan, run, train
+from gpudoctor.smoke import TrainingPlan, run, train
 from gpudoctor.snapshot import NOT_ASKED, AllReduce, Cause, Missing, Smoke
 from tests.cli.command import GPUDOCTOR, document, environment
 from tests.cli.test_smoke import marked
@@ -57,13 +57,13 @@ def summed(tmp_path: Path, framework_python: Callable[[str], Path]) -> Callable[
     def train_and_sum(patch: str = "", trained: tuple[str, ...] = ("GPU:0", "GPU:1"), **variables: str) -> Smoke:
         executable = recorded(tmp_path, *trained, python=framework_python("jax"))
         (tmp_path / "sitecustomize.py").write_text(only_in_sums(patch))
-        plan = Plan(framework="jax", executable=executable, devices=(0, 1), addresses=NAMES, left_alone=(), measure=True)
+        plan = TrainingPlan(framework="jax", executable=executable, devices=(0, 1), addresses=NAMES, left_alone=(), measure=True)
         return carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path), **variables})
 
     return train_and_sum
 
 
-def carried_out(plan: Plan, environment: dict[str, str]) -> Smoke:
+def carried_out(plan: TrainingPlan, environment: dict[str, str]) -> Smoke:
     done: list[Smoke] = []
     with Supervisor() as supervisor:
         train((plan,), supervisor, environment, lambda _event: None, done=done.append)
@@ -127,9 +127,9 @@ def test_gpus_that_did_not_train_are_left_out(summed: Callable[..., Smoke]) -> N
     assert smoke.all_reduces == Missing(Cause.FAILED, "training finished on 1 of 2 GPUs")
 
 
-def on_cpu(**changes: Any) -> Plan:
+def on_cpu(**changes: Any) -> TrainingPlan:
     facts = {"framework": "tensorflow", "executable": sys.executable, "devices": (), "addresses": {}, "left_alone": (), "on_cpu": True}
-    return Plan(**{**facts, **changes})
+    return TrainingPlan(**{**facts, **changes})
 
 
 def test_below_level_full_there_is_no_all_reduce(tmp_path: Path) -> None:

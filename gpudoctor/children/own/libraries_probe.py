@@ -28,21 +28,21 @@ def given(option, count=1):
 def main():
     sys.path.insert(0, os.path.realpath(__file__ + "/../../../.."))
     from gpudoctor.children.own.xray import examine
-    from gpudoctor.children.own.xray.wanted import Wish
+    from gpudoctor.children.own.xray.wanted import WantedFramework
 
     del sys.path[0]
     environ = dict(os.environ)
     if "--own-variables" in sys.argv:
         environ = {name: value for name, value in environ.items() if name not in OWN}
     environ.update(given("--variable", 2))
-    asked = examine.Asked(given("--executable")[0], given("--path"), environ, (given("--root") or ["/"])[0])
-    asked.mapped = given("--mapped")
-    asked.frameworks = [Wish(*values) for values in given("--framework", 4)]
+    task = examine.Task(given("--executable")[0], given("--path"), environ, (given("--root") or ["/"])[0])
+    task.mapped = given("--mapped")
+    task.frameworks = [WantedFramework(*values) for values in given("--framework", 4)]
     files = given("--file")
     for path in files:
-        examine.single(asked, path, answer.say)
+        examine.single(task, path, answer.say)
     if not files:
-        examine.environment(asked, answer.say, answer.mark)
+        examine.environment(task, answer.say, answer.mark)
     answer.say({"type": "done"})
     answer.leave()
 

@@ -11,7 +11,7 @@ from gpudoctor.findings.naming import counted
 from gpudoctor.redact.pseudonyms import Kind
 from gpudoctor.report import gpus, groups, not_checked, stages, summary
 from gpudoctor.report.details import readings
-from gpudoctor.report.fixes import Step, steps
+from gpudoctor.report.fixes import FixStep, steps
 from gpudoctor.report.headline import headline
 from gpudoctor.report.model import Evidence, Finding, Report
 from gpudoctor.report.ticket import curves, facts, versions
@@ -43,7 +43,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     aside: str
     """What it is about, and how sure it is."""
     message: str
-    steps: tuple[Step, ...]
+    steps: tuple[FixStep, ...]
     evidence: tuple[Evidence, ...]
 
 

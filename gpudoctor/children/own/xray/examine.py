@@ -11,7 +11,7 @@ from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.extensions import extensions
 from gpudoctor.children.own.xray.patient import Around, Patient, missing, nearby, places
-from gpudoctor.children.own.xray.wanted import Wish, loading
+from gpudoctor.children.own.xray.wanted import WantedFramework, loading
 from gpudoctor.elf.loader import Loader, Setting
 from gpudoctor.elf.system import Refused, System
 from gpudoctor.frameworks import spec_of
@@ -20,7 +20,7 @@ Say = Callable[[dict[str, Any]], None]
 Mark = Callable[[str], None]
 
 
-class Asked:
+class Task:
     """What to examine: the target's interpreter and sys.path, its environment, its frameworks."""
 
     def __init__(self, executable: str, path: Iterable[str], environ: Mapping[str, str], root: str = "/") -> None:
@@ -28,21 +28,21 @@ class Asked:
         self.path = tuple(path)
         self.environ = environ
         self.root = root
-        self.frameworks: list[Wish] = []
+        self.frameworks: list[WantedFramework] = []
         self.mapped: list[str] = []
         """Libraries that something opens while Python starts."""
 
 
-def around(asked: Asked) -> Around:
+def around(task: Task) -> Around:
     """The simulated process. Raises Refused if its interpreter cannot be read."""
-    library_path = asked.environ.get("LD_LIBRARY_PATH", "")
-    prefix = os.path.dirname(os.path.dirname(asked.executable))
-    base = os.path.dirname(os.path.dirname(os.path.realpath(asked.executable)))
-    preload = asked.environ.get("LD_PRELOAD", "")
-    named = [os.path.dirname(file) for file in (*preload.replace(":", " ").split(), *asked.mapped, *(one.home for one in asked.frameworks))]
-    live = [folder for folder in (*asked.path, *library_path.split(":"), *named, prefix, base) if len(folder) > 1 and base != "/usr"]
-    system = System(asked.root, live)
-    program = system.real(asked.executable)
+    library_path = task.environ.get("LD_LIBRARY_PATH", "")
+    prefix = os.path.dirname(os.path.dirname(task.executable))
+    base = os.path.dirname(os.path.dirname(os.path.realpath(task.executable)))
+    preload = task.environ.get("LD_PRELOAD", "")
+    named = [os.path.dirname(file) for file in (*preload.replace(":", " ").split(), *task.mapped, *(one.home for one in task.frameworks))]
+    live = [folder for folder in (*task.path, *library_path.split(":"), *named, prefix, base) if len(folder) > 1 and base != "/usr"]
+    system = System(task.root, live)
+    program = system.real(task.executable)
     elf = system.elf(program)
     if elf is None:
         raise Refused(f"{program} does not exist")
@@ -50,34 +50,34 @@ def around(asked: Asked) -> Around:
         raise Refused("its C library is musl, whose loader gpudoctor does not simulate")
     defaults = system.defaults(elf.interpreter, elf.machine, elf.bits)
     setting = Setting(defaults, system.cache(elf.machine, elf.bits), library_path, preload)
-    prefixes = [folder for folder in (prefix, asked.environ.get("CONDA_PREFIX", "")) if folder.startswith("/")]
-    shared = Around(system, Disk(system, asked.path, tuple(prefixes)), setting, program)
-    shared.mapped = asked.mapped
+    prefixes = [folder for folder in (prefix, task.environ.get("CONDA_PREFIX", "")) if folder.startswith("/")]
+    shared = Around(system, Disk(system, task.path, tuple(prefixes)), setting, program)
+    shared.mapped = task.mapped
     return shared
 
 
-def environment(asked: Asked, say: Say, mark: Mark) -> None:
+def environment(task: Task, say: Say, mark: Mark) -> None:
     """Send a line for each framework, then each extension, then the preloads; or why nothing can be examined."""
     mark("reading the interpreter")
     try:
-        shared = around(asked)
+        shared = around(task)
     except Refused as refused:
-        say(missing("failed", f"the loader could not be simulated for {asked.executable}: {refused.reason}"))
+        say(missing("failed", f"the loader could not be simulated for {task.executable}: {refused.reason}"))
         return
-    for wish in asked.frameworks:
+    for wish in task.frameworks:
         mark(f"looking at {wish.name}")
         try:
-            say(_framework(shared, wish, asked.environ))
+            say(_framework(shared, wish, task.environ))
         except Exception as error:  # noqa: BLE001 -- a defect of ours costs one framework, and is said
             crash = crashed(error)
             say({"type": "framework-libraries", "framework": wish.name, "code": crash, "uses": crash})
     mark("looking at extensions")
-    names = [wish.name for wish in asked.frameworks]
-    cuda = dict(zip(names, [wish.cuda for wish in asked.frameworks], strict=True))
-    homes = dict(zip(names, [wish.home for wish in asked.frameworks], strict=True))
+    names = [wish.name for wish in task.frameworks]
+    cuda = dict(zip(names, [wish.cuda for wish in task.frameworks], strict=True))
+    homes = dict(zip(names, [wish.home for wish in task.frameworks], strict=True))
     for one in extensions(shared, cuda, homes):
         say(one)
-    say({"type": "libraries", "preloaded": asked.environ.get("LD_PRELOAD", "").replace(":", " ").split()})
+    say({"type": "libraries", "preloaded": task.environ.get("LD_PRELOAD", "").replace(":", " ").split()})
 
 
 def crashed(error: Exception) -> dict[str, str]:
@@ -89,7 +89,7 @@ def crashed(error: Exception) -> dict[str, str]:
     return missing("crashed", f"gpudoctor's X-ray crashed: {type(error).__name__} ({error}) in {place}")
 
 
-def _framework(shared: Around, wish: Wish, environ: Mapping[str, str]) -> dict[str, Any]:
+def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]) -> dict[str, Any]:
     said: dict[str, Any] = {"type": "framework-libraries", "framework": wish.name}
     try:
         patient, own = loading(wish.name)(wish, shared)
@@ -145,10 +145,10 @@ def _object(shared: Around, path: str) -> dict[str, Any] | None:
     return {"type": "library-file", "path": path, "real": shared.disk.real(path), "soname": elf.soname, "code": shared.code(path)}
 
 
-def single(asked: Asked, path: str, say: Say) -> None:
+def single(task: Task, path: str, say: Say) -> None:
     """Send what one file needs, what it would get, and its GPU code, as if the target's interpreter opened it."""
     try:
-        shared = around(asked)
+        shared = around(task)
         elf = shared.system.elf(path)
     except Refused as refused:
         say({"type": "unread-file", "path": path, "problem": refused.reason})

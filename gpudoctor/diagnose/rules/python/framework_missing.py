@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.preflight import Answer, judged
+from gpudoctor.diagnose.preflight import Fulfilment, judged
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.preflight import FRAMEWORKS
@@ -50,7 +50,7 @@ def _missing(machine: MachineView, installed: list[str]) -> dict[str, tuple[str,
     missing = {name: (name, "requested with --framework") for name in machine.policy.frameworks if name not in installed}
     for answer in judged(machine, None):
         requirement = answer.requirement
-        if answer.answer is Answer.LACKING and requirement.subject in FRAMEWORKS:
+        if answer.answer is Fulfilment.LACKING and requirement.subject in FRAMEWORKS:
             missing[requirement.subject] = (requirement.text, "required")
     return missing
 

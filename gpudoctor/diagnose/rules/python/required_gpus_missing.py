@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import EnvironmentView, MachineView, Visibility
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import unset
-from gpudoctor.diagnose.preflight import Answer
+from gpudoctor.diagnose.preflight import Fulfilment
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
 from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -19,7 +19,7 @@ def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
     """Required GPUs or their driver are missing or unusable."""
     answers = answers_for(environment)
     for answer in answers:
-        if answer.answer is Answer.LACKING and answer.requirement.subject not in FRAMEWORKS:
+        if answer.answer is Fulfilment.LACKING and answer.requirement.subject not in FRAMEWORKS:
             requirement, get_gpus = answer.requirement, _get_gpus(environment.machine)
             yield Problem(
                 message=f"{required_but(answer)}.",

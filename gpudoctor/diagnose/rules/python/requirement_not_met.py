@@ -6,7 +6,7 @@ from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.preflight import Answer
+from gpudoctor.diagnose.preflight import Fulfilment
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
 from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Rung, Severity
@@ -19,7 +19,7 @@ def requirement_not_met(environment: EnvironmentView) -> Iterator[Problem]:
     """Requirement of --require is not met."""
     answers = answers_for(environment)
     for answer in answers:
-        if answer.answer is Answer.UNFIT and answer.requirement.subject not in FEATURES:
+        if answer.answer is Fulfilment.UNFIT and answer.requirement.subject not in FEATURES:
             yield Problem(
                 message=f"{required_but(answer)}.",
                 title=required_but(answer),

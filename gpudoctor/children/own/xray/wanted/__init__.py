@@ -11,7 +11,7 @@ from collections.abc import Callable
 from gpudoctor.children.own.xray.patient import Around, Patient
 
 
-class Wish:
+class WantedFramework:
     """One framework of the environment, as the parent knows it."""
 
     __slots__ = ("cuda", "cudnn", "home", "name")
@@ -25,7 +25,7 @@ class Wish:
         self.cudnn = cudnn
 
 
-Load = Callable[[Wish, Around], tuple[Patient, list[str]]]
+Load = Callable[[WantedFramework, Around], tuple[Patient, list[str]]]
 
 
 def loading(framework: str) -> Load:

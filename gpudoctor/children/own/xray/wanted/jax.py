@@ -5,14 +5,14 @@ from __future__ import annotations
 from gpudoctor.children.own.xray.components import soname
 from gpudoctor.children.own.xray.patient import Around, Patient
 from gpudoctor.children.own.xray.script import Failure, Program, Unknown
-from gpudoctor.children.own.xray.wanted import Wish
+from gpudoctor.children.own.xray.wanted import WantedFramework
 from gpudoctor.children.own.xray.wanted.cudnn import open_cudnn
 from gpudoctor.elf.loader import Object
 
 _NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "cusparse")
 
 
-def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
+def load(wish: WantedFramework, around: Around) -> tuple[Patient, list[str]]:
     """What the plugin's __init__.py loads from NVIDIA's wheels, then the plugin, whose RPATH applies to what it opens by name."""
     disk = around.disk
     patient = Patient(around, wish.home)
@@ -26,7 +26,7 @@ def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
     return patient, own
 
 
-def _load_plugin(patient: Patient, folder: str, plugin: str, wish: Wish) -> None:
+def _load_plugin(patient: Patient, folder: str, plugin: str, wish: WantedFramework) -> None:
     name = f"{folder.rpartition('/')[2]}/__init__.py"
     try:
         for path in _preloads(patient.around, f"{folder}/__init__.py"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.children.own.xray.components import soname
 from gpudoctor.children.own.xray.patient import Around, Patient
-from gpudoctor.children.own.xray.wanted import Wish
+from gpudoctor.children.own.xray.wanted import WantedFramework
 from gpudoctor.children.own.xray.wanted.cudnn import open_cudnn
 from gpudoctor.elf.loader import Object
 from gpudoctor.elf.symbols import mentions
@@ -13,7 +13,7 @@ _NEEDS = ("cudart", "cublas", "cublaslt", "cufft", "curand", "cusolver", "cuspar
 """In the order of TryDlopenCUDALibraries, cuDNN last. Without one of them TensorFlow registers no GPU."""
 
 
-def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
+def load(wish: WantedFramework, around: Around) -> tuple[Patient, list[str]]:
     """The process and the framework's own relevant files. libtensorflow_framework opens the names, so its RUNPATH applies.
 
     Up to 1.13 they are linked. 1.15 to 2.1 are in tensorflow_core, and 1.14 to 2.0 say 10 for 10.0.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from gpudoctor.children.own.xray.patient import Around, Patient
 from gpudoctor.children.own.xray.script import Unknown
 from gpudoctor.children.own.xray.torch_start import TorchStart
-from gpudoctor.children.own.xray.wanted import Wish
+from gpudoctor.children.own.xray.wanted import WantedFramework
 from gpudoctor.children.own.xray.wanted.cudnn import open_parts
 
 
-def load(wish: Wish, around: Around) -> tuple[Patient, list[str]]:
+def load(wish: WantedFramework, around: Around) -> tuple[Patient, list[str]]:
     """Global dependencies, what torch/__init__.py preloads, then the library behind torch._C; linear algebra and NVRTC on demand."""
     disk = around.disk
     patient = Patient(around, wish.home)
