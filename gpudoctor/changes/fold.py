@@ -7,9 +7,9 @@ from typing import Final
 
 import msgspec
 
-from gpudoctor.changes.walk import UNREAD, Difference
+from gpudoctor.changes.walk import Difference, is_unread
 from gpudoctor.changes.words import GPU_LISTS, HEADS, subject, values, what
-from gpudoctor.snapshot import Cause, Missing
+from gpudoctor.snapshot import Cause
 
 _DRIVER: Final = frozenset({("KernelDriver", "version"), ("Nvml", "driver_version")})
 CUDA_OF_THE_DRIVER: Final = frozenset({("Nvml", "cuda_served"), ("Libcuda", "cuda_served")})
@@ -115,17 +115,13 @@ def _ends_with(driver: Difference, other: Difference) -> bool:
 
 def _silence(one: Difference) -> tuple[str, Cause] | None:
     """Return on which side a fact could not be read, and why; None if neither or both could be."""
-    unread = [(side, value.cause) for side, value in (("before", one.before), ("after", one.after)) if _is_unread(value)]
+    unread = [(side, value.cause) for side, value in (("before", one.before), ("after", one.after)) if is_unread(value)]
     return unread[0] if len(unread) == 1 else None
 
 
 def _turns_into(values: tuple[str, str], others: tuple[str, str]) -> bool:
     """Return whether the first of the others becomes the second if the one value in it is replaced by the other."""
     return values[0] in others[0] and others[0].replace(*values) == others[1]
-
-
-def _is_unread(value: object) -> bool:
-    return isinstance(value, Missing) and value.cause in UNREAD
 
 
 def _presence(one: Difference) -> str:

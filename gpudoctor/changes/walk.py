@@ -17,6 +17,11 @@ UNREAD = frozenset({Cause.DENIED, Cause.TIMED_OUT, Cause.FAILED, Cause.CRASHED, 
 ABOUT_THE_FILE = frozenset({"version", "created", "origin", "remarks", "text_log"})
 
 
+def is_unread(value: object) -> bool:
+    """Return whether a value is missing for a reason that says nothing about the machine."""
+    return isinstance(value, Missing) and value.cause in UNREAD
+
+
 class PathStep(msgspec.Struct, frozen=True):
     """One step on the way from a snapshot to a fact: a field, or the item of a list."""
 
@@ -50,8 +55,7 @@ class Difference(msgspec.Struct, frozen=True):
     @property
     def unread_after(self) -> bool:
         """Whether the second snapshot does not know what the first one knew."""
-        unknown = isinstance(self.after, Missing) and self.after.cause in UNREAD
-        return unknown and not (isinstance(self.before, Missing) and self.before.cause in UNREAD)
+        return is_unread(self.after) and not is_unread(self.before)
 
 
 class Walk:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from gpudoctor.changes.walk import UNREAD, Difference
+from gpudoctor.changes.walk import Difference, is_unread
 from gpudoctor.fleet.places import Runs
 from gpudoctor.fleet.steady import SteadyWalk
 from gpudoctor.snapshot import Missing, Snapshot
@@ -103,11 +103,6 @@ def _key(value: Any) -> Any:
     except TypeError:
         return msgspec.json.encode(value, order="deterministic")
     return value
-
-
-def is_unread(value: object) -> bool:
-    """Return whether a value is missing for a reason that says nothing about the machine."""
-    return isinstance(value, Missing) and value.cause in UNREAD
 
 
 def _known(snapshot: Snapshot) -> int:

@@ -12,7 +12,7 @@ from gpudoctor.derive.cuda_libraries import Component, component, with_code
 from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meeting, Meetings, effective_code, meetings, xray
 from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
 from gpudoctor.derive.other_copies import OtherCopy, other_copy
-from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable, not_stated
+from gpudoctor.derive.unknown import applicable, known, not_applicable, not_stated
 from gpudoctor.derive.views.view import Section, SubjectView
 from gpudoctor.findings import Rung, Subject, SubjectKind
 from gpudoctor.frameworks import FrameworkSpec, spec_of, stack_of
@@ -164,8 +164,7 @@ class FrameworkView(SubjectView):
     @property
     def cudnn(self) -> Component:
         """The cuDNN that it would load; the rule does not apply to a build without CUDA or a machine without a GPU."""
-        if not self.machine.gpus:
-            not_applicable(NO_GPU)
+        self.machine.need_gpu()
         return self.component("cudnn")
 
     @property
@@ -182,8 +181,7 @@ class FrameworkView(SubjectView):
     @property
     def all_libraries_used(self) -> tuple[LibraryUse, ...]:
         """Every CUDA library that it requests, including the driver's; the rule does not apply without CUDA or a GPU."""
-        if not self.machine.gpus:
-            not_applicable(NO_GPU)
+        self.machine.need_gpu()
         if self.observed.cuda_build is False:
             not_applicable(f"{self.observed.distribution or self.name} is built without CUDA")
         uses = known(self.xray.uses)
@@ -248,8 +246,7 @@ class FrameworkView(SubjectView):
         stack = self.environment.stack
         if stack.supposed or "triton" not in stack.distributions:
             not_applicable("Triton is not installed")
-        if not self.machine.gpus:
-            not_applicable(NO_GPU)
+        self.machine.need_gpu()
         return stack.distributions["triton"]
 
     @cached_property

@@ -128,5 +128,10 @@ class NvmlGpuView(SubjectView):
     @property
     def nvlinks_up(self) -> int:
         """How many of its NVLinks NVML reports as active."""
-        links = self.observed.nvml.nvlinks if isinstance(self.observed.nvml, NvmlGpu) else ()
-        return 0 if isinstance(links, Missing) else sum(link.active is True for link in links)
+        return sum(link.active is True for link in self.listed_nvlinks)
+
+    @property
+    def listed_nvlinks(self) -> tuple[NvLink, ...]:
+        """Its NVLinks; none if NVML did not list them."""
+        nvml = self.observed.nvml
+        return nvml.nvlinks if isinstance(nvml, NvmlGpu) and isinstance(nvml.nvlinks, tuple) else ()

@@ -162,6 +162,11 @@ class MachineView(DriverCallsView):
         runs = (run for smoke in self.smokes if isinstance(smoke.all_reduces, tuple) for run in smoke.all_reduces)
         return any(result(run) is Result.RIGHT for run in runs)
 
+    def need_gpu(self) -> None:
+        """End the rule where there is no GPU: it does not apply."""
+        if not self.gpus:
+            not_applicable(NO_GPU)
+
     @property
     def libcuda_for_gpus(self) -> Libcuda | Missing:
         """libcuda, or why it was not loaded; the rule does not apply without a GPU to use it."""
@@ -227,8 +232,7 @@ class MachineView(DriverCallsView):
     @property
     def build_toolkit(self) -> Toolkit:
         """The toolkit with nvcc that a build would use; the rule does not apply without one, or without a GPU to build for."""
-        if not self.gpus:
-            not_applicable(NO_GPU)
+        self.need_gpu()
         found = build_toolkit(self.toolkits)
         if found is None or not isinstance(found.nvcc, str):
             not_applicable("no nvcc was found for builds")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import NO_GPU, FrameworkView, absence, not_applicable, not_stated
+from gpudoctor.derive import FrameworkView, absence, not_applicable, not_stated
 from gpudoctor.diagnose.advice.from_log import install_with_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
@@ -20,8 +20,7 @@ from gpudoctor.snapshot import Fact, Missing
 )
 def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
     """Framework is built without CUDA."""
-    if not framework.machine.gpus:
-        not_applicable(NO_GPU)
+    framework.machine.need_gpu()
     if framework.uses_directml:
         not_applicable("it uses the GPU through DirectML")
     without_cuda = absence(framework.cuda_or_missing)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import NO_GPU, FrameworkView, known, not_applicable, not_stated
+from gpudoctor.derive import FrameworkView, known, not_applicable, not_stated
 from gpudoctor.derive.gpu_code import xray
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, Problem, Rung, Severity
@@ -56,8 +56,7 @@ def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
         not_applicable(f"Jetson Linux {release} runs the ARM server builds")
     if "nv" in framework.version.value:
         not_applicable(f"{framework.label} is NVIDIA's build")
-    if not machine.gpus:
-        not_applicable(NO_GPU)
+    machine.need_gpu()
     why, confidence = _generic(framework)
     if not why:
         return

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import NO_GPU, FrameworkView, Stack, not_applicable, wheel_platform
+from gpudoctor.derive import FrameworkView, Stack, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import WITHOUT_CUDA
 from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.installing import install_framework
@@ -23,8 +23,7 @@ from gpudoctor.snapshot import Cause, Distribution, Missing
 def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
     """No CUDA build is published for this platform."""
     stack, own = framework.environment.stack, framework.distribution
-    if not framework.machine.gpus:
-        not_applicable(NO_GPU)
+    framework.machine.need_gpu()
     row = stack.row(own) if own is not None and stack.platform else None
     if own is None or row is None:
         not_applicable("the matrix does not know this release on this platform")

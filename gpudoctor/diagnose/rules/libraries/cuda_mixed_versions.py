@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import NO_GPU, EffectiveCuda, EnvironmentView, FrameworkView, MachineView, not_applicable
+from gpudoctor.derive import EffectiveCuda, EnvironmentView, FrameworkView, MachineView
 from gpudoctor.derive.libraries import PATH
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.advice.installing import install
@@ -30,8 +30,7 @@ _FOLDER = re.compile(r"/\S{0,200}/cuda-(?P<release>\d{1,2}\.\d)(?=/|$)")
 def cuda_mixed_versions(environment: EnvironmentView) -> Iterator[Problem]:
     """CUDA libraries of two major versions are mixed."""
     machine = environment.machine
-    if not machine.gpus:
-        not_applicable(NO_GPU)
+    machine.need_gpu()
     yield from _two_on_the_path(environment)
     examined = {seen.framework: seen for seen in machine.libraries.frameworks}
     for framework in environment.frameworks:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import NO_GPU, EnvironmentView, not_applicable
+from gpudoctor.derive import EnvironmentView, not_applicable
 from gpudoctor.derive.system_cuda import SystemCudaUser, files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.advice.packages import install_fix
@@ -44,8 +44,7 @@ _MOST = 3
 def cuda_version_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
     """System CUDA version does not match the framework's build."""
     machine = environment.machine
-    if not machine.gpus:
-        not_applicable(NO_GPU)
+    machine.need_gpu()
     installed = system_cudas(machine.toolkits)
     if not installed:
         not_applicable("the version of the system's CUDA is not known")

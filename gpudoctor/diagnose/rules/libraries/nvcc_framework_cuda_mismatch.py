@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import NO_GPU, FrameworkView, known, not_applicable
+from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import rule
@@ -15,8 +15,7 @@ def nvcc_framework_cuda_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """nvcc and PyTorch have different CUDA major versions."""
     if not framework.spec.builds_extensions:
         not_applicable(f"{framework.label} does not build extensions with nvcc")
-    if not framework.machine.gpus:
-        not_applicable(NO_GPU)
+    framework.machine.need_gpu()
     cuda, toolkit = framework.cuda, framework.machine.build_toolkit
     stated, version = known(toolkit.toolkit_cuda), toolkit_version(toolkit)
     if version is None or version.major == cuda.version.major:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import NO_GPU, MachineView, not_applicable
+from gpudoctor.derive import MachineView
 from gpudoctor.derive.toolkits import HOMES, build_toolkit
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import rule
@@ -16,8 +16,7 @@ _INTENT = ("TORCH_CUDA_ARCH_LIST", "CUDAHOSTCXX", "NVCC_CCBIN", "NVCC_APPEND_FLA
 def nvcc_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
     """nvcc is missing, although variables are set for a CUDA build."""
     variables = machine.variables.values
-    if not machine.gpus:
-        not_applicable(NO_GPU)
+    machine.need_gpu()
     toolkits = machine.toolkits
     set_for_build = {name: variables[name] for name in (*HOMES, *_INTENT) if variables.get(name)}
     home = next((name for name in HOMES if name in set_for_build), "")

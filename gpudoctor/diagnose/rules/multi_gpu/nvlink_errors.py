@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.hardware import last_xid, reset
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
-from gpudoctor.snapshot import LinkCount, NvLink, NvmlGpu
+from gpudoctor.snapshot import LinkCount, NvLink
 
 TELLING = {
     "replays", "recoveries", "crc_errors", "malformed_packet_errors", "buffer_overrun_errors", "rcv_errors", "rcv_remote_errors",
@@ -33,7 +33,7 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have the GPU, cable or s
 def nvlink_errors(gpu: GpuView) -> Iterator[Problem]:
     """NVLink errors: counters are rising, or the driver logged errors."""
     logged = gpu.xids(*NVLINK_ERRORS)
-    links = _links_seen(gpu) if logged else gpu.nvlinks
+    links = gpu.listed_nvlinks if logged else gpu.nvlinks
     counts = dict(entry for link in links for entry in (*_rising(link), *_failed(link)))
     if counts or logged:
         yield Problem(
@@ -49,12 +49,6 @@ def nvlink_errors(gpu: GpuView) -> Iterator[Problem]:
     for link in links:
         if known(link.active, Rung.NVML):
             offered(link.grown)
-
-
-def _links_seen(gpu: GpuView) -> tuple[NvLink, ...]:
-    """Return the links that NVML lists; the log alone is enough for a finding."""
-    nvml = gpu.observed.nvml
-    return nvml.nvlinks if isinstance(nvml, NvmlGpu) and isinstance(nvml.nvlinks, tuple) else ()
 
 
 def _rising(link: NvLink) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
-from gpudoctor.snapshot import NvLink, NvmlGpu
+from gpudoctor.snapshot import NvLink
 
 _TOLERANCE = 0.98
 """NVML rounds to whole megabytes a second."""
@@ -25,7 +25,7 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have the vendor check th
 def nvlink_slow(gpu: GpuView) -> Iterator[Problem]:
     """NVLink runs below the speed of the others."""
     links = _speeds(gpu.nvlinks)
-    most = max((speed for one in (gpu, *gpu.same_model) for speed in _speeds(_links(one)).values()), default=0)
+    most = max((speed for one in (gpu, *gpu.same_model) for speed in _speeds(one.listed_nvlinks).values()), default=0)
     slow = {link: speed for link, speed in links.items() if speed < _TOLERANCE * most}
     if slow:
         numbers = ", ".join(map(str, slow))
@@ -38,11 +38,6 @@ def nvlink_slow(gpu: GpuView) -> Iterator[Problem]:
             ),
             fixes=(show_links(gpu), reset(gpu), _RESEAT),
         )
-
-
-def _links(gpu: GpuView) -> tuple[NvLink, ...]:
-    nvml = gpu.observed.nvml
-    return nvml.nvlinks if isinstance(nvml, NvmlGpu) and isinstance(nvml.nvlinks, tuple) else ()
 
 
 def _speeds(links: tuple[NvLink, ...]) -> dict[int, int]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import NO_GPU, FrameworkView, GpuView, known, not_applicable, on_device
+from gpudoctor.derive import FrameworkView, GpuView, known, not_applicable, on_device
 from gpudoctor.derive.telemetry import unseen
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
@@ -29,8 +29,7 @@ from gpudoctor.snapshot import GpuLoad, Training
 def smoke_ran_on_cpu(framework: FrameworkView) -> Iterator[Problem]:
     """Training runs on the CPU although the machine has a GPU."""
     strayed = next(filter(_strayed, framework.smoke.trainings), None)
-    if not framework.machine.gpus:
-        not_applicable(NO_GPU)
+    framework.machine.need_gpu()
     devices = known(framework.smoke.devices, Rung.FRAMEWORK)
     names = ", ".join(device.name for device in devices) or "no device"
     if any(device.kind == "gpu" for device in devices):
