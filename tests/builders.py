@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import msgspec
@@ -28,6 +29,7 @@ from gpudoctor.snapshot import (
     Platform,
     ProcGpu,
     Python,
+    Real,
     Smoke,
     SmokeDevice,
     Snapshot,
@@ -163,3 +165,12 @@ def smoke(gpus: int = 1, **changes: Any) -> Smoke:
         trainings=tuple(training(number) for number in numbers),
     )
     return msgspec.structs.replace(whole, **changes)
+
+
+def real(number: float) -> Real:
+    """`number` in a form that survives JSON."""
+    if math.isfinite(number):
+        return number
+    if math.isnan(number):
+        return "nan"
+    return "inf" if number > 0 else "-inf"

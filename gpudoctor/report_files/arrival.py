@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.report_files.names import names_report, stem_of
 from gpudoctor.snapshot import readable
 
+_PACKING = (".zstd", ".zst", ".gz")
+_REPORT = (".ndjson", ".jsonl", ".json")
+"""The suffixes of packed files and of reports."""
 _PACKED = {b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"PK\x03\x04": "zip"}
 """Formats that are told and not unpacked, by their first bytes."""
 
@@ -43,3 +45,19 @@ def unfollowed(source: str, file: str) -> Arrival:
     """Return that a link, pipe or device is not opened."""
     kind = "broken" if names_report(file) else "not-a-report"
     return missed(source, file, "it is a link, a pipe or a device, which is not opened", kind)
+
+
+def names_report(file: str) -> bool:
+    """Return whether a file is called as a report is. A broken one is then the node's; a broken log is nobody's."""
+    return _without(file, _PACKING).endswith(_REPORT)
+
+
+def stem_of(file: str) -> str:
+    """Return a file's name without folder and suffixes: gpu001.cluster of reports/gpu001.cluster.json.gz."""
+    return _without(file.rpartition("/")[2], (*_PACKING, *_REPORT))
+
+
+def _without(file: str, suffixes: tuple[str, ...]) -> str:
+    for suffix in suffixes:
+        file = file.removesuffix(suffix)
+    return file

@@ -31,6 +31,7 @@ from gpudoctor.snapshot.gpu_details import ApplicationClocks, Bar1, EccPlace, Gp
 from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, FabricParts, KernelModules, ModuleFile, StuckProcess
 from gpudoctor.snapshot.libraries import (
     Asking,
+    Compiler,
     Damage,
     DamageKind,
     Extension,
@@ -41,6 +42,7 @@ from gpudoctor.snapshot.libraries import (
     LibraryFile,
     LibraryUse,
     Place,
+    Toolkit,
 )
 from gpudoctor.snapshot.machine import (
     DeviceNodes,
@@ -94,7 +96,6 @@ from gpudoctor.snapshot.surroundings import (
     Wsl,
 )
 from gpudoctor.snapshot.telemetry import GpuLoad, Held, Loads, Span, StageLoad
-from gpudoctor.snapshot.toolkits import Compiler, Toolkit
 from gpudoctor.snapshot.values import (
     NOT_ASKED,
     Cause,
@@ -106,7 +107,6 @@ from gpudoctor.snapshot.values import (
     Real,
     normalise_address,
     readable,
-    real,
 )
 from gpudoctor.typed import converted, from_json
 

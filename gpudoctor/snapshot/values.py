@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import enum
-import math
-from typing import Literal, TypeVar
+from typing import Literal
 
 import msgspec
-
-T = TypeVar("T")
 
 
 class OpenEnum(str, enum.Enum):
@@ -78,15 +75,6 @@ NOT_ASKED = Missing(Cause.NOT_ASKED, "not asked for")
 NonFinite = Literal["nan", "inf", "-inf"]
 Real = float | NonFinite
 """A number that may be infinite or NaN, which is a finding: JSON has no NaN, and null would hide it."""
-
-
-def real(number: float) -> Real:
-    """`number` in a form that survives JSON."""
-    if math.isfinite(number):
-        return number
-    if math.isnan(number):
-        return "nan"
-    return "inf" if number > 0 else "-inf"
 
 
 def readable(text: str) -> str:

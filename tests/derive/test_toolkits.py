@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.snapshot import Fact, Missing
-from gpudoctor.snapshot.toolkits import Toolkit
+from gpudoctor.snapshot import Fact, Missing, Toolkit
 from tests.builders import ABSENT
 
 

@@ -51,8 +51,8 @@ from gpudoctor.snapshot import (
     Sum,
     TextLog,
     Training,
-    real,
 )
+from tests.builders import real
 from tests.report import samples
 
 HOSTILE: Final = '<b a="1">&amp;|`x`*_@me #1\x1b[31m\u202e{0}%, : www.x.example\n::error::'

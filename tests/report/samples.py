@@ -34,20 +34,8 @@ from gpudoctor.findings import (
     Verdict,
 )
 from gpudoctor.findings.summary import FrameworkBuild, GpuModel, Summary
-from gpudoctor.snapshot import (
-    Cause,
-    Distribution,
-    Host,
-    Missing,
-    Packages,
-    Platform,
-    Python,
-    Smoke,
-    Snapshot,
-    Supposed,
-    Training,
-    real,
-)
+from gpudoctor.snapshot import Cause, Distribution, Host, Missing, Packages, Platform, Python, Smoke, Snapshot, Supposed, Training
+from tests.builders import real
 
 P, F, Q, N, M = RungState.PROVEN, RungState.FAILED, RungState.NOT_SHOWN, RungState.NOT_ASKED, RungState.MASKED
 TENSORFLOW = Subject(SubjectKind.FRAMEWORK, "tensorflow")

@@ -35,9 +35,8 @@ from gpudoctor.snapshot import (
     decode,
     encode,
     readable,
-    real,
 )
-from tests.builders import machine, training
+from tests.builders import machine, real, training
 
 VERSIONS = Path(__file__).parent / "versions"
 
