@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from gpudoctor.cli import failure, options
 from gpudoctor.cli.deliver import deliver
 from gpudoctor.cli.destinations import require_writable
 from gpudoctor.cli.program import EPILOG, app
-from gpudoctor.cli.settings import Delivery, GivenOptions, delivery, supposing
+from gpudoctor.cli.settings import GivenOptions, delivery, supposing
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Policy
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.asked import asked_by
 
@@ -69,32 +66,23 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
         system_cuda=system_cuda,
         system_cudnn=system_cudnn,
     )
-    files = FileOptions(tuple(file or ()), tuple(extra or ()), tuple(group or ()))
     given = GivenOptions.of(locals())
-    form = delivery(given)
-    policy = supposing(given)
-    return failure.guarded(lambda: _carry_out(combination, files, policy, compat, form), as_json=form.errors_as_json)
+    form, policy = delivery(given), supposing(given)
+
+    def carry_out() -> int:
+        require_writable(form.destinations)
+        asked = _asked(tuple(file or ()), tuple(extra or ()), tuple(group or ()), combination)
+        return deliver(examine(combination, policy, compat, asked, fixes=True), "compat", form)
+
+    return failure.guarded(carry_out, as_json=form.errors_as_json)
 
 
-class FileOptions(msgspec.Struct, frozen=True):
-    """The files of requirements to read, and what of them."""
-
-    names: tuple[str, ...]
-    extras: tuple[str, ...]
-    groups: tuple[str, ...]
-
-
-def _carry_out(combination: Combination, files: FileOptions, policy: Policy, compat: str | None, form: Delivery) -> int:
-    require_writable(form.destinations)
-    return deliver(examine(combination, policy, compat, _asked(files, combination), fixes=True), "compat", form)
-
-
-def _asked(files: FileOptions, combination: Combination) -> Asked | None:
+def _asked(files: tuple[str, ...], extras: tuple[str, ...], groups: tuple[str, ...], combination: Combination) -> Asked | None:
     """Return what the files ask for; None if none is named."""
-    if not files.names:
-        if files.extras or files.groups:
+    if not files:
+        if extras or groups:
             raise UsageError("--extra and --group say what to read of a file; name the file with -r.")
         if not combination.requirements:
             raise UsageError("State at least one package REQ, or a file that lists some with -r FILE.")
         return None
-    return asked_by(files.names, files.extras, files.groups)
+    return asked_by(files, extras, groups)

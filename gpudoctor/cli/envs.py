@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 
-import msgspec
-
 from gpudoctor.check.environments import list_environments
 from gpudoctor.cli import failure, options, output, system
 from gpudoctor.cli.formats import TextOrJson
@@ -32,28 +30,14 @@ def envs(
     Jupyter kernels. Each is checked from its files, as `gpudoctor check --level look` does.
     """
     as_json = format is TextOrJson.JSON
-    return failure.guarded(
-        lambda: _carry_out(
-            EnvsOptions(root or "/", seconds("--timeout", timeout or _PATIENCE), compat), as_json=as_json, no_color=no_color
-        ),
-        as_json=as_json,
-    )
+    place = root or "/"
 
-
-class EnvsOptions(msgspec.Struct, frozen=True):
-    """What to look at, and how long."""
-
-    root: str
-    timeout: float
-    compat: str | None
-
-
-def _carry_out(place: EnvsOptions, *, as_json: bool, no_color: bool) -> int:
-    system.require_linux("envs")
-    found = redactor(place.root, stays=not as_json and on_terminal()).struct(list_environments(place.timeout, place.compat, place.root))
-    if as_json:
-        output.write(document.encode(found))
-    else:
+    def carry_out() -> int:
+        patience = seconds("--timeout", timeout or _PATIENCE)
+        system.require_linux("envs")
+        found = redactor(place, stays=not as_json and on_terminal()).struct(list_environments(patience, compat, place))
         shown = look(no_color=no_color)
-        output.write(shown.encoded(environments.draw(found, shown, os.environ.get("HOME", ""))))
-    return 0
+        output.write(document.encode(found) if as_json else shown.encoded(environments.draw(found, shown, os.environ.get("HOME", ""))))
+        return 0
+
+    return failure.guarded(carry_out, as_json=as_json)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 
-import msgspec
-
 from gpudoctor.check.run import run
 from gpudoctor.cli import failure, live, options, output, system
 from gpudoctor.cli.content import examined
@@ -26,19 +24,6 @@ from gpudoctor.report.build import build
 from gpudoctor.report.model import Report
 from gpudoctor.report.ticket import markdown, page
 from gpudoctor.report.ticket.view import said
-
-
-class _TicketOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a ticket."""
-
-    report: str | None
-    format: TicketFormat
-    file: str | None
-    show_redactions: bool
-    python: str | None
-    compat: str | None
-    quiet: bool
-    root: str
 
 
 @app.command()
@@ -62,44 +47,34 @@ def ticket(  # noqa: PLR0917 -- Typer calls it by name
       gpudoctor check --json report.json
       gpudoctor ticket report.json | gh issue create --title "No GPU" --body-file -
     """  # noqa: D301 -- click leaves the lines after \\b as they are
-    asked = _TicketOptions(
-        report=report,
-        format=format,
-        file=file_named(output_),
-        show_redactions=show_redactions,
-        python=python,
-        compat=compat,
-        quiet=quiet,
-        root=root or "/",
-    )
-    return failure.guarded(lambda: _carry_out(asked), as_json=format is TicketFormat.JSON)
+    file, place = file_named(output_), root or "/"
+
+    def carry_out() -> int:
+        output.check(file)
+        if report is not None and python is not None and python != os.environ.get("GPUDOCTOR_PYTHON"):
+            raise UsageError("--python chooses what to check on this machine; leave out --python or the report.")
+        if report is None:
+            given = GivenOptions(level="look", python=python, compat=compat, root=place)
+            seen = _checked(given, quiet=quiet, as_text=format is TicketFormat.MARKDOWN)
+        else:
+            seen = examined([report], open_matrix(compat), supposing())
+        redactor, pseudonyms = for_ticket(owner(place, os.environ), seen)
+        made = build(runnable_examination(redactor.struct(seen)), "ticket")
+        removed = pseudonyms.counts()
+        output.write(_writer(format)(made, removed), file)
+        if show_redactions:
+            output.say(f"Redacted: {said(removed)}.")
+        return 0
+
+    return failure.guarded(carry_out, as_json=format is TicketFormat.JSON)
 
 
-def _carry_out(asked: _TicketOptions) -> int:
-    output.check(asked.file)
-    if asked.report is not None and asked.python is not None and asked.python != os.environ.get("GPUDOCTOR_PYTHON"):
-        raise UsageError("--python chooses what to check on this machine; leave out --python or the report.")
-    seen = _checked(asked) if asked.report is None else _read(asked.report, asked.compat)
-    redactor, pseudonyms = for_ticket(owner(asked.root, os.environ), seen)
-    made = build(runnable_examination(redactor.struct(seen)), "ticket")
-    removed = pseudonyms.counts()
-    output.write(_writer(asked.format)(made, removed), asked.file)
-    if asked.show_redactions:
-        output.say(f"Redacted: {said(removed)}.")
-    return 0
-
-
-def _checked(asked: _TicketOptions) -> Examination:
+def _checked(given: GivenOptions, *, quiet: bool, as_text: bool) -> Examination:
     """Return the examination of this machine."""
     system.require_linux("ticket")
-    settings = settle(GivenOptions(level="look", python=asked.python, compat=asked.compat, root=asked.root), None)
-    with live.display(quiet=asked.quiet, report_is_text=asked.format is TicketFormat.MARKDOWN) as progress:
+    settings = settle(given, None)
+    with live.display(quiet=quiet, report_is_text=as_text) as progress:
         return run(settings.options, progress)
-
-
-def _read(file: str, compat: str | None) -> Examination:
-    """Return the examination of what a file describes."""
-    return examined([file], open_matrix(compat), supposing())
 
 
 def _writer(form: TicketFormat) -> Callable[[Report, Mapping[Kind, int]], bytes]:
