@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import msgspec
 
@@ -81,39 +83,72 @@ class LogReading:
 
     def added(self, runs: Sequence[RuleRun], rules: Sequence[Rule]) -> list[RuleRun]:
         """Return the runs and, for each sign in the text, its likeliest cause unless facts found one of its causes or ruled it out."""
-        machine, log = self._machine, self._log
         by_name = {rule.name: rule for rule in rules}
-        spoken_for, impossible = (supported(machine, log), excluded(machine)) if self._signs else ({}, frozenset())
-        facts = {name for name, said in spoken_for.items() if said.what != "log"}
         found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
         more = []
         for sign in self._signs:
-            acquitted = () if sign.signature.despite_versions else _acquitted(runs, machine) - facts
-            named = [name for name in sign.signature.causes if name in by_name and name not in acquitted]
-            nearer = {} if sign.signature.needs_support else closer(sign.signature.causes, machine, log)
-            on_platform = {name: why for name, why in nearer.items() if name in by_name}
-            possible = [name for name in (*on_platform, *named) if name not in impossible]
-            causes = list(dict.fromkeys(possible or named))
-            beside = hinted(sign.beside)
-            why = {
-                name: said
-                for name, said in spoken_for.items()
-                if name in causes and (said.value not in sign.line or name in beside or _is_read(said))
-            }
-            why |= on_platform
-            likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
-            known = not _CLOSER_THAN_PLATFORM.isdisjoint(why)
-            likely.sort(key=lambda name: (name not in why, known and name in on_platform))
-            needs_support = sign.signature.needs_support
-            if (needs_support and not why) or (not possible and (needs_support or sign.signature.vague)):
+            choice = self._choice(sign, by_name, runs)
+            is_explained = sign.signature.vague and found - _EXPLAIN_NO_ERROR
+            if choice is None or is_explained or found.intersection(choice.causes):
                 continue
-            if not likely or found.intersection(causes) or (sign.signature.vague and found - _EXPLAIN_NO_ERROR):
-                continue
-            found.add(likely[0])
-            notes = sum(finding.id.partition("#")[0] == by_name[likely[0]].code for run in runs for finding in run.findings)
-            more.append(_run(sign, [by_name[name] for name in likely], log, machine, why=why.get(likely[0]), number=notes))
+            likely = [by_name[name] for name in choice.likely]
+            found.add(likely[0].name)
+            notes = sum(finding.id.partition("#")[0] == likely[0].code for run in runs for finding in run.findings)
+            more.append(_run(sign, likely, self._log, self._machine, why=choice.why.get(likely[0].name), number=notes))
         earlier = [_noted(run) if found & _FAIL_TO_IMPORT and run.rule.name in _AFTER_IMPORT else run for run in runs]
         return [*earlier, *more]
+
+    def _choice(self, sign: Recognised, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> _Choice | None:
+        """Return the causes of a sign that nothing excludes; None if none is likely, or if the sign needs more than its own line."""
+        signature, machine = sign.signature, self._machine
+        acquitted = frozenset[str]() if signature.despite_versions else _acquitted(runs, machine) - self._stated
+        named = [name for name in signature.causes if name in by_name and name not in acquitted]
+        nearer = {} if signature.needs_support else closer(signature.causes, machine, self._log)
+        on_platform = {name: why for name, why in nearer.items() if name in by_name}
+        possible = [name for name in (*on_platform, *named) if name not in self._excluded]
+        causes = list(dict.fromkeys(possible or named))
+        why = self._support(sign, causes) | on_platform
+        if (signature.needs_support and not why) or (not possible and (signature.needs_support or signature.vague)):
+            return None
+        likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
+        in_text = not _CLOSER_THAN_PLATFORM.isdisjoint(why)
+        likely = sorted(likely, key=lambda name: (name not in why, in_text and name in on_platform))
+        return _Choice(causes, likely, why) if likely else None
+
+    def _support(self, sign: Recognised, causes: Sequence[str]) -> dict[str, Evidence]:
+        """Return what speaks for each of these causes beside the line of the sign."""
+        beside = hinted(sign.beside)
+        return {
+            name: said
+            for name, said in self._supported.items()
+            if name in causes and (said.value not in sign.line or name in beside or _is_read(said))
+        }
+
+    @cached_property
+    def _supported(self) -> dict[str, Evidence]:
+        """The causes that the text speaks for."""
+        return supported(self._machine, self._log)
+
+    @cached_property
+    def _stated(self) -> frozenset[str]:
+        """The causes that facts speak for, not only words of a log."""
+        return frozenset(name for name, said in self._supported.items() if said.what != "log")
+
+    @cached_property
+    def _excluded(self) -> frozenset[str]:
+        """The causes that facts exclude."""
+        return excluded(self._machine)
+
+
+class _Choice(NamedTuple):
+    """What a sign may come from."""
+
+    causes: list[str]
+    """Every cause that nothing excludes."""
+    likely: list[str]
+    """Those that are likely, the likeliest first."""
+    why: dict[str, Evidence]
+    """What speaks for a cause."""
 
 
 def _is_of_no_framework_here(sign: Recognised, machine: MachineView) -> bool:
