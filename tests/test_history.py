@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.cli.memory import opened
+from gpudoctor.cli.fleet_run import opened
 from gpudoctor.errors import UsageError
 from gpudoctor.history import History
 from gpudoctor.report.build import TOOL

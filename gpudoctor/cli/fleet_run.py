@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
 from gpudoctor.cli import failure
@@ -10,14 +11,14 @@ from gpudoctor.cli.content import content
 from gpudoctor.cli.field_patterns import patterns
 from gpudoctor.cli.fleet_output import Delivery, deliver
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.memory import opened
 from gpudoctor.errors import UsageError
 from gpudoctor.fleet import FleetOptions, Merge
 from gpudoctor.fleet.links import with_links
 from gpudoctor.fleet.require import parse
+from gpudoctor.history import History
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.read.own import own_report
-from gpudoctor.report.fleet import Links
+from gpudoctor.report.fleet import Fleet, Links
 from gpudoctor.snapshot import Snapshot
 
 
@@ -80,3 +81,21 @@ def _reference(file: str) -> Snapshot:
     if found is None:
         raise UsageError(f"--golden {file}: it holds no gpudoctor report; write one with `gpudoctor check --format json -o FILE`.")
     return found[0]
+
+
+class NoHistory:
+    """Stands for a history where --history names none: it remembers nothing."""
+
+    def add(self, node: str, created: str, causes: Iterable[tuple[str, str, str]]) -> None:
+        """Do nothing."""
+
+    def told(self, fleet: Fleet) -> Fleet:
+        """Return the fleet as it is."""
+        return fleet
+
+
+def opened(path: str | None) -> AbstractContextManager[History | NoHistory]:
+    """Return the history in a file; without a file one that remembers nothing. Raises UsageError."""
+    if path is None:
+        return nullcontext(NoHistory())
+    return History(path)
