@@ -89,8 +89,8 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The first level at which the fault shows: the one that its verify command asks for."""
     sees_more_at: Level = Level.LOOK
     """The level at which more evidence of it shows, where a check went that far."""
-    of_training: bool = False
-    """It says why a training run fails, or why its numbers are what they are."""
+    bears_on_training: bool = False
+    """It explains training runs, as the rules of the family training do."""
     checks_required: str = ""
     """Which subject of `--require` it checks: "any", one by name, or none."""
     advice: Callable[[MachineView], tuple[Fix, ...]] | None = None
@@ -117,6 +117,11 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     def family(self) -> str:
         """The folder that it is in."""
         return self.body.__module__.split(".")[-2]
+
+    @property
+    def of_training(self) -> bool:
+        """Whether it says why a training run fails, or why its numbers are what they are."""
+        return self.bears_on_training or self.family == "training"
 
     @property
     def lies_in(self) -> Domain:

@@ -146,7 +146,7 @@ class FixKind(str, enum.Enum):
 
 
 ROOT, REBOOT, DOWNLOAD = "root", "reboot", "download"
-"""What a fix may need besides its command."""
+"""What a fix may need in addition to its command."""
 
 
 class Fix(msgspec.Struct, frozen=True):

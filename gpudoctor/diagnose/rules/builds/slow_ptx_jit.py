@@ -18,7 +18,7 @@ _KEEP_COMPILED = "export CUDA_CACHE_MAXSIZE=4294967296 CUDA_CACHE_PATH=$HOME/.nv
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     impact=Impact.SLOWER,
-    of_training=True,
+    bears_on_training=True,
     explains=(Explains(TRAINING_FAILS, "Compiling all kernels can take longer than the stage's time limit.", Join.FRAMEWORK),),
 )
 def slow_ptx_jit(framework: FrameworkView) -> Iterator[Problem]:

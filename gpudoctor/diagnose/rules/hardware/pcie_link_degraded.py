@@ -16,7 +16,7 @@ from gpudoctor.snapshot import TEXT, Missing
     impact=Impact.SLOWER,
     predicts=False,
     sees_more_at=Level.TRAIN,
-    of_training=True,
+    bears_on_training=True,
     explains=(Explains(GPU_IS_SLOW, "On a slow link the GPU waits for its data.", Join.GPU),),
 )
 def pcie_link_degraded(gpu: GpuView) -> Iterator[Problem]:

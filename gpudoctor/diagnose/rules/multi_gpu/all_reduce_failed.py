@@ -18,7 +18,15 @@ from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
 _AGAIN = "gpudoctor smoke --level full"
 
 
-@rule("GD807", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY, predicts=False, seen_at=Level.FULL, of_training=True)
+@rule(
+    "GD807",
+    severity=Severity.WARNING,
+    breaks=Rung.TRAINED,
+    impact=Impact.PARTLY,
+    predicts=False,
+    seen_at=Level.FULL,
+    bears_on_training=True,
+)
 def all_reduce_failed(framework: FrameworkView) -> Iterator[Problem]:
     """All-reduce across GPUs hangs, fails or returns wrong results."""
     first, *controls = applicable(framework.smoke.all_reduces, Rung.TRAINED)

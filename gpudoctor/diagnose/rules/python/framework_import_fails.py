@@ -17,7 +17,7 @@ from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
     predicts=False,
     on_cpu_too=True,
     seen_at=Level.TRAIN,
-    of_training=True,
+    bears_on_training=True,
     explains=(
         Explains(("smoke-crashed",), "The import is the first stage of training.", Join.FRAMEWORK),
         Explains(("required-gpus-missing",), "No framework sees the GPUs."),

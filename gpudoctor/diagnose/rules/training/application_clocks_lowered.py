@@ -33,7 +33,6 @@ class _Clock(msgspec.Struct, frozen=True):
     impact=Impact.SLOWER,
     domain=Domain.DRIVER,
     predicts=False,
-    of_training=True,
     explains=(Explains(GPU_IS_SLOW, "A lower clock makes every kernel slower.", Join.GPU),),
 )
 def application_clocks_lowered(gpu: GpuView) -> Iterator[Problem]:

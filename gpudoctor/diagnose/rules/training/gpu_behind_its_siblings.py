@@ -36,7 +36,6 @@ class _Difference(msgspec.Struct, frozen=True):
     impact=Impact.SLOWER,
     predicts=False,
     seen_at=Level.TRAIN,
-    of_training=True,
     explains=(
         Explains(
             ("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "A GPU with a lower clock than its siblings is slower.", Join.GPU

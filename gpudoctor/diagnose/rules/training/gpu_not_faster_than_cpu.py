@@ -11,7 +11,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Level, Problem, R
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 
-@rule("GD910", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, seen_at=Level.TRAIN, of_training=True)
+@rule("GD910", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.SLOWER, predicts=False, seen_at=Level.TRAIN)
 def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:
     """GPU trains no faster than the CPU."""
     compared = [(smoke.framework, speed) for smoke in gpu.machine.smoke for speed in smoke.speeds if speed.address == gpu.key]

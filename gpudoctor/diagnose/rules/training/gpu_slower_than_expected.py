@@ -42,7 +42,6 @@ class _Figure(msgspec.Struct, frozen=True):
     impact=Impact.SLOWER,
     predicts=False,
     seen_at=Level.FULL,
-    of_training=True,
     explains=(Explains(("gpu-not-faster-than-cpu",), "Slow matmul or memory makes training slow.", Join.GPU),),
 )
 def gpu_slower_than_expected(gpu: GpuView) -> Iterator[Problem]:

@@ -17,7 +17,6 @@ from gpudoctor.findings import Action, Fix, Impact, Level, Problem, Rung, Severi
     impact=Impact.SLOWER,
     predicts=False,
     sees_more_at=Level.TRAIN,
-    of_training=True,
     explains=(Explains(GPU_IS_SLOW, "A hardware slowdown halves the clocks, or worse.", Join.GPU),),
 )
 def hw_slowdown(gpu: GpuView) -> Iterator[Problem]:

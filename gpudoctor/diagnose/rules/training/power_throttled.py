@@ -23,7 +23,6 @@ _MORE_POWER = Fix(
     impact=Impact.SLOWER,
     predicts=False,
     sees_more_at=Level.TRAIN,
-    of_training=True,
     explains=(Explains(GPU_IS_SLOW, "A GPU with less power runs at lower clocks.", Join.GPU),),
 )
 def power_throttled(gpu: GpuView) -> Iterator[Problem]:

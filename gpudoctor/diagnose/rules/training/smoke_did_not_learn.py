@@ -15,7 +15,6 @@ from gpudoctor.findings import Domain, Level, Problem, Rung, Severity
     domain=Domain.ENVIRONMENT,
     predicts=False,
     seen_at=Level.TRAIN,
-    of_training=True,
 )
 def smoke_did_not_learn(framework: FrameworkView) -> Iterator[Problem]:
     """Smoke training ran but did not learn."""

@@ -17,7 +17,6 @@ from gpudoctor.snapshot import Cause, Missing, StageState
     domain=Domain.ENVIRONMENT,
     predicts=False,
     seen_at=Level.TRAIN,
-    of_training=True,
     explains=(Explains(("required-gpus-missing",), "A GPU on which training hangs is not usable."),),
 )
 def smoke_hung(framework: FrameworkView) -> Iterator[Problem]:

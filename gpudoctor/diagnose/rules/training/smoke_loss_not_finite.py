@@ -15,7 +15,6 @@ from gpudoctor.findings import Domain, Evidence, Level, Problem, Rung, Severity
     domain=Domain.ENVIRONMENT,
     predicts=False,
     seen_at=Level.TRAIN,
-    of_training=True,
 )
 def smoke_loss_not_finite(framework: FrameworkView) -> Iterator[Problem]:
     """Training loss became infinite or NaN."""

@@ -19,7 +19,6 @@ from gpudoctor.snapshot import GpuLoad, Training
     domain=Domain.ENVIRONMENT,
     predicts=False,
     seen_at=Level.TRAIN,
-    of_training=True,
     explains=(
         Explains(("smoke-crashed",), "Stages that need a GPU fail if the framework uses none.", Join.FRAMEWORK),
         Explains(("gpu-slower-than-expected", "gpu-not-faster-than-cpu"), "Training on the CPU is no faster than the CPU."),

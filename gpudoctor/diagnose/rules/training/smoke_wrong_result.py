@@ -28,7 +28,6 @@ class _Result(msgspec.Struct, frozen=True):
     domain=Domain.ENVIRONMENT,
     predicts=False,
     seen_at=Level.TRAIN,
-    of_training=True,
     explains=(
         Explains(
             ("smoke-did-not-learn", "smoke-loss-not-finite"),

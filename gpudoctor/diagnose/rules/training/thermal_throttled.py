@@ -17,7 +17,6 @@ from gpudoctor.findings import ROOT, Action, Fix, FixKind, Impact, Level, Proble
     impact=Impact.SLOWER,
     predicts=False,
     sees_more_at=Level.TRAIN,
-    of_training=True,
     explains=(Explains(GPU_IS_SLOW, "A hot GPU runs at lower clocks.", Join.GPU),),
 )
 def thermal_throttled(gpu: GpuView) -> Iterator[Problem]:
