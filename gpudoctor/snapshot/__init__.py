@@ -82,7 +82,6 @@ from gpudoctor.snapshot.smoke import (
     Sum,
     Training,
 )
-from gpudoctor.snapshot.supposed import Supposed
 from gpudoctor.snapshot.surroundings import (
     Allocation,
     CdiSpec,
@@ -105,6 +104,7 @@ from gpudoctor.snapshot.values import (
     OpenEnum,
     Parameter,
     Real,
+    Supposed,
     normalise_address,
     readable,
 )

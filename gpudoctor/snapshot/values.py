@@ -63,6 +63,16 @@ class Fact(Observed, frozen=True):
     where: str
 
 
+class Supposed(Observed, frozen=True):
+    """One assumption of `compat`, which observes nothing and takes what was stated."""
+
+    what: str
+    """machine, Python, GPU, driver, system CUDA or system cuDNN."""
+    value: str
+    where: str
+    """The option that stated it, or the source of what was added."""
+
+
 class Parameter(Observed, frozen=True):
     """A kernel or module setting; one without a value has an empty text."""
 

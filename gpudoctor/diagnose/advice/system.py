@@ -5,11 +5,18 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 
-from gpudoctor.derive import Site
+from gpudoctor.derive import GpuView, Site
+from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import REBOOT, ROOT, Action, Fix, FixKind
 from gpudoctor.snapshot import GpuProcess
 
 FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
+WITHOUT_COMPILE = Fix("Run without torch.compile", "export TORCHDYNAMO_DISABLE=1", kind=FixKind.INSTEAD)
+DISABLE_P2P = Fix("Disable NCCL peer-to-peer transfers until the cause is fixed", "export NCCL_P2P_DISABLE=1")
+RESTART_CONTAINER = Fix(
+    "Create the device files on the host (`sudo nvidia-smi; sudo nvidia-modprobe -u -c 0`), then restart the container with its GPUs.",
+    action=Action.CONTACT_ADMINISTRATOR,
+)
 
 
 def command_for(site: Site, commands: Mapping[str, str]) -> str:
@@ -66,3 +73,18 @@ def power_cycle() -> Fix:
 def read_page(cause: str) -> Fix:
     """Return the check that shows the page of a rule."""
     return Fix(f"Read the page of {cause}", f"gpudoctor explain {cause}", kind=FixKind.CHECK)
+
+
+def set_default_mode(gpu: GpuView) -> Fix:
+    """Return the fix that sets the GPU's compute mode to DEFAULT."""
+    if gpu.machine.site.container:
+        return Fix("On the host, set the GPU's compute mode to DEFAULT.", action=Action.CONTACT_ADMINISTRATOR)
+    return Fix(
+        "Set the GPU's compute mode to DEFAULT, so any number of programs can use it", f"sudo nvidia-smi -i {gpu.key} -c DEFAULT", (ROOT,)
+    )
+
+
+def rename_file(path: str) -> Fix:
+    """Return the fix that renames a file which shadows a package."""
+    folder, _, name = path.rpartition("/")
+    return Fix(f"Rename {path}", f"mv {shell_path(path)} {shell_path(f'{folder}/my_{name}')}")

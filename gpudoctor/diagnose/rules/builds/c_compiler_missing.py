@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
+from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Rung, Severity
 
 _COMPILERS = ("CC", "gcc", "clang")
@@ -32,7 +32,7 @@ def c_compiler_missing(framework: FrameworkView) -> Iterator[Problem]:
     triton, found = framework.triton, framework.machine.compilers
     if any(compiler.name in _COMPILERS for compiler in found):
         return
-    command = next((_INSTALL_GCC[name] for name in framework.machine.site.distribution if name in _INSTALL_GCC), "")
+    command = command_for(framework.machine.site, _INSTALL_GCC)
     yield Problem(
         message=f"torch.compile in {framework.label} needs a C compiler, but gcc and clang are not on PATH and CC is not set.",
         evidence=(

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.advice.from_log import install_for_gpu
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.diagnose.rules.builds.no_kernels import no_kernels
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rules.builds.no_kernels import WITHOUT_KERNELS, no_kernels
 from gpudoctor.findings import Problem, Rung, Severity
 
 
@@ -15,10 +15,7 @@ from gpudoctor.findings import Problem, Rung, Severity
     advice=lambda machine: tuple(install_for_gpu(machine, "gpu-too-new-for-build")),
     severity=Severity.ERROR,
     breaks=Rung.TRAINED,
-    explains=(
-        Explains(("extension-missing-arch",), "An extension for this release is built for the same GPUs as the framework.", Join.FRAMEWORK),
-        Explains(TRAINING_FAILS, "The framework fails or uses the CPU if its build has no kernels for the GPU.", Join.FRAMEWORK),
-    ),
+    explains=WITHOUT_KERNELS,
 )
 def gpu_too_new_for_build(framework: FrameworkView) -> Iterator[Problem]:
     """GPU is too new for the framework's build."""

@@ -8,8 +8,8 @@ from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.advice.gpu_code import capability_evidence, model_names, models
+from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
 from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Missing, StageState

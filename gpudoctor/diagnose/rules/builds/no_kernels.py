@@ -12,8 +12,15 @@ from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Problem, Severity
 from gpudoctor.matrix.cite import cited
+
+WITHOUT_KERNELS = (
+    Explains(("extension-missing-arch",), "An extension for this release is built for the same GPUs as the framework.", Join.FRAMEWORK),
+    Explains(TRAINING_FAILS, "The framework fails or uses the CPU if its build has no kernels for the GPU.", Join.FRAMEWORK),
+)
+"""What follows from such a build."""
 
 
 def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:

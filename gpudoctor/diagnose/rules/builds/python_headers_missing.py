@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, absence
+from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Rung, Severity
 
 _INSTALL_HEADERS = {
@@ -42,8 +42,7 @@ def python_headers_missing(framework: FrameworkView) -> Iterator[Problem]:
 
 def _get_headers(framework: FrameworkView, minor: str) -> Fix:
     """Return the fix that installs the headers of a distribution's Python, or uses an interpreter that includes them."""
-    distributions = framework.machine.site.distribution
-    template = next((_INSTALL_HEADERS[name] for name in distributions if name in _INSTALL_HEADERS), "")
+    template = command_for(framework.machine.site, _INSTALL_HEADERS)
     if template and minor and framework.environment.python.base_prefix == "/usr":
         install = template.format(python=f"python{minor}")
         return Fix(f"Install the headers of Python {minor}", install, (ROOT, DOWNLOAD), action=Action.INSTALL_PACKAGE)

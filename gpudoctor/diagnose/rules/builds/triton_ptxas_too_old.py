@@ -7,9 +7,8 @@ from gpudoctor.derive import FrameworkView, GpuView, MachineView, known, not_app
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.toolkits import toolkit_version
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.advice.system import set_variable, unset
+from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, set_variable, unset
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.builds.triton import WITHOUT_COMPILE
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.snapshot import Cause, FoundBy, LibraryFile, LibraryUse, Missing

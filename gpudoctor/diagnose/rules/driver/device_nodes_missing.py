@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.codes import DRIVER_UNUSABLE, NvmlError
 from gpudoctor.derive import GpuView, MachineView, not_applicable, or_none
 from gpudoctor.derive.device_nodes import CONTROL, UVM, is_gpu_node
+from gpudoctor.diagnose.advice.system import RESTART_CONTAINER
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
-from gpudoctor.diagnose.rules.driver.device_files import RESTART_CONTAINER
 from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, KernelDriver, Missing, Node, ProcGpu
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from gpudoctor.codes import DRIVER_UNUSABLE
 from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.system import RESTART_CONTAINER
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.diagnose.rules.driver.device_files import RESTART_CONTAINER
 from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
 
 _LOAD = Fix("Load nvidia_uvm", "sudo nvidia-modprobe -u -c 0 || sudo modprobe nvidia_uvm", (ROOT,))

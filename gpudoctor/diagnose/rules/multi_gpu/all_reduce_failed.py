@@ -8,9 +8,8 @@ from gpudoctor.derive import CouldNotTell, FrameworkView, applicable
 from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.diagnose.advice.remedies import remedy
-from gpudoctor.diagnose.advice.system import read_page
+from gpudoctor.diagnose.advice.system import DISABLE_P2P, read_page
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.multi_gpu.all_reduce import DISABLE_P2P
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.signatures import Recognised, recognise
 from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables

@@ -6,6 +6,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.views.fabric import FabricView, ManagerPlace
 from gpudoctor.diagnose.advice.driver import add_repository
+from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, FixKind
 from gpudoctor.snapshot import FabricManager
 
@@ -41,7 +42,7 @@ def read_log(title: str) -> Fix:
 def install_manager(machine: MachineView) -> Fix:
     """Return how to install the fabric manager in the driver's version."""
     driver = machine.driver_or_missing
-    template = next((_PACKAGE[name] for name in machine.site.distribution if name in _PACKAGE), "")
+    template = command_for(machine.site, _PACKAGE)
     source = add_repository(machine)
     if not template or not isinstance(driver, Driver) or ("{repository}" in template and not source):
         return Fix(

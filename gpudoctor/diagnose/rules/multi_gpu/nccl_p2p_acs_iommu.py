@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import CouldNotTell, GpuView, MachineView, known, not_applicable
 from gpudoctor.derive.all_reduce import Result, detail, result
-from gpudoctor.diagnose.advice.system import command_for
+from gpudoctor.diagnose.advice.system import DISABLE_P2P, command_for
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.multi_gpu.all_reduce import DISABLE_P2P
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Domain, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu
 

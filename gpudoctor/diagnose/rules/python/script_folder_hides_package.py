@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, not_applicable
+from gpudoctor.diagnose.advice.system import rename_file
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.python.shadowing_files import rename
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
 
 
@@ -23,5 +23,5 @@ def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Proble
     yield Problem(
         message=f"`import {package}` in {folder.path} loads {first}, not the installed package{more}.",
         evidence=tuple(Evidence("beside the script", path, "--cwd") for path in folder.hides),
-        fixes=tuple(map(rename, folder.hides)),
+        fixes=tuple(map(rename_file, folder.hides)),
     )

@@ -10,8 +10,8 @@ from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import install_fix, remove_packages
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import as_evidence
+from gpudoctor.diagnose.advice.system import rename_file
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.diagnose.rules.python.shadowing_files import rename
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.frameworks import framework_of
@@ -102,7 +102,7 @@ def _shadowed(framework: FrameworkView, shadow: str) -> Problem:
         title="A file shadows the framework",
         severity=Severity.ERROR,
         evidence=(Evidence(f"first {framework.name} on sys.path", shadow, "the folders on sys.path"),),
-        fixes=(rename(shadow),),
+        fixes=(rename_file(shadow),),
     )
 
 

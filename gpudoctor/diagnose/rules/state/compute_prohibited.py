@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView, not_applicable
+from gpudoctor.diagnose.advice.system import set_default_mode
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
-from gpudoctor.diagnose.rules.state.compute_mode import set_default_mode
 from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
 
 

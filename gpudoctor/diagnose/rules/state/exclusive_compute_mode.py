@@ -5,9 +5,8 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import GpuView, not_applicable
-from gpudoctor.diagnose.advice.system import end_processes, names_of
+from gpudoctor.diagnose.advice.system import end_processes, names_of, set_default_mode
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.diagnose.rules.state.compute_mode import set_default_mode
 from gpudoctor.findings import Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import GpuProcess
 
