@@ -17,6 +17,7 @@ _LONGEST = 4000
 _ALIKE = 160
 """Lines that differ only in numbers and are read: more than a machine has NVLinks, fewer than a training run has steps."""
 _NUMBER = expression(r"\d+")
+_NEXT_GPU = expression(r"(?<=\w), (?=GPU \d{1,2}: )")
 _COLOUR = expression(r"\x1b\[[0-9;?]{0,20}[ -/]?[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 _INVISIBLE = expression(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _TYPOGRAPHIC = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}
@@ -59,11 +60,16 @@ def _seen_lines(data: bytes) -> list[str]:
 def _different(lines: Sequence[str], widths: Sequence[int], file: str) -> Iterator[Line]:
     alike: Counter[int] = Counter()
     for number, (line, width) in enumerate(zip(lines, widths, strict=True), 1):
-        for text in (line,) if len(line) <= _LONGEST else _pieces(line):
+        for text in _listed(line) if len(line) <= _LONGEST else _pieces(line):
             shape = hash(_NUMBER.sub("0", text))
             alike[shape] += 1
             if text and not text.isspace() and alike[shape] <= _ALIKE:
                 yield Line(number, text, width=width, file=file)
+
+
+def _listed(line: str) -> Sequence[str]:
+    """Return a line, or the GPUs that it lists: torch and nvidia-smi write each on a line of its own."""
+    return _NEXT_GPU.split(line) if ", GPU " in line else (line,)
 
 
 def _pieces(line: str) -> Iterator[str]:

@@ -29,6 +29,10 @@ def named(sentence: str, matrix: Matrix) -> str | None:
         ("my 5090 arrived yesterday", "5090", "12.0"),
         ("running in docker on an NVIDIA A100", "A100", "8.0"),
         ("I run it on a Jetson Orin Nano", "Jetson Orin Nano", "8.7"),
+        ("\u670d\u52a1\u5668\u4e0a\u662f\u4e24\u5f20RTX 3090\u663e\u5361", "RTX 3090", "8.6"),
+        ("\u0443 \u043c\u0435\u043d\u044f GTX 1650", "GTX 1650", "7.5"),
+        ("tengo una RTX 4060", "RTX 4060", "8.9"),
+        ("I upgraded our server with an RTX 2080 to Ubuntu 24.04", "RTX 2080", "7.5"),
     ],
 )
 def test_a_gpu_named_in_a_sentence_fills_the_gap(sentence: str, name: str, capability: str, matrix: Matrix) -> None:
@@ -93,3 +97,8 @@ def test_a_sentence_completes_a_name_that_was_cut(matrix: Matrix) -> None:
     assert (gpu.name, gpu.compute_capability) == ("NVIDIA GeForce ...", "8.6")
     for sentence in ("This is our Tesla T4.", "I have an RTX 3090.\nI have an RTX 4090.", "nothing"):
         assert isinstance(gpus(row + sentence, matrix)[0].compute_capability, Missing)
+
+
+def test_gpus_that_one_line_lists_are_several(matrix: Matrix) -> None:
+    listed = gpus("GPU models and configuration: GPU 0: NVIDIA GeForce RTX 3060, GPU 1: NVIDIA GeForce GTX 1060, GPU 2: Tesla P4\n", matrix)
+    assert [gpu.name for gpu in listed] == ["NVIDIA GeForce RTX 3060", "NVIDIA GeForce GTX 1060", "Tesla P4"]

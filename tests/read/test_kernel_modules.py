@@ -134,3 +134,15 @@ def test_a_healthy_text_has_no_finding(text: str, matrix: Matrix) -> None:
 def test_any_part_in_any_order_is_read(data: st.DataObject, matrix: Matrix) -> None:
     text = data.draw(mangled(PROC + LOADED + NVIDIA + MODINFO + UNAME + DKMS.format(built=19) + "SecureBoot enabled\n" + NO_DRIVER))
     assert is_read_or_refused(text, matrix)
+
+
+@pytest.mark.parametrize(
+    ("text", "flavour"),
+    [
+        (LOADED + NVIDIA + "license:        Dual MIT/GPL\n", "open"),
+        (LOADED + NVIDIA + "license:        NVIDIA\n", "proprietary"),
+        ("### NVIDIA Open GPU Kernel Modules Version\n\n575.51.02\n\n" + LOADED + NVIDIA, "open"),
+    ],
+)
+def test_the_licence_or_the_head_of_a_report_tells_the_flavour(text: str, flavour: str, matrix: Matrix) -> None:
+    assert driver(text, matrix).flavour == flavour

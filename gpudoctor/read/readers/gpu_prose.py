@@ -16,7 +16,10 @@ GPU = (
     r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}M?|TITAN (?:RTX|Xp|X|V)\b|Tesla [PVKTMC]\d{1,4}(?:Xm|[a-zS])?|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
     r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|V100|P100|L40S?|A10G?|A30|A40|A6000|A5000)"
 )
-_MENTION = expression(rf"(?i)(?<![\w.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})(?![\w.]*\w)")
+_MENTION = expression(
+    rf"(?i)(?<![a-z0-9_.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})(?![a-z0-9_.]*[a-z0-9_])"
+)
+"""In Chinese no space stands before or after a name."""
 _BARE = expression(
     r"(?i)\b(?:my|a|an|single|dual|\dx) (?:nvidia )?(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
 )

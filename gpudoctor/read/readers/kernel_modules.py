@@ -35,6 +35,9 @@ READER = Reader(
         # /proc/driver/nvidia/version
         Form("module", rf"NVRM version: NVIDIA UNIX .{{0,60}}?Kernel Module .{{0,30}}?{VERSION}"),
         Form("flavour", r"NVRM version: NVIDIA UNIX (?P<value>(?:\w{3,10} )?Kernel Module)"),
+        # the head of a report in NVIDIA's tracker of the open modules, and modinfo
+        Form("flavour", r"^\W{0,6}NVIDIA (?P<value>Open) GPU Kernel Modules Version\b", Rank.PROSE),
+        Form("flavour", r"^license:\s{1,20}(?P<value>Dual MIT/GPL|NVIDIA)\s*$", Rank.LISTING),
         Form("no module", r"(?P<value>/proc/driver/nvidia(?:/version)?'?: No such file or directory)"),
         # dkms 2 and 3
         Form(

@@ -15,10 +15,14 @@ _MOST = 2000
 """Lines to look at: longer texts are logs."""
 _OWN = expression(
     r"(?i)\b(?:my|our|I|we|have|has|having|got|us(?:e|ing)|with|on|in|gpus?|cards?|graphics|machine|server|laptop|desktop|runn?(?:ing)?)\b|\bdriver(?: version)? is\b|\d ?[x\u00d7*]"
+    # Chinese and Japanese: graphics card, server, machine, to use, I, environment; in other languages: graphics card, I have, my
+    r"|\u663e\u5361|\u670d\u52a1\u5668|\u673a\u5668|\u4f7f\u7528|\u6211|\u73af\u5883|\u74b0\u5883|\b(?:\u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\w{1,3}|\u0443 \u043c\u0435\u043d\u044f|grafikkarte|ich habe|meine?r?|carte graphique|j'ai|tarjeta|tengo)\b"
 )
 OTHERS = expression(
     r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|like|vs|versus|instead|than|unlike|whil(?:e|st)|whereas|but|tested|"
-    r"works? (?:fine |well |ok )?(?:on|with|for)|worked|previous(?:ly)?|older|newer|replac\w+|(?<!after )(?<!since )upgrad(?!ed to\b)\w+|upgrad\w+ (?:\w+ )?from|switch(?!ed to\b)\w*|swap\w*|before|another|other|if|or)\b"
+    r"works? (?:fine |well |ok )?(?:on|with|for)|worked|previous(?:ly)?|older|newer|replac\w+|(?<!after )(?<!since )upgrad(?!ed to\b|\w{1,3} (?:an?|my|the|our|this) (?:laptop|machine|server|system|computer|pc|box|node)\b)\w+|upgrad\w+ (?:\w+ )?from|switch(?!ed to\b)\w*|swap\w*|before|another|other|if|or)\b"
+    # support, require, recommend, for example, before, changed to, in order
+    r"|\u652f\u6301|\u9700\u8981|\u8981\u6c42|\u5efa\u8bae|\u63a8\u8350|\u4f8b\u5982|\u6bd4\u5982|\u4e4b\u524d|\u6362\u6210|\u6b63\u5e38"
 )
 """Words of sentences that compare, or speak of what the writer may not have."""
 _OF_TIME = expression(r"(?i)^(?:before|previous(?:ly)?|upgrad\w+|switch\w*|worked)$")

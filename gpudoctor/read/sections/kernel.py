@@ -23,6 +23,8 @@ from gpudoctor.snapshot import (
 )
 
 _NOT_LOADED = expression(r"communicate with the NVIDIA driver|Driver Not Loaded", re.IGNORECASE)
+_OPEN = ("Open", "Dual MIT/GPL")
+"""How the open kernel modules call themselves, and their licence."""
 _DRIVERS = ("nvidia", "nouveau", "nova_core")
 _DKMS = expression(r"(?P<name>[\w-]{1,60})(?:/|, )(?P<version>[\w.~+-]{1,40})(?:, (?P<kernel>\S{1,80}))?")
 
@@ -35,7 +37,7 @@ def kernel_driver(stated: Stated) -> KernelDriver | Missing:
         return NOT_STATED
     return KernelDriver(
         version=version,
-        flavour=NOT_STATED if flavour is None else "open" if flavour.value.startswith("Open") else "proprietary",
+        flavour=NOT_STATED if flavour is None else "open" if flavour.value.startswith(_OPEN) else "proprietary",
         modules=modules,
     )
 
