@@ -31,6 +31,10 @@ SHARED_MEMORY = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
 
 
+UNDER_SLURM = expression(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|\bslurm\b)")
+_OF_USERS = expression(r"(?i)\broot\b|\bsudo\b|\bsuper-?user\b|\bpermission|/dev/nvidia")
+
+
 _OF_LINUX_DRIVER = frozenset(
     [
         "no-driver",
@@ -85,6 +89,17 @@ def _is_driver_loaded(machine: MachineView) -> bool:
 
 def _is_gpu_seen(machine: MachineView) -> bool:
     return any(one.observed.sees_gpu is True for one in machine.frameworks)
+
+
+def _is_seen_without(words: re.Pattern[str]) -> Callable[[MachineView], bool]:
+    """Return a question: whether a framework sees the GPU, and no line says what may give it to one process and not to another."""
+
+    def ask(machine: MachineView) -> bool:
+        log = machine.observed.text_log
+        lines = log.lines if isinstance(log, TextLog) else ()
+        return _is_gpu_seen(machine) and not any(words.search(line.value) for line in lines)
+
+    return ask
 
 
 def _sees_despite_mask(machine: MachineView) -> bool:
@@ -196,6 +211,8 @@ def builds_another(machine: MachineView) -> bool:
 _FACTS: dict[str, Callable[[MachineView], bool]] = {
     "no-driver": lambda machine: _is_driver_loaded(machine) or _is_gpu_seen(machine),
     "container-no-gpu-access": _is_gpu_seen,
+    "scheduler-gpu-not-allocated": _is_seen_without(UNDER_SLURM),
+    "device-permission-denied": _is_seen_without(_OF_USERS),
     "cuda-visible-devices-masked": _sees_despite_mask,
     "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine) or builds_another(machine),
     "nouveau-loaded": _has_no_nouveau,

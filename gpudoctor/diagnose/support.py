@@ -9,6 +9,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.preallocation import preallocated
 from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.excluded import UNDER_SLURM
 from gpudoctor.diagnose.installer_facts import no_such_release, other_python
 from gpudoctor.diagnose.support_builds import BUILDS
 from gpudoctor.diagnose.support_driver import DRIVER
@@ -75,13 +76,12 @@ def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
     yield from _accounts(text)
 
 
-_UNDER_SLURM = expression(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|\bslurm\b)")
 _REQUESTS_GPU = expression(r"--gres[= ]\S{0,20}gpu|--gpus\S{0,20}[= ]\S|\s-G ?\d|nvidia\.com/gpu")
 
 
 def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the line that shows a Slurm job, if no line requests a GPU."""
-    found = next((line for line in reversed(text.splitlines()) if _UNDER_SLURM.search(line)), "")
+    found = next((line for line in reversed(text.splitlines()) if UNDER_SLURM.search(line)), "")
     if found and not _REQUESTS_GPU.search(text):
         yield Evidence("Slurm without a request for a GPU", found.strip(), "the log")
 

@@ -117,5 +117,7 @@ NEAR_MISSES: Final = (
     ("cuda-visible-devices-masked", "torch.cuda.is_available() returns False\nRuntimeError: No CUDA GPUs are available\n"),
     ("gpu-memory-held-by-other-process", "totalMemory: 7.93GiB freeMemory: 7.81GiB\nfailed to allocate 7.81G from device: CUDA_ERROR_OUT_OF_MEMORY\n"),
     ("cuda-visible-devices-masked", "$ echo $CUDA_VISIBLE_DEVICES\n- GPU: RTX 3060\n[]\n"),
+    ("scheduler-gpu-not-allocated", "RuntimeError: Torch is not able to use GPU\nPyTorch version: 2.3.1+cu121\nIs CUDA available: True\n"),
+    ("device-permission-denied", "RuntimeError: Torch is not able to use GPU\nPyTorch version: 2.3.1+cu121\nIs CUDA available: True\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
