@@ -88,7 +88,9 @@ BUILDS = (
     Signature(
         r"(?i)\b(?:install\w{0,3}|gets?|got|gives?|picks?|chooses?|replac\w{1,3}|downgrad\w{1,3})\b[^\n]{0,60}\bcpu(?:[- ]only)?[- ](?:version|build|variant|package)\b[^\n]{0,120}\b(?:instead|rather than|not|should|even though|although|despite)\b"
         r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)"
-        r"|(?i:\bcpu(?:[- ]only)?(?:[- ](?:version|build|variant|package))? (?:is |was |got )?installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)",
+        r"|(?i:\bcpu(?:[- ]only)?(?:[- ](?:version|build|variant|package))? (?:is |was |got )?installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)"
+        # the build that a list of versions names, and what an installer put in the place of another
+        r"|(?i:\b(?:py)?(?:torch|tensorflow|jaxlib)\b[^\n]{0,60}\b\d{1,2}\.\d{1,2}\.\d{1,2}\W{1,3}cpu[- ]only\b|\breplac\w{1,3}\b[^\n]{0,40}\b(?:with|by)\b[^\n]{0,30}\bcpu[- ]only (?:\w{1,12} )?(?:version|build|variant|package|wheel)\b)",
         ("cpu-only-build",),
         "an installer chose the build without CUDA",
         ("conda installs the CPU version of PyTorch instead of the CUDA one",),
@@ -255,9 +257,9 @@ BUILDS = (
         last=True,
         about_packages=True,
     ),
-    # modules/launch_utils.py of stable-diffusion-webui; Lightning's accelerator connector and its parser of device ids
+    # modules/launch_utils.py of stable-diffusion-webui; unsloth/models/_utils.py; Lightning's accelerator connector and its parser of device ids
     Signature(
-        r"Torch is not able to use GPU|No supported gpu backend found|\bBut your machine only has: \[\]",
+        r"Torch is not able to use GPU|No supported gpu backend found|\bBut your machine only has: \[\]|[Cc]annot find any torch accelerator",
         (
             "cpu-only-build",
             "no-driver",

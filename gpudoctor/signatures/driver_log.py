@@ -7,6 +7,11 @@ from gpudoctor.signatures.signature import Signature
 _XID = r"Xid \([^)\n]{1,100}\): "
 """How the driver's kernel log lines begin: https://docs.nvidia.com/deploy/xid-errors/"""
 
+_PLACE = r"[0-9a-f]{2}:[0-9a-f]{2}\.\d"
+_LARGE = r" 0x[1-9a-f][0-9a-f]{7,}"
+_NO_ROOM = r"BAR [0-5](?: \[mem size{size}[^\]\n]{{0,60}}\])?: (?:can't assign; no space|(?:no space for|failed to assign) \[mem size{size}|failed to assign$)"
+"""How the kernel says that a window of a device has no address."""
+
 # The other lines were read in https://github.com/NVIDIA/open-gpu-kernel-modules and in nvidia-smi 550.163.01, unless noted.
 DRIVER_LOG = (
     Signature(
@@ -54,6 +59,17 @@ DRIVER_LOG = (
         ("pci-bar-not-assigned",),
         "a PCI BAR of the GPU has no address",
         ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:", "NVRM: Fatal Error while attempting to resize PCIe BARs."),
+    ),
+    # drivers/pci/setup-res.c, until and since 6.12; of other drivers' devices only windows of 256 MiB and more, as GPUs have
+    Signature(
+        rf"\bnvidia [0-9a-f]{{4}}:{_PLACE}: {_NO_ROOM.format(size='')}|\bpci [0-9a-f]{{4}}:{_PLACE}: {_NO_ROOM.format(size=_LARGE)}",
+        ("pci-bar-not-assigned",),
+        "a PCI BAR of the GPU has no address",
+        (
+            "nvidia 0000:84:00.0: BAR 1 [mem size 0x800000000 64bit pref]: can't assign; no space",
+            "pci 0000:41:00.0: BAR 1: no space for [mem size 0x400000000 64bit pref]",
+        ),
+        vague=True,
     ),
     # the stage that failed and its status, by osinit.c's rm_init_status and nvstatuscodes.h: 0x60 and above is firmware, 0xf a lost GPU, 0x56 not supported
     Signature(

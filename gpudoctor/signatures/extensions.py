@@ -67,6 +67,16 @@ EXTENSIONS = (
         "SageAttention has no kernels for this GPU",
         ("AssertionError: SM89 kernel is not available. Make sure you GPUs with compute capability 8.9.",),
     ),
+    # csrc/quantization of vLLM and SGLang's kernels; the kernels that xFormers and PyTorch generate, which run where the build was for an older GPU
+    Signature(
+        r"No compiled \w{3,60} for (?:a )?(?:CUDA device|compute) capability|FATAL: kernel `\w{3,200}` is for sm\d{2,3}(?:-sm\d{2,3})?, but was built for sm\d{2,3}",
+        ("extension-missing-arch", "gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "an extension has no kernels for this GPU",
+        (
+            "No compiled cutlass_scaled_mm for CUDA device capability: 120. Required capability: 90 or 100",
+            "FATAL: kernel `fmha_cutlassF_f32_aligned_64x64_rf_sm80` is for sm80-sm100, but was built for sm37",
+        ),
+    ),
     Signature(
         r"(?i)\b(?:flash[-_]attn|xformers|bitsandbytes|torch[-_]scatter|mamba[-_]ssm|apex|vllm)\b[^\n]{0,200}\bundefined symbol",
         ("extension-abi-mismatch",),

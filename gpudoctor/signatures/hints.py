@@ -30,7 +30,7 @@ HINTS = (
     ),
     # firmware settings without which a large BAR has no address
     Hint(
-        r"(?i)\b(?:above[ -]4g(?:b)?(?: decoding)?|re-?sizable bar|rebar)\b[^\n]{0,60}\b(?:disabled|deactivated|off|not enabled|inactive)\b|\b(?:enabl|activat)\w{1,3} (?:both )?\W{0,2}(?:above[ -]4g|re-?sizable bar|rebar)",
+        r"(?i)\b(?:above[ -]4g(?:b)?(?: decoding)?|re-?sizable bar|rebar)\b[^\n]{0,60}\b(?:disabled|deactivated|off|not enabled|inactive)\b|\b(?:enabl|activat)\w{1,3} (?:both )?\W{0,2}(?:above[ -]4g|re-?sizable bar|rebar)|\bpci=realloc\b",
         "pci-bar-not-assigned",
         "Above 4G Decoding was disabled in the BIOS",
     ),

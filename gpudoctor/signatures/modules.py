@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
+_NVIDIA_MODULE = r"\bnvidia(?:'s)? (?:\w{1,12} ){0,2}(?:drivers?|modules?|module keys?)\b"
+_SECURE_BOOT = r"\bsecure ?boot\b(?!\W{0,3}(?:is |was |being )?(?:already )?(?:disabled|off|turned off|not enabled))"
+
 MODULES = (
     # https://github.com/NVIDIA/open-gpu-kernel-modules, src/nvidia/arch/nvalloc/unix/src/osapi.c: each message is spread over several lines
     Signature(
@@ -47,6 +50,20 @@ MODULES = (
             "the nvidia module is not signed",
             "Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7",
         ),
+    ),
+    # as people say it
+    Signature(
+        rf"(?i){_NVIDIA_MODULE}[^\n.]{{0,40}}\b(?:are|is|was|were|gets?|got|being) (?:\w{{1,12}} ){{0,2}}(?:rejected|blocked|refused)\b(?! by the (?:server|api))"
+        rf"|{_NVIDIA_MODULE}[^\n.]{{0,40}}(?:n't|\bcant|\bcannot|\bnot|\bfails? to|\bunable to)\b[^\n.]{{0,20}}\bload\w{{0,3}}\b[^\n.]{{0,20}}\b(?:because of|due to|with|under|while|when|as|since|by)\b[^\n.]{{0,12}}{_SECURE_BOOT}"
+        rf"|{_SECURE_BOOT}[^\n.]{{0,30}}\b(?:block|prevent|reject|refus|stop|won't let|doesn't let|not allow)\w{{0,4}}\b[^\n.]{{0,40}}{_NVIDIA_MODULE}",
+        ("secure-boot-unsigned-module",),
+        "the kernel does not load the NVIDIA module, as its signature is not trusted",
+        (
+            "The nvidia module keys are rejected at boot",
+            "my nvidia driver cannot load because of Secure Boot",
+            "Secure Boot prevents the NVIDIA driver from loading",
+        ),
+        vague=True,
     ),
     Signature(
         r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau|Kernel driver in use: nouveau|\bnouveau [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: (?:NVIDIA|bios|fb|DRM|vgaarb)\b"

@@ -19,7 +19,20 @@ def _changed(event: str) -> str:
     return rf"(?i)^{_NO_CURE}[^\n]{{0,200}}(?:{after}\b[^\n]{{0,80}}\b{_GPU}\b[^\n.]{{0,60}}\b{_GONE}|\b{_GPU}\b[^\n.]{{0,60}}\b{_GONE}\b[^\n]{{0,60}}{after})"
 
 
+_UNSEEN = r"(?:(?:not|n't|no longer) (?:\w{1,10} ){0,2}(?:identified|detected|recogni[sz]ed|found|seen|visible|work\w{0,3})|gone|missing|disappear\w{0,3})\b"
+_OTHER_KERNEL = r"\b(?:install|boot|switch|chang|mov)\w{0,4} (?:in)?(?:to )?(?:the |a |my )?(?:\w{1,20} ){0,2}kernel\b(?! (?:driver|module|header|source|param))"
+
+
 PASTED = (
+    # what people say of a branch that no longer has their GPU's generation
+    Signature(
+        r"(?i)\b(?:drivers?|nvidia[-\w]{0,12})\b(?![^\n]{0,60}\b(?:pytorch|torch|cuda|tensorflow)\b)[^\n.]{0,40}\b(?:no longer|dropp?(?:s|ed|ing)?|remov\w{1,3}|(?:does|do|did)(?: not|n't)) (?:\w{1,12} )?support\w{0,3}\b[^\n]{0,30}\b(?:pascal|maxwell|volta|kepler|fermi|tesla architecture)\b",
+        ("driver-too-new-for-gpu",),
+        "the driver no longer supports this generation of GPUs",
+        ("driver 590 dropped support for Pascal", "nvidia-dkms no longer supports Maxwell"),
+        vague=True,
+        last=True,
+    ),
     # the kernel's and the shell's words for SIGILL
     Signature(
         r"(?i)\billegal (?:hardware )?instruction\b(?! (?:was|is) encountered| address| parameter| encoding)|\bSIGILL\b|trap invalid opcode",
@@ -40,10 +53,21 @@ PASTED = (
         vague=True,
         last=True,
     ),
+    # the other status that a context has whose GPU memory did not survive; it comes from a program's own kernels too
+    Signature(
+        r"unspecified launch failure|cudaErrorLaunchFailure|CUDA_ERROR_LAUNCH_FAILED",
+        ("uvm-broken-after-suspend",),
+        "a kernel failed on the GPU",
+        ("RuntimeError: CUDA error: unspecified launch failure",),
+        vague=True,
+        needs_support=True,
+        last=True,
+    ),
     Signature(
         _changed(
             r"(?:kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my |to )?(?:a |new |linux ){0,2}kernel|(?:new|newer) kernel)"
-        ),
+        )
+        + rf"|^{_NO_CURE}[^\n]{{0,200}}{_OTHER_KERNEL}[^\n.]{{0,30}}\b(?:now|then|suddenly|all of (?:a|the) sudden)\b[^\n.]{{0,20}}\b{_GPU}\b[^\n.]{{0,40}}\b{_UNSEEN}",
         ("kernel-module-not-built",),
         "the GPU cannot be used since the kernel was updated",
         ("After a kernel update the GPU is no longer detected", "nvidia-smi stopped working after I upgraded the kernel"),
@@ -52,7 +76,7 @@ PASTED = (
     ),
     Signature(
         _changed(
-            r"(?:(?:driver|system|apt|apt-get|dnf|pacman|package|unattended) ?-?(?:update|upgrade)s?|(?:updat|upgrad)\w{1,4} (?:the |my |to )?(?:nvidia |gpu |new )?(?:drivers?|system|packages))"
+            r"(?:(?:driver|system|os|distro\w{0,8}|apt|apt-get|dnf|pacman|package|unattended) ?-?(?:update|upgrade)s?|(?:updat|upgrad)\w{1,4} (?:the |my |to )?(?:nvidia |gpu |new )?(?:drivers?|system|packages))"
         ),
         ("driver-library-mismatch", "kernel-module-not-built", "driver-too-new-for-gpu", "no-driver"),
         "the GPU cannot be used since the system or its driver was updated",
@@ -60,6 +84,14 @@ PASTED = (
         vague=True,
         last=True,
         tells="nvidia-smi; cat /proc/driver/nvidia/version; dkms status; sudo dmesg | grep NVRM",
+    ),
+    Signature(
+        r"(?i)^(?=[^\n]{0,400}\b(?:nvidia|gpus?|graphics)\b)[^\n]{0,400}(?:\b(?:errors?|exit\w{0,4}|fail\w{0,3})\b[^\n]{0,60}\bdkms\b[^\n]{0,24}\b(?:build|compil)|\bdkms\b[^\n]{0,40}\b(?:build\w{0,3}|compil\w{1,5})\b[^\n.]{0,30}\b(?:errors?|fail\w{0,3}|exits?)\b)",
+        ("kernel-module-not-built",),
+        "DKMS could not build the NVIDIA module",
+        ("the installation of the nvidia driver ends with an error while dkms builds it",),
+        vague=True,
+        last=True,
     ),
     Signature(
         r"(?i)\b(?:install|got|gets?|pull|download|obtain)(?:s|ed|ing)?\b[^\n]{0,50}\bcpu(?:[- ]only)? (?:version|build|variant)s?\b[^\n]{0,40}\b(?:torch|pytorch|tensorflow|jax)\b|\b(?:pytorch|tensorflow|jaxlib)\b[^\n]{0,30}[= ]py\d\.?\d{1,2}_cpu_\d"

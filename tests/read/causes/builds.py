@@ -217,6 +217,12 @@ CASES: Final = (
     ("gpu-too-old-for-build", "I have two nvidia tesla k80. ollama does not find the gpu.\n"),
     ("extension-abi-mismatch", "Is CUDA available: True\n    PyTorch 2.2.1+cu121 with CUDA 1201 (you have 2.4.0+cu121)\n"),
     ("cpu-only-build", "cudatoolkit: 11.3\npytorch: 1.10.2\ntorch_scatter: libc10_cuda.so: cannot open shared object file\n"),
+    ("extension-missing-arch", "RuntimeError: Worker failed with error 'No compiled get_cutlass_moe_mm_data for CUDA device capability: 121. Required capability: 90 or 100'\n"),
+    ("extension-missing-arch", "vllm 0.1.1 from source on a H100\nFATAL: kernel `fmha_cutlassF_bf16_aligned_64x64_rf_sm80` is for sm80-sm100, but was built for sm60\n"),
+    ("cpu-only-build", "torch (from conda): 2.4.1+cu124\ntorch (what pip put there): 2.7.0 (CPU-only)\n"),
+    ("cpu-only-build", "Every package that requires torch uninstalls my CUDA build and replaces it with a newer, CPU-only torch package.\n"),
+    ("gpu-too-old-for-build", "\u6211\u4f7f\u7528torch==2.8.0+cu128\uff0c\u663e\u5361GTX 1080\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "Meine Grafikkarte: eine GTX 1060, torch==2.8.0+cu128\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -264,5 +270,7 @@ NEAR_MISSES: Final = (
     ("gpu-too-old-for-build", "GPU 0: NVIDIA GeForce GTX 1080\njax falls back to CPU\n"),
     ("gpu-too-old-for-build", "GPU 0: NVIDIA L4\nThe image requires compute capability 7.0 or newer.\ntorch==2.5.1\n"),
     ("cpu-only-build", "torch==2.5.1+cu124\nThe CPU tests show that torch falls back to the CPU for sparse tensors.\n"),
+    ("gpu-too-old-for-build", "\u4e0d\u652f\u6301GTX 1080\u5417\nRuntimeError: CUDA error: no kernel image is available for execution on the device\ntorch==2.8.0+cu128\n"),
+    ("cpu-only-build", "torch 2.7.0, a CPU-only machine is not needed\nIs CUDA available: True\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

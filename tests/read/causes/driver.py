@@ -204,6 +204,15 @@ CASES: Final = (
     ("secure-boot-unsigned-module", "Secure Boot - the installer of 550.144.03 fails\nERROR: Unable to load the kernel module 'nvidia.ko'.\n"),
     ("libcuda-not-on-loader-path", "CUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
     ("no-driver", "Why is CUDA available always False?\nPyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: False\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
+    ("secure-boot-unsigned-module", "On Fedora with lockdown the nvidia modules are rejected at every boot, with the open modules too.\n"),
+    ("secure-boot-unsigned-module", "I switched to unified kernel images, and my nvidia driver can't load because of secure boot. How do I sign it?\n"),
+    ("secure-boot-unsigned-module", "Secure Boot blocks the nvidia module on this workstation.\n"),
+    ("kernel-module-not-built", "It worked with the kernel of Debian 13. I installed the rt kernel and then suddenly the GPU is not detected.\n"),
+    ("kernel-module-not-built", "Reinstalling the nvidia driver fails with exit code 2 while dkms tries to build it.\n"),
+    ("uvm-broken-after-suspend", "RuntimeError: CUDA error: unspecified launch failure\nIt comes when I suspend the laptop and run the script again; after a reboot it is gone.\n"),
+    ("driver-too-new-for-gpu", "GPU: NVIDIA GeForce GTX 970\nThe packaged nvidia driver has no longer supported Maxwell since the last release.\n"),
+    ("driver-too-new-for-gpu", "nvidia-dkms dropped support for Pascal, and our installer still picks it for a Quadro P600.\n"),
+    ("driver-too-new-for-gpu", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nI upgraded my server with a GTX 1070 to Fedora 44, and its driver is 590.44.01.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -239,5 +248,11 @@ NEAR_MISSES: Final = (
     ("gpu-memory-insufficient", 'torch==2.5.1\nThe README says: "CUDA error: out of memory" means that the model is too large.\n'),
     ("secure-boot-unsigned-module", "Secure Boot: disabled\nERROR: Unable to load the kernel module 'nvidia.ko'.\nKernel driver in use: nouveau\n"),
     ("no-driver", "The softmax of an empty tensor is wrong.\nPyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: False\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
+    ("secure-boot-unsigned-module", "The nvidia driver does not load, with secure boot disabled.\n"),
+    ("secure-boot-unsigned-module", "Requests of the nvidia driver container were rejected by the server.\n"),
+    ("kernel-module-not-built", "I changed the kernel parameters, and now the GPU is not detected.\n"),
+    ("kernel-module-not-built", "dkms fails to build virtualbox\n"),
+    ("uvm-broken-after-suspend", "RuntimeError: CUDA error: unspecified launch failure\nIt happens at step 1200 of every run.\n"),
+    ("driver-too-new-for-gpu", "PyTorch dropped support for Pascal in its builds for CUDA 12.8; the driver is 570.133.07.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -83,6 +83,9 @@ CASES: Final = (
     ("pci-bar-not-assigned", "Jun 03 08:11:40 box kernel: NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:896)\nresizable BAR was disabled in the firmware\n"),
     ("inforom-corrupt", "WARNING: infoROM is corrupted at gpu 0000:00:1E.0\nRuntimeError: No CUDA GPUs are available\n"),
     ("gpu-fell-off-bus", "训练时机器卡死 内核日志出现了xid 79 只能断电重启\n"),
+    ("pci-bar-not-assigned", "[    9.114020] nvidia 0000:c1:00.0: BAR 1 [mem size 0x1000000000 64bit pref]: can't assign; no space\n[    9.114022] nvidia 0000:c1:00.0: BAR 1 [mem size 0x1000000000 64bit pref]: failed to assign\n"),
+    ("pci-bar-not-assigned", "[    1.204411] pci 0000:21:00.0: BAR 1: no space for [mem size 0x800000000 64bit pref]\n[    1.204413] pci 0000:21:00.0: BAR 1: failed to assign [mem size 0x800000000 64bit pref]\n"),
+    ("pci-bar-not-assigned", "I get No devices found from nvidia-smi on my laptop with a GTX 1650 unless I boot with pci=realloc.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -108,5 +111,7 @@ NEAR_MISSES: Final = (
     ("gpu-fell-off-bus", "torch==2.5.1\nWARN: NVML: can't get power for GPU #0, error code 999\n"),
     ("gpu-fell-off-bus", "torch==2.5.1\nWARN: NVML: can't get fan speed for GPU #0, error code 3\n"),
     ("gpu-fell-off-bus", "torch==2.5.1\nERROR: cannot install transformers: pip failed with error code 15\n"),
+    ("pci-bar-not-assigned", "[    0.411902] pci 0000:00:1c.0: BAR 13: no space for [io  size 0x1000]\n[    0.411950] pci 0000:03:00.0: BAR 6: failed to assign [mem size 0x00080000 pref]\n"),
+    ("pci-bar-not-assigned", "[    0.502117] pci 0000:05:00.0: BAR 2 [mem size 0x00004000 64bit pref]: can't assign; no space\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
