@@ -130,7 +130,7 @@ COLLECTIVES = (
     # NCCL's socket.cc and bootstrap.cc, torch/csrc/distributed/c10d, Gloo
     Signature(
         r"[Nn]o socket interface found|NET/\w{1,10} : [Nn]o (?:IP )?interface found|connecting to address\s{1,3}with family \d{1,6} is neither|Unable to find address for:|unsupported gloo device"
-        r"|Connect to [\w.:]{3,50}<\d{1,5}> failed|Socket creation failed : Address family|NET/\w{1,10} : No usable listening interface|Call to ibv_\w{1,40} failed|NET/IB\s{0,2}: Got completion (?:from peer|with error)"
+        r"|Connect to [\w.:]{3,50}<\d{1,5}> failed|WARN (?:Net : )?Call to (?:connect|accept|bind|listen)\b[^\n]{0,80}\b(?:failed|timeout) ?:|Socket creation failed : Address family|NET/\w{1,10} : No usable listening interface|Call to ibv_\w{1,40} failed|NET/IB\s{0,2}: Got completion (?:from peer|with error)"
         r"|gloo/transport/tcp/[^\n]{0,120}(?:refused|timed out|reset by peer)|(?:re)?solv\w{1,3}[^\n]{0,60}(?:NCCL|GLOO)_SOCKET_IFNAME|(?:NCCL|GLOO)_SOCKET_IFNAME[^\n]{0,60}\b(?:fix|solv|resolv|work)",
         ("all-reduce-failed",),
         "NCCL cannot use the network interface it chose; NCCL_SOCKET_IFNAME names the right one",
@@ -168,7 +168,7 @@ STALLED = (
     ),
     Signature(
         r"Watchdog caught collective operation timeout|NCCL operations have failed or timed out|unhandled cuda error|ncclUnhandledCudaError|ncclRemoteError|ncclInternalError|NCCL communicator was aborted"
-        r"|Net : Connection closed by remote peer|remote process exited or there was a network error|monitoredBarrier|NCCL [Ee]rror [13]\b|socketProgress\w{0,4}: Connection closed",
+        r"|(?:Net :|WARN) Connection closed by remote peer|WARN (?:Net : )?Call to (?:recv|send|poll)\b[^\n]{0,80}\bfailed ?:|NET/Socket : socket progress error|remote process exited or there was a network error|monitoredBarrier|NCCL [Ee]rror [13]\b|socketProgress\w{0,4}: Connection closed",
         ("all-reduce-failed",),
         "a collective operation between GPUs failed or timed out",
         ("Watchdog caught collective operation timeout", "ncclUnhandledCudaError: Call to CUDA function failed."),

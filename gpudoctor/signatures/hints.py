@@ -269,7 +269,7 @@ HINTS = (
     # what tells that a missing package is installed for another Python: pip's and conda's words, notebooks, pip's own build environments
     Hint(
         r"already satisfied: (?:torch|tensorflow|jax)|Successfully installed|(?i:\bjupyter|\bnotebooks?\b|\bipykernel\b|<ipython-input|\bwhich (?:python|pip)\b|\bworks? (?:fine )?(?:in|with|on) (?:the )?(?:python|terminal|command))"
-        r"|[Gg]etting requirements to build wheel|build isolation",
+        r"|[Gg]etting requirements to build wheel|build isolation|get_requires_for_build_(?:wheel|editable)|prepare_metadata_for_build_wheel|[Bb]uild backend returned an error",
         "wrong-python-environment",
         "Requirement already satisfied: torch in ./venv/lib/python3.12/site-packages (2.7.1)",
     ),

@@ -24,6 +24,16 @@ _OTHER_KERNEL = r"\b(?:install|boot|switch|chang|mov)\w{0,4} (?:in)?(?:to )?(?:t
 
 
 PASTED = (
+    # what people say of a GPU in a box outside, whose cable or power supply gives way
+    Signature(
+        r"(?i)\be-?gpu\W{0,2} (?:\w{1,12} ){0,3}(?:disconnect\w{0,3}|disappear\w{0,3}|drops out|dropped out|vanish\w{0,2}|is lost|gets lost)\b|\b(?:loses?|lost|drops)\W{1,3}(?:the |my )?e-?gpu\b"
+        r"|\bgpu\b (?:\w{1,12} ){0,2}(?:disconnect\w{0,3}|drops out|disappears?|vanish\w{0,2}) from the (?:pcie?|bus)\b",
+        ("gpu-fell-off-bus",),
+        "the GPU disconnects while it is in use",
+        ("after some minutes the laptop loses the eGPU", "under load the GPU disconnects from the PCIe bus"),
+        vague=True,
+        last=True,
+    ),
     # what people say of a branch that no longer has their GPU's generation
     Signature(
         r"(?i)\b(?:drivers?|nvidia[-\w]{0,12})\b(?![^\n]{0,60}\b(?:pytorch|torch|cuda|tensorflow)\b)[^\n.]{0,40}\b(?:no longer|dropp?(?:s|ed|ing)?|remov\w{1,3}|(?:does|do|did)(?: not|n't)) (?:\w{1,12} )?support\w{0,3}\b[^\n]{0,30}\b(?:pascal|maxwell|volta|kepler|fermi|tesla architecture)\b",

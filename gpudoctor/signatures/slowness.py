@@ -28,7 +28,7 @@ SLOWNESS = (
         tells="python -c 'import torch; print(torch.cuda.get_arch_list(), torch.cuda.get_device_capability())'",
     ),
     Signature(
-        r"(?i)\bgpus?\b[^\n]{0,60}\b(?:power[ -](?:throttl\w{2,4}|limited|capped)|throttl\w{2,4} (?:by|because of|due to) (?:the )?power)",
+        r"(?i)\bgpus?\b[^\n]{0,60}\b(?:power[ -](?:throttl\w{2,4}|limited|capped)|throttl\w{2,4} (?:by|because of|due to) (?:the )?power)|\b(?:sw )?power cap\b[^\n.:]{0,24}\b(?:appears?|is (?:active|on|reached|hit|shown)|shows up|kicks in|limits?|active)\b",
         ("power-throttled",),
         "the GPU lowers its clocks because of its power limit",
         ("the GPU is power throttled",),

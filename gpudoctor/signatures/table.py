@@ -271,6 +271,7 @@ _VAGUE = (
             "gpu-too-new-for-driver",
             "driver-too-new-for-gpu",
             "gpu-fell-off-bus",
+            "device-permission-denied",
             "container-no-gpu-access",
             "scheduler-gpu-not-allocated",
             "pci-bar-not-assigned",

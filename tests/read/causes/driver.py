@@ -213,6 +213,8 @@ CASES: Final = (
     ("driver-too-new-for-gpu", "GPU: NVIDIA GeForce GTX 970\nThe packaged nvidia driver has no longer supported Maxwell since the last release.\n"),
     ("driver-too-new-for-gpu", "nvidia-dkms dropped support for Pascal, and our installer still picks it for a Quadro P600.\n"),
     ("driver-too-new-for-gpu", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nI upgraded my server with a GTX 1070 to Fedora 44, and its driver is 590.44.01.\n"),
+    ("no-driver", "nvidia_peermem: module license 'Linux-OpenIB' taints kernel.\nNVIDIA SMI has failed because it could not communicate with the NVIDIA driver\n"),
+    ("device-permission-denied", "nvidia-smi as root works. As the user dev it prints:\nNo devices were found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -86,6 +86,9 @@ CASES: Final = (
     ("pci-bar-not-assigned", "[    9.114020] nvidia 0000:c1:00.0: BAR 1 [mem size 0x1000000000 64bit pref]: can't assign; no space\n[    9.114022] nvidia 0000:c1:00.0: BAR 1 [mem size 0x1000000000 64bit pref]: failed to assign\n"),
     ("pci-bar-not-assigned", "[    1.204411] pci 0000:21:00.0: BAR 1: no space for [mem size 0x800000000 64bit pref]\n[    1.204413] pci 0000:21:00.0: BAR 1: failed to assign [mem size 0x800000000 64bit pref]\n"),
     ("pci-bar-not-assigned", "I get No devices found from nvidia-smi on my laptop with a GTX 1650 unless I boot with pci=realloc.\n"),
+    ("gpu-fell-off-bus", "RTX 4070 in a Thunderbolt box, driver 570.133.07. When the fan starts, the laptop loses the eGPU until I switch the box off.\n"),
+    ("gpu-fell-off-bus", "At idle all is well; with any load the GPU disconnects from the PCIe bus.\n"),
+    ("power-throttled", "A100 SXM in a workstation: at full load the SW Power Cap appears at 260 W although the limit is 400 W.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -113,5 +116,6 @@ NEAR_MISSES: Final = (
     ("gpu-fell-off-bus", "torch==2.5.1\nERROR: cannot install transformers: pip failed with error code 15\n"),
     ("pci-bar-not-assigned", "[    0.411902] pci 0000:00:1c.0: BAR 13: no space for [io  size 0x1000]\n[    0.411950] pci 0000:03:00.0: BAR 6: failed to assign [mem size 0x00080000 pref]\n"),
     ("pci-bar-not-assigned", "[    0.502117] pci 0000:05:00.0: BAR 2 [mem size 0x00004000 64bit pref]: can't assign; no space\n"),
+    ("power-throttled", "        SW Power Cap                      : Not Active\n        HW Slowdown                       : Not Active\nA100-SXM4-40GB\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -84,6 +84,8 @@ CASES: Final = (
     ("fabric-manager-missing", "CUDA Error 802 on all H200 multi-GPU jobs\n"),
     ("fabric-manager-missing", "CUDA initialization fails with 802 system error on the HGX node\n"),
     ("fabric-manager-missing", "CUDA Error 802 on our 8 x H200 nodes\n- Platform: macOS-15.1-arm64-arm-64bit\n"),
+    ("all-reduce-failed", "node3:1201:1377 [2] include/socket.h:344 NCCL WARN Call to connect timeout : Connection refused\nnode3:1201:1377 [2] NCCL INFO bootstrap.cu:19 -> 2\n"),
+    ("all-reduce-failed", "w7:88:301 [0] misc/socket.cc:483 NCCL WARN Net : Call to recv from 10.4.0.9<51344> failed : Connection timed out\nw7:88:301 [0] transport/net_socket.cc:219 NCCL WARN NET/Socket : socket progress error\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -104,5 +106,6 @@ NEAR_MISSES: Final = (
     ("fabric-unhealthy", "GPU 00000000:19:00.0\n    Product Name                          : NVIDIA B200\n    Fabric\n        State                             : Completed\n        Status                            : Success\n        Health\n            Summary                       : Healthy\n            Bandwidth                     : Full\n            Route Recovery in progress    : False\n            Route Unhealthy               : False\n            Access Timeout Recovery       : False\n            Incorrect Configuration       : None\n"),
     ("wsl-multi-gpu-limit", "Linux version 6.8.0-60-generic\nGPU 0: NVIDIA RTX A5000\nGPU 1: NVIDIA RTX A5000\nnode:12:40 [1] NCCL WARN peer access is not supported between these two devices\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\n4x A100-SXM4-80GB, driver 535.104.05, torch 2.1.2+cu121. Everything works well; I would like to set NCCL_P2P_DISABLE in the configuration file.\n"),
+    ("all-reduce-failed", "w7:88:301 [0] misc/socket.cc:483 NCCL WARN Net : Call to recv from 10.4.0.9<51344> failed : Connection reset by peer\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
