@@ -35,6 +35,8 @@ TEXTS = (
 SILENT = (
     "It works after export CUDA_VISIBLE_DEVICES=0 in the shell.\n",
     "Works with `CUDA_VISIBLE_DEVICES=0`.\n",
+    "It crashes on the CPU too (e.g. `JAX_PLATFORMS=cpu`).\n",
+    "It crashes even with `JAX_PLATFORMS=cpu`\n",
     "You could add export LD_LIBRARY_PATH=/usr/lib/wsl/lib to .bashrc.\n",
     "It helps to set CUDA_VISIBLE_DEVICES=0 before.\n",
     "CUDA_VISIBLE_DEVICES is not set\n",

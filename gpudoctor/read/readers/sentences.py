@@ -29,7 +29,7 @@ _OF_TIME = expression(r"(?i)^(?:before|previous(?:ly)?|upgrad\w+|switch\w*|worke
 """Those that only say when something was so."""
 
 
-_END = expression(r"(?<=[\w)])(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)[.!?] {1,4}(?=\S)")
+END = expression(r"(?<=[\w)])(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)[.!?] {1,4}(?=\S)")
 
 
 def sentences(line: Line) -> Iterator[Line]:
@@ -37,7 +37,7 @@ def sentences(line: Line) -> Iterator[Line]:
     if ". " not in line.text and "! " not in line.text and "? " not in line.text:
         yield line
         return
-    for text in _END.split(line.text):
+    for text in END.split(line.text):
         yield msgspec.structs.replace(line, text=text)
 
 

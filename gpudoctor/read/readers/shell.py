@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.readers.sentences import END
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot.variable_names import WHOLE
 
@@ -24,7 +25,7 @@ _OF_POD = expression(rf"^\s{{0,40}}-? ?name: [\"']?{_NAME}[\"']?\s{{0,3}}$")
 _ECHO = expression(rf"\becho {{1,3}}\"?\$\{{?{_NAME}\}}?\"?\s{{0,3}}$")
 _IN_SENTENCE = expression(rf"(?:[\w,:(`] {{1,3}}[\"'`(]{{0,2}}(?:exports?|exported|setx?|sets|set -x) |`){_NAME}=(?:{_VALUE})")
 _IS_ADVICE = expression(
-    r"(?i)\b(?:fix\w*|solv\w*|help\w*|works?|worked|working|try|tried|need|needs|needed|should|must|can|could|would|please|instead|remov\w+|delet\w+|unset\w*|if|or|to)\b"
+    r"(?i)\b(?:fix\w*|solv\w*|help\w*|works?|worked|working|try|tried|need|needs|needed|should|must|can|could|would|please|instead|remov\w+|delet\w+|unset\w*|if|or|to|e\.g|such as|even|regardless)\b"
 )
 """Words of sentences that tell what to set, or what no longer is set."""
 _UNSET = {"None", "not", "<unset>", "(unset)", "unset"}
@@ -68,7 +69,7 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
 def _said(text: str) -> Iterator[tuple[str, str]]:
     """Yield what a sentence says is exported: "my .bashrc has export CUDA_VISIBLE_DEVICES=1"."""
     for found in _IN_SENTENCE.finditer(text):
-        before, after = text[: found.start()].rpartition(". ")[2], text[found.end() - 1 :].partition(". ")[0]
+        before, after = END.split(text[: found.start("name")])[-1], text[found.end() - 1 :].partition(". ")[0]
         if found["name"] in WHOLE and not _IS_ADVICE.search(before) and not _IS_ADVICE.search(after):
             yield found["name"], _value(found)
 
