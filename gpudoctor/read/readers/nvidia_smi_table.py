@@ -58,13 +58,13 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 
 
 def _platform(lines: Sequence[Line]) -> Iterator[Statement]:
-    """Yield what the table shows of the system. Under WSL nvidia-smi is Linux's and the driver is Windows's, so their versions differ."""
+    """Yield what the table shows of the system. Under WSL nvidia-smi is Linux's and the driver is Windows's, which has two numbers."""
     windows = next((line for line in lines if _WINDOWS_ROW.search(line.text)), None)
     if windows is not None and not any(_LINUX.search(line.text) for line in lines):
         yield Statement("platform:windows", "nvidia-smi shows a driver model", _NAME, windows.number, Rank.PROSE)
     for line in lines:
         found = _VERSIONS.search(line.text) if "NVIDIA-SMI" in line.text else None
-        if found is not None and found["program"] != found["driver"]:
+        if found is not None and found["program"] != found["driver"] and found["driver"].count(".") == 1:
             yield Statement("platform:wsl2", f"nvidia-smi {found['program']}, driver {found['driver']}", _NAME, line.number, Rank.LOG)
             return
 

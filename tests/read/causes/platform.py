@@ -135,6 +135,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("wsl-driver-stack-broken", "NVIDIA-SMI 460.56 Driver Version: 460.32.03 CUDA Version: 11.2\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("wsl-driver-stack-broken", "I nvc.c:393] attempting to load dxcore to see if we are running under Windows Subsystem for Linux (WSL)\nnvidia-container-cli: initialization error: nvml error: driver not loaded\n"),
     ("scheduler-gpu-not-allocated", "#SBATCH --gres=gpu:1\nsrun python train.py\nRuntimeError: No CUDA GPUs are available\n"),
     ("container-no-gpu-access", "$ docker run --gpus all my/image python train.py\nFound no NVIDIA driver on your system.\n"),
