@@ -38,7 +38,7 @@ from gpudoctor.findings import (
 )
 from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
-from gpudoctor.signatures.builds import SEE_NO_GPU
+from gpudoctor.signatures.no_gpu import SEE_NO_GPU
 from gpudoctor.snapshot import Missing, Platform, TextLog
 
 _MOST_CANDIDATES = 4
@@ -61,8 +61,8 @@ _FAIL_TO_IMPORT = frozenset(
 )
 _AFTER_IMPORT = frozenset({"cpu-only-build", "windows-native-no-gpu", "no-cuda-wheel-for-platform"})
 """What is only worth knowing of a framework that cannot be imported."""
-_CLOSER_THAN_PLATFORM = frozenset({*LIBRARIES, "container-no-gpu-access"})
-"""What the text shows of libraries, and of how a container is started, is nearer than the platform that it runs on."""
+_CLOSER_THAN_PLATFORM = frozenset({*LIBRARIES, "container-no-gpu-access", "gpu-too-new-for-build"})
+"""What the text shows of libraries, of a new GPU, and of how a container is started, is nearer than the platform that it runs on."""
 _EXPLAIN_NO_ERROR = frozenset({"slow-ptx-jit"})
 """Findings of what only takes long."""
 

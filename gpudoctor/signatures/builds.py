@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from gpudoctor.signatures.extensions import COMPILED_FOR_A_FRAMEWORK, EXTENSIONS
+from gpudoctor.signatures.no_gpu import SEE_NO_GPU
 from gpudoctor.signatures.signature import Signature
 
 UNUSED = (
@@ -12,44 +11,6 @@ UNUSED = (
     r"|\bollama\b[^\n]{0,40}(?:n't|\bnot|\bunable to)\b[^\n]{0,16}\b(?:find|use|see|detect|recogni[sz]e)\b[^\n]{0,16}\bgpus?\b"
 )
 """What people say of a program that leaves the GPU alone: no kernel need have failed."""
-# TensorFlow's, PyTorch's and JAX's answers as people print them
-SEES_NO_GPU = Signature(
-    r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
-    r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u4e00-\u9fff]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:return(?:s|ed)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
-    (
-        "cpu-only-build",
-        "amd-gpu-unsupported",
-        "jetson-needs-vendor-wheel",
-        "windows-native-no-gpu",
-        "container-no-gpu-access",
-        "device-nodes-missing",
-        "scheduler-gpu-not-allocated",
-        "cuda-visible-devices-masked",
-        "libcuda-is-stub",
-        "pip-nvidia-libs-not-on-path",
-        "metal-plugin-missing",
-        "wsl1",
-        "wsl-driver-stack-broken",
-        "mig-no-instances",
-    ),
-    "the framework sees no GPU",
-    ("GPUs: []", "torch.cuda.is_available() returns False"),
-    vague=True,
-    needs_support=True,
-)
-"""It names no cause, so what is known elsewhere must."""
-SEE_NO_GPU = (
-    msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False),
-    SEES_NO_GPU,
-    # as people say it
-    msgspec.structs.replace(
-        SEES_NO_GPU,
-        pattern=r"(?i)\b(?:tensorflow|torch|jax)\b[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b"
-        r"|\b(?:tensorflow|torch|jax)\b[^\n]{0,40}\b(?:sees?|detects?|finds?|found|reports?|shows?) (?:no|zero) (?:nvidia |cuda )?(?:gpus?|devices?)\b",
-        lines=("TensorFlow does not detect my GPU",),
-    ),
-)
 BUILDS = (
     Signature(
         r"Torch not compiled with CUDA enabled",

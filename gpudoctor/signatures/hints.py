@@ -204,6 +204,12 @@ HINTS = (
         "container-ldcache-stale",
         "ldconfig in the container fixes it",
     ),
+    # tensorflow/core/common_runtime/gpu/gpu_device.cc: whatever fails then, fails in the PTX that the driver compiles for this GPU
+    Hint(
+        r"not built with CUDA kernel binaries compatible with compute capability",
+        "gpu-too-new-for-build",
+        "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0",
+    ),
     # names of GPUs from before Maxwell: https://developer.nvidia.com/cuda-gpus/legacy
     Hint(
         r"\b(?:GT[XS]? ?[4-7]\d{2}M?(?! ?Ti\b)|GeForce (?:[4-8]\d{2}M|GT[XS]? ?[4-7]\d{2})|Tesla [MK]\d{2}[a-z]{0,2}|Quadro (?:K?[1-6]000M?|K\d{3,4}M?|NVS)|NVS \d{3})\b|\bK(?:20X?|40[cmt]?|80) (?:GPUs?|cards?)\b|\b(?i:tesla k(?:10|20|40|80)[a-z]?)\b",

@@ -108,11 +108,24 @@ LIBRARIES = (
         "Could not locate zlibwapi.dll. Please make sure it is in your library path!",
         "Cannot load symbol cudnnCreateTensorDescriptor",
     ),
+    # CuPy's own modules: https://docs.cupy.dev/en/stable/install.html
+    Signature(
+        r"\bcupy(?:_backends)?/\S{1,200}\.so: undefined symbol: cu[a-z]{0,10}[A-Z]\w{1,80}",
+        ("cupy-wheel-cuda-mismatch", "ld-library-path-shadowing"),
+        "CuPy's wheel is built for a newer CUDA than the one that is loaded",
+        ("cupy_backends/cuda/api/runtime.cpython-310-x86_64-linux-gnu.so: undefined symbol: cudaMallocAsync",),
+    ),
     # one library of a CUDA release beside another of an older one: https://github.com/pytorch/pytorch/issues/111469 and /issues/88869
     Signature(
         r"undefined symbol: (?:__)?(?:nvJitLink|cublas|cusparse|cusolver|cufft|curand|cuda)[A-Z]\w{1,80}"
         r"|symbol \w{1,80},? version lib(?:cu|nv)\S{1,60} not defined in file|undefined symbol: \w{1,80}, version lib(?:cublas|cusparse|cusolver|cufft|curand|cudart)",
-        ("ld-library-path-shadowing", "nvidia-wheel-version-conflict", "cuda-mixed-versions", "mixed-conda-pip"),
+        (
+            "ld-library-path-shadowing",
+            "nvidia-wheel-version-conflict",
+            "cuda-mixed-versions",
+            "mixed-conda-pip",
+            "cupy-wheel-cuda-mismatch",
+        ),
         "libraries of two CUDA releases are loaded together",
         (
             "libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",

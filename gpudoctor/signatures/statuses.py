@@ -12,6 +12,8 @@ _LEAST_SAID = 99
 """Above it a status' number is not taken for another count where somebody writes "CUDA error 802"."""
 _BY_NUMBER = r"(?:(?:cuda driver library|nvcuda|cudart) init failure:|cuInit err:|cudaSetDevice err:|failed to get device context|Call to cuInit results in)"
 """How Ollama and Numba name a status: https://github.com/ollama/ollama/issues/5453."""
+_CALL = r"\bcuda[A-Z]\w{3,40}(?:\(\))? (?:returned|failed\b[^\n]{0,80}\berror code ?[:=])"
+"""How CUDA's deviceQuery and PaddlePaddle name the call that gave it."""
 
 
 def status(
@@ -30,7 +32,7 @@ def status(
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
     words = "".join(part.capitalize() for part in name.split("_"))
-    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|\({number} vs\. 0\)|\(error {number}\)|CUDA (?:failure|error) {number}: |{_BY_NUMBER} {number}(?!\d)"
+    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|\({number} vs\. 0\)|\(error {number}\)|CUDA (?:failure|error) {number}: |{_BY_NUMBER} {number}(?!\d)|{_CALL} {number}(?!\d)"
     if number > _LEAST_SAID:
         wrapped += rf"|(?i:\bcu(?:da|init)\w{{0,20}}\b[^\n.;]{{0,40}}(?:\b(?:error|status|code|return(?:s|ed))(?: (?:code|error|status))?[ :=]{{1,2}}{number}\b(?![.%]\d| ?%)|\bfail(?:s|ed)? with (?:an? )?{number} (?:\w{{1,8}} )?error\b))"
     pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|{wrapped}|{'|'.join(f'(?i:{re.escape(text[0])}){re.escape(text[1:])}' for text in texts)}"

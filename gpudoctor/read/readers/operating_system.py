@@ -66,6 +66,12 @@ READER = Reader(
         # systeminfo, ver
         Form("platform:windows", r"^\s*OS Name:\s{1,30}(?P<value>Microsoft Windows .{1,60})"),
         Form("platform:windows", r"^(?P<value>Microsoft Windows \[Version \d+\.\d+\.\d+[\d.]{0,8}\])"),
+        # pip's offer: tensorflow-gpu ends there on Windows, and at 2.12 elsewhere
+        Form(
+            "platform:windows",
+            r"requirement tensorflow-gpu(?:[=>]=\S{1,20})? \(from versions: [^()\n]{0,600}\b(?P<value>2\.10\.1)\)",
+            Rank.LOG,
+        ),
         # https://learn.microsoft.com/windows/wsl/basic-commands
         Form("platform:wsl2", r"^(?P<value>WSLg (?:version|Version): [\d.]{3,20})"),
         # the form of https://github.com/microsoft/WSL/issues

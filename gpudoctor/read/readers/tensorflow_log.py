@@ -17,6 +17,8 @@ READER = Reader(
         ),
         Form("gpu", r"(?:GPU \(|-> {1,3})device: (?P<name>\d{1,2}), name: (?P<value>[^,]{3,80}),", Rank.LOG),
         Form("gpu", r"StreamExecutor device \((?P<name>\d{1,2})\): (?P<value>(?!Host|<)[^,]{3,80}), Compute Capability", Rank.LOG),
+        # Apple's plugin; a device of CUDA may still fail
+        Form("tensorflow devices", r"Created TensorFlow device \([^)\n]{0,200}\) -> physical (?P<value>PluggableDevice) \(", Rank.LOG),
         Form("capability", r"(?i)compute ?capability:? {0,3}(?P<value>\d{1,2}\.\d)\b", Rank.LOG),
     ),
 )

@@ -43,7 +43,7 @@ _CONDA = expression(
 )
 """What chooses the CUDA of PyTorch's build."""
 _PIP = expression(
-    r"^(?:\W{0,6}|\W{0,3}\w[\w ]{0,20}: ?)(?:python3? -m )?pip3? install [^\n]{0,120}?\b(?P<name>torch|tensorflow-macos)={2,3}(?P<value>\d{1,2}\.\d{1,2}\.\d{1,2}(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])"
+    r"^(?:\W{0,6}|\W{0,3}\w[\w ]{0,20}: ?)(?:python3? -m )?pip3? install [^\n]{0,120}?\b(?P<name>torch|tensorflow(?:-macos|-gpu|-cpu)?)(?:\[[\w,-]{2,30}\])? ?={2,3} ?(?P<value>\d{1,2}\.\d{1,2}\.\d{1,2}(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])"
 )
 """A command on a line of its own, which somebody ran."""
 

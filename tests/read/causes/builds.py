@@ -10,6 +10,11 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("jax-plugin-version-mismatch", "Python dies at the first array, with the CPU backend too (e.g. `JAX_PLATFORMS=cpu`).\njax 0.4.28\njaxlib 0.4.28\njax-cuda12-plugin 0.4.35\nSegmentation fault (core dumped)\n"),
+    ("cupy-wheel-cuda-mismatch", "I have CUDA 11.5.\nImportError: libnvrtc.so.11.1: cannot open shared object file: No such file or directory\nand with another wheel\nImportError: /opt/env/lib/python3.8/site-packages/cupy_backends/cuda/api/runtime.cpython-38-x86_64-linux-gnu.so: undefined symbol: cudaMallocAsync\n"),
+    ("gpu-too-new-for-build", "OS: Windows 11 + WSL2 Ubuntu 22.04\nTensorFlow: tf-nightly (2.21.0-dev20250801)\nPyTorch: 2.9.0.dev20250812+cu128\nW0000 00:00:1755011248.0 142 gpu_device.cc:2447] TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA kernels will be jit-compiled from PTX\n'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'\n"),
+    ("windows-native-no-gpu", "ERROR: Could not find a version that satisfies the requirement tensorflow-gpu==2.11.0 (from versions: 2.8.0, 2.9.3, 2.10.0, 2.10.1)\nERROR: No matching distribution found for tensorflow-gpu==2.11.0\n"),
+    ("cuda-version-mismatch", "!pip install tensorflow==2.12.0\nThe notebook says GPU not found, and with the 2.15 that was there it works.\nCuda compilation tools, release 12.2, V12.2.140\n"),
     ("gpu-below-framework-minimum", "GeForce RTX 2070, torch 2.3.0+cu121\nRuntimeError: Expected is_sm80 to be true, but got false.\n"),
     ("cpu-only-build", "\u4e0b\u8f7d\u4e86CPU\u7248\u672c\u7684torch\nAssertionError: CPU training is not allowed.\n"),
     ("cpu-only-build", "conda install pytorch=1.10 cudatoolkit=11.1 -c pytorch\ntorch.cuda.is_available() is False\npytorch     1.10.0     py3.8_cpu_0    pytorch\ncudatoolkit     11.1.1     heb2d755_7\n"),
@@ -226,6 +231,8 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("windows-native-no-gpu", "ERROR: Could not find a version that satisfies the requirement tensorflow-gpu==2.11.0 (from versions: 2.12.0)\nERROR: No matching distribution found for tensorflow-gpu==2.11.0\n"),
+    ("metal-plugin-missing", "pip install tensorflow-macos\nCreated TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 0 MB memory) -> physical PluggableDevice (device: 0, name: METAL, pci bus id: <undefined>)\n"),
     ("gpu-too-new-for-build", _RANGE.format(index=0, gpu="NVIDIA GB10", place="12.1", least="8.0", most="12.0")),
     ("gpu-too-new-for-build", "    Found GPU0 NVIDIA GB10 which is of compute capability (CC) 12.1.\nYour installed torch==2.13.0+cu130 does not include kernels for this GPU.\n"),
     ("gpu-too-new-for-build", _REFUSED.format(gpu="NVIDIA GeForce RTX 3090", sm="sm_86", code="sm_70 sm_75 sm_80")),

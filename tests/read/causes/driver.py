@@ -7,6 +7,8 @@ from typing import Final
 NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
 
 CASES: Final = (
+    ("driver-too-old", "paddlepaddle-gpu 1.6.3\nError: cudaGetDeviceCount failed in paddle::platform::GetCUDADeviceCountImpl, error code : 35, Please see detail in the guide\n"),
+    ("driver-too-old", "./deviceQuery Starting...\ncudaGetDeviceCount returned 35\n"),
     ("driver-too-old", "Driver Version: 418.67\ninstall: pip install torch==1.8.1+cu111\ntorch.cuda.is_available() returns False\n"),
     ("kernel-module-not-built", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n$ ls /usr/src\nlinux-headers-5.15.0-91\nnvidia-535.129.03\n"),
     ("device-permission-denied", "RuntimeError: Torch is not able to use GPU\nIt does not work unless I am superuser.\ncrw-rw---- 1 root video 195, 0 Mar  3 09:12 /dev/nvidia0\n"),

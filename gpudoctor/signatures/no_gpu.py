@@ -1,0 +1,56 @@
+"""What frameworks answer that see no GPU, and how people say it. It names no cause, so what is known elsewhere must."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor.signatures.signature import Signature
+
+# TensorFlow's, PyTorch's and JAX's answers as people print them
+SEES_NO_GPU = Signature(
+    r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
+    r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u4e00-\u9fff]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:return(?:s|ed)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    (
+        "cpu-only-build",
+        "amd-gpu-unsupported",
+        "jetson-needs-vendor-wheel",
+        "windows-native-no-gpu",
+        "container-no-gpu-access",
+        "device-nodes-missing",
+        "scheduler-gpu-not-allocated",
+        "cuda-visible-devices-masked",
+        "libcuda-is-stub",
+        "pip-nvidia-libs-not-on-path",
+        "metal-plugin-missing",
+        "wsl1",
+        "wsl-driver-stack-broken",
+        "mig-no-instances",
+    ),
+    "the framework sees no GPU",
+    ("GPUs: []", "torch.cuda.is_available() returns False"),
+    vague=True,
+    needs_support=True,
+)
+_SAID = (
+    r"(?i)\b(?:tensorflow|torch|jax)\b[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b"
+    r"|\b(?:tensorflow|torch|jax)\b[^\n]{0,40}\b(?:sees?|detects?|finds?|found|reports?|shows?) (?:no|zero) (?:nvidia |cuda )?(?:gpus?|devices?)\b"
+    r"|(?<!if )(?<!if no )(?<!if the )\bgpus?(?: device)?(?: (?:is|was|are))?(?:n't| not)(?: being| getting)? (?:recogni[sz]ed|detected|found|visible|used|utili[sz]ed|available)\b"
+    r"|\b(?:can'?t|cannot|trouble|unable to|fail\w{0,3} to)\b[^\n.]{0,20}\bget\w{0,4} (?:the |my |it to use the |it to use my )?gpus?\b(?: to (?:work|be)| recogni[sz]ed| detected| working)?"
+    # German, Spanish and Portuguese, French, Russian, Chinese, Japanese
+    r"|\bgpu (?:wird|wurde) (?:\w{1,12} )?nicht (?:erkannt|gefunden|verwendet|benutzt|genutzt)\b|\b(?:erkennt|findet|sieht) (?:die|meine|keine) gpu\b"
+    r"|\b(?:no|n\u00e3o) (?:me )?(?:reconoce|reconhece|detecta|encuentra|encontra|usa|utiliza|ve) (?:la |a |mi |minha |o |el |ninguna )?(?:gpu|tarjeta gr\u00e1fica|placa de v\u00eddeo)\b"
+    r"|\bne (?:d\u00e9tecte|reconna\u00eet|trouve|voit|utilise) pas (?:le |la |mon |ma )?(?:gpu|carte graphique)\b"
+    r"|\u043d\u0435 \u0432\u0438\u0434\u0438\u0442 (?:gpu|\u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\u0443)"
+    r"|(?:\u68c0\u6d4b\u4e0d\u5230|\u627e\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230|\u8bc6\u522b\u4e0d\u4e86|\u65e0\u6cd5\u8bc6\u522b|\u65e0\u6cd5\u4f7f\u7528|\u4e0d\u80fd\u4f7f\u7528|\u7528\u4e0d\u4e86) ?(?:gpu|\u663e\u5361)|gpu ?(?:\u4e0d\u53ef\u7528|\u4e0d\u80fd\u7528|\u7528\u4e0d\u4e86)"
+    r"|gpu ?(?:\u304c|\u3092) ?\u8a8d\u8b58 ?(?:\u3055\u308c\u306a\u3044|\u3055\u308c\u307e\u305b\u3093|\u3057\u306a\u3044|\u3057\u307e\u305b\u3093)"
+)
+"""As people say it."""
+_OTHER_CUDA = msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False)
+SEE_NO_GPU = (_OTHER_CUDA, SEES_NO_GPU)
+SAID_TO_SEE_NO_GPU = (
+    msgspec.structs.replace(_OTHER_CUDA, pattern=_SAID, lines=("TensorFlow does not find my GPU",), vague=True, last=True),
+    msgspec.structs.replace(
+        SEES_NO_GPU, pattern=_SAID, lines=("TensorFlow does not detect my GPU", "the GPU is not recognized"), last=True
+    ),
+)
