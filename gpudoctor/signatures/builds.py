@@ -58,9 +58,9 @@ BUILDS = (
         vague=True,
         despite_versions=True,  # the release has builds with CUDA too
     ),
-    # what other packages say without CUDA: Paddle, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
+    # what other packages say without CUDA: Paddle, MXNet, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
     Signature(
-        r"you have installed CPU version PaddlePaddle|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build"
+        r"you have installed CPU version PaddlePaddle|Compile with USE_CUDA=1 to enable GPU usage|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build"
         r"|Device API cuda is not enabled\. Please install the cuda version|package was not compiled with CUDA support"
         r"|module 'faiss' has no attribute 'StandardGpuResources'|provider 'CUDAExecutionProvider' is not in available provider names"
         r"|PyTorch was compiled without CUDA support|Torch was not compiled with CUDA|CUDA execution provider is not enabled in this build",
@@ -68,6 +68,7 @@ BUILDS = (
         "this package is built without CUDA",
         (
             "Specified provider 'CUDAExecutionProvider' is not in available provider names.Available providers: 'CPUExecutionProvider'",
+            "storage.cc:118: Compile with USE_CUDA=1 to enable GPU usage",
             "This CTranslate2 package was not compiled with CUDA support",
             "XGBoost version not compiled with GPU support",
             "Device API cuda is not enabled. Please install the cuda version of dgl.",

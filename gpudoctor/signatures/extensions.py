@@ -5,6 +5,13 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 EXTENSIONS = (
+    # built for TensorFlow 2.9 and 2.10: https://github.com/microsoft/tensorflow-directml-plugin/issues/331
+    Signature(
+        r"\btfdml_plugin\.(?:dll|so)\b[^\n]{0,40}(?:not found|undefined symbol)",
+        ("extension-abi-mismatch",),
+        "tensorflow-directml-plugin is built for another release of TensorFlow",
+        ("C:\\venv\\Lib\\site-packages\\tensorflow-plugins\\tfdml_plugin.dll not found",),
+    ),
     # xformers/_cpp_lib.py, glibc's loader
     Signature(
         r"PyTorch \S{3,40} with CUDA \w{2,6} \(you have \d[\w.]{1,30}\+cpu\)|lib(?:c10|torch)_cuda\.so: cannot open shared object file",

@@ -80,6 +80,8 @@ IMPORTS = (
         r"|module 'keras\.(?:api|src|_tf_keras|utils|backend|initializers|engine)[\w.]{0,60}' has no attribute|version of Keras is Keras 3|module 'tensorflow\.(?:keras|(?:_api\.v\d\.)?compat\.v2)(?:\.\w{1,20}){0,2}' has no attribute '__internal__'"
         r"|Only instances of `?keras\.Layer`? can be added[^\n]{0,200}tensorflow_hub|A KerasTensor (?:cannot be used as input to a TensorFlow function|is symbolic)"
         r"|Received: <tf_keras\.|Expected [^\n]{0,120}keras[^\n]{0,160}\btf_keras\.src|you do not have the tf_keras package installed|add_weight\(\) got multiple values for argument 'shape'|KerasTensor'?>? is not allowed|Could not interpret optimizer identifier: <keras\.src|has no attribute 'register_load_context_function'"
+        # a model saved by Keras 2, which Keras 3 cannot load
+        r"|because its parent module keras\.[\w.]{1,60} cannot be imported"
         r"|Unrecognized keyword arguments(?: passed to \w{1,60})?: [\[{]'(?:batch_shape|batch_input_shape)'",
         ("keras3-mismatch",),
         "the installed Keras is not the one that the code or TensorFlow needs",

@@ -90,7 +90,7 @@ LIBRARIES = (
     ),
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
     _no_cudnn(
-        r"Could not load library libcudnn|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|libcudnn\S{0,200}: cannot open shared object file|Unable to load cuDNN\. Is it installed",
+        r"Could not load library libcudnn|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\. Is it installed",
         "Could not load library libcudnn_cnn_infer.so.8",
         "libcudnn.so.9: cannot open shared object file",
         "Unable to load cuDNN. Is it installed?",
@@ -141,8 +141,9 @@ LIBRARIES = (
     ),
     # glibc's loader, as TensorFlow, PyTorch, ONNX Runtime and others pass it on
     _not_found(
-        rf"{_CUDA}\.so[\d.]*: ?cannot open shared object file|(?i:\bImportError): {_CUDA}\.so[.\d]{{1,10}}:?\s{{0,4}}$",
+        rf"{_CUDA}\.so[\d.]*(?:: ?cannot open shared object file| => not found)|(?i:\bImportError): {_CUDA}\.so[.\d]{{1,10}}:?\s{{0,4}}$",
         "libcudart.so.12: cannot open shared object file",
+        "libcublas.so.12 => not found",
         "ImportError: libcublas.so.9.0",
     ),
     _not_found(

@@ -21,7 +21,7 @@ _MENTION = expression(
 )
 """In Chinese no space stands before or after a name."""
 _BARE = expression(
-    r"(?i)\b(?:my|a|an|single|dual|\dx) (?:nvidia )?(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
+    r"(?i)\b(?:(?:my|an?|single|dual|\dx) (?:nvidia )?|nvidia )(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
 )
 
 _BOARD = expression(

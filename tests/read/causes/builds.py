@@ -10,6 +10,8 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("cpu-only-build", "mxnet.base.MXNetError: [00:10:02] src/storage/storage.cc:118: Compile with USE_CUDA=1 to enable GPU usage\n"),
+    ("extension-abi-mismatch", "Windows 10\nNotFoundError: C:\\v\\lib\\site-packages\\tensorflow-plugins\\tfdml_plugin.dll not found\n"),
     ("jax-plugin-version-mismatch", "Python dies at the first array, with the CPU backend too (e.g. `JAX_PLATFORMS=cpu`).\njax 0.4.28\njaxlib 0.4.28\njax-cuda12-plugin 0.4.35\nSegmentation fault (core dumped)\n"),
     ("cupy-wheel-cuda-mismatch", "I have CUDA 11.5.\nImportError: libnvrtc.so.11.1: cannot open shared object file: No such file or directory\nand with another wheel\nImportError: /opt/env/lib/python3.8/site-packages/cupy_backends/cuda/api/runtime.cpython-38-x86_64-linux-gnu.so: undefined symbol: cudaMallocAsync\n"),
     ("gpu-too-new-for-build", "OS: Windows 11 + WSL2 Ubuntu 22.04\nTensorFlow: tf-nightly (2.21.0-dev20250801)\nPyTorch: 2.9.0.dev20250812+cu128\nW0000 00:00:1755011248.0 142 gpu_device.cc:2447] TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0. CUDA kernels will be jit-compiled from PTX\n'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'\n"),

@@ -8,6 +8,11 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("cuda-version-mismatch", "I use CUDA 10.1 with mxnet-cu100.\nOSError: libcudart.so.10.0: cannot open shared object file: No such file or directory\n"),
+    ("cuda-version-mismatch", "The server runs CUDA 11.8.\nOSError: libcublas.so.12: cannot open shared object file: No such file or directory\n"),
+    ("cuda-library-missing", "$ ldd libmxnet.so | grep found\n\tlibcublas.so.12 => not found\n\tlibcurand.so.10 => not found\n"),
+    ("cuda-version-mismatch", "cuda 10.1.105, and ldd shows\n\tlibcudart.so.10.0 => not found\n\tlibcublas.so.10.0 => not found\n"),
+    ("cudnn-missing", "$ ldd libonnxruntime_providers_cuda.so | grep not\n\tlibcudnn.so.9 => not found\n"),
     ("ptxas-too-old", 'W asm_compiler.cc:231] Falling back to the CUDA driver for PTX compilation; ptxas does not support CC 9.0\nE cuda_driver.cc:628] failed to get PTX kernel "fusion" from module: CUDA_ERROR_NOT_FOUND: named symbol not found\n'),
     ("mixed-conda-pip", "undefined symbol: cusparseSpSM_updateMatrix, version libcusparse.so.12\nlibcusparse     12.5.1.3     h5888daf_0    conda-forge\nnvidia-cusparse-cu12     12.1.0.106     pypi_0    pypi\n"),
     ("cudnn-missing", "(PreconditionNotMet) The third-party dynamic library (libcudnn.so;libcudnn.so.8) that Paddle depends on is not configured correctly. (error code is libcudnn.so.8: cannot open shared object file)\n"),

@@ -7,6 +7,7 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("container-no-gpu-access", "I try to deploy `TensorFlow` (the GPU image of this week) on Kubernetes.\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
     ("container-no-gpu-access", "the pod requests no GPU\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("no-cuda-wheel-for-platform", "Windows 11 on ARM, Python 3.12\nERROR: Could not find a version that satisfies the requirement torch (from versions: none)\n"),
     ("no-cuda-wheel-for-platform", "My laptop is on Windows 11 with a Snapdragon X.\nERROR: No matching distribution found for torch\n"),
