@@ -41,6 +41,8 @@ from gpudoctor.snapshot import Snapshot
 from gpudoctor.trace import USUAL_BATCH, Step, traced
 
 _LOOK = Policy(level=Level.LOOK)
+_TIMES = r"(?i)(?P<number>\d{1,5})\s?x\s?(?P<one>.+)|(?P<first>.+?)\s?x\s?(?P<last>\d{1,5})"
+"""Several GPUs in one word: "8xH100", "RTX 4090 x2"."""
 _FILES = (".json", ".safetensors", ".keras")
 
 
@@ -163,12 +165,25 @@ def _cards(matrix: Matrix, names: list[str] | None, report: str | None, compat: 
 
 
 def _card_named(matrix: Matrix, name: str) -> Card:
+    _check_one(matrix, name)
     found = facts.find(matrix, "gpu", name).rows[0]
     size = re.search(r"(\d{1,3}) ?gi?b\b", name.lower())
     card = cards.published(msgspec.structs.replace(found, memory_gib=found.memory_gib or (float(size[1]) if size else None)))
     if card is None:
         raise UsageError(f"The tables do not have one size of memory for {found.name}; state it, as in --gpu '{name} 8GB'.")
     return card
+
+
+def _check_one(matrix: Matrix, name: str) -> None:
+    """Raise UsageError for a name of several GPUs."""
+    times = re.fullmatch(_TIMES, name.strip())
+    names = [times["one"] or times["first"]] if times else [one.strip() for one in name.split(",")]
+    if (not times and not names[1:]) or not all(map(matrix.gpu, names)):
+        return
+    options = [f"--gpu '{one}'" for one in names]
+    if times:
+        options.append(f"--gpus {times['number'] or times['last']}")
+    raise UsageError(f"--gpu takes the name of one GPU; write {' '.join(options)}.")
 
 
 def _snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapshot:

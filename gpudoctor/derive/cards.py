@@ -11,7 +11,7 @@ from gpudoctor.derive.views.gpu import GpuView
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.suitability import suitability
 from gpudoctor.matrix import GpuProduct, Matrix
-from gpudoctor.matrix.tables import GPUS
+from gpudoctor.matrix.tables import DRIVERS, GPUS
 from gpudoctor.snapshot import Missing, NvmlGpu, Smoke
 from gpudoctor.versions import Version
 
@@ -33,7 +33,8 @@ def published(product: GpuProduct) -> Card | None:
     if product.memory_gib is None:
         return None
     total = round(product.memory_gib * _GIB)
-    return Card(name=product.name, available=round(USABLE * total), total=total, observed=False, **_rates(product))
+    note = "; ".join(filter(None, (product.note, "memory is shared with the CPU" * (product.kind == "jetson"))))
+    return Card(name=product.name, available=round(USABLE * total), total=total, observed=False, note=note, **_rates(product))
 
 
 def suits(product: GpuProduct) -> str:
@@ -43,8 +44,11 @@ def suits(product: GpuProduct) -> str:
 
 
 def every(matrix: Matrix) -> tuple[Card, ...]:
-    """Return the GPUs of the table whose memory and bandwidth are known, other than Jetsons, the smallest first."""
-    cards = (published(product) for product in matrix.rows(GPUS) if product.kind != "jetson" and product.bandwidth_gbs)
+    """Return the GPUs of the table that the newest driver supports, with known memory and bandwidth, other than Jetsons, the smallest first."""
+    newest = max(row.branch for row in matrix.rows(DRIVERS))
+    supported = {one: matrix.branches_for(one)[1] == newest for one in {product.compute_capability for product in matrix.rows(GPUS)}}
+    products = (product for product in matrix.rows(GPUS) if product.kind != "jetson" and supported[product.compute_capability])
+    cards = (published(product) for product in products if product.bandwidth_gbs)
     return tuple(sorted((card for card in cards if card), key=lambda card: (card.total, card.bandwidth or 0)))
 
 

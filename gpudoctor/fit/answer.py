@@ -33,6 +33,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     changes: Annotated[tuple[Change, ...], means("What to change where it does not fit: what is enough alone first.")] = ()
     speed: Annotated[Speed | None, means("null: it does not fit, or FLOPs or rates are unknown.")] = None
     suitability: Annotated[str, means("What the GPU is enough for, in a phrase.")]
+    note: Annotated[str, means("What the tables say of it, a phrase; empty: nothing.", "two GPUs on a board")] = ""
     rule_of_thumb_parameters: Annotated[int, means("Parameters that fit by the rule of thumb: (MiB - 400) * 2^20 / (4 * 2).")]
     countable_parameters: Annotated[int, means("Parameters that fit by the accounting, all of them trained, before activations.")]
     against_cpu: Annotated[
@@ -50,6 +51,7 @@ def answer(model: Model, asked: Asked, card: Card, samples: int | None = None, p
         available_bytes=card.available,
         batch=asked.batch or 1,
         suitability=suitability(card),
+        note=card.note,
         rule_of_thumb_parameters=parameters_by_rule(card),
         countable_parameters=parameters(card, asked),
         against_cpu={f"{network}, batch {batch}": ratio for (network, batch), ratio in card.against_cpu.items()},

@@ -28,6 +28,8 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes a second from the host's memory."""
     host_basis: str = ""
     """How the host rate is known: "PCIe 4.0 x16", "measured"."""
+    note: str = ""
+    """What the table says of it, a phrase: "two GPUs on a board"."""
     against_cpu: Mapping[tuple[str, int], float] = {}
     """How many times as fast as the CPU it trained, by network and batch."""
 

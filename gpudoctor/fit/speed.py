@@ -10,6 +10,7 @@ from gpudoctor.fit.accounting import moments
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
+from gpudoctor.fit.suitability import tensor_cores
 from gpudoctor.schema_fields import means
 
 PEAK_SHARES = (0.25, 0.6)
@@ -38,7 +39,9 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
 
 def speed(model: Model, asked: Asked, card: Card, batch: int, *, samples: int | None, price: float | None) -> Speed | None:
     """Return how fast a step and so many samples are; None if FLOPs or rates are unknown."""
-    flops, rate = _flops(model, asked), card.flops.get(asked.numbers.peak) or card.flops.get("fp32")
+    flops, rate = _flops(model, asked), card.flops.get(asked.numbers.peak)
+    if not rate and not tensor_cores(card):  # such GPUs compute 16 bits about as fast as FP32
+        rate = card.flops.get("fp32")
     if not flops or not rate or not card.bandwidth:
         return None
     low, high = MEASURED_SHARES if card.measured else PEAK_SHARES

@@ -196,7 +196,7 @@ class Matrix:
     def gpu(self, name: str) -> GpuProduct | None:
         """The GPU of this name, as NVML or people call it ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090").
 
-        A MIG instance or a vGPU is its physical GPU without memory and rates.
+        A MIG instance or a vGPU is its physical GPU with its own memory and without rates.
         """
         return names.find(name, self._gpu_index()) or slices.find(name, self._gpu_index())
 

@@ -50,7 +50,9 @@ class FitDocument(msgspec.Struct, frozen=True, kw_only=True):
     model: ModelDocument
     run: Asked
     gpus: Annotated[tuple[Answer, ...], means("The GPUs that were asked about, or those of this machine whose free memory is known.")]
-    fits_on: Annotated[tuple[str, ...], means("GPUs of the tables on which the run fits, the smallest first.")] = ()
+    fits_on: Annotated[
+        tuple[str, ...], means("GPUs of the tables on which the run fits and that the newest driver supports, the smallest first.")
+    ] = ()
     notes: Annotated[tuple[str, ...], means("What was assumed, in sentences.")]
 
 

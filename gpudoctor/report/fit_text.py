@@ -38,7 +38,8 @@ def render(found: FitDocument, look: Look, *, rule_of_thumb: bool = False) -> st
             part(page, found, gpu)
     if found.fits_on:
         page.heading("Fits on")
-        page.paragraph(", ".join(found.fits_on[:_MOST_GPUS]), indent=2)
+        more = len(found.fits_on) - _MOST_GPUS
+        page.paragraph(", ".join(found.fits_on[:_MOST_GPUS]) + f" and {more} larger" * (more > 0), indent=2)
     for gpu in found.gpus:
         _suitability(page, found, gpu, rule_of_thumb=rule_of_thumb)
     page.heading("Basis")
@@ -66,7 +67,7 @@ def _run(page: Page, found: FitDocument) -> None:
 def _suitability(page: Page, found: FitDocument, gpu: Answer, *, rule_of_thumb: bool) -> None:
     if gpu is found.gpus[0]:
         page.heading("Suitability")
-    page.paragraph(f"{gpu.name}: {gpu.suitability}.", indent=2, hang=2)
+    page.paragraph(f"{gpu.name}: {gpu.suitability}.{f' Note: {gpu.note}.' if gpu.note else ''}", indent=2, hang=2)
     for what, ratio in gpu.against_cpu.items():
         page.paragraph(f"{what}: {ratio:.1f} times as fast as the CPU", indent=4)
     if rule_of_thumb:
@@ -129,9 +130,13 @@ def _changes(page: Page, found: FitDocument, gpu: Answer) -> None:
 
 def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:
     speed = gpu.speed
-    if speed is None:
+    if not gpu.fits:
         return
     _heading(page, found, gpu, f"Speed at batch {gpu.batch:,}")
+    if speed is None:
+        rates = f"the tables lack the {found.run.precision.upper()} rate or the memory bandwidth of {gpu.name}"
+        page.paragraph(f"Not known: {rates if found.model.step_flops else f'the FLOPs of {found.model.name} are unknown'}.", indent=2)
+        return
     limited = f"{speed.bandwidth_share:.0%} limited by memory bandwidth"
     page.parts([f"step {_seconds(speed.step_seconds)}", f"{_range(speed.samples_per_second)} samples/s", limited], indent=2)
     if speed.step_seconds[1] < _SHORT:

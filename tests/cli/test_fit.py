@@ -131,6 +131,9 @@ def test_a_model_of_jax_is_counted_with_the_checkpoints_in_its_code(tmp_path: Pa
     "words",
     [
         ("fit", "resnet50", "--gpu", "RTX 9999"),
+        ("fit", "resnet50", "--gpu", "8xH100"),
+        ("fit", "resnet50", "--gpu", "RTX 4090 x2"),
+        ("fit", "resnet50", "--gpu", "4090,3090"),
         ("fit", "resnet50", "--batch", "many", "--gpu", "4090"),
         ("fit", "resnet50", "--samples", "1e-3", "--gpu", "4090"),
         ("fit", "resnet50", "--image", "224", "--gpu", "4090"),

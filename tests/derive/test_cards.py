@@ -34,9 +34,24 @@ def test_every_gpu_of_the_table_with_known_memory_has_a_card_and_a_line() -> Non
             assert len(suitability(card)) < 200
     listed = cards.every(MATRIX)
     assert [card.total for card in listed] == sorted(card.total for card in listed)
-    assert len(listed) > 100
-    assert all(card.bandwidth for card in listed)
+    assert len(listed) > 80
+    assert all(card.bandwidth and card.capability and card.capability >= (7, 5) for card in listed)  # driver 590 dropped what is older
     assert not {card.name for card in listed} & {row.name for row in rows if row.kind == "jetson"}
+
+
+def test_a_part_of_a_gpu_has_its_own_memory_and_no_speed() -> None:
+    part = MATRIX.gpu("NVIDIA A100-SXM4-40GB MIG 1g.5gb")
+    card = part and cards.published(part)
+    assert card
+    assert (card.total, card.flops, card.note.startswith("MIG instance")) == (5 << 30, {}, True)
+
+
+def test_memory_that_is_shared_with_the_cpu_is_noted() -> None:
+    for row in MATRIX.rows(GPUS):
+        card = cards.published(msgspec.structs.replace(row, memory_gib=8.0))
+        assert card
+        if row.kind == "jetson" or row.name == "NVIDIA GB10":
+            assert "memory is shared with the CPU" in card.note
 
 
 def test_an_observed_gpu_has_its_free_memory_and_measured_rates() -> None:

@@ -73,6 +73,16 @@ def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest(
     assert answer(one, Asked(batch=8), card(flops={})).speed is None
 
 
+def test_an_unknown_rate_of_tensor_cores_is_not_that_of_fp32() -> None:
+    def found(capability: tuple[int, int]) -> object:
+        return answer(
+            model("resnet50", Sample()), Asked(batch=8, precision="fp16"), card(capability=capability, flops={"fp32": 1e13})
+        ).speed
+
+    assert found((8, 0)) is None
+    assert found((6, 1)) is not None
+
+
 def test_a_gpu_without_a_precision_is_refused_whatever_its_memory() -> None:
     told = answer(MODELS[0], Asked(precision="bf16"), card(1000, (7, 0)))
     assert (told.fits, told.why) == (False, "it has no BF16, which came with compute capability 8.0")
