@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 import typer
@@ -18,11 +18,12 @@ from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.derive import MachineView, cards
+from gpudoctor.digits import digits
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Level, Policy
 from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
 from gpudoctor.fit.answer import Answer, answer
-from gpudoctor.fit.asked import Asked, count
+from gpudoctor.fit.asked import Asked, count, spelt
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
@@ -66,6 +67,10 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
     optimizer: Annotated[str, typer.Option(metavar="NAME", help="sgd, momentum, adam, adamw, adafactor, 8bit-adam or lion.")] = "adamw",
     checkpointing: Annotated[bool, typer.Option("--checkpointing", help="Recompute each block's activations in backward.")] = False,  # noqa: FBT002
     lora: Annotated[int, typer.Option(metavar="R", help="Train adapters of this rank on the linear layers of all blocks.")] = 0,
+    weights: Annotated[
+        str, typer.Option(metavar="4bit", help="Store frozen linear layers of blocks in 4 bits, with --lora (QLoRA) or --infer.")
+    ] = "",
+    accumulate: Annotated[int, typer.Option(metavar="N", help="Add up the gradients of N batches for a step of the optimizer.")] = 1,
     shard: Annotated[str, typer.Option(metavar="HOW", help="Divide the run over --gpus: zero1, zero2, zero3 or fsdp.")] = "",
     gpus: Annotated[int, typer.Option(metavar="N", help="How many GPUs take part.")] = 1,
     offload: Annotated[bool, typer.Option("--offload", help="Keep the optimizer's state and master copies in host memory.")] = False,  # noqa: FBT002
@@ -95,11 +100,13 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
     def carry_out() -> int:
         asked = Asked(
             batch=None if batch.lower() == "max" else count(batch, "--batch"),
-            precision=precision.lower(),
-            optimizer=optimizer.lower(),
+            precision=spelt(precision),
+            optimizer=spelt(optimizer),
             checkpointing=checkpointing,
             lora=lora,
-            shard=shard.lower(),
+            weights=_four_bits(weights),
+            accumulate=accumulate,
+            shard=spelt(shard),
             gpus=gpus,
             offload=offload,
             infer=infer,
@@ -124,6 +131,12 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         return made.exit_code
 
     return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
+
+
+def _four_bits(weights: str) -> Literal["", "4bit"]:
+    if spelt(weights) not in {"", "4bit"}:
+        raise UsageError(f"--weights {weights!r} is unknown; it takes 4bit.")
+    return "4bit" if weights else ""
 
 
 def _image(text: str | None) -> tuple[int, int] | None:
@@ -205,8 +218,18 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     useless = asked.checkpointing and not model.block_flops
     none = f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count."
     traced = (spec.traced_checkpointing for spec in CATALOGUE if spec.traced_checkpointing and spec.name in model.traced_by)
+    eager = model.scores * asked.numbers.bytes / (1 << 30)
+    fused = f"Attention is counted as fused: scaled_dot_product_attention, FlashAttention. Eager attention keeps at least {digits(eager, 2)} GiB more a sample."
     dropout = "Adapters without dropout are counted; with dropout, each keeps a copy of its input."
-    blocks = (*(next(traced, none),) * useless, *(dropout,) * bool(asked.lora))
+    packed = (
+        "Embeddings, norms and the output layer are counted in the run's precision; PEFT's prepare_model_for_kbit_training makes them FP32."
+    )
+    blocks = (
+        *(next(traced, none),) * useless,
+        *(dropout,) * bool(asked.lora),
+        *(packed,) * bool(asked.weights and asked.lora),
+        *(fused,) * bool(model.scores and not asked.infer),
+    )
     reserved = max((one.memory["reserve"] for one in answers if one.memory), default=RESERVE)
     libraries = "CUDA context, libraries and NCCL" if reserved > RESERVE else "CUDA context and libraries"
     assumed = [f"{reserved / 1e9:.1f} GB for {libraries}", f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation"]

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.asked import OPTIMIZERS, SHARDINGS, Asked
-from gpudoctor.fit.model import NOTHING, Activations, Affine, Model
+from gpudoctor.fit.asked import FOUR_BITS, OPTIMIZERS, SHARDINGS, Asked
+from gpudoctor.fit.model import NOTHING, TOGETHER, Activations, Affine, Model
 
 RESERVE = 10**9
 """Bytes of CUDA context, kernels, cuBLAS and cuDNN workspaces: the upper end of the 300 MB to 1 GB in
@@ -35,13 +35,14 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
     optimizer: int = 0
     master_copies: int = 0
     activations: int = 0
+    cache: int = 0
     workspace: int = 0
     reserve: int
 
     @property
     def fragmentation(self) -> int:
         """What the allocator loses."""
-        return round(FRAGMENTATION * (self.activations + self.workspace))
+        return round(FRAGMENTATION * (self.activations + self.cache + self.workspace))
 
     @property
     def parts(self) -> dict[str, int]:
@@ -76,15 +77,20 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     """
     held, width = _held(model, asked), asked.numbers.bytes
     reserve = RESERVE + NCCL_RESERVE * (asked.gpus > 1)
+    unpacked = width * max((one.rows * one.columns for one in model.projections if one.adapted), default=0) * bool(asked.weights)
     if asked.infer:
-        activations = held.inference.at(batch) + width * model.cache_elements * batch
         yield Memory(
-            moment="in the forward pass", weights=width * model.parameters + model.buffers, activations=activations, reserve=reserve
+            moment="in the forward pass",
+            weights=_stored(model, asked) + model.buffers,
+            activations=held.inference.at(batch),
+            cache=width * model.cache_elements * batch,
+            workspace=unpacked,
+            reserve=reserve,
         )
         return
     optimizer, sharding = OPTIMIZERS[asked.optimizer], SHARDINGS[asked.shard]
     count = trained(model, asked)
-    weights = width * (model.parameters + count * bool(asked.lora))
+    weights = _stored(model, asked) + width * count * bool(asked.lora)
     gathered = 2 * width * (model.largest_block or model.parameters)
     casts = weights * (asked.halved and not asked.lora and not asked.shard)
     buckets = _WHOLE * count * sharding.copies * (asked.gpus > 1)
@@ -99,14 +105,14 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
         "master_copies": here * _share(masters, asked, shared=sharding.optimizer),
     }
     divided = _share(weights, asked, shared=sharding.weights)
-    for alive, present in model.backward:
+    for alive, present in model.backward if asked.accumulate == 1 else TOGETHER:
         yield Memory(
             moment=_named(alive, present),
             **always,
             weights=min(weights, divided + gathered) - round(casts * present * (alive < 1)) + model.buffers,
             gradients=round(gradients * present) + buckets,
             activations=min(round(kept * alive), round(fewer * alive) + recomputed) if asked.checkpointing else round(kept * alive),
-            workspace=round(transient * alive),
+            workspace=round(transient * alive) + unpacked,
         )
     temporary = here * _share(optimizer.temporary * count, asked, shared=sharding.optimizer)
     yield Memory(
@@ -116,6 +122,14 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
         gradients=gradients + buckets,
         workspace=temporary,
     )
+
+
+def _stored(model: Model, asked: Asked) -> int:
+    """Return the bytes of all weights. Raises UsageError for 4 bits on a model without known matrices."""
+    packed = sum(one.count * one.rows * one.columns for one in model.projections if one.adapted) * bool(asked.weights)
+    if asked.weights and not packed:
+        raise UsageError(f"{model.name} has no linear layers that are known to be stored in 4 bits; leave out --weights.")
+    return round(packed * FOUR_BITS) + asked.numbers.bytes * (model.parameters - packed)
 
 
 def largest_batch(model: Model, asked: Asked, available: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, NamedTuple, TypeVar
+from typing import Annotated, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -84,6 +84,32 @@ SHARDINGS = {
 """ZeRO: https://arxiv.org/abs/1910.02054. Buckets: https://github.com/pytorch/pytorch/pull/41954"""
 
 
+FOUR_BITS = 0.5 + 4 / 64
+"""Bytes of a weight in 4 bits, with a scale in FP32 for each block of 64 as bitsandbytes keeps it by default.
+
+https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py
+"""
+SPELLINGS = {
+    spelling: name
+    for name, spellings in {
+        "fp32": "float32 float f32",
+        "bf16": "bfloat16",
+        "fp16": "float16 half f16",
+        "fp8": "float8 f8_e4m3 float8_e4m3fn e4m3 f8_e5m2 float8_e5m2",
+        "adamw": "adamw_torch adamw_torch_fused",
+        "8bit-adam": "adam8bit adamw8bit adamw_8bit adamw_bnb_8bit paged_adamw_8bit",
+        "zero1": "zero-1",
+        "zero2": "zero-2 shard_grad_op",
+        "zero3": "zero-3",
+        "fsdp": "fsdp2 full_shard",
+        "4bit": "nf4 fp4 int4 4-bit",
+        "": "ddp no_shard",
+    }.items()
+    for spelling in spellings.split()
+}
+"""Other names: of PyTorch, safetensors and transformers' TrainingArguments."""
+
+
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A training run, or inference."""
 
@@ -92,6 +118,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     optimizer: Annotated[str, means("The optimizer.", "adamw")] = "adamw"
     checkpointing: Annotated[bool, means("Whether blocks are recomputed in backward.")] = False
     lora: Annotated[int, means("The rank of the adapters; 0: all parameters are trained.")] = 0
+    weights: Annotated[
+        Literal["", "4bit"], means("How the frozen linear layers of blocks are stored; empty: in the run's precision.", "4bit")
+    ] = ""
+    accumulate: Annotated[int, means("How many batches' gradients are added up for a step of the optimizer.")] = 1
     shard: Annotated[str, means("How the run is divided over GPUs; empty: every GPU holds everything.", "fsdp")] = ""
     gpus: Annotated[int, means("How many GPUs.")] = 1
     offload: Annotated[bool, means("Whether optimizer state and master copies are in host memory.")] = False
@@ -107,13 +137,16 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
             ("--batch", batch, 1, 1 << 40),
             ("--gpus", self.gpus, 1, 1 << 20),
             ("--lora", self.lora, 0, 1 << 16),
+            ("--accumulate", self.accumulate, 1, 1 << 40),
         ):
             if not least <= value <= most:
                 raise UsageError(f"{option} {value} is out of range; it takes {max(least, 1)} to {most:,}.")
         if self.shard and self.gpus == 1:
             raise UsageError(f"--shard {self.shard} needs at least two GPUs; state how many with --gpus N.")
-        if self.infer and (self.lora or self.shard or self.offload or self.checkpointing):
-            raise UsageError("--infer is without training; leave out --lora, --shard, --offload and --checkpointing.")
+        if self.infer and (self.lora or self.shard or self.offload or self.checkpointing or self.accumulate > 1):
+            raise UsageError("--infer is without training; leave out --lora, --shard, --offload, --checkpointing and --accumulate.")
+        if self.weights and not (self.lora or self.infer):
+            raise UsageError("Weights in 4 bits cannot be trained: add --lora R, or --infer.")
 
     @property
     def numbers(self) -> Precision:
@@ -133,6 +166,11 @@ def count(text: str, option: str, most: int = 10**15) -> int:
     if not 1 <= value <= most or value % 1:
         raise UsageError(f"{option}: {text[:40]!r} is not a whole number from 1 to {most:.0e}; write it as 50000, 1e6 or 7B.")
     return int(value)
+
+
+def spelt(word: str) -> str:
+    """Return the name that this program has for what others spell so; any other word in lower case."""
+    return SPELLINGS.get(word.lower(), word.lower())
 
 
 def chosen(table: Mapping[str, _Row], name: str, option: str) -> _Row:

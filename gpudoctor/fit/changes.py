@@ -11,11 +11,12 @@ import msgspec
 from gpudoctor.fit.accounting import largest_batch, memory
 from gpudoctor.fit.asked import PRECISIONS, Asked
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.model import TOGETHER, Model
+from gpudoctor.fit.model import Model
 from gpudoctor.schema_fields import means
 
 _RANK = 16
 """Of the adapters that are proposed."""
+_PACKED = "less exact and slower; needs bitsandbytes"
 _MOST_GPUS = 1024
 _WORTH = 0.01
 """The share of what is missing that a change must save."""
@@ -48,15 +49,15 @@ def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change,
     alone = [one for one in (change([step]) for step in steps) if one.saved_bytes > _WORTH * missing]
     enough = [one for one in alone if one.fits]
     if not enough:
-        smaller = 0 if change(steps).fits else _accumulated(model, _with(asked, steps), card)
-        every = [*steps, _batch(batch, smaller)] if smaller else steps
+        together = (_with_batch(model, asked, card, batch, steps[:count]) for count in range(len(steps) + 1))
+        every = next((some for some in together if change(some).fits), steps)
         for step in reversed(every):
             without = [one for one in every if one is not step]
             every = without if change(without).fits else every
         enough = [one for one in [change(every)] if one.fits]
     rest = sorted((one for one in alone if not one.fits), key=lambda one: -one.saved_bytes)
     prefixes = (steps[:count] for count in range(len(steps) + 1) if not asked.infer and not change(steps[:count]).fits)
-    sharded = ([*prefix, _sharded(gpus)] for prefix in prefixes if (gpus := _gpus(model, _with(asked, prefix), card, batch)))
+    sharded = ([*prefix, step] for prefix in prefixes for step in _sharded(model, _with(asked, prefix), card, batch))
     return (*enough, *rest, *map(change, islice(sharded, 1)))
 
 
@@ -70,15 +71,20 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_S
     if half and not asked.halved:
         yield f"--precision {half}", {"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits"
     if batch > 1 and (smaller := _accumulated(model, asked, card)):
-        yield _batch(batch, smaller)
+        yield _batch(asked, batch, smaller)
+    if model.block_flops and model.step_flops and not (asked.checkpointing or asked.infer):
+        yield "--checkpointing", {"checkpointing": True}, f"{model.block_flops / model.step_flops:.0%} more compute"
+    adapts = any(one.adapted for one in model.projections)
+    if adapts and (asked.lora or asked.infer) and not asked.weights:
+        yield "--weights 4bit", {"weights": "4bit"}, _PACKED
     if asked.infer:
         return
-    if model.block_flops and model.step_flops and not asked.checkpointing:
-        yield "--checkpointing", {"checkpointing": True}, f"{model.block_flops / model.step_flops:.0%} more compute"
     if asked.optimizer in {"adam", "adamw"}:
         yield "--optimizer 8bit-adam", {"optimizer": "8bit-adam"}, "needs bitsandbytes"
-    if not asked.lora and any(one.adapted for one in model.projections):
-        yield f"--lora {_RANK}", {"lora": _RANK}, "trains adapters only"
+    if adapts and not asked.lora:
+        packed = card.available < 2 * model.parameters
+        options, fields = f"--lora {_RANK}{' --weights 4bit' * packed}", {"lora": _RANK, **({"weights": "4bit"} if packed else {})}
+        yield options, fields, f"trains adapters only{f'; {_PACKED}' * packed}"
     if not asked.offload:
         moved = memory(model, asked, batch)
         size = (moved.optimizer + moved.master_copies) / (1 << 30)
@@ -86,21 +92,36 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_S
             yield "--offload", {"offload": True}, f"{size:.1f} GiB of host memory, a slower optimizer step"
 
 
+def _with_batch(model: Model, asked: Asked, card: Card, batch: int, steps: Sequence[_Step]) -> list[_Step]:
+    """Return the steps, with a smaller batch if that is needed too and helps."""
+    with_them = _with(asked, steps)
+    fits = memory(model, with_them, with_them.batch or batch).total <= card.available
+    smaller = 0 if fits else _accumulated(model, with_them, card)
+    return [*steps, _batch(asked, batch, smaller)] if 0 < smaller < batch else [*steps]
+
+
 def _accumulated(model: Model, asked: Asked, card: Card) -> int:
-    """Return the largest batch whose gradients can be accumulated: all of them are there beside all activations."""
-    return largest_batch(msgspec.structs.replace(model, backward=TOGETHER), asked, card.available)
+    """Return the largest batch that fits if the gradients of several are accumulated."""
+    return largest_batch(model, asked if asked.infer else msgspec.structs.replace(asked, accumulate=asked.accumulate + 1), card.available)
 
 
-def _batch(batch: int, smaller: int) -> _Step:
-    return f"--batch {smaller}", {"batch": smaller}, f"{-(-batch // smaller)} steps of accumulated gradients for one"
+def _batch(asked: Asked, batch: int, smaller: int) -> _Step:
+    parts = -(-batch // smaller)
+    if asked.infer or parts == 1:
+        return f"--batch {smaller}", {"batch": smaller}, f"{parts} batches for one" if parts > 1 else "fewer samples on each"
+    steps = asked.accumulate * parts
+    return f"--batch {smaller} --accumulate {steps}", {"batch": smaller, "accumulate": steps}, f"{parts} batches for one"
 
 
-def _sharded(gpus: int) -> _Step:
-    return f"--shard fsdp --gpus {gpus}", {"shard": "fsdp", "gpus": gpus}, f"{gpus} GPUs that exchange weights at each layer"
-
-
-def _gpus(model: Model, asked: Asked, card: Card, batch: int) -> int:
-    """Return the fewest GPUs on which it fits sharded, twice as many as now or more; 0: on no number that is tried."""
-    counts = (asked.gpus << double for double in range(1, _MOST_GPUS.bit_length()) if asked.gpus << double <= _MOST_GPUS)
-    tried = (msgspec.structs.replace(asked, shard="fsdp", gpus=count) for count in counts)
-    return next((one.gpus for one in tried if memory(model, one, one.batch or batch).total <= card.available), 0)
+def _sharded(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_Step]:
+    """Yield how it fits on more and more GPUs, twice as many each time, with a smaller batch on each if that is needed."""
+    for gpus in (asked.gpus << double for double in range(1, _MOST_GPUS.bit_length())):
+        now = msgspec.structs.replace(asked, shard="fsdp", gpus=gpus)
+        if gpus > _MOST_GPUS:
+            return
+        step = f"--shard fsdp --gpus {gpus}", {"shard": "fsdp", "gpus": gpus}, f"{gpus} GPUs that exchange weights at each layer"
+        if memory(model, now, batch).total <= card.available:
+            yield step
+        elif smaller := _accumulated(model, now, card):
+            more = _batch(asked, -(-batch * asked.gpus // gpus), smaller)
+            yield f"{step[0]} {more[0]}", {**step[1], **more[1]}, f"{step[2]}; {more[2]}"

@@ -75,6 +75,7 @@ def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") 
         step_flops=tally.forward + tally.backward,
         block_flops=tally.block_flops,
         sample_bytes=8 * shape[0] if tokens else 4 * prod(shape),
+        scores=tally.scores,
         cache_elements=tally.cached,
         full=tally.activations,
         half=half.activations,

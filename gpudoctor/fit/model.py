@@ -118,6 +118,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """Per sample: the forward FLOPs that checkpointing repeats."""
     sample_bytes: int = 0
     """What is copied to the GPU per sample."""
+    scores: int = 0
+    """Numbers per sample that attention keeps if it is not fused: a score for each head and pair of tokens."""
     cache_elements: int = 0
     """Keys and values that generating text keeps per sample; 0: it does not generate."""
     full: Activations | None = None

@@ -9,19 +9,20 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked, count
+from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked, count, spelt
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model, of_parameters
 
 _TABLES: dict[str, Mapping[str, object]] = {"precision": PRECISIONS, "optimizer": OPTIMIZERS, "shard": SHARDINGS}
 _WORDS: dict[str, tuple[str, Any]] = {
-    **{word: (field, word) for field, table in _TABLES.items() for word in table},
+    **{word: (field, word) for field, table in _TABLES.items() for word in table if word},
+    "4bit": ("weights", "4bit"),
     **{word: (word, True) for word in ("checkpointing", "offload", "infer")},
     "lora": ("lora", 16),
 }
 """What each word sets; adapters have this rank unless another is stated."""
-_NUMBERS = ("batch", "gpus", "lora", "seq")
+_NUMBERS = ("batch", "gpus", "lora", "seq", "accumulate")
 _OF_PARAMETERS = ("params", "layers", "width")
 
 
@@ -47,8 +48,8 @@ def parse(text: str) -> Run:
     names: list[str] = []
     for word in filter(None, text.lower().split(",")):
         field, equal, value = word.partition("=")
-        if word in _WORDS:
-            fields.update([_WORDS[word]])
+        if (name := spelt(word)) in _WORDS:
+            fields.update([_WORDS[name]])
         elif field in _NUMBERS and equal:
             fields[field] = count(value, field)
         elif field in _OF_PARAMETERS or not (equal or names):

@@ -25,7 +25,7 @@ _TOUCHES = 4
 
 
 class Speed(msgspec.Struct, frozen=True, kw_only=True):
-    """How fast a step is. Ranges are from the fastest that is plausible to the slowest."""
+    """How fast a batch is, forward and backward, with its share of an optimizer step. Ranges are from the fastest that is plausible to the slowest."""
 
     step_seconds: Annotated[tuple[float, float], means("The time of a step.")]
     samples_per_second: Annotated[tuple[float, float], means("On all GPUs together, without the time to exchange gradients.")]
@@ -74,5 +74,6 @@ def _bytes(model: Model, asked: Asked, batch: int) -> int:
     held = [moment.parts for moment in moments(model, asked, batch)]
     most = {part: max(moment[part] for moment in held) for part in held[0]}
     if asked.infer:
-        return most["weights"] + 2 * most["activations"]
-    return 2 * sum(most[part] for part in ("weights", "gradients", "optimizer", "master_copies")) + _TOUCHES * most["activations"]
+        return most["weights"] + most["cache"] + 2 * most["activations"]
+    updated = (most["optimizer"] + most["master_copies"]) // asked.accumulate
+    return 2 * (most["weights"] + most["gradients"] + updated) + _TOUCHES * most["activations"]

@@ -35,6 +35,7 @@ class Attention(Row, frozen=True):
         for tensor in (q, k, v, mixed):
             tally.read(tensor)
         tally.bytes(4 * self.heads * tokens)
+        tally.scores += self.heads * tokens * k.shape[0]
         tally.attend(4 * tokens * k.shape[0] * self.heads * size)
         tally.cached += (k.size + v.size) * self.cached
         return Linear(width, self.bias if self.bias_out is None else self.bias_out)(tally, mixed)

@@ -44,7 +44,7 @@ def tensor_cores(card: Card) -> tuple[str, ...]:
 
 def parameters(card: Card, asked: Asked) -> int:
     """Return how many parameters can be trained, all of them, before activations."""
-    counted = memory(_BARE, msgspec.structs.replace(asked, lora=0, infer=False), 1)
+    counted = memory(_BARE, msgspec.structs.replace(asked, lora=0, infer=False, weights=""), 1)
     return max(0, card.available - counted.reserve) * _BARE.parameters // (counted.total - counted.reserve)
 
 

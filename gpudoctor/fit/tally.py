@@ -58,7 +58,7 @@ class Tally:
 
     def __init__(self, width: int = FULL) -> None:
         self.width = width
-        self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = self.tied = 0
+        self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = self.tied = self.scores = 0
         self.largest_block = self.block_flops = self.adapted = 0
         self.matrices: list[tuple[int, int, bool]] = []
         """The rows and columns of each weight matrix, and whether LoRA adapts it."""

@@ -15,6 +15,7 @@ _MARKS = {True: ("ready", "fits"), False: ("broken", "does not fit"), None: ("un
 _ABOUT = {
     "reserve": "CUDA context, kernels, cuBLAS, cuDNN",
     "master_copies": "in FP32",
+    "cache": "keys and values of all tokens",
     "fragmentation": "lost by the allocator",
 }
 _PART = 16
@@ -57,6 +58,8 @@ def _run(page: Page, found: FitDocument) -> None:
         f"{run.precision.upper()}{' counted as BF16' * (run.precision == 'fp8')}",
         "inference" if run.infer else run.optimizer,
         f"LoRA rank {run.lora}" * bool(run.lora),
+        "weights in 4 bits" * bool(run.weights),
+        f"gradients of {run.accumulate} batches accumulated" * (run.accumulate > 1),
         "checkpointing" * run.checkpointing,
         "offload" * run.offload,
         f"{run.shard or 'data parallel'} over {run.gpus} GPUs" * (run.gpus > 1),

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.accounting import largest_batch, memory, moments
-from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked
+from gpudoctor.fit.accounting import largest_batch, memory, moments, trained
+from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, SPELLINGS, Asked, spelt
 from gpudoctor.fit.counted import Sample, counted
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.networks import Transformer
@@ -153,11 +153,41 @@ def test_bytes_for_each_parameter_are_the_published_ones(precision: str, optimiz
         ({"batch": 0}, "out of range"),
         ({"gpus": 0}, "out of range"),
         ({"infer": True, "lora": 8}, "leave out --lora"),
+        ({"weights": "4bit"}, "cannot be trained"),
     ],
 )
 def test_a_run_that_contradicts_itself_is_one_sentence(options: dict[str, object], says: str) -> None:
     with pytest.raises(UsageError, match=says):
         Asked(**options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_every_other_spelling_is_that_of_a_choice(spelling: str) -> None:
+    assert spelt(spelling.upper()) in {*PRECISIONS, *OPTIMIZERS, *SHARDINGS, "4bit"}
+
+
+def test_weights_in_4_bits_are_those_of_linear_layers_in_blocks() -> None:
+    """Llama 2 7B: 202,383,360 parameters in each of 32 blocks are in linear layers, as bitsandbytes stores them with a scale for 64."""
+    one = model("llama-7b", Sample(512))
+    asked = Asked(lora=8, precision="bf16", weights="4bit")
+    packed = 32 * 202_375_168
+    (start, *_) = moments(one, asked, 1)
+    adapters = trained(one, asked)
+    assert start.weights == packed // 2 + packed // 64 * 4 + 2 * (one.parameters - packed + adapters)
+    assert start.activations == next(moments(one, msgspec.structs.replace(asked, weights=""), 1)).activations
+    with pytest.raises(UsageError, match="no linear layers"):
+        memory(MODELS[0], Asked(infer=True, weights="4bit"), 1)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.sampled_from(MODELS), runs(), st.integers(min_value=1, max_value=64))
+def test_accumulated_gradients_are_there_in_all_of_backward(one: Model, asked: Asked, batch: int) -> None:
+    if asked.infer:
+        return
+    start, *_ = moments(one, msgspec.structs.replace(asked, accumulate=2), batch)
+    whole = list(moments(one, asked, batch))
+    assert start.gradients == whole[-1].gradients == max(moment.gradients for moment in whole)
+    assert start.activations == max(moment.activations for moment in whole)
 
 
 @pytest.mark.parametrize(("optimizer", "precision", "infer"), list(product(OPTIMIZERS, PRECISIONS, (False, True))))

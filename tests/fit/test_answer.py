@@ -54,13 +54,31 @@ def test_a_change_that_is_enough_makes_the_run_fit(one: Any, batch: int, gib: fl
 def test_a_smaller_batch_is_combined_with_what_else_is_needed() -> None:
     asked = Asked(batch=4, precision="bf16", lora=8)
     first = changes(model("llama-8b", Sample()), asked, card(22.5), 4)[0]
-    assert (first.fits, first.options) == (True, "--checkpointing --batch 1")
+    assert (first.fits, first.options) == (True, "--checkpointing --batch 1 --accumulate 4")
+
+
+@pytest.mark.parametrize(("name", "options"), [("llama-8b", "--lora 16"), ("llama-33b", "--checkpointing --lora 16 --weights 4bit")])
+def test_weights_in_4_bits_are_proposed_where_16_do_not_fit(name: str, options: str) -> None:
+    changed = changes(model(name, Sample(512)), Asked(batch=1, precision="bf16"), card(24), 1)
+    assert next(one.options for one in changed if one.fits) == options
+
+
+def test_weights_in_4_bits_are_proposed_for_inference_and_adapters() -> None:
+    for asked in (Asked(infer=True, precision="bf16"), Asked(lora=8, precision="bf16", checkpointing=True)):
+        (first, *_) = changes(model("llama-8b", Sample(512)), asked, card(13), 1)
+        assert (first.options, first.fits) == ("--weights 4bit", True)
 
 
 def test_more_gpus_are_combined_with_what_else_is_needed() -> None:
     """Activations are not sharded: no number of GPUs is enough without recomputing them."""
     changed = changes(model("llama-70b", Sample()), Asked(batch=4, precision="bf16"), card(75), 4)
-    assert [one.options for one in changed if one.fits] == ["--checkpointing --shard fsdp --gpus 32"]
+    assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32"
+
+
+def test_more_gpus_share_the_batch() -> None:
+    """Eight samples on each of 512 GPUs fit too, but nobody asked for 4096."""
+    changed = changes(model("llama-70b", Sample()), Asked(batch=8, precision="bf16"), card(75), 8)
+    assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32 --batch 3"
 
 
 def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest() -> None:
@@ -159,6 +177,7 @@ def test_any_other_number_is_one_sentence(text: str) -> None:
 
 
 def test_a_run_in_one_word() -> None:
+    assert parse("llama-7b,lora=8,nf4,bfloat16").asked == Asked(batch=1, precision="bf16", lora=8, weights="4bit")
     run = parse("llama-7b,lora,bf16,batch=2,seq=512,fsdp,gpus=4,checkpointing")
     assert (run.model.name, run.model.sample) == ("llama-7b", "512 tokens")
     assert run.asked == Asked(batch=2, precision="bf16", lora=16, shard="fsdp", gpus=4, checkpointing=True)
