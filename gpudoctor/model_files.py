@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import zipfile
 from typing import Any
 
@@ -15,10 +16,11 @@ from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.hub import of_config
 from gpudoctor.fit.keras_file import of_keras
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.weights_file import data_bytes, of_weights
+from gpudoctor.fit.weights_file import data_bytes, of_weights, packed
 
 _LARGEST = 100 << 20
 """Bytes of a description; the safetensors library refuses larger headers too."""
+_INDEX = ".safetensors.index.json"
 _PREFIX = 8
 """Bytes of the length before a header."""
 
@@ -29,7 +31,7 @@ def read_model(path: str, sample: Sample) -> Model:
     try:
         if path.endswith(".keras"):
             return of_keras(name, _keras(path), sample)
-        if path.endswith(".safetensors"):
+        if path.endswith((".safetensors", _INDEX)):
             return _safetensors(path, name, sample)
         return of_config(name, _object(regular_files.beginning(path, _LARGEST))).model(name, sample)
     except (ValueError, RecursionError, KeyError):
@@ -40,8 +42,40 @@ def read_model(path: str, sample: Sample) -> Model:
 
 def _safetensors(path: str, name: str, sample: Sample) -> Model:
     """Return the model by its config.json if that is beside the file, with the parameters that the file has."""
-    if "-of-" in name:
-        raise UsageError(f"{name} is one of several files of a model; name its config.json instead.")
+    described = _all(path, name) if "-of-" in name or path.endswith(_INDEX) else _header(path, name)
+    beside = os.path.join(os.path.dirname(path), "config.json")
+    if not os.path.isfile(beside):
+        return of_weights(name, described)
+    try:
+        known = of_config("config.json", _object(regular_files.beginning(beside, _LARGEST))).model("config.json", sample)
+    except UsageError as error:
+        weights = of_weights(name, described)
+        return msgspec.structs.replace(weights, assumptions=(f"Activations are unknown: {error}",))
+    if packed(name, described):
+        return msgspec.structs.replace(known, name=name)
+    weights = of_weights(name, described)
+    return msgspec.structs.replace(known, name=name, parameters=weights.parameters, trainable=weights.parameters)
+
+
+def _all(path: str, name: str) -> dict[str, Any]:
+    """Return the headers of all files that an index lists, together; the index is beside a file that is one of several."""
+    folder = os.path.dirname(path)
+    index = re.sub(r"-\d+-of-\d+\.safetensors$", _INDEX, name)
+    try:
+        listed = _object(regular_files.beginning(os.path.join(folder, index), _LARGEST))["weight_map"]
+        headers = {}
+        for part in sorted({os.path.basename(str(part)) for part in listed.values()}):
+            headers.update(_header(os.path.join(folder, part), part))
+    except FileNotFoundError as error:
+        missing = os.path.basename(str(error.filename))
+        raise UsageError(f"{name} is part of a model whose {missing} is not there; name its config.json instead.") from None
+    except AttributeError as error:
+        raise ValueError(index) from error
+    return headers
+
+
+def _header(path: str, name: str) -> dict[str, Any]:
+    """Return the header of a file, whose data must be there as it says, or not at all."""
     length = int.from_bytes(regular_files.beginning(path, _PREFIX), "little")
     if not 0 < length <= _LARGEST:
         raise ValueError(length)
@@ -49,15 +83,11 @@ def _safetensors(path: str, name: str, sample: Sample) -> Model:
     if len(header) < length:
         raise ValueError(length)
     described = _object(header)
-    weights, wanted = of_weights(name, described), data_bytes(name, described)
+    wanted = data_bytes(name, described)
     there = os.path.getsize(path) - _PREFIX - length
     if 0 < there < wanted:  # a header alone is enough to count
         raise UsageError(f"{name} is cut off: it has {there:,} of {wanted:,} bytes of weights; download it again.")
-    beside = os.path.join(os.path.dirname(path), "config.json")
-    if not os.path.isfile(beside):
-        return weights
-    known = of_config("config.json", _object(regular_files.beginning(beside, _LARGEST))).model("config.json", sample)
-    return msgspec.structs.replace(known, name=name, parameters=weights.parameters, trainable=weights.parameters)
+    return described
 
 
 def _keras(path: str) -> dict[str, Any]:

@@ -44,6 +44,7 @@ from gpudoctor.trace import USUAL_BATCH, Step, traced
 _LOOK = Policy(level=Level.LOOK)
 _TIMES = r"(?i)(?P<number>\d{1,5})\s?x\s?(?P<one>.+)|(?P<first>.+?)\s?x\s?(?P<last>\d{1,5})"
 """Several GPUs in one word: "8xH100", "RTX 4090 x2"."""
+_IN_FOLDER = ("config.json", "model.safetensors.index.json", "model.safetensors")
 _FILES = (".json", ".safetensors", ".keras")
 
 
@@ -153,9 +154,11 @@ def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Mode
     if named.lower().startswith("params="):
         return of_parameters(named, sample)
     if os.path.isdir(named):
-        folder, named = named, os.path.join(named, "config.json")
-        if not os.path.exists(named):
-            raise UsageError(f"The folder {folder} has no config.json.")
+        inside = (os.path.join(named, one) for one in _IN_FOLDER)
+        found = next(filter(os.path.exists, inside), None)
+        if found is None:
+            raise UsageError(f"The folder {named} has no {', '.join(_IN_FOLDER)}.")
+        named = found
     if named.endswith(_FILES) or os.path.isfile(named):
         return read_model(named, sample)
     if ":" in named:

@@ -50,10 +50,12 @@ class Network(msgspec.Struct, frozen=True):
     """Whether it takes samples of this size only."""
     most: int = 0
     """The most tokens; 0: any number."""
+    assumptions: tuple[str, ...] = ()
 
     def model(self, name: str, sample: Sample) -> Model:
         """Return what is known of it for samples of this size. Raises UsageError if it takes none of this size."""
-        return counted(name, self.rows, sample.shape(self.sample, name, fixed=self.fixed, most=self.most), source=self.source)
+        found = counted(name, self.rows, sample.shape(self.sample, name, fixed=self.fixed, most=self.most), source=self.source)
+        return msgspec.structs.replace(found, assumptions=self.assumptions)
 
 
 def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") -> Model:

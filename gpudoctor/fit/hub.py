@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,33 +26,49 @@ _NAMES = {
 }
 """Fields that some families name otherwise."""
 _FUNCTIONS = {"gelu_pytorch_tanh": "gelu", "gelu_fast": "gelu_new", "swish": "silu", "quick_gelu": "silu"}
-_Family = tuple[Callable[[Transformer], Rows], dict[str, Any]]
-_LLAMA: _Family = (Transformer.decoder, {"hidden_act": "silu", "mlp_bias": False})
-_BERT: _Family = (Transformer.encoder, {"max_position_embeddings": 512})
-_FAMILIES: dict[str, _Family] = {
+
+
+class _Family(NamedTuple):
+    """How the models of a kind are built."""
+
+    rows: Callable[[Transformer], Rows]
+    usual: dict[str, Any]
+    """What a file need not state."""
+    counted: str = "ForCausalLM"
+    """The end of the name of the class that is counted."""
+
+
+_LLAMA = _Family(Transformer.decoder, {"hidden_act": "silu", "mlp_bias": False})
+_BERT = _Family(Transformer.encoder, {"max_position_embeddings": 512}, "Model")
+_FAMILIES = {
     "llama": _LLAMA,
     "mistral": _LLAMA,
     "phi3": _LLAMA,
-    "qwen2": (Transformer.decoder, {**_LLAMA[1], "attention_bias": True}),
-    "qwen3": (Transformer.decoder, {**_LLAMA[1], "normed": True}),
-    "gemma": (Transformer.decoder, {**_LLAMA[1], "tie_word_embeddings": True, "hidden_act": "gelu"}),
-    "gpt2": (Transformer.older_decoder, {"max_position_embeddings": 1024, "tie_word_embeddings": True, "hidden_act": "gelu_new"}),
+    "qwen2": _Family(Transformer.decoder, {**_LLAMA.usual, "attention_bias": True}),
+    "qwen3": _Family(Transformer.decoder, {**_LLAMA.usual, "normed": True}),
+    "gemma": _Family(Transformer.decoder, {**_LLAMA.usual, "tie_word_embeddings": True, "hidden_act": "gelu"}),
+    "gpt2": _Family(
+        Transformer.older_decoder, {"max_position_embeddings": 1024, "tie_word_embeddings": True, "hidden_act": "gelu_new"}, "LMHeadModel"
+    ),
     "bert": _BERT,
     "roberta": _BERT,
-    "vit": (Transformer.vision, {}),
+    "vit": _Family(Transformer.vision, {"num_labels": 2}, "ForImageClassification"),
 }
-"""By model_type, its layers and what its file need not state: https://huggingface.co/docs/transformers has the configurations."""
+"""By model_type: https://huggingface.co/docs/transformers has the configurations."""
 
 
 def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.json") -> Network:
     """Return the network of a config.json. Raises UsageError if its kind is unknown or its numbers are wrong."""
-    kind = str(fields.get("model_type", "no model_type"))
-    if kind not in _FAMILIES:
-        raise UsageError(
-            f"{name} is of kind {kind[:40]!r}; known are {', '.join(_FAMILIES)}. Any other model: state params=N, or module:function."
-        )
-    rows, usual = _FAMILIES[kind]
-    stated = {**usual, **{_NAMES.get(field, field): value for field, value in fields.items() if value is not None}}
+    kind = str(fields.get("model_type", ""))
+    reason = f"is of kind {kind[:40]!r}; known are {', '.join(_FAMILIES)}" if kind else "states no model_type"
+    if experts := [field for field, value in fields.items() if "experts" in field and value]:
+        reason = f"has experts ({experts[0][:40]}), which are not counted"
+    if kind not in _FAMILIES or experts:
+        raise UsageError(f"{name} {reason}. Any other model: state params=N, or module:function.")
+    family = _FAMILIES[kind]
+    stated = {**family.usual, **{_NAMES.get(field, field): value for field, value in fields.items() if value is not None}}
+    if isinstance(labels := fields.get("id2label"), Mapping):
+        stated["num_labels"] = len(labels)
     function = str(stated.get("hidden_act", "gelu"))
     if (known := _FUNCTIONS.get(function, function)) not in FUNCTIONS:
         raise UsageError(f"{name}: the function {function[:40]!r} is unknown; known are {', '.join(FUNCTIONS)}.")
@@ -60,8 +76,22 @@ def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.js
         shape = converted({**stated, "hidden_act": known}, Transformer)
     except msgspec.ValidationError as error:
         raise UsageError(f"{name} does not describe a model: {str(error).replace(' - at `$.', ' for `')}.") from None
+    assumed = tuple(_assumed(fields, family))
     if kind == "vit":
-        return Network(rows(shape), (shape.channels, shape.side, shape.side), source, fixed=True)
+        return Network(family.rows(shape), (shape.channels, shape.side, shape.side), source, fixed=True, assumptions=assumed)
     if not shape.entries:
         raise UsageError(f"{name} has no vocab_size.")
-    return Network(rows(shape), (USUAL_TOKENS,), source, most=shape.places)
+    return Network(family.rows(shape), (USUAL_TOKENS,), source, most=shape.places, assumptions=assumed)
+
+
+def _assumed(fields: Mapping[str, Any], family: _Family) -> Iterator[str]:
+    """Yield what a file states that is not counted."""
+    named = fields.get("architectures")
+    named = str(named[0])[:80] if isinstance(named, list) and named else ""
+    if named and not named.endswith(family.counted):
+        whole = named.partition("For")[0].removesuffix("Model") + family.counted
+        yield f"{named} is counted as {whole}; what else it has, such as another output layer, is not."
+    quantised = fields.get("quantization_config")
+    if isinstance(quantised, Mapping):
+        method = str(quantised.get("quant_method", "an unstated method"))[:40]
+        yield f"Its config.json says that weights are quantised ({method}); without --weights 4bit they are counted as if they were not."

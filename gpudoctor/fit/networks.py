@@ -36,6 +36,7 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     side: _Some = msgspec.field(name="image_size", default=224)
     patch: _Some = msgspec.field(name="patch_size", default=16)
     """The side of a patch of an image."""
+    classes: _Some = msgspec.field(name="num_labels", default=2)
     places: _Size = msgspec.field(name="max_position_embeddings", default=0)
     """The most tokens, where each place has a learned vector; 0: positions are rotated."""
     tied: bool = msgspec.field(name="tie_word_embeddings", default=False)
@@ -49,8 +50,8 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Raise ValueError for a shape that no model has."""
-        if self.heads > self.width:
-            raise ValueError(f"{self.heads} heads in a width of {self.width}")
+        if self.heads % (self.of_keys or 1) or (not self.size and self.width % self.heads) or self.heads > self.width:
+            raise ValueError(f"{self.heads} heads, {self.of_keys or self.heads} of keys, in a width of {self.width}")
 
     def decoder(self) -> Rows:
         """Return a decoder with rotated positions, RMSNorm and a gated feed-forward layer, such as Llama."""
@@ -66,10 +67,10 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
         pooler = (First(), Linear(self.width, adapted=False), Function("tanh"))
         return (embedding, Norm("layer"), *self._blocks("layer", first=False), *pooler, Loss())
 
-    def vision(self, classes: int = 1000) -> Rows:
+    def vision(self) -> Rows:
         """Return a classifier of images in patches, such as ViT."""
         patches = (Conv(self.width, self.patch, self.patch), Flatten(tokens=True), Place())
-        return (*patches, *self._blocks("layer"), Norm("layer"), First(), Linear(classes, adapted=False), Loss())
+        return (*patches, *self._blocks("layer"), Norm("layer"), First(), Linear(self.classes, adapted=False), Loss())
 
     def _blocks(self, norm: str, *, first: bool = True, cached: bool = False) -> Rows:
         """Return the blocks, which normalise before or after each sum; RMSNorm goes with a gated feed-forward layer."""

@@ -29,10 +29,13 @@ _FIELDS = ("params", "layers", "width")
 
 def model(name: str, sample: Sample) -> Model:
     """Return what is known of a preset for samples of this size. Raises UsageError for an unknown name or a size that does not fit."""
-    preset = PRESETS.get(name.casefold())
-    if preset is None:
-        raise UsageError(f"There is no model {name!r}; {suggestion(name, PRESETS, 'gpudoctor fit --help says what MODEL can be.')}")
-    return preset().model(name.casefold(), sample)
+    wanted = name.casefold()
+    published = {f"/{wanted}/" in one().source.casefold(): key for key, one in PRESETS.items()} if "/" in wanted else {}
+    wanted = published.get(True, wanted)
+    if wanted not in PRESETS:
+        download = "download its config.json and name that." if "/" in wanted else "gpudoctor fit --help says what MODEL can be."
+        raise UsageError(f"There is no model {name!r}; {suggestion(name, PRESETS, download)}")
+    return PRESETS[wanted]().model(wanted, sample)
 
 
 def of_parameters(text: str, sample: Sample) -> Model:
@@ -91,7 +94,7 @@ PRESETS: dict[str, Callable[[], Network]] = {
     "vgg16": _image(lambda: vgg((2, 64), (2, 128), (3, 256), (3, 512), (3, 512)), _TORCHVISION.format("vgg")),
     "resnet50": _image(lambda: resnet((3, 64), (4, 128), (6, 256), (3, 512)), _TORCHVISION.format("resnet")),
     "unet": _image(lambda: unet(64, 128, 256, 512, 1024, classes=2), "https://github.com/milesial/Pytorch-UNet", 3, 512, 512),
-    "vit-b": _published(_TORCHVISION.format("vision_transformer"), _transformer("vit", 12, 768, 12, 3072)),
+    "vit-b": _published(_TORCHVISION.format("vision_transformer"), _transformer("vit", 12, 768, 12, 3072, num_labels=1000)),
     "bert-base": _published("google-bert/bert-base-uncased", _transformer("bert", 12, 768, 12, 3072, 30522)),
     "gpt2": _published("openai-community/gpt2", _transformer("gpt2", 12, 768, 12, 3072, 50257)),
     "llama-1b": _published("meta-llama/Llama-3.2-1B", _llama_3(16, 2048, 32, 8192, tie_word_embeddings=True)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Final
 
@@ -30,6 +31,11 @@ class _Tensor(msgspec.Struct, frozen=True):
         return math.prod(self.shape)
 
     @property
+    def whole(self) -> bool:
+        """Whether its numbers are whole, or truth values."""
+        return self.dtype.startswith(("I", "U", "BOOL"))
+
+    @property
     def bytes(self) -> int:
         """What its data should have; every type but one ends with its bits: F32, F8_E4M3."""
         bits = re.match(r"[A-Z]+(\d+)", self.dtype.replace("BOOL", "B8"))
@@ -40,8 +46,10 @@ def of_weights(name: str, header: Mapping[str, Any]) -> Model:
     """Return what the header says: parameters, and nothing about activations. Raises UsageError if it is none."""
     matrices: list[tuple[int, int, bool]] = []
     parameters = buffers = 0
+    if kind := packed(name, header):
+        raise UsageError(f"{name} has quantised weights ({kind}), and does not say how many; put its config.json beside it.")
     for tensor, stated in _tensors(name, header):
-        if stated.dtype.startswith(("I", "U", "BOOL")) or tensor.endswith(("running_mean", "running_var")):
+        if stated.whole or tensor.endswith(("running_mean", "running_var")):
             buffers += 4 * stated.size
         else:
             parameters += stated.size
@@ -58,6 +66,14 @@ def of_weights(name: str, header: Mapping[str, Any]) -> Model:
         source="its header",
         assumptions=("The file has the shapes of weights, not of activations; put its config.json beside it.",),
     )
+
+
+def packed(name: str, header: Mapping[str, Any]) -> str:
+    """Return the type of most bytes if that is one of whole numbers, into which quantised weights are packed; else "". Raises UsageError if it is none."""
+    bytes_of = Counter[str]()
+    for _, stated in _tensors(name, header):
+        bytes_of[stated.dtype if stated.whole else ""] += stated.bytes
+    return max(bytes_of, key=lambda kind: bytes_of[kind], default="")
 
 
 def data_bytes(name: str, header: Mapping[str, Any]) -> int:

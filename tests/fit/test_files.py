@@ -26,12 +26,13 @@ from gpudoctor.model_files import read_model
 LLAMA = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000}
 QWEN = {"num_key_value_heads": 2, "hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14, "intermediate_size": 4864}
 BERT = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522}
+VIT = {field: size for field, size in BERT.items() if field != "vocab_size"}
 CONFIGS = [
     ({"model_type": "llama", **LLAMA}, 6_738_415_616),
     ({"model_type": "qwen2", "vocab_size": 151936, "tie_word_embeddings": True, **QWEN}, 494_032_768),
     ({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257}, 124_439_808),
     ({"model_type": "bert", "max_position_embeddings": 512, **BERT}, 109_482_240),
-    ({"model_type": "vit", **{field: size for field, size in BERT.items() if field != "vocab_size"}}, 86_567_656),
+    ({"model_type": "vit", "id2label": dict.fromkeys(map(str, range(1000)), ""), **VIT}, 86_567_656),
 ]
 SAVED = {"branched": 554, "words": 11882, "sequential": 101_770}
 """Trainable parameters by Keras 3.15.1, whose `Model.to_json` wrote the files."""
@@ -135,6 +136,81 @@ def test_a_keras_archive_that_expands_without_end_is_cut(tmp_path: Path) -> None
         archive.writestr("config.json", b" " * (101 << 20))
     with pytest.raises(UsageError, match=r"model\.keras"):
         read_model(str(tmp_path / "model.keras"), Sample())
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"num_local_experts": 8}, "has experts (num_local_experts), which are not counted"),
+        ({"model_type": "mixtral", "num_local_experts": 8}, "has experts"),
+        ({"model_type": "gemma3", "text_config": LLAMA}, "is of kind 'gemma3'"),
+        ({"model_type": None}, "states no model_type"),
+        ({"num_key_value_heads": 7}, "32 heads, 7 of keys, in a width of 4096"),
+        ({"num_attention_heads": 33}, "33 heads"),
+    ],
+)
+def test_what_a_configuration_has_that_is_not_counted_is_refused(fields: dict[str, Any], said: str) -> None:
+    stated = {name: value for name, value in {"model_type": "llama", **LLAMA, **fields}.items() if value is not None}
+    with pytest.raises(UsageError, match=re.escape(said)):
+        of_config("config.json", stated)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"architectures": ["LlamaForCausalLM"]}, ()),
+        ({"architectures": ["LlamaForSequenceClassification"]}, ("LlamaForSequenceClassification",)),
+        ({"quantization_config": {"quant_method": "gptq", "bits": 4}}, ("quantised (gptq)",)),
+    ],
+)
+def test_what_a_configuration_states_beside_what_is_counted_is_said(fields: dict[str, Any], said: tuple[str, ...]) -> None:
+    found = of_config("config.json", {"model_type": "llama", **LLAMA, **fields}).model("config.json", Sample())
+    assert len(found.assumptions) == len(said)
+    assert all(part in sentence for part, sentence in zip(said, found.assumptions, strict=True))
+
+
+def test_the_files_of_a_model_are_counted_together(tmp_path: Path) -> None:
+    parts = {f"model-0000{part}-of-00002.safetensors": {f"layers.{part}.weight": [4, 8]} for part in (1, 2)}
+    for part, tensors in parts.items():
+        safetensors(tmp_path / part, tensors)
+    index = tmp_path / "model.safetensors.index.json"
+    with pytest.raises(UsageError, match=r"whose model\.safetensors\.index\.json is not there; name its config\.json"):
+        read_model(str(tmp_path / min(parts)), Sample())
+    index.write_text(json.dumps({"weight_map": {tensor: part for part, tensors in parts.items() for tensor in tensors}}))
+    for named in (index, tmp_path / min(parts)):
+        assert read_model(str(named), Sample()).parameters == 64
+    (tmp_path / max(parts)).unlink()
+    with pytest.raises(UsageError, match=f"whose {max(parts)} is not there"):
+        read_model(str(index), Sample())
+    for content in ("[]", "{}", '{"weight_map": 3}', '{"weight_map": {"a": 3}}'):
+        index.write_text(content)
+        with pytest.raises(UsageError, match="model"):
+            read_model(str(index), Sample())
+
+
+@pytest.mark.parametrize(("kind", "parameters"), [("F8_E4M3", 4096), ("BF16", 4096), ("U8", None), ("I32", None)])
+def test_packed_weights_have_no_number_of_parameters(tmp_path: Path, kind: str, parameters: int | None) -> None:
+    size = 4096 * int(re.sub(r"\D*(\d+).*", r"\1", kind)) // 8
+    header = {
+        "layers.0.weight": {"dtype": kind, "shape": [64, 64], "data_offsets": [0, size]},
+        "layers.0.positions": {"dtype": "I64", "shape": [64], "data_offsets": [size, size + 512]},
+    }
+    file = written(tmp_path / "model.safetensors", header)
+    if parameters:
+        assert read_model(str(file), Sample()).parameters == parameters
+        return
+    with pytest.raises(UsageError, match=f"quantised weights .{kind}"):
+        read_model(str(file), Sample())
+    (tmp_path / "config.json").write_text(json.dumps(CONFIGS[0][0]))
+    assert read_model(str(file), Sample()).parameters == CONFIGS[0][1]
+
+
+def test_weights_beside_a_configuration_of_an_unknown_kind_are_counted_alone(tmp_path: Path) -> None:
+    file = safetensors(tmp_path / "model.safetensors", {"layers.0.weight": [128, 784]})
+    (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
+    found = read_model(str(file), Sample())
+    assert (found.parameters, found.full) == (128 * 784, None)
+    assert "is of kind 'mamba'" in found.assumptions[0]
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

@@ -46,9 +46,15 @@ def test_a_step_costs_at_most_three_and_a_half_forward_passes_and_checkpointing_
         assert 0 < one.checkpointed.per_sample <= one.kept.per_sample
 
 
+@pytest.mark.parametrize(("named", "name"), [("meta-llama/Llama-3.1-8B", "llama-8b"), ("openai-community/gpt2", "gpt2")])
+def test_a_preset_is_found_by_its_name_on_the_hub(named: str, name: str) -> None:
+    assert model(named, Sample()).name == name
+
+
 @pytest.mark.parametrize(
     ("name", "sample", "says"),
     [
+        ("meta-llama/Llama-9", Sample(), "download its config.json"),
         ("resnet5", Sample(), "did you mean resnet50?"),
         ("gpt2", Sample(tokens=1025), "at most 1024 tokens"),
         ("gpt2", Sample(image=(224, 224)), "takes tokens, not images"),
