@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import sys
@@ -113,7 +114,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
             infer=infer,
         )
         many = count(samples, "--samples") if samples is not None else None
-        if price is not None and price <= 0:
+        if price is not None and not 0 < price < math.inf:
             raise UsageError("--price takes a number above 0.")
         if price is not None and many is None:
             raise UsageError("--price is for --samples; state both.")
@@ -159,6 +160,10 @@ def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Mode
         if found is None:
             raise UsageError(f"The folder {named} has no {', '.join(_IN_FOLDER)}.")
         named = found
+    if named.endswith(".py"):
+        raise UsageError(
+            f"{named} is a program; name the function in it that builds the model, as in {os.path.basename(named)[:-3]}:build_model."
+        )
     if named.endswith(_FILES) or os.path.isfile(named):
         return read_model(named, sample)
     if ":" in named:

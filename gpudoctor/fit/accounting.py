@@ -126,7 +126,8 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
 
 def _stored(model: Model, asked: Asked) -> int:
     """Return the bytes of all weights. Raises UsageError for 4 bits on a model without known matrices."""
-    packed = sum(one.count * one.rows * one.columns for one in model.projections if one.adapted) * bool(asked.weights)
+    matrices = sum(one.count * one.rows * one.columns for one in model.projections if one.adapted)
+    packed = min(matrices, model.parameters) * bool(asked.weights)
     if asked.weights and not packed:
         raise UsageError(f"{model.name} has no linear layers that are known to be stored in 4 bits; leave out --weights.")
     return round(packed * FOUR_BITS) + asked.numbers.bytes * (model.parameters - packed)

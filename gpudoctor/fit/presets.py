@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -24,23 +25,28 @@ _HEAD = 128
 _ASPECT = 128
 """The width of a transformer for each of its layers, about that of Llama 7B (4096 to 32) and GPT-3 (12288 to 96)."""
 _VOCABULARY = 32000
+_APART = 1.5
+"""How many times as many parameters a stated shape may have as are stated, since its vocabulary is not."""
 _FIELDS = ("params", "layers", "width")
 
 
 def model(name: str, sample: Sample) -> Model:
     """Return what is known of a preset for samples of this size. Raises UsageError for an unknown name or a size that does not fit."""
-    wanted = name.casefold()
-    published = {f"/{wanted}/" in one().source.casefold(): key for key, one in PRESETS.items()} if "/" in wanted else {}
-    wanted = published.get(True, wanted)
+    on_hub = re.fullmatch(r"[\w.-]+/[\w.-]+", name)
+    of_source = (key for key, one in PRESETS.items() if on_hub and f"/{name}/".casefold() in one().source.casefold())
+    wanted = next(of_source, name.casefold())
     if wanted not in PRESETS:
-        download = "download its config.json and name that." if "/" in wanted else "gpudoctor fit --help says what MODEL can be."
-        raise UsageError(f"There is no model {name!r}; {suggestion(name, PRESETS, download)}")
+        otherwise = "download its config.json and name that." if on_hub else "gpudoctor fit --help says what MODEL can be."
+        raise UsageError(f"There is no model {name!r}; {suggestion(name, PRESETS, otherwise)}")
     return PRESETS[wanted]().model(wanted, sample)
 
 
 def of_parameters(text: str, sample: Sample) -> Model:
     """Return a transformer such as Llama with so many parameters: "params=7e9,layers=32". Raises UsageError for what is no size."""
-    given = {field: value for field, _, value in (part.partition("=") for part in text.lower().split(","))}
+    parts = [part.partition("=") for part in text.lower().split(",")]
+    given = {field: value for field, _, value in parts}
+    if len(given) < len(parts):
+        raise UsageError(f"{text} states a field twice; write it as in params=7e9,layers=32,width=4096.")
     if unknown := given.keys() - {*_FIELDS}:
         raise UsageError(f"MODEL has no field {min(unknown)!r}; write it as in params=7e9,layers=32,width=4096.")
     parameters = count(given.pop("params", ""), "params")
@@ -49,6 +55,10 @@ def of_parameters(text: str, sample: Sample) -> Model:
     width = sizes.get("width") or max(8, round(math.sqrt(parameters / (12 * layers)) / 8) * 8)
     shape = _llama(layers, width, max(1, width // _HEAD), round(width * 8 / 3), _VOCABULARY)
     found = of_config(text, {**shape, "head_dim": min(_HEAD, width)}, "").model(text, sample)
+    if len(sizes) == len(_FIELDS) - 1 and found.parameters > _APART * parameters:
+        raise UsageError(
+            f"{layers} layers of width {width} have {found.parameters:,} parameters, not {parameters:,}; leave out one of them."
+        )
     flops = ("forward_flops", "step_flops", "block_flops")
     scaled = {field: round(getattr(found, field) * parameters / found.parameters) for field in flops}
     return msgspec.structs.replace(

@@ -141,6 +141,8 @@ def test_a_model_of_jax_is_counted_with_the_checkpoints_in_its_code(tmp_path: Pa
         ("fit", ".", "--gpu", "4090"),
         ("fit", "llama-8b", "--seq", "0", "--gpu", "4090"),
         ("fit", "resnet50", "--price", "2", "--gpu", "4090"),
+        ("fit", "resnet50", "--price", "nan", "--samples", "9", "--gpu", "4090"),
+        ("fit", "train.py", "--gpu", "4090"),
         ("fit", "llama-8b", "--weights", "4bit", "--gpu", "4090"),
         ("fit", "llama-8b", "--weights", "3bit", "--lora", "8", "--gpu", "4090"),
         ("fit", "llama-8b", "--accumulate", "0", "--gpu", "4090"),
