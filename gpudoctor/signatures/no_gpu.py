@@ -37,20 +37,27 @@ _SAID = (
     r"|\b(?:tensorflow|torch|jax)\b[^\n]{0,40}\b(?:sees?|detects?|finds?|found|reports?|shows?) (?:no|zero) (?:nvidia |cuda )?(?:gpus?|devices?)\b"
     r"|(?<!if )(?<!if no )(?<!if the )\bgpus?(?: device)?(?: (?:is|was|are))?(?:n't| not)(?: being| getting)? (?:recogni[sz]ed|detected|found|visible|used|utili[sz]ed|available)\b"
     r"|\b(?:can'?t|cannot|trouble|unable to|fail\w{0,3} to)\b[^\n.]{0,20}\bget\w{0,4} (?:the |my |it to use the |it to use my )?gpus?\b(?: to (?:work|be)| recogni[sz]ed| detected| working)?"
+)
+"""As people say it."""
+_SAID_ELSEWHERE = (
     # German, Spanish and Portuguese, French, Russian, Chinese, Japanese
-    r"|\bgpu (?:wird|wurde) (?:\w{1,12} )?nicht (?:erkannt|gefunden|verwendet|benutzt|genutzt)\b|\b(?:erkennt|findet|sieht) (?:die|meine|keine) gpu\b"
-    r"|\b(?:no|n\u00e3o) (?:me )?(?:reconoce|reconhece|detecta|encuentra|encontra|usa|utiliza|ve) (?:la |a |mi |minha |o |el |ninguna )?(?:gpu|tarjeta gr\u00e1fica|placa de v\u00eddeo)\b"
+    r"(?i)\bgpu (?:wird|wurde) (?:\w{1,12} )?nicht (?:erkannt|gefunden|verwendet|benutzt|genutzt)\b|\b(?:erkennt|findet|sieht) (?:die|meine|keine) gpu\b"
+    r"|\b(?:no|n\u00e3o) (?:me )?(?:reconoce|reconhece|detecta|encuentra|encontra|usa|utiliza) (?:la |a |mi |minha |o |el |ninguna )?(?:gpu|tarjeta gr\u00e1fica|placa de v\u00eddeo)\b|\bno ve (?:la |mi |ninguna )?(?:gpu|tarjeta gr\u00e1fica)\b"
     r"|\bne (?:d\u00e9tecte|reconna\u00eet|trouve|voit|utilise) pas (?:le |la |mon |ma )?(?:gpu|carte graphique)\b"
     r"|\u043d\u0435 \u0432\u0438\u0434\u0438\u0442 (?:gpu|\u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\u0443)"
     r"|(?:\u68c0\u6d4b\u4e0d\u5230|\u627e\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230|\u8bc6\u522b\u4e0d\u4e86|\u65e0\u6cd5\u8bc6\u522b|\u65e0\u6cd5\u4f7f\u7528|\u4e0d\u80fd\u4f7f\u7528|\u7528\u4e0d\u4e86) ?(?:gpu|\u663e\u5361)|gpu ?(?:\u4e0d\u53ef\u7528|\u4e0d\u80fd\u7528|\u7528\u4e0d\u4e86)"
     r"|gpu ?(?:\u304c|\u3092) ?\u8a8d\u8b58 ?(?:\u3055\u308c\u306a\u3044|\u3055\u308c\u307e\u305b\u3093|\u3057\u306a\u3044|\u3057\u307e\u305b\u3093)"
 )
-"""As people say it."""
+"""As people say it in other languages."""
 _OTHER_CUDA = msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False)
 SEE_NO_GPU = (_OTHER_CUDA, SEES_NO_GPU)
 SAID_TO_SEE_NO_GPU = (
     msgspec.structs.replace(_OTHER_CUDA, pattern=_SAID, lines=("TensorFlow does not find my GPU",), vague=True, last=True),
+    msgspec.structs.replace(_OTHER_CUDA, pattern=_SAID_ELSEWHERE, lines=("GPU wird nicht erkannt",), vague=True, last=True),
     msgspec.structs.replace(
         SEES_NO_GPU, pattern=_SAID, lines=("TensorFlow does not detect my GPU", "the GPU is not recognized"), last=True
+    ),
+    msgspec.structs.replace(
+        SEES_NO_GPU, pattern=_SAID_ELSEWHERE, lines=("GPU wird nicht erkannt", "\u68c0\u6d4b\u4e0d\u5230 GPU"), last=True
     ),
 )

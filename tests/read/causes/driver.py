@@ -252,11 +252,11 @@ NEAR_MISSES: Final = (
     ("gpu-memory-insufficient", 'torch==2.5.1\nThe README says: "CUDA error: out of memory" means that the model is too large.\n'),
     ("secure-boot-unsigned-module", "Secure Boot: disabled\nERROR: Unable to load the kernel module 'nvidia.ko'.\nKernel driver in use: nouveau\n"),
     ("no-driver", "The softmax of an empty tensor is wrong.\nPyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: False\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
-    ("secure-boot-unsigned-module", "The nvidia driver does not load, with secure boot disabled.\n"),
-    ("secure-boot-unsigned-module", "Requests of the nvidia driver container were rejected by the server.\n"),
+    ("secure-boot-unsigned-module", "RTX 3060: the nvidia driver does not load, with secure boot disabled.\n"),
+    ("secure-boot-unsigned-module", "Requests of the nvidia driver container were rejected by the server, which has an RTX 3060.\n"),
     ("kernel-module-not-built", "I changed the kernel parameters, and now the GPU is not detected.\n"),
-    ("kernel-module-not-built", "dkms fails to build virtualbox\n"),
+    ("kernel-module-not-built", "dkms fails to build virtualbox on the host with the RTX 3060\n"),
     ("uvm-broken-after-suspend", "RuntimeError: CUDA error: unspecified launch failure\nIt happens at step 1200 of every run.\n"),
-    ("driver-too-new-for-gpu", "PyTorch dropped support for Pascal in its builds for CUDA 12.8; the driver is 570.133.07.\n"),
+    ("driver-too-new-for-gpu", "PyTorch dropped support for Pascal in its builds for CUDA 12.8.\nGTX 1070, driver version 570.133.07\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
