@@ -6,7 +6,7 @@ import enum
 
 import msgspec
 
-from gpudoctor.findings.actions import Action, Domain
+from gpudoctor.findings.actions import DOWNLOAD, REBOOT, ROOT, Action, Domain
 from gpudoctor.findings.summary import Summary
 
 
@@ -143,10 +143,6 @@ class FixKind(str, enum.Enum):
     FIX = "fix"  # changes something; several are steps, in order
     ELSE = "else"  # the next thing to try if the steps did not help
     INSTEAD = "instead"  # another way that replaces the steps
-
-
-ROOT, REBOOT, DOWNLOAD = "root", "reboot", "download"
-"""What a fix may need in addition to its command."""
 
 
 class Fix(msgspec.Struct, frozen=True):

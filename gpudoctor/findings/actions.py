@@ -40,6 +40,10 @@ ACTIONS: Final = {
 """What each action means."""
 
 
+ROOT, REBOOT, DOWNLOAD = "root", "reboot", "download"
+"""What a fix may need in addition to its command."""
+
+
 class Domain(str, enum.Enum):
     """Where the fault lies."""
 
