@@ -5,6 +5,7 @@ Requirements come from the installed METADATA, otherwise from the matrix's row o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 
@@ -16,6 +17,7 @@ from gpudoctor.derive.specifiers import Requirement, below, contradict, holds, r
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.rows import RequirementSpan
 from gpudoctor.snapshot import SUPPOSED, Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 
 __all__ = ["Contradiction", "Demand", "Stack", "Violation", "chosen_frameworks", "major", "source_of", "stack_of"]
@@ -147,7 +149,20 @@ class Stack:
             own = [Demand(one, found, where) for found in read]
             self._possible[one.name] = own, list(self._by_a_patch(one, {found.name for found in read}))
         own, by_a_patch = self._possible[one.name]
-        return [*(demand for demand in own if holds(demand.requirement.marker, self._environment, extras) is True), *by_a_patch]
+        return [*(demand for demand in own if self._holds(demand.requirement.marker, extras) is True), *by_a_patch]
+
+    def _holds(self, marker: str, extras: tuple[str, ...]) -> bool | None:
+        """Whether a marker holds; without a stated Python, with each that has wheels of everything."""
+        found = holds(marker, self._environment, extras)
+        if found is not None or self.python or not self.supposed:
+            return found
+        answers = {holds(marker, {**self._environment, **wheel_platform.python_markers(one)}, extras) for one in self._pythons}
+        return answers.pop() if len(answers) == 1 else None
+
+    @cached_property
+    def _pythons(self) -> frozenset[str]:
+        named = [frozenset(python for python in row.pythons if not python.endswith("t")) for row in self.rows if row.pythons]
+        return frozenset.intersection(*named) if named else frozenset()
 
     def _by_a_patch(self, one: Distribution, named: set[str]) -> Iterator[Demand]:
         """What a later patch of a release requires of its framework and the release leaves open: tf-keras 2.15.1's TensorFlow for 2.15.0.
@@ -167,11 +182,31 @@ class Stack:
         if isinstance(one.requires, tuple):
             return one.requires, f"the metadata of {one.name} in {one.where}"
         row = self.row(one) or next(iter(self.elsewhere(one).values()), None)  # usually the same metadata
-        return (row.requires, source_of(row)) if row is not None else ((), "")
+        return ((*row.requires, *self._others(row)), source_of(row)) if row is not None else ((), "")
+
+    def _others(self, row: FrameworkRelease) -> Iterator[str]:
+        """What a release requires of packages that bear on no GPU, if another one is stated or bounded too; an installed one trains with others, too."""
+        yield from (other.requirement for other in self._bearing_on_no_gpu(row) if other.package in self._shared)
+
+    def _bearing_on_no_gpu(self, row: FrameworkRelease) -> tuple[RequirementSpan, ...]:
+        return self.matrix.other_requirements(row.distribution, row.release) if self.supposed and self._several else ()
+
+    @cached_property
+    def _several(self) -> tuple[Distribution, ...]:
+        """The stated distributions and bounds, if there are several."""
+        stated = tuple(one for one in self.distributions.values() if one.requirement)
+        return stated if len(stated) + len(self.bounds) > 1 else ()
+
+    @cached_property
+    def _shared(self) -> frozenset[str]:
+        """The packages that are stated, and those that several stated ones require."""
+        rows = filter(None, map(self.row, self._several))
+        named = Counter(name for row in rows for name in {other.package for other in self._bearing_on_no_gpu(row)})
+        return frozenset((*self.bounds, *(one.name for one in self._several), *(name for name, count in named.items() if count > 1)))
 
     def applies(self, wanted: Requirement) -> bool | None:
         """Whether a requirement applies here without extras; None if that depends on something not stated, such as the Python version."""
-        return holds(wanted.marker, self._environment, ())
+        return self._holds(wanted.marker, ())
 
     def stated(self, one: Distribution) -> bool:
         """Whether it was asked for; in an assumed environment an installer may choose another version of the rest."""

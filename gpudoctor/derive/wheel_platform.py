@@ -61,3 +61,9 @@ def markers(platform: str) -> dict[str, str]:
     if system not in _MARKERS:
         return {}
     return {**_MARKERS[system], "platform_machine": machine.upper() if system == "win" else machine}
+
+
+def python_markers(python: str) -> dict[str, str]:
+    """The environment markers of an interpreter, "3.11" or "3.11.4"."""
+    short = ".".join(python.rstrip("t").split(".")[:2])
+    return {"python_version": short, "python_full_version": python if python.count(".") == 2 else f"{short}.0"}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gpudoctor.matrix import names
 from gpudoctor.matrix.lookup import Matrix
-from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, CUDNN, DRIVERS, GPUS, RELEASES, SOURCE_TABLE, WHEELS
+from gpudoctor.matrix.tables import ALL, CHIPS, CUDA, CUDNN, DRIVERS, GPUS, RELEASES, REQUIREMENTS, SOURCE_TABLE, WHEELS
 
 
 def problems(matrix: Matrix) -> Iterator[str]:
@@ -16,6 +16,7 @@ def problems(matrix: Matrix) -> Iterator[str]:
     yield from _cuda(matrix)
     yield from _cudnn(matrix)
     yield from _unreachable(matrix)
+    yield from _requirements(matrix)
     yield from _gpus(matrix)
     yield from _chips(matrix)
 
@@ -62,6 +63,12 @@ def _cudnn(matrix: Matrix) -> Iterator[str]:
     for row in matrix.rows(CUDNN):
         if row.cuda not in majors:
             yield f"cuDNN {row.release} is for CUDA {row.cuda}, which is not in cuda.csv."
+
+
+def _requirements(matrix: Matrix) -> Iterator[str]:
+    for row in matrix.rows(REQUIREMENTS):
+        if re.split(r"[^\w.-]", row.requirement, maxsplit=1)[0] != row.package or row.first > row.last:
+            yield f"{row.distribution}'s {row.requirement} in requirements.csv is not about {row.package}, or its releases are reversed."
 
 
 def _gpus(matrix: Matrix) -> Iterator[str]:

@@ -21,6 +21,7 @@ from gpudoctor.matrix.rows import (
     GpuNeed,
     GpuProduct,
     PythonSpan,
+    RequirementSpan,
     Source,
     Sxid,
     Xid,
@@ -41,6 +42,7 @@ from gpudoctor.matrix.tables import (
     NO_GPU_CODE,
     OTHERS,
     PYTHONS,
+    REQUIREMENTS,
     SOURCE_TABLE,
     SXIDS,
     TABLE_OF,
@@ -239,6 +241,10 @@ class Matrix:
     def pythons(self, distribution: str) -> dict[str, PythonSpan]:
         """Which releases of a distribution without rows of its own have wheels, by Python version; {} if no table says so."""
         return {row.python.text: row for row in self.rows(PYTHONS, distribution)}
+
+    def other_requirements(self, distribution: str, release: Version) -> tuple[RequirementSpan, ...]:
+        """What a release in the tables requires of packages that its row leaves out."""
+        return tuple(row for row in self.rows(REQUIREMENTS, distribution) if row.first <= release <= row.last)
 
     def bound(self, package: str, bound: str) -> Version | None:
         """The version from which on a package does what `bound` names ("compares-plugins"); None if no row states it."""

@@ -301,6 +301,21 @@ class PythonSpan(msgspec.Struct, frozen=True):
     note: Text
 
 
+class RequirementSpan(msgspec.Struct, frozen=True):
+    """A requirement that the rows of a distribution's releases leave out, since it bears on no GPU: torch 2.5.0 to 2.6.0 need sympy==1.13.1.
+
+    It applies to every release in the tables from `first` to `last`; `requirement` names `package` and is PEP 508 without spaces, for all platforms.
+    """
+
+    distribution: Required
+    package: Required
+    requirement: Required
+    first: Release
+    last: Release
+    source: Sources
+    note: Text
+
+
 class Bound(msgspec.Struct, frozen=True):
     """The version from which on something is true of a package; compat/README.md describes each `bound`."""
 

@@ -20,6 +20,7 @@ from gpudoctor.matrix.rows import (
     GpuProduct,
     NoGpuCode,
     PythonSpan,
+    RequirementSpan,
     Source,
     Sxid,
     TorchBuild,
@@ -60,6 +61,10 @@ TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribu
 
 PYTHONS: Table[PythonSpan] = Table(name="pythons", row=PythonSpan, key=lambda row: (row.distribution, row.python))
 
+REQUIREMENTS: Table[RequirementSpan] = Table(
+    name="requirements", row=RequirementSpan, key=lambda row: (row.distribution, row.package, row.requirement, row.first)
+)
+
 ALL: tuple[Table[Any], ...] = (
     SOURCE_TABLE,
     CUDA,
@@ -78,5 +83,6 @@ ALL: tuple[Table[Any], ...] = (
     GPU_NEEDS,
     NO_GPU_CODE,
     PYTHONS,
+    REQUIREMENTS,
     BOUNDS,
 )

@@ -105,7 +105,7 @@ class _Cure:
 
 def _is_listed(text: str, matrix: Matrix) -> bool:
     one = requirement(text)
-    return one is not None and (one.name == "numpy" or bool(matrix.releases(one.name)) or one.name.startswith("nvidia-"))
+    return one is not None and (matrix.without_gpu_code(one.name) or bool(matrix.releases(one.name)) or one.name.startswith("nvidia-"))
 
 
 def _errors(found: Diagnosis) -> Counter[str]:

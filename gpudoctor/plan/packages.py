@@ -88,12 +88,14 @@ class Packages:
         """Whether nothing else is taken."""
         self._wants: dict[str, list[Want]] = {}
         self._taken: dict[str, Taken] = {}
+        self._stated: frozenset[str] = frozenset()
         self.without_release: list[str] = []
         """Packages stated without a version, for which the tables list no release."""
 
     def take(self, stated: dict[str, Requirement]) -> tuple[Distribution, ...]:
         """What would be installed for these requirements, stated ones first. Raises UsageError if no release satisfies one."""
-        for name, wanted in sorted(stated.items(), key=lambda item: pinned(item[1].specifier) is None):
+        self._stated = frozenset(stated)
+        for name, wanted in sorted(stated.items(), key=lambda item: (pinned(item[1].specifier) is None, self._is_published(item[0]))):
             self._take_stated(name, wanted)
         for _ in range(_ROUNDS):
             self._take_wanted()
@@ -243,10 +245,11 @@ class Packages:
         environment = dict(self._environment)
         assumed = (self._pythons or row.pythons)[-1:]
         if self._python is None and assumed:
-            environment |= python_environment(assumed[0])
-        for text in row.requires:
-            wanted = requirement(text)
-            if wanted is not None and holds(wanted.marker, environment, tuple(extras)):
+            environment |= wheel_platform.python_markers(assumed[0])
+        others = self._matrix.other_requirements(row.distribution, row.release) if len(self._stated) > 1 else ()
+        of_stated = (other.requirement for other in others if other.package in self._stated)
+        for wanted in filter(None, map(requirement, (*row.requires, *of_stated))):
+            if holds(wanted.marker, environment, tuple(extras)):
                 yield wanted
 
     def _row(self, name: str, version: str) -> FrameworkRelease | None:
@@ -257,6 +260,9 @@ class Packages:
             if found.how is Resolved.EXACT:
                 return found.row
         return None
+
+    def _is_published(self, name: str) -> bool:
+        return next(self._published(name), None) is not None
 
     def _published(self, name: str) -> Iterator[tuple[str, FrameworkRelease | None]]:
         """The releases of a package in the tables, oldest first, each with its row if it has one."""
@@ -307,9 +313,3 @@ class Packages:
             return True
         others = [want.requirement.specifier for want in self._wants.get(wanted.name, ()) if want.by != by]
         return bool(others) and contradict((wanted.specifier, *others))
-
-
-def python_environment(python: str) -> dict[str, str]:
-    """The marker variables of an interpreter, "3.11" or "3.11.4"."""
-    short = ".".join(python.rstrip("t").split(".")[:2])
-    return {"python_version": short, "python_full_version": python if python.count(".") == 2 else f"{short}.0"}

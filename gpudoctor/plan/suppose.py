@@ -19,7 +19,7 @@ from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.machine import NOT_STATED, Machine, machine
 from gpudoctor.plan.misspelt import refuse
 from gpudoctor.plan.model import Build, Combination
-from gpudoctor.plan.packages import FromFiles, Packages, python_environment
+from gpudoctor.plan.packages import FromFiles, Packages
 from gpudoctor.plan.stated import both, stated
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Snapshot
 from gpudoctor.snapshot import Packages as Section
@@ -89,7 +89,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
 def marker_environment(python: str, word: str) -> dict[str, str]:
     """The marker variables of PEP 508 for an interpreter, if one is stated, and a system."""
     implementation = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
-    return {**wheel_platform.markers(word), **implementation, **(python_environment(python) if python else {})}
+    return {**wheel_platform.markers(word), **implementation, **(wheel_platform.python_markers(python) if python else {})}
 
 
 def _is_framework(distribution: Distribution, packages: Packages, matrix: Matrix) -> bool:

@@ -35,7 +35,7 @@ from scripts.refresh.index import Index, IndexFile, WheelName, parse_source_name
 COMPAT = Path(__file__).resolve().parents[2] / "compat"
 PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "macos_arm64", "macos_x86_64", "any")
 _ONLY_DEVELOPMENT = {"tensorflow-directml-plugin"}
-_AT_ONCE = 8
+AT_ONCE = 8
 """Wheels read in parallel; most of the time is spent waiting for small responses."""
 _LOOKED_UP, _STREAMED = 1 << 16, 1 << 23
 """Bytes per request for a few members, and for a library of hundreds of megabytes."""
@@ -282,7 +282,7 @@ def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wan
     listed = [_listed(index, project, wanted, sources=sources) for project in options.projects or projects]
     releases = [release for found in listed if found for release in found]
     failed = None in listed
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
         answers = pool.map(lambda release: _told(release, index, options.cache, read), releases)
         for number, (release, told) in enumerate(zip(releases, answers, strict=True), start=1):
             print(f"[{number}/{len(releases)}] {release.distribution} {release.release} {release.platform}", file=sys.stderr, flush=True)
@@ -342,7 +342,7 @@ def _telling(pythons: Iterable[str]) -> str:
 def arguments(projects: Sequence[str]) -> argparse.Namespace:
     """Return the options that the refresh modules share, from the command line."""
     parser = argparse.ArgumentParser(description="Rebuilds a table of compat/ from the published wheels; shows the difference.")
-    parser.add_argument("projects", nargs="*", metavar="PROJECT", help=f"read only these, of {', '.join(projects)}")
+    parser.add_argument("projects", nargs="*", metavar="PROJECT", help=f"read only these, of {', '.join(projects) or 'all in the tables'}")
     parser.add_argument("--compat", type=Path, default=COMPAT, help="the folder of the tables")
     kept = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gpudoctor" / "wheels"
     parser.add_argument("--cache", type=Path, default=kept, help="the cache folder, kilobytes per wheel")
@@ -352,10 +352,10 @@ def arguments(projects: Sequence[str]) -> argparse.Namespace:
     return parser.parse_args()
 
 
-def finish(options: argparse.Namespace, table: Table[Any], rows: Sequence[Any], read: Sequence[str] = ()) -> int:
+def finish(options: argparse.Namespace, table: Table[Any], rows: Sequence[Any], read: Sequence[str] = (), *, dated: bool = True) -> int:
     """Show, check or write the difference between these rows and the table on disk; return the exit status.
 
-    `read` are the distributions that were read: the others' sources keep their day. () for all.
+    `read` are the distributions that were read: the others' sources keep their day. () for all. Without `dated` every source keeps it.
     """
     path = options.compat / f"{table.name}.csv"
     before, after = path.read_bytes(), dump_table(table, rows)
@@ -363,6 +363,7 @@ def finish(options: argparse.Namespace, table: Table[Any], rows: Sequence[Any], 
     sys.stdout.writelines(difflib.unified_diff(before.decode().splitlines(True), after.decode().splitlines(True), *names, n=0))
     if options.write:
         path.write_bytes(after)
+    if options.write and dated:
         told = [row for row in rows if not read or row.distribution in read]
         _date_sources(options.compat, {name for row in told for name in row.source if name.endswith("-wheels")})
     return 1 if options.check and before != after else 0

@@ -18,6 +18,8 @@ _MATTERS = re.compile(
 )
 _DOES_NOT = re.compile(r"tensorflow-(io|metadata|datasets|hub|text|probability)\b.*|torch-xla|jax-(metal|rocm.*)")
 
+_EXTRA = re.compile(r'extra=="([^"]+)"')
+
 _PLATFORMS = {
     "linux_x86_64": ("linux", "Linux", "x86_64", "posix"),
     "linux_aarch64": ("linux", "Linux", "aarch64", "posix"),
@@ -40,6 +42,22 @@ def requires(metadata: str, platform: str, also: Container[str] = ()) -> tuple[s
     lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
     found = (_condensed(one, known) for one in map(Requirement, lines) if _matters(canonicalize_name(one.name), also))
     return tuple(sorted({text for text in found if text}))
+
+
+def bounds(metadata: str, known: Container[str], extras: Container[str] = ()) -> tuple[str, ...]:
+    """Return the other Requires-Dist that exclude releases, for all platforms: not GPU-relevant, nor on `known` packages, nor of other extras.
+
+    Raises ValueError if a requirement does not fit that format.
+    """
+    lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
+    others = [one for one in map(Requirement, lines) if one.specifier and not _matters(canonicalize_name(one.name), known)]
+    texts = (_condensed(one, _CPYTHON) for one in others)
+    return tuple(sorted({text for text in texts if text and all(extra in extras for extra in _EXTRA.findall(text))}))
+
+
+def name_of(requirement: str) -> str:
+    """Return the package that a requirement in the tables' format names."""
+    return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
 
 
 def requires_python(metadata: str) -> str:

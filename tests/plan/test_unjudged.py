@@ -67,7 +67,7 @@ UNJUDGED = [
     (("nvidia-cusolver-cu12==11.6.1.9",), {}, "nvidia-cusolver-cu12 11.6.1.9", "no table lists this package"),
     (("torch==2.2.2", "numpy"), {}, "numpy", "torch 2.2.2 is compiled for NumPy 1, and this may install NumPy 2"),
     (("jax[cuda12]==0.4.35", "jaxlib==0.4.34"), {}, "jax-cuda12-plugin 0.4.35", "loads it without comparing versions"),
-    (("torch==2.5.1", "triton==2.0.0"), {}, "triton 2.0.0", "requires triton==3.1.0 on some Python versions"),
+    (("torch==2.5.1", "triton==3.2.0"), {}, "triton 3.2.0", "requires triton==3.1.0 on some Python versions"),
     (("onnxruntime-gpu==1.22.0",), {}, "onnxruntime-gpu 1.22.0", "CUDA 12.2 and cuDNN 9 on the system or onnxruntime-gpu[cuda,cudnn]"),
     (("onnxruntime-gpu[cuda]==1.22.0",), {}, "onnxruntime-gpu 1.22.0", "needs cuDNN 9 on the system"),
     (("ctranslate2==4.6.0",), {"system_cuda": "12.4"}, "ctranslate2 4.6.0", "run `gpudoctor compat` with --system-cudnn"),
