@@ -244,7 +244,11 @@ class Matrix:
 
     def other_requirements(self, distribution: str, release: Version) -> tuple[RequirementSpan, ...]:
         """What a release in the tables requires of packages that its row leaves out."""
-        return tuple(row for row in self.rows(REQUIREMENTS, distribution) if row.first <= release <= row.last)
+        key = (REQUIREMENTS.name, distribution, release)
+        if key not in self.derived:  # a plan asks for the same few hundred times
+            self.derived[key] = tuple(row for row in self.rows(REQUIREMENTS, distribution) if row.first <= release <= row.last)
+        found: tuple[RequirementSpan, ...] = self.derived[key]
+        return found
 
     def bound(self, package: str, bound: str) -> Version | None:
         """The version from which on a package does what `bound` names ("compares-plugins"); None if no row states it."""
