@@ -66,6 +66,19 @@ def blocks():
     model.frozen = nn.Parameter(torch.zeros(1_000_000, 1_000_000), requires_grad=False)
     return model, torch.zeros(3, 10)
 
+class Experts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(32, 32)
+        self.weights = nn.Parameter(torch.zeros(4, 32, 64))
+
+    def forward(self, x):
+        ends = torch.full((4,), len(x), dtype=torch.int32)
+        return torch.nn.functional.grouped_mm(self.first(x).bfloat16(), self.weights.bfloat16(), offs=ends)
+
+def experts():
+    return Experts(), torch.zeros(4, 32)
+
 class Level(nn.Module):
     def __init__(self, inner):
         super().__init__()
@@ -198,6 +211,13 @@ def test_a_torch_module_is_traced_with_its_blocks_and_a_frozen_trillion_paramete
     assert (model.backward[0], model.backward[-1][1]) == ((1.0, 5 / model.trainable), 1.0)  # at first the last bias alone
     assert (model.largest_block, model.block_flops) == (2 * 16 * 64 + 80, 4 * 2 * 16 * 64)
     assert model.sample == "float32 10"
+
+
+@pytest.mark.index
+def test_flops_of_experts_are_counted(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
+    model = counted(TORCH, "experts", framework_python("torch"), batch=4)
+    first, grouped = 2 * 32 * 32, 2 * 32 * 64
+    assert (model.forward_flops, model.step_flops) == (first + grouped, 2 * first + 3 * grouped)
 
 
 @pytest.mark.index

@@ -26,7 +26,7 @@ from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
 from gpudoctor.fit.answer import Answer, answer
 from gpudoctor.fit.asked import Asked, count, spelt
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.counted import Sample, image_size
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model as preset
 from gpudoctor.fit.presets import of_parameters
@@ -119,7 +119,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         if price is not None and many is None:
             raise UsageError("--price is for --samples; state both.")
         matrix = open_matrix(compat)
-        sample = Sample(seq, _image(image))
+        sample = Sample(seq, image_size(image))
         counted = _model(model, sample, asked, python)
         answers = [answer(counted, asked, card, many, price) for card in _cards(matrix, gpu, report, compat)]
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
@@ -139,15 +139,6 @@ def _four_bits(weights: str) -> Literal["", "4bit"]:
     if spelt(weights) not in {"", "4bit"}:
         raise UsageError(f"--weights {weights!r} is unknown; it takes 4bit.")
     return "4bit" if weights else ""
-
-
-def _image(text: str | None) -> tuple[int, int] | None:
-    if text is None:
-        return None
-    sides = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text.lower())
-    if sides is None:
-        raise UsageError(f"--image {text!r} is not a size; write height and width as in 224x224.")
-    return int(sides[1]), int(sides[2])
 
 
 def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from math import prod
 
 import msgspec
@@ -37,6 +38,16 @@ class Sample(msgspec.Struct, frozen=True):
         if fixed and self.image not in {None, usual[1:]}:
             raise UsageError(f"{name} takes images of {usual[1]}x{usual[2]} only; leave out --image.")
         return (usual[0], *(self.image or usual[1:]))
+
+
+def image_size(text: str | None) -> tuple[int, int] | None:
+    """Return the height and width that "224x224" states. Raises UsageError for any other text."""
+    if text is None:
+        return None
+    sides = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text.lower())
+    if sides is None:
+        raise UsageError(f"{text[:40]!r} is not the size of an image; write height and width as in 224x224.")
+    return int(sides[1]), int(sides[2])
 
 
 class Network(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ _NAMES = {
     "n_head": "num_attention_heads",
     "n_inner": "intermediate_size",
     "n_positions": "max_position_embeddings",
+    "num_experts": "num_local_experts",
     "activation_function": "hidden_act",
     "hidden_activation": "hidden_act",
 }
@@ -36,6 +37,7 @@ class _Family(NamedTuple):
     """What a file need not state."""
     counted: str = "ForCausalLM"
     """The end of the name of the class that is counted."""
+    experts: bool = False
 
 
 _LLAMA = _Family(Transformer.decoder, {"hidden_act": "silu", "mlp_bias": False})
@@ -46,6 +48,9 @@ _FAMILIES = {
     "phi3": _LLAMA,
     "qwen2": _Family(Transformer.decoder, {**_LLAMA.usual, "attention_bias": True}),
     "qwen3": _Family(Transformer.decoder, {**_LLAMA.usual, "normed": True}),
+    "mixtral": _Family(Transformer.decoder, _LLAMA.usual, experts=True),
+    "qwen2_moe": _Family(Transformer.decoder, {**_LLAMA.usual, "attention_bias": True}, experts=True),
+    "qwen3_moe": _Family(Transformer.decoder, {**_LLAMA.usual, "normed": True}, experts=True),
     "gemma": _Family(Transformer.decoder, {**_LLAMA.usual, "tie_word_embeddings": True, "hidden_act": "gelu"}),
     "gpt2": _Family(
         Transformer.older_decoder, {"max_position_embeddings": 1024, "tie_word_embeddings": True, "hidden_act": "gelu_new"}, "LMHeadModel"
@@ -60,10 +65,7 @@ _FAMILIES = {
 def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.json") -> Network:
     """Return the network of a config.json. Raises UsageError if its kind is unknown or its numbers are wrong."""
     kind = str(fields.get("model_type", ""))
-    reason = f"is of kind {kind[:40]!r}; known are {', '.join(_FAMILIES)}" if kind else "states no model_type"
-    if experts := [field for field, value in fields.items() if "experts" in field and value]:
-        reason = f"has experts ({experts[0][:40]}), which are not counted"
-    if kind not in _FAMILIES or experts:
+    if reason := _refused(kind, fields):
         raise UsageError(f"{name} {reason}. Any other model: state params=N, or module:function.")
     family = _FAMILIES[kind]
     stated = {**family.usual, **{_NAMES.get(field, field): value for field, value in fields.items() if value is not None}}
@@ -82,6 +84,20 @@ def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.js
     if not shape.entries:
         raise UsageError(f"{name} has no vocab_size.")
     return Network(family.rows(shape), (USUAL_TOKENS,), source, most=shape.places, assumptions=assumed)
+
+
+def _refused(kind: str, fields: Mapping[str, Any]) -> str:
+    """Return why a model of this kind cannot be counted, a clause; "" if it can."""
+    if not kind:
+        return "states no model_type"
+    if kind not in _FAMILIES:
+        return f"is of kind {kind[:40]!r}; known are {', '.join(_FAMILIES)}"
+    experts = [field[:40] for field, value in fields.items() if "experts" in field and value]
+    if not _FAMILIES[kind].experts:
+        return f"has experts ({experts[0]}), which are not counted for {kind}" if experts else ""
+    if fields.get("mlp_only_layers") or fields.get("decoder_sparse_step", 1) != 1:
+        return "has experts in some of its layers only, which is not counted"
+    return "" if experts else "does not say how many experts it has"
 
 
 def _assumed(fields: Mapping[str, Any], family: _Family) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 
 from gpudoctor.fit.layers import Conv, Embedding, First, Flatten, Function, Image, Linear, Norm, Place, Pool, PoolTo, Row, Rows, Upsample
-from gpudoctor.fit.structures import Attention, Block, Concat, Gated, Loss, Residual, Shift, Time
+from gpudoctor.fit.structures import Attention, Block, Concat, Experts, Gated, Loss, Residual, Shift, Time
 
 RELU = Function("relu")
 MOST_LAYERS = 4096
@@ -47,6 +47,13 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     """Queries, keys and values have a bias although nothing else has."""
     normed: bool = False
     """Queries and keys are normalised."""
+    experts: _Size = msgspec.field(name="num_local_experts", default=0)
+    """In each block; 0: there are none."""
+    chosen: _Some = msgspec.field(name="num_experts_per_tok", default=2)
+    of_experts: _Size = msgspec.field(name="moe_intermediate_size", default=0)
+    """The width inside of an expert; 0: that of feed-forward layers."""
+    shared: _Size = msgspec.field(name="shared_expert_intermediate_size", default=0)
+    """The width inside of an expert that all tokens go through; 0: there is none."""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a shape that no model has."""
@@ -78,6 +85,8 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
         attend = Attention(self.heads, self.of_keys, self.size, bias=queries, bias_out=self.bias, cached=cached, normed=self.normed)
         feed: Rows = (Linear(inner), Function(self.function), Linear(self.width))
         feed = (Gated(inner, self.function, bias=self.bias),) if norm == "rms" else feed
+        if self.experts:
+            feed = (Experts(self.experts, self.chosen, self.of_experts or inner, self.function, self.shared),)
         sums: list[Rows] = [(Residual((Norm(norm), *part)),) if first else (Residual(part), Norm(norm)) for part in ((attend,), feed)]
         return (Block((*sums[0], *sums[1])),) * self.layers
 

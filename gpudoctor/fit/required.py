@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory
 from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked, count, spelt
-from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.counted import Sample, image_size
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model, of_parameters
 
@@ -52,10 +53,13 @@ def parse(text: str) -> Run:
             fields.update([_WORDS[name]])
         elif field in _NUMBERS and equal:
             fields[field] = count(value, field)
+        elif field == "image" and equal:
+            fields[field] = image_size(value)
         elif field in _OF_PARAMETERS or not (equal or names):
             names.append(word)
         else:
             raise UsageError(f"{word!r} is no part of a run; write it as in fit=llama-7b,lora,bf16,batch=1.")
-    sample = Sample(fields.pop("seq", None))
-    named = ",".join(names)
+    sample, named = Sample(fields.pop("seq", None), fields.pop("image", None)), ",".join(names)
+    if re.search(r":|\.(json|safetensors|keras)$", named):
+        raise UsageError(f"{named} is a file or function, which a requirement cannot name; ask about it with gpudoctor fit.")
     return Run(of_parameters(named, sample) if "params=" in named else model(named, sample), Asked(**fields))

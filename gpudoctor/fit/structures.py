@@ -56,6 +56,30 @@ class Gated(Row, frozen=True):
         return Linear(x.shape[-1], self.bias)(tally, tally.made(up, up.shape))
 
 
+class Experts(Row, frozen=True):
+    """Gated layers, some of which a router chooses for each token, and perhaps one more that all tokens go through."""
+
+    count: int
+    chosen: int
+    width: int
+    name: str = "silu"
+    shared: int = 0
+    """The width of the one for all tokens; 0: there is none."""
+
+    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
+        tokens, width = x.shape
+        tally.keep(Linear(self.count, bias=False, adapted=False)(tally, x), wide=True)  # the router's shares
+        y = Gated(self.width, self.name)(tally, tally.made(x, (tokens * self.chosen, width)))
+        for rows, columns in 2 * (self.count - 1) * [(width, self.width)] + (self.count - 1) * [(self.width, width)]:
+            tally.matrix(rows, columns, adapted=True)
+        tally.keep(y)
+        tally.bytes((INDEX + FULL) * tokens * self.chosen)
+        if self.shared:
+            tally.keep(Gated(self.shared, self.name)(tally, x))
+            tally.keep(Linear(1, bias=False, adapted=False)(tally, x))
+        return tally.made(x, x.shape, wide=False)
+
+
 class Shift(Row, frozen=True):
     """A projection of the time embedding of this width, added to each channel."""
 

@@ -177,6 +177,9 @@ def test_any_other_number_is_one_sentence(text: str) -> None:
 
 
 def test_a_run_in_one_word() -> None:
+    assert parse("resnet50,image=64x32").model.sample == "image 3x64x32"
+    with pytest.raises(UsageError, match="a requirement cannot name"):
+        parse("model/config.json,bf16")
     assert parse("llama-7b,lora=8,nf4,bfloat16").asked == Asked(batch=1, precision="bf16", lora=8, weights="4bit")
     run = parse("llama-7b,lora,bf16,batch=2,seq=512,fsdp,gpus=4,checkpointing")
     assert (run.model.name, run.model.sample) == ("llama-7b", "512 tokens")

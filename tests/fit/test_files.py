@@ -25,11 +25,15 @@ from gpudoctor.model_files import read_model
 
 LLAMA = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000}
 QWEN = {"num_key_value_heads": 2, "hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14, "intermediate_size": 4864}
+QWEN_MOE = {"hidden_size": 2048, "num_hidden_layers": 24, "num_attention_heads": 16, "vocab_size": 151936, "num_experts": 60}
+QWEN_MOE |= {"moe_intermediate_size": 1408, "shared_expert_intermediate_size": 5632}
 BERT = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 30522}
 VIT = {field: size for field, size in BERT.items() if field != "vocab_size"}
 CONFIGS = [
     ({"model_type": "llama", **LLAMA}, 6_738_415_616),
     ({"model_type": "qwen2", "vocab_size": 151936, "tie_word_embeddings": True, **QWEN}, 494_032_768),
+    ({"model_type": "mixtral", "num_local_experts": 8, **LLAMA, "num_key_value_heads": 8, "intermediate_size": 14336}, 46_702_792_704),
+    ({"model_type": "qwen2_moe", "num_experts_per_tok": 4, **QWEN_MOE}, 14_315_784_192),
     ({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257}, 124_439_808),
     ({"model_type": "bert", "max_position_embeddings": 512, **BERT}, 109_482_240),
     ({"model_type": "vit", "id2label": dict.fromkeys(map(str, range(1000)), ""), **VIT}, 86_567_656),
@@ -141,8 +145,10 @@ def test_a_keras_archive_that_expands_without_end_is_cut(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"num_local_experts": 8}, "has experts (num_local_experts), which are not counted"),
-        ({"model_type": "mixtral", "num_local_experts": 8}, "has experts"),
+        ({"num_local_experts": 8}, "has experts (num_local_experts), which are not counted for llama"),
+        ({"model_type": "mixtral"}, "does not say how many experts it has"),
+        ({"model_type": "qwen3_moe", "num_experts": 8, "mlp_only_layers": [3]}, "in some of its layers only"),
+        ({"model_type": "qwen2_moe", "num_experts": 8, "decoder_sparse_step": 2}, "in some of its layers only"),
         ({"model_type": "gemma3", "text_config": LLAMA}, "is of kind 'gemma3'"),
         ({"model_type": None}, "states no model_type"),
         ({"num_key_value_heads": 7}, "32 heads, 7 of keys, in a width of 4096"),
@@ -246,7 +252,18 @@ def test_a_layer_that_is_not_counted_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["params=0", "params=x", "params=7e99", "params=nan", "params=7e9,depth=3", "params=7e9,layers=1e9", "params="]
+    "text",
+    [
+        "params=0",
+        "params=x",
+        "params=7e99",
+        "params=nan",
+        "params=7e9,depth=3",
+        "params=7e9,layers=1e9",
+        "params=",
+        "params=7e9,params=8e9",
+        "params=1e6,layers=32,width=4096",
+    ],
 )
 def test_sizes_that_no_model_has_are_one_sentence(text: str) -> None:
     with pytest.raises(UsageError):

@@ -24,7 +24,8 @@ class Engine:
             from torch._subclasses.fake_tensor import FakeTensorMode
             from torch.utils.flop_counter import flop_registry
 
-            self._fake, self._formulas = FakeTensorMode(allow_non_fake_inputs=True), flop_registry
+            grouped = getattr(torch.ops.aten, "_grouped_mm", None)  # PyTorch 2.15 has no formula for it
+            self._fake, self._formulas = FakeTensorMode(allow_non_fake_inputs=True), {grouped: grouped_flops, **flop_registry}
         except ImportError:
             raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
 
@@ -195,6 +196,11 @@ class Engine:
 
     def _no_hook(self, _hook):
         return self._torch.utils.hooks.RemovableHandle(collections.OrderedDict())
+
+
+def grouped_flops(rows, *_others, out_val, **_named):
+    """The FLOPs of a matmul of groups of rows with a matrix for each, as experts compute, or of its gradient."""
+    return 2 * rows.numel() * out_val.shape[-1]
 
 
 def moments(kept, events):
