@@ -67,7 +67,7 @@ def _command(program: str, folder: str, request: Request) -> tuple[str, ...]:
     }
     return (
         *(program, "pip", "compile", f"{folder}/requirements.in", "--constraints", f"{folder}/constraints.txt"),
-        *("--format", "pylock.toml", "--output-file", f"{folder}/{_LOCK}", "--no-header", "--no-build", "--quiet"),
+        *("--format", "pylock.toml", "--output-file", f"{folder}/{_LOCK}", "--no-header", "--no-build", "--no-python-downloads", "--quiet"),
         *(word for option, value in optional.items() if value for word in (option, value)),
     )
 

@@ -158,6 +158,14 @@ def test_uv_chooses_wheels_for_the_machines_glibc(uv: Path, glibc: str, platform
     assert shown == [f"glibc {glibc}" if glibc else "glibc 2.35 (assumed)"]
 
 
+def test_uv_installs_no_interpreter_for_a_plan(uv: Path) -> None:
+    play(uv, f'echo "$all" > {uv}/asked; {lock(package("torch", "2.15.0"))}')
+    program = uv / "uv"
+    program.write_text(program.read_text().replace("\n", '\nall="$*"\n', 1))
+    assert confirmed("L4", "580.65.06", TORCH).plan.resolver == "uv"
+    assert "--no-python-downloads" in (uv / "asked").read_text().split()
+
+
 def test_a_uv_that_hangs_is_ended(uv: Path) -> None:
     play(uv, "sleep 60")
     began = time.monotonic()
