@@ -197,6 +197,7 @@ _KINDS = {
         "oldest-assembler",
         "oldest-capability",
         "opens-cuda",
+        "other-cuda-minor",
         "second-assembler",
     ),
     "BranchKind": _one_of("production", "long-term", "new-feature"),

@@ -74,7 +74,9 @@ def test_a_field_that_an_older_document_lacks_says_nothing(name: str) -> None:
         for field, form in made[title].get("properties", {}).items()
         if field != "schema" and _says(form.get("default"))
     ]
-    assert sorted(said) == {"fit": ["Asked.accumulate", "Asked.gpus", "Asked.optimizer", "Asked.precision"], "plan": ["Plan.resolver"]}.get(name, [])
+    assert sorted(said) == {"fit": ["Asked.accumulate", "Asked.gpus", "Asked.optimizer", "Asked.precision"], "plan": ["Plan.resolver"]}.get(
+        name, []
+    )
 
 
 def _says(value: object) -> bool:

@@ -54,6 +54,7 @@ gone-libs,8.6.1,8.6.1,unpublished,,any,wheels,the index lists 9.0 and newer
     bounds="""
 jaxlib,compares-plugins,0.5.3,wheels
 tensorflow,no-cuda-on-windows,2.11,wheels
+torchvision,other-cuda-minor,0.16,wheels
 """,
 )
 

@@ -13,6 +13,7 @@ from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requir
 from gpudoctor.diagnose.rules.builds.add_ons import published_with
 from gpudoctor.findings import Fix, Problem, Severity
 from gpudoctor.snapshot import Distribution
+from gpudoctor.versions import parse
 
 
 def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
@@ -30,7 +31,8 @@ def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
     builds = {_build(own), _build(library)}
     if builds == {""} and stack.supposed:
         builds = {_default_build(own, stack), _default_build(library, stack)}
-    if not refused and (len(builds) == 1 or "" in builds):
+    served = builds if _needs_same_minor(library, framework) else {_of_major(build) for build in builds}
+    if not refused and (len(served) == 1 or "" in served):
         return
     differ = f"{own.label} and {library.label} are built for different CUDA versions ({' and '.join(sorted(builds))})"
     if refused:
@@ -53,6 +55,17 @@ def _build(distribution: Distribution) -> str:
     """Return the build that a local version names (cu121, cpu); empty if it names none."""
     tag = distribution.version.partition("+")[2]
     return tag if tag.startswith(("cu", "cpu")) else ""
+
+
+def _needs_same_minor(library: Distribution, framework: FrameworkView) -> bool:
+    """Return whether the library refuses a framework that is built for another minor version of its CUDA."""
+    since, version = framework.machine.matrix.bound(library.name, "other-cuda-minor"), parse(library.version)
+    return since is None or version is None or version < since
+
+
+def _of_major(build: str) -> str:
+    """Return the build without the minor version of its CUDA: cu13 of cu132."""
+    return build[:-1] if build.startswith("cu") else build
 
 
 def _default_build(distribution: Distribution, stack: Stack) -> str:

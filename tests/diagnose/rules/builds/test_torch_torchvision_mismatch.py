@@ -9,12 +9,18 @@ from tests.diagnose.rules.packaged import outcome
 
 
 @pytest.mark.parametrize(
-    ("vision", "fits"),
-    [("0.21.0+cu124", True), ("0.21.0", True), ("0.21.0+cu118", False), ("0.21.0+cpu", False)],
+    ("own", "vision", "fits"),
+    [
+        ("2.6.0+cu124", "0.21.0+cu124", True),
+        ("2.6.0+cu124", "0.21.0", True),
+        ("2.6.0+cu124", "0.21.0+cu126", True),
+        ("2.6.0+cu124", "0.21.0+cu118", False),
+        ("2.6.0+cu124", "0.21.0+cpu", False),
+        ("2.1.0+cu121", "0.16.0+cu122", True),
+        ("2.0.1+cu118", "0.15.2+cu117", False),
+    ],
 )
-def test_torch_and_torchvision_must_be_built_for_one_cuda(vision: str, fits: bool) -> None:
-    packages = Packages(
-        (Distribution("torch", "2.6.0+cu124", "/site"), Distribution("torchvision", vision, "/site", requires=("torch==2.6.0",)))
-    )
+def test_torch_and_torchvision_must_be_built_for_one_cuda(own: str, vision: str, fits: bool) -> None:
+    packages = Packages((Distribution("torch", own, "/site"), Distribution("torchvision", vision, "/site")))
     live = machine(1, packages=packages, frameworks=(torch(),))
     assert outcome(live, "torch-torchvision-mismatch") is (OutcomeKind.PASSED if fits else OutcomeKind.FOUND)
