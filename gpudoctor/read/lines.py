@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.errors import UsageError
 from gpudoctor.expressions import expression
+from gpudoctor.read.east_asian import spaced
 from gpudoctor.read.prefixes import without_prefixes
 from gpudoctor.read.statements import Line
 
@@ -36,7 +37,7 @@ def lines_of(data: bytes, name: str, file: str = "") -> list[Line]:
             f"{name} has more than {LARGEST >> 20} MB, and gpudoctor reads up to {LARGEST >> 20} MB; cut out the part around the error."
         )
     seen = _seen_lines(data)
-    return list(_different(without_prefixes(seen), [len(line) for line in seen], file))
+    return list(_different([spaced(line) for line in without_prefixes(seen)], [len(line) for line in seen], file))
 
 
 def plain_lines(data: bytes) -> list[str]:

@@ -18,6 +18,9 @@ _END = 1 << 16
 """Characters to search, from the end."""
 _LONGEST = 300
 """Characters of a line to show."""
+_PARAGRAPH = 200
+"""Characters of a line that may be a paragraph of prose, whose sentences say several things."""
+_SENTENCE_END = re.compile(r"(?<=[a-z)])[.!?] {1,4}(?=[A-Z])")
 
 
 class Recognised(msgspec.Struct, frozen=True):
@@ -61,7 +64,14 @@ def _first_matches(module: str, name: str, text: str) -> Iterator[tuple[Any, str
 
 
 def _shown(line: str, match: re.Match[str]) -> str:
-    return line.strip()[-_LONGEST:] if match.end() > _LONGEST else line.strip()[:_LONGEST]
+    """Return the line, or the sentences of a paragraph that match."""
+    begin, end = 0, len(line)
+    if len(line) > _PARAGRAPH:
+        begin = max((one.end() for one in _SENTENCE_END.finditer(line) if one.end() <= match.start()), default=0)
+        after = _SENTENCE_END.search(line, match.end())
+        end = after.start() + 1 if after else end
+    told = line[begin:end].strip()
+    return told[-_LONGEST:] if match.end() - begin > _LONGEST else told[:_LONGEST]
 
 
 @functools.cache

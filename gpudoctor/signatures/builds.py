@@ -276,10 +276,16 @@ BUILDS = (
     ),
     # tensorflow/python/framework/test_util.py's and build_info's answers as people print them
     Signature(
-        r"is_built_with_(?:cuda|gpu_support)(?:\(\))?['\"]?\s{0,3}(?::|=|->|\)|#|returns?)\s{0,3}False\b|'is_cuda_build': False",
+        r"is_built_with_(?:cuda|gpu_support)(?:\(\))?['\"]?\s{0,3}(?::|=|->|\)|#|returns?)\s{0,3}False\b|'is_cuda_build': False"
+        # tensorflow/core/common_runtime/placer_test.cc of 1.13
+        r"|The requested device appears to be a GPU, but CUDA is not enabled",
         ("cpu-only-build", "no-cuda-wheel-for-platform", "windows-native-no-gpu"),
         "this is a CPU-only build of TensorFlow",
-        ("tf.test.is_built_with_cuda(): False", "'is_cuda_build': False"),
+        (
+            "tf.test.is_built_with_cuda(): False",
+            "'is_cuda_build': False",
+            "The requested device appears to be a GPU, but CUDA is not enabled.",
+        ),
     ),
     *COMPILED_FOR_A_FRAMEWORK,
     # cupy/__init__.py: https://github.com/cupy/cupy/issues/8226

@@ -90,7 +90,7 @@ LIBRARIES = (
     ),
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
     _no_cudnn(
-        r"Could not load library libcudnn|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\. Is it installed",
+        r"Could not load library libcudnn|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
         "Could not load library libcudnn_cnn_infer.so.8",
         "libcudnn.so.9: cannot open shared object file",
         "Unable to load cuDNN. Is it installed?",
@@ -175,10 +175,13 @@ LIBRARIES = (
     ),
     # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc: https://github.com/jax-ml/jax/issues/29042
     Signature(
-        r"Unable to load cu(?:BLAS|FFT|PTI|SOLVER|SPARSE)\. Is it installed|Unable to load CUDA\. Is it installed|The cu(?:BLAS|FFT|PTI|SOLVER|SPARSE) library was not found",
+        r"Unable to load (?:cu(?:BLAS|FFT|PTI|SOLVER|SPARSE)|CUDA)\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)|The cu(?:BLAS|FFT|PTI|SOLVER|SPARSE) library was not found",
         ("cuda-library-missing", "ld-library-path-shadowing"),
         "JAX cannot load a CUDA library",
-        ("Unable to load cuSPARSE. Is it installed?",),
+        (
+            "Unable to load cuSPARSE. Is it installed?",
+            "CUDA backend failed to initialize: Unable to load cuSOLVER. (Set TF_CPP_MIN_LOG_LEVEL=0",
+        ),
     ),
     Signature(
         r"operation cu(?:blas|fft|pti|solver|sparse|Sparse)Get\w{3,20}\([^\n]{0,80}\) failed:",

@@ -68,7 +68,7 @@ MANAGEMENT = (
         r"(?i:\bNVIDIA[- ]SMI has failed because it could ?n(?:o|\S{0,1})t communicate with the NVIDIA driver)|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded"
         rf"|{_NVML}9\b"
         # as people write it
-        r"|(?i:\bnvidia-smi\W{0,3}\s[^\n.]{0,40}(?:\bcan ?no?t|\bcould ?no?t|n.t|\bunable to|\bnot able to|\bfails? to|\bfailed to) communicate with (?:the )?(?:nvidia )?drivers?\b)",
+        r"|(?i:\bnvidia-smi\W{0,3}\s[^\n.]{0,60}(?:\bcan ?no?t|\bcould ?no?t|n.t|\bunable to|\bnot able to|\bfails? to|\bfailed to) communicate (?:with|to) (?:the )?(?:nvidia )?drivers?\b)",
         (
             "no-driver",
             "wsl-linux-driver-installed",

@@ -158,7 +158,7 @@ STATUSES = (
     ),
     # https://github.com/jhj0517/Whisper-WebUI/issues/279
     Signature(
-        r"[?.] Error 500: named symbol not found|cudaErrorSymbolNotFound|(?<!from module: )CUDA_ERROR_NOT_FOUND: named symbol not found",
+        r"[?.] Error 500: named symbol not found|cudaErrorSymbolNotFound|(?<=\S )(?<!from module: )CUDA_ERROR_NOT_FOUND: named symbol not found",
         ("wsl-driver-stack-broken", "driver-library-mismatch"),
         "libcuda and the driver's other files in WSL or Docker Desktop are of different releases",
         ("Unexpected error from cudaGetDeviceCount(). Error 500: named symbol not found",),

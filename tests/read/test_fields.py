@@ -35,6 +35,8 @@ def stated(text: str) -> dict[str, str]:
         ("* OS Platform and Distribution (e.g., Linux Ubuntu 16.04): Debian 12", "os", "Debian 12"),
         ("OS: WSL2 Ubuntu 24.04", "os", "WSL2 Ubuntu 24.04"),
         ("### OS platform and distribution\n\nLinux Ubuntu 20.04\n", "os", "Linux Ubuntu 20.04"),
+        ("OS\n\nWindows 11 Pro\n", "os", "Windows 11 Pro"),
+        ("TensorFlow version\n2.18.0\nPython version\n3.12\n", "package:tensorflow", "2.18.0"),
         ("| Operating system | Rocky Linux 9.4 |", "os", "Rocky Linux 9.4"),
         ("| GPU | RTX 4070 Ti |", "gpu:0", "RTX 4070 Ti"),
         ("GPU model and memory: GeForce GTX 1660 Ti, 6 GB", "gpu:0", "GeForce GTX 1660 Ti"),

@@ -57,12 +57,12 @@ FIELDS = (
     ),
     Field(
         "toolkit",
-        r"(?:nvidia )?cuda(?:(?: ?[/,&+] ?| and | )cudnn)?(?: ?toolkit| sdk| runtime)?(?: versions?| ver)?(?: used| installed)?|cudatoolkit",
+        r"(?:(?:installed )?version of )?(?:nvidia )?cuda(?:(?: ?[/,&+] ?| and | )cudnn)?(?: ?toolkit| sdk| runtime)?(?: versions?| ver)?(?: used| installed)?|cudatoolkit",
         rf"{_CUDA}(\d{{1,2}}\.\d)(?:\.\d{{1,4}})?(?![^\n]{{0,80}}(?:smi|driver))",
     ),
     Field(
         "cudnn",
-        r"(?:nvidia )?(?:cuda(?: ?[/,&+] ?| and | ))?cudnn(?: library)?(?: versions?| ver)?",
+        r"(?:(?:installed )?version of )?(?:nvidia )?(?:cuda(?: ?[/,&+] ?| and | ))?cudnn(?: library)?(?: versions?| ver)?",
         r"(?:cudnn|version|v|=|:| ){0,4}([5-9]\.\d{1,2}(?:\.\d{1,3})?)\b"
         r"|[^\n]{0,60}?(?:cudnn\W{0,12}|\d ?[/,&+] ?v?)([5-9]\.\d{1,2}(?:\.\d{1,3})?)\b",
     ),

@@ -64,8 +64,16 @@ def _fields(lines: Sequence[Line]) -> Iterator[_Asked]:
         name = _plain(text[: between.start()] if between else text.rstrip(":"))
         if answer:
             yield _Asked(name, answer, line.number)
+        elif not between and _is_label(name, line, lines[place + 1 : place + 2]):
+            yield _Asked(name, lines[place + 1].text.strip(_MARKS), lines[place + 1].number)
         elif between or line.text.lstrip().startswith(("#", "*")):
             yield from (_Asked(name, below.text.strip(_MARKS), below.number) for below in _under(lines, place))
+
+
+def _is_label(name: str, line: Line, following: Sequence[Line]) -> bool:
+    """Return whether a line is nothing but a field's name, as forms are copied from a page. The line below it is the answer."""
+    alone = not line.text.startswith((" ", "\t", "#", "*", "-")) and line.text[:1].isupper()
+    return alone and bool(following) and any(field.fullmatch(name) for field in NAMES)
 
 
 def _under(lines: Sequence[Line], place: int) -> Iterator[Line]:

@@ -24,6 +24,8 @@ _PYTHON = expression(rf"environ(?:\[[\"']|\.setdefault\([\"']){_NAME}[\"'](?:\]\
 _OF_POD = expression(rf"^\s{{0,40}}-? ?name: [\"']?{_NAME}[\"']?\s{{0,3}}$")
 _ECHO = expression(rf"\becho {{1,3}}\"?\$\{{?{_NAME}\}}?\"?\s{{0,3}}$")
 _IN_SENTENCE = expression(rf"(?:[\w,:(`] {{1,3}}[\"'`(]{{0,2}}(?:exports?|exported|setx?|sets|set -x) |`){_NAME}=(?:{_VALUE})")
+_ENDS_ASIDE = expression(r"[^()\n]{0,40}\)")
+"""The rest of an aside in parentheses: where it begins on the line above, that tells what it is ("e.g.")."""
 _IS_ADVICE = expression(
     r"(?i)\b(?:fix\w*|solv\w*|help\w*|works?|worked|working|try|tried|need|needs|needed|should|must|can|could|would|please|instead|remov\w+|delet\w+|unset\w*|if|or|to|e\.g|such as|even|regardless)\b"
 )
@@ -70,7 +72,8 @@ def _said(text: str) -> Iterator[tuple[str, str]]:
     """Yield what a sentence says is exported: "my .bashrc has export CUDA_VISIBLE_DEVICES=1"."""
     for found in _IN_SENTENCE.finditer(text):
         before, after = END.split(text[: found.start("name")])[-1], text[found.end() - 1 :].partition(". ")[0]
-        if found["name"] in WHOLE and not _IS_ADVICE.search(before) and not _IS_ADVICE.search(after):
+        begun_above = "(" not in before and _ENDS_ASIDE.match(text, found.end() - 1)
+        if found["name"] in WHOLE and not begun_above and not _IS_ADVICE.search(before) and not _IS_ADVICE.search(after):
             yield found["name"], _value(found)
 
 

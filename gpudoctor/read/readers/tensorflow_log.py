@@ -19,6 +19,13 @@ READER = Reader(
         Form("gpu", r"StreamExecutor device \((?P<name>\d{1,2})\): (?P<value>(?!Host|<)[^,]{3,80}), Compute Capability", Rank.LOG),
         # Apple's plugin; a device of CUDA may still fail
         Form("tensorflow devices", r"Created TensorFlow device \([^)\n]{0,200}\) -> physical (?P<value>PluggableDevice) \(", Rank.LOG),
+        # tensorflow/core/common_runtime/placer.cc and colocation_graph.cc of 1.0 to 2.21
+        Form(
+            "tensorflow devices",
+            r"(?i)(?:because no devices matching that specification are registered in this process; available devices:|but available devices are|All available devices)"
+            r"(?![^\n]{0,200}device:(?:XLA_)?GPU)[^\n]{0,200}[/:](?P<value>cpu):0",
+            Rank.LOG,
+        ),
         Form("capability", r"(?i)compute ?capability:? {0,3}(?P<value>\d{1,2}\.\d)\b", Rank.LOG),
     ),
 )

@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN, TRAINED, framework_of
 from gpudoctor.frameworks.torch import TORCH
+from gpudoctor.read.east_asian import LETTERS
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, own_sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
-    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?:[ =]{0,2}| \()v?"
+    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?: ?(?:\u7684)?\u7248\u672c(?:\u662f|\u4e3a|\u70ba)?:?)?(?:[ =]{0,2}| \()v?"
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+*]|\.[\w*])"
 )
 _BUILD = expression(
@@ -28,7 +29,9 @@ _BRANCH = expression(
 )
 """A driver branch: its releases have other last digits only before 2018."""
 _SYSTEM = expression(
-    r"(?i)\b(?:on|under|in|using|running|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|(?:m[1-5](?: (?:pro|max|ultra))?(?: chip)? )?macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
+    r"(?i)(?:\b(?:on|under|in|using|running|mit|unter|auf|en|con|em|com|sous|sur|avec|\u043d\u0430|\u043f\u043e\u0434|\u0432|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?"
+    rf"|(?<=[{LETTERS}] ))"
+    r"(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|(?:m[1-5](?: (?:pro|max|ultra))?(?: chip)? )?macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
 )
 _WINDOWS = expression(
     r"(?i)\bI(?:'m| am)? (?:\w{1,12} ){0,2}?(?:run(?:ning)?|us(?:e|ing)|work(?:ing)?)(?: \w{1,12}){0,2} (?P<value>windows)\b(?! (?:sub|\d|server|only))"

@@ -10,6 +10,13 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("windows-native-no-gpu", "TensorFlow version\n2.18.0\n\nOS\nWindows 11 Pro\n\nPython version\n3.12.4\n\nIs GPU available?\nFalse\n"),
+    ("windows-native-no-gpu", "Auf meinem Rechner mit Windows 11 und einer RTX 4070 l\u00e4uft tensorflow 2.16, aber es erkennt die GPU nicht.\n"),
+    ("windows-native-no-gpu", "Tengo tensorflow 2.15 en Windows 10 con CUDA 12.2, pero no reconoce la GPU (RTX 3060).\n"),
+    ("windows-native-no-gpu", "I use tensorflow 2.17 on Windows 11 with CUDA 12.3, but it does not detect my RTX 4080.\n"),
+    ("windows-native-no-gpu", "\u6211\u7684\u7cfb\u7edf\u662fWindows 11\uff0ctensorflow\u7248\u672c\u662f2.16.1\uff0c\u68c0\u6d4b\u4e0d\u5230GPU\u3002\n"),
+    ("cpu-only-build", "InvalidArgumentError: Cannot assign a device for operation a: node a was explicitly assigned to /device:GPU:0 but available devices are [ /job:localhost/replica:0/task:0/device:CPU:0 ]. The requested device appears to be a GPU, but CUDA is not enabled.\n"),
+    ("cpu-only-build", "I use tensorflow 1.0.1 on Ubuntu 16.04.\nInvalidArgumentError: Could not satisfy explicit device specification '/device:GPU:0' because no devices matching that specification are registered in this process; available devices: /job:localhost/replica:0/task:0/cpu:0\n"),
     ("cpu-only-build", "mxnet.base.MXNetError: [00:10:02] src/storage/storage.cc:118: Compile with USE_CUDA=1 to enable GPU usage\n"),
     ("extension-abi-mismatch", "Windows 10\nNotFoundError: C:\\v\\lib\\site-packages\\tensorflow-plugins\\tfdml_plugin.dll not found\n"),
     ("jax-plugin-version-mismatch", "Python dies at the first array, with the CPU backend too (e.g. `JAX_PLATFORMS=cpu`).\njax 0.4.28\njaxlib 0.4.28\njax-cuda12-plugin 0.4.35\nSegmentation fault (core dumped)\n"),
@@ -233,6 +240,9 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("windows-native-no-gpu", "I use tensorflow 2.10 on Windows 11, but 2.17 runs in WSL 2 too.\nNum GPUs Available:  1\n"),
+    ("windows-native-no-gpu", "Fr\u00fcher lief tensorflow 2.16 unter Windows 11 ohne GPU.\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
+    ("cpu-only-build", "tensorflow-gpu 1.15.0\nCould not satisfy explicit device specification; available devices: /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0\n"),
     ("windows-native-no-gpu", "ERROR: Could not find a version that satisfies the requirement tensorflow-gpu==2.11.0 (from versions: 2.12.0)\nERROR: No matching distribution found for tensorflow-gpu==2.11.0\n"),
     ("metal-plugin-missing", "pip install tensorflow-macos\nCreated TensorFlow device (/job:localhost/replica:0/task:0/device:GPU:0 with 0 MB memory) -> physical PluggableDevice (device: 0, name: METAL, pci bus id: <undefined>)\n"),
     ("gpu-too-new-for-build", _RANGE.format(index=0, gpu="NVIDIA GB10", place="12.1", least="8.0", most="12.0")),

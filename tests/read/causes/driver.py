@@ -7,6 +7,7 @@ from typing import Final
 NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
 
 CASES: Final = (
+    ("no-driver", "I rebooted the VM.\n* run nvidia-smi, and I got the message that it cannot communicate to the driver\n"),
     ("driver-too-old", "paddlepaddle-gpu 1.6.3\nError: cudaGetDeviceCount failed in paddle::platform::GetCUDADeviceCountImpl, error code : 35, Please see detail in the guide\n"),
     ("driver-too-old", "./deviceQuery Starting...\ncudaGetDeviceCount returned 35\n"),
     ("driver-too-old", "Driver Version: 418.67\ninstall: pip install torch==1.8.1+cu111\ntorch.cuda.is_available() returns False\n"),

@@ -8,6 +8,8 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("cuda-version-mismatch", "\u6211\u5b89\u88c5\u4e86CUDA 10.2\u548ccuDNN 7.6\uff0c\u62a5\u9519\uff1a\nCould not load dynamic library 'libcudart.so.10.0'; dlerror: libcudart.so.10.0: cannot open shared object file: No such file or directory\n"),
+    ("cuda-library-missing", "jax 0.4.18\nCUDA backend failed to initialize: Unable to load cuSOLVER. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)\n"),
     ("cuda-version-mismatch", "I use CUDA 10.1 with mxnet-cu100.\nOSError: libcudart.so.10.0: cannot open shared object file: No such file or directory\n"),
     ("cuda-version-mismatch", "The server runs CUDA 11.8.\nOSError: libcublas.so.12: cannot open shared object file: No such file or directory\n"),
     ("cuda-library-missing", "$ ldd libmxnet.so | grep found\n\tlibcublas.so.12 => not found\n\tlibcurand.so.10 => not found\n"),

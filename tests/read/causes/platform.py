@@ -7,6 +7,8 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("wsl-libcuda-not-on-path", "WSL2\u306eUbuntu 22.04\u3092\u4f7f\u3063\u3066\u3044\u307e\u3059\u304c\u3001GPU\u304c\u8a8d\u8b58\u3055\u308c\u307e\u305b\u3093\u3002\nlibcuda.so.1: cannot open shared object file: No such file or directory\n"),
+    ("scheduler-gpu-not-allocated", "On our cluster I open a session with srun --pty bash, activate the environment and look for the GPUs that the node is said to have. There the list of TensorFlow is empty and nvidia-smi says No devices were found. My workstation is fine.\n"),
     ("container-no-gpu-access", "I try to deploy `TensorFlow` (the GPU image of this week) on Kubernetes.\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
     ("container-no-gpu-access", "the pod requests no GPU\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("no-cuda-wheel-for-platform", "Windows 11 on ARM, Python 3.12\nERROR: Could not find a version that satisfies the requirement torch (from versions: none)\n"),
