@@ -53,6 +53,8 @@ _OF_LINUX_DRIVER = frozenset(
 """Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
 _OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old"})
 """Causes in the loader and libraries of Linux, which WSL and Jetson have too."""
+_OF_LINUX_ACCESS = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-path", "device-permission-denied"})
+"""What stands between a program and a GPU that Linux could give it."""
 _OF_WSL = frozenset(["wsl1", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl-multi-gpu-limit"])
 _OF_WINDOWS = frozenset({"no-driver"})
 """What can be wrong on Windows too."""
@@ -73,7 +75,7 @@ def _elsewhere(machine: MachineView) -> frozenset[str]:
     if platform == Platform.MACOS and machine.hardware:
         return frozenset()  # no Mac of this decade has an NVIDIA GPU: the text also names the machine that it was written on
     if platform in {Platform.JETSON, Platform.MACOS}:
-        return _OF_LINUX_DRIVER | _OF_WSL
+        return _OF_LINUX_DRIVER | _OF_WSL | (_OF_LINUX_ACCESS if platform == Platform.MACOS and not machine.site.container else frozenset())
     return _OF_WSL if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()
 
 

@@ -237,6 +237,16 @@ def _major(soname: str) -> int:
     return int(soname.partition(".so.")[2].partition(".")[0])
 
 
+_BY_EXTENSION = expression(r"(?m)^\W{0,8}(?:import|from) (\w{3,40}_(?:cuda|ext|gpu)|vllm\._C|amp_C|sgl_kernel)\b")
+"""A compiled module of an extension of PyTorch, which is imported after PyTorch has loaded the runtime of its own CUDA."""
+
+
+def _of_another_build(machine: MachineView, text: str) -> Iterator[Evidence]:
+    yield from _of_other_wheels(machine, text)
+    if (found := _BY_EXTENSION.search(text)) and any(name.startswith("libcudart.") for name in _missing(text)):
+        yield Evidence("missing for", found[1], "a traceback")
+
+
 _OF_CONDA = expression(r"lib(\w{3,12})-(\d[\w.]{0,20})-")
 
 
@@ -257,7 +267,7 @@ LIBRARIES: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "cudnn-wrong-major": _other_cudnn,
     "pip-nvidia-libs-not-on-path": _in_wheels,
     "cuda-libs-not-on-loader-path": _on_disk,
-    "extension-built-for-other-cuda": _of_other_wheels,
+    "extension-built-for-other-cuda": _of_another_build,
     "mixed-conda-pip": _from_conda_and_pip,
 }
 """Causes, and what yields a fact that speaks for each."""

@@ -110,7 +110,7 @@ BUILDS = (
         ),
     ),
     Signature(
-        r"PyTorch no longer supports this GPU because it is too old|cuda capability supported by this library is \d",
+        r"PyTorch no longer supports this GPU because it is too old|cuda capability supported by this library is \d|(?i:\b(?:torch|build|wheels?|image|default)\b[^\n.]{0,40}\b(?:has|have|had|ships?|contains?) no sm_?[3-7]\d\b)",
         ("gpu-too-old-for-build",),
         "this build has no kernels for a GPU this old",
         ("PyTorch no longer supports this GPU because it is too old.",),

@@ -329,13 +329,19 @@ HINTS = (
         "",
         "Free memory: 190.31MiB",
     ),
+    # the compiled modules of extensions, as a traceback shows their import
+    Hint(
+        r"^\W{0,8}(?:import|from) (?:flash_attn(?:_\d)?_cuda|flash_attn_gpu|vllm\._C|selective_scan_cuda|causal_conv1d_cuda|fused_layer_norm_cuda|amp_C|sgl_kernel|exllamav2_ext)\b",
+        "",
+        "import flash_attn_2_cuda as flash_attn_cuda",
+    ),
     Hint(
         r"Kernel driver in use: nouveau|^nouveau {2,40}\d|\bnouveau [0-9a-f]{4}:|(?i:\bnouveau (?:is |was )?(?:loaded|in use|active|running))",
         "nouveau-loaded",
         "Kernel driver in use: nouveau",
     ),
     Hint(
-        r"SecureBoot enabled|(?i:\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b|\bdisabl(?:e|ed|ing) (?:the )?secure ?boot\b)|PKCS#7 signature not signed|^\W{0,4}(?i:(?:\[\w{1,12}\] ?:? ?)?secure ?boot)(?! state)(?: ?[-\u2013] (?!disabled|off)|: (?:enabled|on|yes|active)\b)",
+        r"SecureBoot enabled|(?i:\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b|\bdisabl(?:e|ed|ing) (?:the )?secure ?boot\b|\benroll(?:ed|ing)?\b[^\n.]{0,30}\b(?:MOK|keys?)\b|\bMOK keys?\b)|PKCS#7 signature not signed|^\W{0,4}(?i:(?:\[\w{1,12}\] ?:? ?)?secure ?boot)(?! state)(?: ?[-\u2013] (?!disabled|off)|: (?:enabled|on|yes|active)\b)",
         "secure-boot-unsigned-module",
         "SecureBoot enabled",
     ),

@@ -80,7 +80,7 @@ MODULES = (
     ),
     # nvidia-fallback.service of RPM Fusion and negativo17
     Signature(
-        r"(?i)\bfall(?:ing)? ?back to nouveau|nvidia kernel module missing",
+        r"(?i)\bfall(?:s|ing)? ?back (?:to|on) (?:the )?n(?:ouv|ov|ouav|uv)e?au\b|nvidia kernel module missing",
         ("kernel-module-not-built", "secure-boot-unsigned-module"),
         "the NVIDIA module did not load at boot",
         ("NVIDIA kernel module missing. Falling back to nouveau.",),

@@ -10,7 +10,7 @@ from gpudoctor.signatures.signature import Signature
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u4e00-\u9fff]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:return(?:s|ed)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u4e00-\u9fff]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:(?:is |was )?return(?:s|ed|ing)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
         "amd-gpu-unsupported",
@@ -26,6 +26,7 @@ SEES_NO_GPU = Signature(
         "wsl1",
         "wsl-driver-stack-broken",
         "mig-no-instances",
+        "uvm-not-loaded",
     ),
     "the framework sees no GPU",
     ("GPUs: []", "torch.cuda.is_available() returns False"),

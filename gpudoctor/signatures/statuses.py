@@ -118,7 +118,7 @@ STATUSES = (
         ("no kernel image is available for execution on the device", "no kernel image is available"),
         ("gpu-too-new-for-build", "gpu-too-old-for-build", "extension-missing-arch"),
         "this build has no kernels for this GPU",
-        also=r"(?i:\bno kernel image (?:available|found|for)\b)",
+        also=r"(?i:\bno kernel image (?:available|found|for)\b)|\bcudaErrorNoKernelImageForDevice\b|(?i:\b(?:torch|build|wheels?|image)\b[^\n.]{0,40}\b(?:has|have|had|ships?|contains?) no sm_?(?:8|9|1\d)\d\b)",
     ),
     status(
         214,

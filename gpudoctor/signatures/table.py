@@ -31,6 +31,14 @@ _FRAMEWORKS = (
         "the driver is too old for this build's CUDA version",
         ("The NVIDIA driver on your system is too old (found version 11040)",),
     ),
+    # as people say it
+    Signature(
+        r"(?i)\b(?:my|our|the installed|the current) (?:nvidia )?(?:gpu |graphics )?driver(?: version)?(?: [\d.]{3,12})? (?:is not|isn't|was not|wasn't) (?:supported (?:by|for)|compatible with|(?:new|recent) enough for) (?:the |this |that )?(?:cuda\b|(?:py)?torch|tensorflow|jax\b)",
+        ("driver-too-old",),
+        "the driver is too old for this build's CUDA version",
+        ("My NVIDIA driver is not supported by the PyTorch version that I need",),
+        vague=True,
+    ),
     Signature(
         r"Found no NVIDIA driver on your system",
         (

@@ -52,6 +52,15 @@ WINDOWS = (
         ),
         tells="conda list | findstr openmp",
     ),
+    # flash-attention's, Mamba's and vLLM's compiled modules, which need PyTorch's DLLs for CUDA
+    Signature(
+        r"DLL load failed while importing (?:flash_attn\w{0,8}_cuda|selective_scan_cuda|causal_conv1d_cuda|exllamav2_ext|vllm\._C): ",
+        ("extension-built-for-other-cuda", "extension-abi-mismatch", "cpu-only-build", "cuda-library-missing"),
+        "Windows cannot load a compiled extension of PyTorch or a library that it needs",
+        ("ImportError: DLL load failed while importing flash_attn_2_cuda: The specified module could not be found.",),
+        vague=True,
+        tells="python -c 'import torch; print(torch.version.cuda)'",
+    ),
     Signature(
         r"DLL load failed(?: while importing (?:_pywrap_tensorflow\w{0,20}|onnxruntime_pybind11_state|libtriton|_jax|xla_extension))?: ",
         ("msvc-redistributable-missing", "cpu-lacks-avx", "cuda-library-missing", "cuda-version-mismatch"),

@@ -237,6 +237,10 @@ CASES: Final = (
     ("cpu-only-build", "Every package that requires torch uninstalls my CUDA build and replaces it with a newer, CPU-only torch package.\n"),
     ("gpu-too-old-for-build", "\u6211\u4f7f\u7528torch==2.8.0+cu128\uff0c\u663e\u5361GTX 1080\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
     ("gpu-too-old-for-build", "Meine Grafikkarte: eine GTX 1060, torch==2.8.0+cu128\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "The image's torch has no sm_61 kernels, and the first convolution fails with cudaErrorNoKernelImageForDevice\n"),
+    ("gpu-too-new-for-build", "cudaErrorNoKernelImageForDevice on our RTX 5070\n"),
+    ("extension-built-for-other-cuda", '  File "/opt/venv/lib/python3.11/site-packages/flash_attn/flash_attn_interface.py", line 12, in <module>\n    import flash_attn_2_cuda as flash_attn_gpu\nImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory\n'),
+    ("extension-built-for-other-cuda", "    import flash_attn_2_cuda as flash_attn_gpu\nImportError: DLL load failed while importing flash_attn_2_cuda: Le module sp\u00e9cifi\u00e9 est introuvable.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -291,5 +295,6 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "torch==2.5.1+cu124\nThe CPU tests show that torch falls back to the CPU for sparse tensors.\n"),
     ("gpu-too-old-for-build", "\u4e0d\u652f\u6301GTX 1080\u5417\nRuntimeError: CUDA error: no kernel image is available for execution on the device\ntorch==2.8.0+cu128\n"),
     ("cpu-only-build", "torch 2.7.0, a CPU-only machine is not needed\nIs CUDA available: True\n"),
+    ("extension-built-for-other-cuda", "    import cupy_backends.cuda.api.runtime\nImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -218,6 +218,10 @@ CASES: Final = (
     ("driver-too-new-for-gpu", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nI upgraded my server with a GTX 1070 to Fedora 44, and its driver is 590.44.01.\n"),
     ("no-driver", "nvidia_peermem: module license 'Linux-OpenIB' taints kernel.\nNVIDIA SMI has failed because it could not communicate with the NVIDIA driver\n"),
     ("device-permission-denied", "nvidia-smi as root works. As the user dev it prints:\nNo devices were found\n"),
+    ("secure-boot-unsigned-module", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\nThe update asked me to enroll a key, which I skipped\n"),
+    ("kernel-module-not-built", "Since the update my laptop falls back to noveau at each start\n"),
+    ("uvm-not-loaded", "torch.cuda.is_available() returns False although nvidia-smi shows the card\n$ lsmod | grep nvidia\nnvidia_drm             73728  0\nnvidia_modeset       1105920  1 nvidia_drm\nnvidia               5640192  1 nvidia_modeset\n"),
+    ("driver-too-old", "torch.cuda.is_available() returning False\nMy NVIDIA driver is not supported by the PyTorch build in the lock file\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -253,11 +257,13 @@ NEAR_MISSES: Final = (
     ("gpu-memory-insufficient", 'torch==2.5.1\nThe README says: "CUDA error: out of memory" means that the model is too large.\n'),
     ("secure-boot-unsigned-module", "Secure Boot: disabled\nERROR: Unable to load the kernel module 'nvidia.ko'.\nKernel driver in use: nouveau\n"),
     ("no-driver", "The softmax of an empty tensor is wrong.\nPyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: False\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
-    ("secure-boot-unsigned-module", "RTX 3060: the nvidia driver does not load, with secure boot disabled.\n"),
-    ("secure-boot-unsigned-module", "Requests of the nvidia driver container were rejected by the server, which has an RTX 3060.\n"),
-    ("kernel-module-not-built", "I changed the kernel parameters, and now the GPU is not detected.\n"),
-    ("kernel-module-not-built", "dkms fails to build virtualbox on the host with the RTX 3060\n"),
+    ("secure-boot-unsigned-module", "OS: Ubuntu 22.04.4 LTS\nThe nvidia driver does not load, with secure boot disabled.\n"),
+    ("secure-boot-unsigned-module", "OS: Ubuntu 22.04.4 LTS\nRequests of the nvidia driver container were rejected by the server.\n"),
+    ("kernel-module-not-built", "OS: Ubuntu 22.04.4 LTS\nI changed the kernel parameters, and now the GPU is not detected.\n"),
+    ("kernel-module-not-built", "OS: Ubuntu 22.04.4 LTS\ndkms fails to build virtualbox\n"),
     ("uvm-broken-after-suspend", "RuntimeError: CUDA error: unspecified launch failure\nIt happens at step 1200 of every run.\n"),
-    ("driver-too-new-for-gpu", "PyTorch dropped support for Pascal in its builds for CUDA 12.8.\nGTX 1070, driver version 570.133.07\n"),
+    ("driver-too-new-for-gpu", "OS: Ubuntu 22.04.4 LTS\nPyTorch dropped support for Pascal in its builds for CUDA 12.8; the driver is 570.133.07.\n"),
+    ("uvm-not-loaded", "torch.cuda.is_available() returns False although nvidia-smi shows the card\n$ lsmod | grep nvidia\nnvidia_uvm           1503232  0\nnvidia_drm             73728  0\nnvidia_modeset       1105920  1 nvidia_drm\nnvidia               5640192  1 nvidia_modeset\n"),
+    ("driver-too-old", "OS: Ubuntu 22.04.4 LTS\nHow would I know if the driver is not supported by PyTorch 2.9?\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -114,8 +114,8 @@ NEAR_MISSES: Final = (
     ("gpu-fell-off-bus", "torch==2.5.1\nWARN: NVML: can't get power for GPU #0, error code 999\n"),
     ("gpu-fell-off-bus", "torch==2.5.1\nWARN: NVML: can't get fan speed for GPU #0, error code 3\n"),
     ("gpu-fell-off-bus", "torch==2.5.1\nERROR: cannot install transformers: pip failed with error code 15\n"),
-    ("pci-bar-not-assigned", "[    0.411902] pci 0000:00:1c.0: BAR 13: no space for [io  size 0x1000]\n[    0.411950] pci 0000:03:00.0: BAR 6: failed to assign [mem size 0x00080000 pref]\nGPU: NVIDIA GeForce RTX 3060\n"),
-    ("pci-bar-not-assigned", "[    0.502117] pci 0000:05:00.0: BAR 2 [mem size 0x00004000 64bit pref]: can't assign; no space\nGPU: NVIDIA GeForce RTX 3060\n"),
+    ("pci-bar-not-assigned", "OS: Ubuntu 22.04.4 LTS\n[    0.411902] pci 0000:00:1c.0: BAR 13: no space for [io  size 0x1000]\n[    0.411950] pci 0000:03:00.0: BAR 6: failed to assign [mem size 0x00080000 pref]\n"),
+    ("pci-bar-not-assigned", "OS: Ubuntu 22.04.4 LTS\n[    0.502117] pci 0000:05:00.0: BAR 2 [mem size 0x00004000 64bit pref]: can't assign; no space\n"),
     ("power-throttled", "        SW Power Cap                      : Not Active\n        HW Slowdown                       : Not Active\nA100-SXM4-40GB\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

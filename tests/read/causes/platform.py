@@ -157,5 +157,6 @@ NEAR_MISSES: Final = (
     ("container-cdi-spec-missing", "$ nvidia-ctk cdi list\nINFO[0000] Found 3 CDI devices\nnvidia.com/gpu=0\nnvidia.com/gpu=all\nRuntimeError: No CUDA GPUs are available\n"),
     ("scheduler-gpu-not-allocated", 'python -c "import torch; print(torch.cuda.is_available())"\nFalse\nsrun --gres=gpu:1 python -c "import torch; print(torch.cuda.is_available())"\nTrue\n'),
     ("wsl-libcuda-not-on-path", "Operating system (Linux, macOS, Windows (WSL2)): Linux\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
+    ("container-no-gpu-access", "macOS 13.5, M2\n>>> torch.cuda.is_available()\nFalse\nFound no NVIDIA driver on your system\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
