@@ -20,7 +20,7 @@ from tests.read.reading import CREATED, causes
 pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
 REFLOWING = {"wrapped at 72", "wrapped at 80", "cut at 80", "in a table"}
-"""Disguises that break the columns of a table and the lines of a list, which cannot be repaired: sentences survive them."""
+"""Disguises that break the columns of a table, the lines of a list and the answers of a form, which cannot be repaired: sentences survive them."""
 PIP_ACCOUNT = "which is incompatible."
 """pip's account of one unmet requirement alone in a text: behind a prompt or bullet it is a conflict, alone also a list of versions."""
 
@@ -36,7 +36,7 @@ def share(chosen: Sequence[Case], number: int) -> list[Case]:
 
 
 def _is_listing(text: str) -> bool:
-    rows = "|", "- ", "[PhysicalDevice("
+    rows = "|", "- ", "### ", "[PhysicalDevice("
     return any("==" in line or "  " in line.strip() or line.lstrip().startswith(rows) for line in text.splitlines())
 
 
