@@ -64,13 +64,11 @@ def _first_matches(module: str, name: str, text: str) -> Iterator[tuple[Any, str
 
 
 def _shown(line: str, match: re.Match[str]) -> str:
-    """Return the line, or the sentences of a paragraph that match."""
-    begin, end = 0, len(line)
+    """Return the line, a paragraph from the sentence on that matches."""
+    begin = 0
     if len(line) > _PARAGRAPH:
         begin = max((one.end() for one in _SENTENCE_END.finditer(line) if one.end() <= match.start()), default=0)
-        after = _SENTENCE_END.search(line, match.end())
-        end = after.start() + 1 if after else end
-    told = line[begin:end].strip()
+    told = line[begin:].strip()
     return told[-_LONGEST:] if match.end() - begin > _LONGEST else told[:_LONGEST]
 
 

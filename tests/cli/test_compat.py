@@ -178,7 +178,7 @@ def test_matrix_without_a_name_lists_what_it_knows(subject: str) -> None:
         (("framework", "tensorflow", "2.15.0"), "release", {"2.15.0"}),
         (("framework", "torch", "2.9.0+cu130"), "release", {"2.9.0+cu130"}),
         (("framework", "torch", "2.9.0+cu130"), "built_with_cuda", {"13.0"}),
-        (("gpu", "NVIDIA A100-SXM4-40GB MIG 1g.5gb"), "memory_gib", {None}),
+        (("gpu", "NVIDIA A100-SXM4-40GB MIG 1g.5gb"), "memory_gib", {5.0}),
         (("gpu", "GRID T4-16C"), "compute_capability", {"7.5"}),
         (("framework", "torch", "2.5.1"), "built_with_cuda", {"12.4", None}),
         (("framework", "Torch"), "distribution", {"torch"}),

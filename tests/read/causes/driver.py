@@ -215,7 +215,7 @@ CASES: Final = (
     ("uvm-broken-after-suspend", "RuntimeError: CUDA error: unspecified launch failure\nIt comes when I suspend the laptop and run the script again; after a reboot it is gone.\n"),
     ("driver-too-new-for-gpu", "GPU: NVIDIA GeForce GTX 970\nThe packaged nvidia driver has no longer supported Maxwell since the last release.\n"),
     ("driver-too-new-for-gpu", "nvidia-dkms dropped support for Pascal, and our installer still picks it for a Quadro P600.\n"),
-    ("driver-too-new-for-gpu", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nI upgraded my server with a GTX 1070 to Fedora 44, and its driver is 590.44.01.\n"),
+    ("driver-too-new-for-gpu", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nMy server has a GTX 1070 and, with Fedora 44, driver 590.44.01.\n"),
     ("no-driver", "nvidia_peermem: module license 'Linux-OpenIB' taints kernel.\nNVIDIA SMI has failed because it could not communicate with the NVIDIA driver\n"),
     ("device-permission-denied", "nvidia-smi as root works. As the user dev it prints:\nNo devices were found\n"),
     ("secure-boot-unsigned-module", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\nThe update asked me to enroll a key, which I skipped\n"),
