@@ -136,9 +136,11 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
 
 
 def _four_bits(weights: str) -> Literal["", "4bit"]:
-    if spelt(weights) not in {"", "4bit"}:
+    if not weights:
+        return ""
+    if spelt(weights) != "4bit":
         raise UsageError(f"--weights {weights!r} is unknown; it takes 4bit.")
-    return "4bit" if weights else ""
+    return "4bit"
 
 
 def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:

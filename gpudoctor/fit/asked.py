@@ -103,7 +103,6 @@ SPELLINGS = {
         "zero3": "zero-3",
         "fsdp": "fsdp2 full_shard",
         "4bit": "nf4 fp4 int4 4-bit",
-        "": "ddp no_shard",
     }.items()
     for spelling in spellings.split()
 }
@@ -169,7 +168,7 @@ def count(text: str, option: str, most: int = 10**15) -> int:
 
 
 def spelt(word: str) -> str:
-    """Return the name that this program has for what others spell so; any other word in lower case."""
+    """Return our name for the spelling of another tool, or the word itself in lower case."""
     return SPELLINGS.get(word.lower(), word.lower())
 
 

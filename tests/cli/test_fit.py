@@ -145,6 +145,7 @@ def test_a_model_of_jax_is_counted_with_the_checkpoints_in_its_code(tmp_path: Pa
         ("fit", "train.py", "--gpu", "4090"),
         ("fit", "llama-8b", "--weights", "4bit", "--gpu", "4090"),
         ("fit", "llama-8b", "--weights", "3bit", "--lora", "8", "--gpu", "4090"),
+        ("fit", "llama-8b", "--weights", "ddp", "--lora", "8", "--gpu", "4090"),
         ("fit", "llama-8b", "--accumulate", "0", "--gpu", "4090"),
         ("check", "--no-smoke", "--require", "fit=llama-7b,depth=3"),
     ],
