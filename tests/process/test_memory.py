@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,12 @@ CONTROL = "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"
 def test_the_nearest_counter_is_read(files: dict[str, str], expected: MemoryKills | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_text", lambda file: files.get(file, ""))
     assert memory.kills() == expected
+
+
+def test_a_file_of_the_kernel_is_read_whole() -> None:
+    """The counter stands after some hundred others."""
+    names = [line.split()[0] for line in Path("/proc/vmstat").read_text(encoding="ascii").splitlines()]
+    assert [line.split()[0] for line in memory._text("/proc/vmstat").splitlines()] == names
 
 
 def test_a_rise_compares_the_same_counter() -> None:
