@@ -88,7 +88,7 @@ def _standard_input() -> bytes:
     except OSError as error:
         raise UsageError(f"Standard input cannot be read: {error.strerror}; name a text file instead.") from None
     if not data:
-        raise UsageError("Standard input is empty; pipe a text to it, as in `nvidia-smi 2>&1 | gpudoctor diagnose -`, or name a file.")
+        raise UsageError("Standard input is empty; pipe a text to it, as in `nvidia-smi 2>&1 | gpudoctor diagnose`, or name a file.")
     return data
 
 

@@ -10,7 +10,7 @@ from gpudoctor.cli.settings import GivenOptions
 
 @app.command(epilog=EPILOG)
 def diagnose(  # noqa: PLR0917 -- Typer calls it by name
-    files: options.Texts,
+    files: options.Texts = ["-"],  # noqa: B006 -- Typer wants a list
     format: options.Format = None,  # noqa: A002 -- named as the option
     output: options.Output = None,
     json: options.Json = None,

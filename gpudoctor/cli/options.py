@@ -173,7 +173,7 @@ OptionalRequirements = Annotated[
     list[str] | None,
     typer.Argument(metavar="[REQ]...", help="Packages to install, as for pip: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."),
 ]
-Texts = Annotated[list[str], typer.Argument(metavar="FILE...", help="Text files about one machine; - reads standard input.")]
+Texts = Annotated[list[str], typer.Argument(metavar="[FILE]...", help="Text files about one machine; - is standard input.")]
 Report = Annotated[
     str | None,
     typer.Argument(

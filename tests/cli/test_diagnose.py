@@ -12,8 +12,8 @@ from tests.cli.command import GPUDOCTOR, LOOK, ROOT, document, environment, run,
 from tests.read import texts
 
 
-def piped(text: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    command = (*GPUDOCTOR, "diagnose", "-", *arguments)
+def piped(text: bytes, *arguments: str, files: tuple[str, ...] = ("-",)) -> subprocess.CompletedProcess[bytes]:
+    command = (*GPUDOCTOR, "diagnose", *files, *arguments)
     return subprocess.run(command, input=text, cwd=ROOT, env=environment(), capture_output=True, timeout=60, check=False)
 
 
@@ -22,6 +22,12 @@ def test_a_text_on_standard_input() -> None:
     report = document("report", done.stdout)
     assert (done.returncode, report["command"], report["findings"][0]["name"]) == (1, "diagnose", "gpu-too-new-for-build")
     assert report["findings"][0]["evidence"][1]["value"] == "12.0"
+
+
+def test_standard_input_is_read_where_no_file_is_named() -> None:
+    text = texts.COLLECT_ENV.encode()
+    assert piped(text, "--only", "GD505", files=()).stdout == piped(text, "--only", "GD505").stdout
+    assert sentence(piped(b"", files=()).stderr).startswith("gpudoctor: Standard input is empty;")
 
 
 def test_a_file(tmp_path: Path) -> None:
