@@ -20,7 +20,7 @@ def examined(place: Path, patch: str = plays(), calls: dict[str, str] | None = N
     nvml, cuda = recipe.libraries
     library = Nvml(gpus=nvml.gpus, calls=calls or {})
     _, report = examine(type(recipe)(**{**vars(recipe), "libraries": (library, cuda), "patch": patch}), place)
-    named = [entry for entry in Path("/proc").glob("[0-9]*/cmdline") if str(place).encode() in environment_of(entry.parent)]
+    named = [entry for entry in Path("/proc").glob("[0-9]*") if str(place).encode() in environment_of(entry)]
     assert named == []
     return report
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -115,12 +116,16 @@ def device_nodes() -> set[str]:
     return {str(path) for path in entries if path.is_char_device() or path.is_block_device()}
 
 
+def processes(mark: str) -> list[int]:
+    """Return which processes have the mark in their environment. Each may end while it is looked at."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if mark.encode() in (process / "environ").read_bytes():
+                found.append(int(process.name))
+    return sorted(found)
+
+
 def left_process(mark: str) -> str:
     """Return which process still has the mark in its environment; empty if none has."""
-    for place in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if mark.encode() in place.read_bytes():
-                return f"process {place.parent.name} is left"
-        except OSError:  # noqa: PERF203 -- it has ended
-            continue
-    return ""
+    return next((f"process {number} is left" for number in processes(mark)), "")

@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from scripts.torture_parts.cell import CHECK, TIMEOUT, Case, Result, Workplace, emptied, left_process
+from scripts.torture_parts.cell import CHECK, TIMEOUT, Case, Result, Workplace, emptied, left_process, processes
 from scripts.torture_parts.patient import LIMIT, MARK, WAIT, check_of, patient
 from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with, seen_by_child
 
@@ -121,13 +121,7 @@ def tell(pids: Sequence[int], number: signal.Signals) -> None:
 
 def family(folder: Path) -> list[int]:
     """Return the processes of a cell."""
-    mark = f"{MARK}={folder}/".encode()
-    found = []
-    for place in Path("/proc").glob("[0-9]*/environ"):
-        with suppress(OSError):
-            if mark in place.read_bytes():
-                found.append(int(place.parent.name))
-    return sorted(found)
+    return processes(f"{MARK}={folder}/")
 
 
 def end_all(folder: Path) -> None:
