@@ -50,7 +50,9 @@ def _masked(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence(VARIABLE, value or '""', "the text")
 
 
-_NO_PROGRAM = expression(r"nvidia-smi: (?:(?:command )?not found|No such file)|command not found: nvidia-smi")
+_NO_PROGRAM = expression(
+    r"\bnvidia-smi\b[^\n.;]{0,24}(?:\bnot found|: No such file|\bnot recogni[sz]ed as an? (?:internal|name))|command not found: nvidia-smi"
+)
 
 
 _NO_LIBCUDA = expression(r"UNKNOWN ERROR \(303\)|libcuda\.so\.1: cannot open shared object")
@@ -61,7 +63,8 @@ def _driver_not_loaded(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield what nvidia-smi said, that it is not there although the text is not about a container, or that TensorFlow found neither library."""
     nvml = machine.observed.nvml
     if not machine.site.container and "container-no-gpu-access" not in hinted(text) and (found := _NO_PROGRAM.search(text)):
-        yield Evidence("nvidia-smi", found[0], "the log")
+        is_missed = any(one.observed.sees_gpu is False for one in machine.frameworks)  # elsewhere a machine may need none
+        yield Evidence("nvidia-smi", found[0], "a shell" if is_missed else "the log")
     if machine.site.platform != Platform.WSL2 and _NO_LIBCUDA.search(text) and (neither := _NO_LIBCUDART.search(text)):
         yield Evidence("neither libcuda nor libcudart", neither[0], "the log")
     init = nvml.init if isinstance(nvml, Nvml) else None

@@ -70,7 +70,7 @@ def _container_lacks_a_gpu(machine: MachineView, text: str) -> Iterator[Evidence
         yield from _has_no_device_files(machine, text)
 
 
-_DKMS_FAILS = expression(r"Bad return status for module build on kernel")
+_DKMS_FAILS = expression(r"Bad return status for module build on kernel|kernel headers for this kernel do(?:es)? not seem to be installed")
 
 
 def _dkms_fails(machine: MachineView, text: str) -> Iterator[Evidence]:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
+_HEADER = r"['\"]?(?:cuda(?:_\w{2,20})?\.h|cu(?:blas|rand|sparse|solver|fft)\w{0,12}\.h|(?:nvrtc|nvToolsExt|device_launch_parameters)\.h|(?:thrust|cub|cooperative_groups|cuda|crt)/\w[\w./]{1,40}|nv/target)"
+"""What a CUDA toolkit has for compilers."""
+
 BUILDING = (
     # triton/runtime/build.py of 3.9; gcc, clang, the TinyCC of Triton for Windows, MSVC
     Signature(
@@ -43,7 +46,7 @@ BUILDING = (
     ),
     # nvcc 13.0, setup.py of flash-attn
     Signature(
-        r"nvcc fatal\s{1,6}: Unsupported gpu architecture|Unsupported (?:gpu|CUDA) architecture 'compute_\d{2,3}|FlashAttention is only supported on CUDA \d{1,2}\.\d and above",
+        r"nvcc fatal\s{1,6}: (?:Unsupported gpu architecture|Value 'sm_\w{2,5}' is not defined for option 'gpu-architecture')|Unknown CUDA arch \([\d.]{3,5}\w?\) or GPU not supported|Unsupported (?:gpu|CUDA) architecture 'compute_\d{2,3}|FlashAttention is only supported on CUDA \d{1,2}\.\d and above",
         ("nvcc-framework-cuda-mismatch", "gpu-too-new-for-build"),
         "nvcc is of a CUDA release that cannot compile for this GPU",
         ("nvcc fatal   : Unsupported gpu architecture 'compute_86'", "FlashAttention is only supported on CUDA 11.7 and above."),
@@ -51,7 +54,7 @@ BUILDING = (
     # crt/host_config.h of CUDA 9 to 13, torch/utils/cpp_extension.py
     Signature(
         r"unsupported (?:GNU|clang|ICC|Microsoft Visual Studio) version!|greater than the maximum required version by CUDA \d|less than the minimum required version by CUDA \d"
-        r"|parameter packs not expanded with",
+        r"|parameter packs not expanded with|identifier \"(?:__builtin_ia32_\w{2,40}|_Float(?:16|32|64|128)x?)\" is undefined|exception specification is incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)|of the host compiler \('[^'\n]{1,40}'\) is not supported|STL1002: Unexpected compiler version",
         ("host-compiler-unsupported",),
         "this nvcc does not support this version of the C++ compiler",
         (
@@ -77,7 +80,7 @@ BUILDING = (
     # shells, Python, compilers and linkers
     Signature(
         r"nvcc: (?:command )?not found|No such file or directory: '[^'\n]{0,200}nvcc'|nvcc: No such file or directory|'nvcc' is not recognized as an internal"
-        r"|fatal error: (?:cuda_runtime(?:_api)?|cuda|cublas_v2|cusparse|cusolverDn|nvrtc|cuda_fp16|device_launch_parameters)\.h: No such file|Cannot open include file: 'cuda_runtime\.h'|cannot find -lcudart",
+        rf"|fatal error: {_HEADER}['\"]?(?:: No such file| file not found)|Cannot open include file: '{_HEADER}'|cannot find -lcudart|cannot open input file 'cud\w{{1,8}}\.lib'|Could not find the cudart library|package configuration file provided by \"CUDA(?:Toolkit)?\"",
         ("nvcc-toolkit-missing",),
         "a build found no CUDA compiler or no CUDA headers",
         (
@@ -95,9 +98,18 @@ BUILDING = (
         ('check_output([cuda_dir + "/bin/nvcc", "-V"], universal_newlines=True)',),
         vague=True,
     ),
+    # setup.py of flash-attn, after a warning that nvcc is not there
+    Signature(
+        r"name 'bare_metal_version' is not defined",
+        ("nvcc-toolkit-missing",),
+        "a build script found no nvcc",
+        ("NameError: name 'bare_metal_version' is not defined",),
+    ),
     # setuptools and torch/utils/cpp_extension.py on Windows
     Signature(
-        r"Microsoft Visual C\+\+ \d{2}\.\d (?:or greater )?is required|Error checking compiler version for (?:cl|c\+\+|g\+\+)|Compiler: cl is not found",
+        r"Microsoft Visual C\+\+ \d{2}\.\d (?:or greater )?is required|Error checking compiler version for (?:cl|c\+\+|g\+\+)|Compiler: cl is not found"
+        # nvcc and gcc
+        r"|Cannot find compiler 'cl\.exe' in PATH|cannot execute '?cc1plus|nvcc fatal\s{1,6}: Failed to preprocess host compiler properties",
         ("c-compiler-missing",),
         "a build found no C++ compiler",
         ("error: Microsoft Visual C++ 14.0 or greater is required.", "Error checking compiler version for cl: [WinError 2]"),

@@ -114,7 +114,7 @@ COLLECTIVES = (
         vague=True,
     ),
     Signature(
-        r"Duplicate GPU detected\s{0,2}: rank",
+        r"Duplicate GPU detected\s{0,2}: rank|Multiple Ranks are using the same GPU",
         ("cuda-visible-devices-masked", "mig-one-instance-per-process"),
         "two ranks use the same GPU: the job started more ranks than it sees GPUs, or each rank uses GPU 0",
         ("Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 4000",),
@@ -130,7 +130,7 @@ COLLECTIVES = (
     # NCCL's socket.cc and bootstrap.cc, torch/csrc/distributed/c10d, Gloo
     Signature(
         r"[Nn]o socket interface found|NET/\w{1,10} : [Nn]o (?:IP )?interface found|connecting to address\s{1,3}with family \d{1,6} is neither|Unable to find address for:|unsupported gloo device"
-        r"|Connect to [\w.:]{3,50}<\d{1,5}> failed|WARN (?:Net : )?Call to (?:connect|accept|bind|listen)\b[^\n]{0,80}\b(?:failed|timeout) ?:|Socket creation failed : Address family|NET/\w{1,10} : No usable listening interface|Call to ibv_\w{1,40} failed|NET/IB\s{0,2}: Got completion (?:from peer|with error)"
+        r"|Connect to [\w.:]{3,50}<\d{1,5}> failed|WARN (?:Net : )?Call to (?:connect|accept|bind|listen)\b[^\n]{0,80}\b(?:failed|timeout) ?:|Socket creation failed : Address family|NET/\w{1,10} : No usable listening interface|NET/IB : [^\n]{1,60} async fatal event|Call to ibv_\w{1,40} failed|NET/IB\s{0,2}: Got completion (?:from peer|with error)"
         r"|gloo/transport/tcp/[^\n]{0,120}(?:refused|timed out|reset by peer)|(?:re)?solv\w{1,3}[^\n]{0,60}(?:NCCL|GLOO)_SOCKET_IFNAME|(?:NCCL|GLOO)_SOCKET_IFNAME[^\n]{0,60}\b(?:fix|solv|resolv|work)",
         ("all-reduce-failed",),
         "NCCL cannot use the network interface it chose; NCCL_SOCKET_IFNAME names the right one",
@@ -167,7 +167,7 @@ STALLED = (
         vague=True,
     ),
     Signature(
-        r"Watchdog caught collective operation timeout|NCCL operations have failed or timed out|unhandled cuda error|ncclUnhandledCudaError|ncclRemoteError|ncclInternalError|NCCL communicator was aborted"
+        r"Watchdog caught collective operation timeout|NCCL operations have failed or timed out|unhandled cuda error|ncclUnhandledCudaError|ncclRemoteError|ncclInternalError|NCCL communicator was aborted|No transport found for rank \d|nvmlDeviceGetP2PStatus\([^)\n]{1,80}\) failed"
         r"|(?:Net :|WARN) Connection closed by remote peer|WARN (?:Net : )?Call to (?:recv|send|poll)\b[^\n]{0,80}\bfailed ?:|NET/Socket : socket progress error|remote process exited or there was a network error|monitoredBarrier|NCCL [Ee]rror [13]\b|socketProgress\w{0,4}: Connection closed",
         ("all-reduce-failed",),
         "a collective operation between GPUs failed or timed out",

@@ -21,7 +21,7 @@ DRIVER_LOG = (
         ("NVRM: Xid (PCI:0000:1f:00): 79, GPU has fallen off the bus.", "fallen off the bus and is not responding to commands."),
     ),
     Signature(
-        rf"{_XID}(?:48|94|95)\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:48|94|95)(?!\d)",
+        rf"{_XID}(?:48|9[45]|140|17[12])\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:48|9[45])(?!\d)",
         ("ecc-hardware-error",),
         "the GPU's memory had an uncorrectable error",
         ("NVRM: Xid (PCI:0000:1f:00): 48, An uncorrectable double bit error (DBE) has been detected",),
@@ -38,8 +38,28 @@ DRIVER_LOG = (
         "the GPU needs a reset to remap a bad memory row",
         ("NVRM: Xid (PCI:0000:07:00): 63, Row Remapper: New row (0x0000000018f31d80) marked for remapping, reset gpu to activate.",),
     ),
+    # GPUs before Ampere retire pages instead, with the same numbers
     Signature(
-        rf"{_XID}(?:119|120)\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)(?!\d)|Cannot initialize GSP firmware RM|firmware load for nvidia/[\d.]{{1,20}}/gsp_\w{{1,20}}\.bin failed|unexpected WPR2 already up|failed to wait for GFW_BOOT",
+        r"Dynamic Page Retirement: New page retired",
+        ("pages-retirement-pending",),
+        "the GPU needs a reset to retire a bad memory page",
+        ("NVRM: Xid (PCI:0000:3b:00): 63, Dynamic Page Retirement: New page retired, reboot to activate (0x00000000002a41c7).",),
+    ),
+    Signature(
+        rf"{_XID}63\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}63(?!\d)",
+        ("row-remap-pending",),
+        "the GPU takes bad memory out of use",
+        ("NVRM: Xid (PCI:0000:07:00): 63, pid=2204, name=python3",),
+    ),
+    Signature(
+        rf"{_XID}64\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}64(?!\d)|Dynamic Page Retirement: Fatal error",
+        ("row-remap-failed",),
+        "the GPU could not take bad memory out of use",
+        ("NVRM: Xid (PCI:0000:07:00): 64, pid=2204, name=python3",),
+    ),
+    Signature(
+        rf"{_XID}(?:119|120)\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)(?!\d)|Cannot initialize GSP firmware RM|firmware load for nvidia/[\d.]{{1,20}}/gsp_\w{{1,20}}\.bin failed|unexpected WPR2 already up|failed to wait for GFW_BOOT"
+        r"|RmInitAdapter: No firmware image found|GSP-RM proxy boot command failed|GSP-CrashCat Report|Rate limiting GSP RPC error prints|GSP_INIT_DONE RPC failed",
         ("gsp-firmware-failure",),
         "the GPU's firmware (GSP) failed or stopped responding",
         (
@@ -55,7 +75,7 @@ DRIVER_LOG = (
         ("GPU does not have the necessary power cables connected.", "Insufficient External Power"),
     ),
     Signature(
-        r"This PCI I/O region assigned to your NVIDIA device is invalid|NVRM: BAR\d is \d{1,6}M @ 0x0\b|NVRM: (?:No address space to allocate resized BAR1|Fatal Error while attempting to resize PCIe BARs)|\bBAR ?[01] (?:is |was )?not assigned",
+        r"This PCI I/O region assigned to your NVIDIA device is invalid|NVRM: BAR\d is \d{1,6}M @ 0x0\b|NVRM: (?:No address space to allocate resized BAR1|FATAL: Failed to re-allocate BAR1|Fatal Error while attempting to resize PCIe BARs|request_mem_region failed for)|\bBAR ?[01] (?:is |was )?not assigned",
         ("pci-bar-not-assigned",),
         "a PCI BAR of the GPU has no address",
         ("NVRM: This PCI I/O region assigned to your NVIDIA device is invalid:", "NVRM: Fatal Error while attempting to resize PCIe BARs."),
@@ -91,6 +111,23 @@ DRIVER_LOG = (
         "the driver cannot attach to this GPU: it needs the open kernel modules or a newer driver, or the firmware gave its BAR no address",
         ("NVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)",),
         tells="cat /proc/driver/nvidia/version; sudo dmesg | grep -A6 'NVRM: The NVIDIA GPU'; lspci -vs 01:00.0 | grep Region",
+    ),
+    # kernel-open/nvidia/nv.c and nv-pci.c; NVML's status 11
+    Signature(
+        r"Can't find an IRQ for your NVIDIA card|NVRM:[^\n]{0,40} Tried to get IRQ \d|No interrupts of any type are available\. Cannot use this GPU|NVML: Interrupt Request Issue|NVMLError_IrqIssue|NVML_ERROR_IRQ_ISSUE",
+        ("gpu-not-responding",),
+        "the GPU's interrupts do not work",
+        ("NVRM: Can't find an IRQ for your NVIDIA card!", "pynvml.NVMLError_IrqIssue: Interrupt Request Issue"),
+    ),
+    # drivers/pci/pci.c and pcie/err.c: the device does not answer, or its link had a fatal error
+    Signature(
+        rf"\bnvidia [0-9a-f]{{4}}:{_PLACE}: (?:Unable to change power state from D3cold|can't change power state from D3cold|not ready \d{{1,6}}ms after|AER: can't recover|PCIe Bus Error: severity=Uncorrect(?:ed|able) \(Fatal\))",
+        ("gpu-fell-off-bus",),
+        "the GPU does not answer on the PCIe bus",
+        (
+            "nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible",
+            "nvidia 0000:65:00.0: AER: can't recover (no error_detected callback)",
+        ),
     ),
     # lspci -vv: half of 16 lanes is common, as a board that splits its lanes gives
     Signature(
@@ -175,13 +212,13 @@ DRIVER_LOG = (
         ("fabric manager NVIDIA GPU driver interface version 550.54.15 don't match with driver version 550.163.01.",),
     ),
     Signature(
-        r"infoROM is corrupted(?: at gpu|$)|NVML_ERROR_CORRUPTED_INFOROM|NVMLError_CorruptedInforom",
+        r"infoROM is corrupted(?: at gpu|$)|NVML: Corrupted infoROM|NVML_ERROR_CORRUPTED_INFOROM|NVMLError_CorruptedInforom",
         ("inforom-corrupt",),
         "the GPU's infoROM is corrupt",
         ("WARNING: infoROM is corrupted at gpu 0000:07:00.0", "pynvml.NVMLError_CorruptedInforom: infoROM is corrupted"),
     ),
     Signature(
-        r"Unable to determine the device handle for (?:GPU|gpu)[^\n]{0,60}: GPU requires reset|NVML_ERROR_RESET_REQUIRED|NVMLError_ResetRequired",
+        r"Unable to determine the device handle for (?:GPU|gpu)[^\n]{0,60}: GPU requires reset|NVML: GPU requires reset|GPU recovery action changed from [^\n]{1,40} to 0x[1-9a-f]\d{0,2} \((?!None)|NVML_ERROR_RESET_REQUIRED|NVMLError_ResetRequired",
         ("gpu-requires-reset",),
         "the GPU needs a reset",
         (

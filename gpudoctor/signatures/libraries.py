@@ -103,7 +103,7 @@ LIBRARIES = (
     ),
     # what cuDNN prints before it aborts, on Windows too, and its status in cudnn_graph.h
     _no_cudnn(
-        r"Could not (?:locate|load library) (?:cudnn|zlibwapi)\w{0,60}\.dll|CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED|Cannot load symbol cudnn[A-Z]",
+        r"Could not (?:locate|load library) (?:cudnn|zlibwapi)\w{0,60}\.dll|CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED|CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING|Cannot load symbol cudnn[A-Z]",
         "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!",
         "Could not locate zlibwapi.dll. Please make sure it is in your library path!",
         "Cannot load symbol cudnnCreateTensorDescriptor",

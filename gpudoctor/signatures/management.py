@@ -16,7 +16,7 @@ MANAGEMENT = (
         ("Failed to initialize NVML: Driver/library version mismatch", "RM has detected an NVML/RM version mismatch."),
     ),
     Signature(
-        r"GPU access blocked by the operating system|blocked by the operating system/cgroups",
+        r"GPU access blocked by the operating system|blocked by the operating system/cgroups|NVMLError_OperatingSystem",
         ("wsl-driver-stack-broken", "wsl-linux-driver-installed", "container-cgroup-device-lost", "device-permission-denied"),
         "the operating system denies access to the GPU",
         ("Failed to initialize NVML: GPU access blocked by the operating system",),
@@ -86,9 +86,9 @@ MANAGEMENT = (
     ),
     # shells, in a container that was started without the driver's programs
     Signature(
-        r"nvidia-smi: (?:(?:command )?not found|No such file)|command not found: nvidia-smi",
-        ("container-no-gpu-access",),
-        "the container was started without the driver's programs",
+        r"\bnvidia-smi\b[^\n.;]{0,24}(?:\bnot found|: No such file|\bnot recogni[sz]ed as an? (?:internal|name))|command not found: nvidia-smi",
+        ("container-no-gpu-access", "no-driver"),
+        "the driver's programs are not installed, or not in this container",
         ("bash: nvidia-smi: command not found",),
         vague=True,
         needs_support=True,
@@ -107,7 +107,7 @@ MANAGEMENT = (
     ),
     # kernel/hung_task.c, and what people write
     Signature(
-        r"task nvidia\S{0,20}:\d{1,10} blocked for more than|nvidia-smi\b[^\n]{0,30}\b(?:hangs|hung|freezes|never returns|(?:gets?|is|got) stuck|does not return)\b"
+        r"task nvidia\S{0,20}:\d{1,10} blocked for more than|soft lockup - CPU#\d{1,4} stuck for \d{1,5}s! \[(?:nvidia|nv_queue|irq/\d{1,4}-nvidia)|NVMLError_Timeout\b|nvidia-smi\b[^\n]{0,30}\b(?:hangs|hung|freezes|never returns|(?:gets?|is|got) stuck|does not return)\b"
         r"|nvidia-smi\b[^\n]{0,40}\bin(?:to)? (?:the )?(?:\W?D\W? (?:\(\w{1,20}\) )?state|uninterruptible sleep|state D\b)",
         ("driver-hung", "gsp-firmware-failure", "gpu-fell-off-bus"),
         "a call into the driver does not return",

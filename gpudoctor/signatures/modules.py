@@ -10,19 +10,19 @@ _SECURE_BOOT = r"\bsecure ?boot\b(?!\W{0,3}(?:is |was |being )?(?:already )?(?:d
 MODULES = (
     # https://github.com/NVIDIA/open-gpu-kernel-modules, src/nvidia/arch/nvalloc/unix/src/osapi.c: each message is spread over several lines
     Signature(
-        r"requires use of the NVIDIA open kernel modules",
+        r"requires use of the NVIDIA open kernel modules|The 'proprietary' kernel modules are incompatible with the GPU",
         ("gpu-too-new-for-driver",),
         "this GPU needs the open kernel modules and the proprietary ones are loaded",
         ("NVRM: installed in this system requires use of the NVIDIA open kernel modules.",),
     ),
     Signature(
-        r"not supported by open\b|nvidia\.ko because it does not include the required GPU",
+        r"not supported by open\b|nvidia\.ko because it does not include the required GPU|The 'open' kernel modules are incompatible with the GPU",
         ("driver-too-new-for-gpu",),
         "the open kernel modules are loaded and do not support this GPU: it is older than Turing",
         ("NVRM: installed in this system is not supported by open", "NVRM: nvidia.ko because it does not include the required GPU"),
     ),
     Signature(
-        r"supported through the NVIDIA \d{2,3}\.xx Legacy drivers|NVIDIA driver will ignore",
+        r"supported through the NVIDIA \d{2,3}\.xx Legacy drivers|NVIDIA driver will ignore|supported through NVIDIA legacy Linux graphics drivers|NVRM: ignoring the legacy GPU",
         ("driver-too-new-for-gpu",),
         "this driver no longer supports the GPU and ignores it",
         (
@@ -40,6 +40,8 @@ MODULES = (
     Signature(
         r"(?:(?<!': )|could not insert 'nvidia[\w-]{0,20}': )(?:Key was rejected by service|Required key not available)"
         r"|oading of (?:unsigned module|module with (?:unavailable key|unsupported crypto)) is rejected|unsigned module loading is restricted"
+        # nvidia-installer
+        r"|not signed by a key that is trusted by the kernel|kernel has CONFIG_MODULE_SIG_FORCE set"
         r"|(?i:\bnvidia (?:kernel |driver )?(?:kernel )?modules?\b[^\n.]{0,20}\b(?:unsigned|(?:not|n't) (?:properly )?signed)\b)",
         ("secure-boot-unsigned-module",),
         "the kernel rejected the NVIDIA module: its signature is not trusted",
@@ -105,7 +107,7 @@ MODULES = (
         ("nvidia-uvm: request_free_mem_region() err -34",),
     ),
     Signature(
-        r"odule nvidia[-_]uvm (?:is )?not (?:found|loaded)|Could not load UVM kernel module|/dev/nvidia-uvm\W{1,3}No such file",
+        r"nvidia[-_]uvm: Unknown symbol|could not insert 'nvidia[-_]uvm': Unknown symbol|odule nvidia[-_]uvm (?:is )?not (?:found|loaded)|Could not load UVM kernel module|/dev/nvidia-uvm\W{1,3}No such file",
         ("uvm-not-loaded", "kernel-module-not-built"),
         "nvidia_uvm is not loaded",
         ("modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/6.8.0-45-generic", "Could not load UVM kernel module"),
@@ -114,10 +116,13 @@ MODULES = (
     Signature(
         r"odule nvidia(?![-_]uvm)[\w-]{0,20} not found(?: in directory|\.?$)|odule nvidia_(?!uvm)\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"
         r"|could not find module by name ?= ?'nvidia"
+        r"|\bnvidia(?:-\w{3,12})?/\d[\w.-]{3,20}:? [^\n]{0,60}(?:is not built\b|was skipped since the kernel headers|autoinstall failed due to|Missing the module source directory)|dkms autoinstall on \S{3,80} failed for [^\n]{0,80}\bnvidia"
+        r"|(?:error processing package|\binstalled) nvidia-dkms-\S{1,30} |could not insert module \S{0,80}nvidia[\w-]{0,10}\.ko\S{0,4}: (?:Invalid module format|Unknown symbol)|GPL-incompatible module nvidia"
         r"|DKMS module:? '?nvidia[^\n]{0,40}(?:failed to build|FAILED)|Build of nvidia\w{0,20}\.ko failed for|ERROR: module not found: 'nvidia(?!_uvm)|nvidia-kmod\b[^\n]{0,60}(?:\[FAILED\]|failed)"
         r"|dkms (?:install|build|autoinstall)\b[^\n]{0,60}\bnvidia/[^\n]{0,80}\bexited \d|Consult /var/lib/dkms/nvidia|/var/lib/dkms/nvidia\S{0,60}/dkms\.conf does not exist|Missing \S{3,80} kernel headers for module nvidia|kernel headers for kernel \S{3,80} cannot be found"
-        r"|Failed to run `/usr/sbin/dkms build -m nvidia|[Uu]nable to (?:find the kernel source tree|build the NVIDIA kernel module)"
-        r"|could not insert 'nvidia\w{0,20}': (?:Exec format error|Invalid argument|Unknown symbol)"
+        r"|Failed to run `/usr/sbin/dkms build -m nvidia|[Uu]nable to (?:find the kernel source tree|build the (?:NVIDIA|nvidia[\w-]{0,10}) kernel module|link kernel module)"
+        r"|kernel header file '[^'\n]{1,160}' does not exist|kernel header file exists\. The most likely reason|kernel output path '[^'\n]{1,160}' does not exist|nvidia[\w-]{0,10} kernel module (?:was not created|failed to build)|performing the step: \"Building kernel modules\""
+        r"|could not insert 'nvidia\w{0,20}': (?:Exec format error|Invalid argument|(?<!uvm': )Unknown symbol)"
         r"|\bnvidia: (?:version magic|disagrees about version of symbol|Unknown symbol)",
         ("kernel-module-not-built",),
         "there is no NVIDIA module for the running kernel",
@@ -127,13 +132,16 @@ MODULES = (
             "==> ERROR: Missing 6.9.7-arch1-1 kernel headers for module nvidia/550.90.07.",
             "Error! Your kernel headers for kernel 6.1.0-28-amd64 cannot be found.",
             "Building DKMS module: nvidia-575.64.05... FAILED!",
+            "dpkg: error processing package nvidia-dkms-570 (--configure):",
+            "dkms autoinstall on 6.8.0-51-generic/x86_64 failed for nvidia(10)",
+            'ERROR: An error occurred while performing the step: "Building kernel modules". See /var/log/nvidia-installer.log for details.',
             "==> ERROR: module not found: 'nvidia_modeset'",
             "ERROR: Unable to find the kernel source tree for the currently running kernel.",
         ),
     ),
     # dkms, which names the module in other lines
     Signature(
-        r"Bad return status for module build on kernel",
+        r"Bad return status for module build on kernel|kernel headers for this kernel do(?:es)? not seem to be installed",
         ("kernel-module-not-built",),
         "DKMS could not build a module for a kernel",
         ("Error! Bad return status for module build on kernel: 6.11.0-19-generic (x86_64)",),
@@ -150,6 +158,23 @@ MODULES = (
             "make[3]: *** [scripts/Makefile.build:244: /var/lib/dkms/nvidia/470.256.02/build/nvidia/nv-acpi.o] Error 1",
         ),
     ),
+    # nvidia-installer, which builds nothing but these modules
+    Signature(
+        r"Unable to find the development tool `|You do not appear to have libc header files installed|The CC version check failed",
+        ("kernel-module-not-built",),
+        "the NVIDIA module cannot be compiled here: a tool is missing or is not the kernel's",
+        ("ERROR: Unable to find the development tool `cc` in your path; please make sure that you have the package 'gcc' installed.",),
+        vague=True,
+    ),
+    Signature(
+        r"You do not appear to have an NVIDIA GPU supported by the",
+        ("no-gpu", "driver-too-new-for-gpu", "gpu-too-new-for-driver"),
+        "NVIDIA's installer found no GPU that its driver supports",
+        (
+            "WARNING: You do not appear to have an NVIDIA GPU supported by the 570.86.16 NVIDIA Linux graphics driver installed in this system.",
+        ),
+        tells="lspci -nn -d 10de:",
+    ),
     # kernel-open/nvidia/nv.c
     Signature(
         r"NVRM: No NVIDIA PCI devices found",
@@ -157,8 +182,18 @@ MODULES = (
         "the driver found no NVIDIA device on the PCI bus",
         ("NVRM: No NVIDIA PCI devices found.",),
     ),
+    # kernel-open/nvidia/nv.c: why stands in the lines before it
     Signature(
-        r"could not insert 'nvidia\w{0,20}': No such device|NVIDIA probe routine was not called for \d|Unable to load the kernel module 'nvidia\.ko'",
+        r"NVIDIA probe routine failed for \d|None of the NVIDIA devices were initialized",
+        ("gpu-too-new-for-driver", "driver-too-new-for-gpu", "gpu-fell-off-bus", "pci-bar-not-assigned"),
+        "the driver could not start a GPU",
+        ("NVRM: The NVIDIA probe routine failed for 1 device(s).", "NVRM: None of the NVIDIA devices were initialized."),
+        vague=True,
+        last=True,
+        tells="sudo dmesg | grep -A6 NVRM; lspci -nnk -d 10de:",
+    ),
+    Signature(
+        r"NVRM: This can occur when another driver was loaded|could not insert 'nvidia\w{0,20}': No such device|NVIDIA probe routine was not called for \d|Unable to load the kernel module 'nvidia\.ko'",
         ("nouveau-loaded", "driver-too-new-for-gpu", "gpu-too-new-for-driver", "vfio-bound", "secure-boot-unsigned-module", "no-gpu"),
         "the NVIDIA module found no GPU that it may drive",
         (

@@ -32,7 +32,7 @@ def status(
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
     words = "".join(part.capitalize() for part in name.split("_"))
-    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|\({number} vs\. 0\)|\(error {number}\)|CUDA (?:failure|error) {number}: |{_BY_NUMBER} {number}(?!\d)|{_CALL} {number}(?!\d)"
+    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|\({number} vs\. 0\)|\(error {number}\)|CUDA (?:failure|error) {number}: |Cuda failure {number} '|{_BY_NUMBER} {number}(?!\d)|{_CALL} {number}(?!\d)"
     if number > _LEAST_SAID:
         wrapped += rf"|(?i:\bcu(?:da|init)\w{{0,20}}\b[^\n.;]{{0,40}}(?:\b(?:error|status|code|return(?:s|ed))(?: (?:code|error|status))?[ :=]{{1,2}}{number}\b(?![.%]\d| ?%)|\bfail(?:s|ed)? with (?:an? )?{number} (?:\w{{1,8}} )?error\b))"
     pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|{wrapped}|{'|'.join(f'(?i:{re.escape(text[0])}){re.escape(text[1:])}' for text in texts)}"
@@ -112,6 +112,15 @@ STATUSES = (
         "the driver's PTX compiler rejected the code, usually because its version differs from libcuda's",
         tells="cat /proc/driver/nvidia/version; ldconfig -p | grep -E 'libcuda|ptxjitcompiler'",
     ),
+    # the driver's libnvidia-ptxjitcompiler.so.1, which a container may lack
+    status(
+        221,
+        "JIT_COMPILER_NOT_FOUND",
+        ("PTX JIT compiler library not found",),
+        ("container-no-gpu-access", "libcuda-not-on-loader-path"),
+        "the driver's PTX compiler, libnvidia-ptxjitcompiler.so.1, was not found",
+        tells="ldconfig -p | grep ptxjitcompiler; ls -d /.dockerenv",
+    ),
     status(
         209,
         "NO_BINARY_FOR_GPU",
@@ -158,7 +167,7 @@ STATUSES = (
     ),
     # https://github.com/jhj0517/Whisper-WebUI/issues/279
     Signature(
-        r"[?.] Error 500: named symbol not found|cudaErrorSymbolNotFound|(?<=\S )(?<!from module: )CUDA_ERROR_NOT_FOUND: named symbol not found",
+        r"[?.] Error 500: named symbol not found|CUDA error: named symbol not found|cudaErrorSymbolNotFound|(?<=\S )(?<!from module: )CUDA_ERROR_NOT_FOUND: named symbol not found",
         ("wsl-driver-stack-broken", "driver-library-mismatch"),
         "libcuda and the driver's other files in WSL or Docker Desktop are of different releases",
         ("Unexpected error from cudaGetDeviceCount(). Error 500: named symbol not found",),

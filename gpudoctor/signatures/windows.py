@@ -54,6 +54,12 @@ WINDOWS = (
     ),
     # flash-attention's, Mamba's and vLLM's compiled modules, which need PyTorch's DLLs for CUDA
     Signature(
+        r"DLL load failed while importing (?:flash_attn\w{0,8}_cuda|selective_scan_cuda|causal_conv1d_cuda|exllamav2_ext|vllm\._C): The specified procedure",
+        ("extension-abi-mismatch",),
+        "an extension asks PyTorch's libraries for a function that this release lacks",
+        ("ImportError: DLL load failed while importing flash_attn_2_cuda: The specified procedure could not be found.",),
+    ),
+    Signature(
         r"DLL load failed while importing (?:flash_attn\w{0,8}_cuda|selective_scan_cuda|causal_conv1d_cuda|exllamav2_ext|vllm\._C): ",
         ("extension-built-for-other-cuda", "extension-abi-mismatch", "cpu-only-build", "cuda-library-missing"),
         "Windows cannot load a compiled extension of PyTorch or a library that it needs",

@@ -241,6 +241,8 @@ CASES: Final = (
     ("gpu-too-new-for-build", "cudaErrorNoKernelImageForDevice on our RTX 5070\n"),
     ("extension-built-for-other-cuda", '  File "/opt/venv/lib/python3.11/site-packages/flash_attn/flash_attn_interface.py", line 12, in <module>\n    import flash_attn_2_cuda as flash_attn_gpu\nImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory\n'),
     ("extension-built-for-other-cuda", "    import flash_attn_2_cuda as flash_attn_gpu\nImportError: DLL load failed while importing flash_attn_2_cuda: Le module sp\u00e9cifi\u00e9 est introuvable.\n"),
+    ("extension-abi-mismatch", "ImportError: DLL load failed while importing flash_attn_2_cuda: The specified procedure could not be found.\n"),
+    ("gpu-below-framework-minimum", "RuntimeError: torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0 or 8.9, or ROCm MI300+\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

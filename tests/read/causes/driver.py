@@ -222,6 +222,21 @@ CASES: Final = (
     ("kernel-module-not-built", "Since the update my laptop falls back to noveau at each start\n"),
     ("uvm-not-loaded", "torch.cuda.is_available() returns False although nvidia-smi shows the card\n$ lsmod | grep nvidia\nnvidia_drm             73728  0\nnvidia_modeset       1105920  1 nvidia_drm\nnvidia               5640192  1 nvidia_modeset\n"),
     ("driver-too-old", "torch.cuda.is_available() returning False\nMy NVIDIA driver is not supported by the PyTorch build in the lock file\n"),
+    ("driver-too-new-for-gpu", "WARNING: The 'open' kernel modules are incompatible with the GPU(s) detected on this system. They will be installed anyway, but are not expected to work.\n"),
+    ("gpu-too-new-for-driver", "WARNING: The 'proprietary' kernel modules are incompatible with the GPU(s) detected on this system.\n"),
+    ("gpu-too-new-for-driver", "nvidia: probe of 0000:01:00.0 failed with error -1\nNVRM: The NVIDIA probe routine failed for 1 device(s).\nNVRM: None of the NVIDIA devices were initialized.\n"),
+    ("secure-boot-unsigned-module", "ERROR: The kernel module failed to load, because it was not signed by a key that is trusted by the kernel.\n"),
+    ("kernel-module-not-built", "dpkg: error processing package nvidia-dkms-550 (--configure):\n installed nvidia-dkms-550 package post-installation script subprocess returned error exit status 10\n"),
+    ("kernel-module-not-built", "dkms: autoinstall for kernel 6.11.0-17-generic\nError! One or more modules failed to install during autoinstall.\ndkms autoinstall on 6.11.0-17-generic/x86_64 failed for nvidia(10)\n"),
+    ("kernel-module-not-built", "ERROR: Unable to find the development tool `make` in your path; please make sure that you have the package 'make' installed.\n"),
+    ("kernel-module-not-built", "FATAL: modpost: GPL-incompatible module nvidia.ko uses GPL-only symbol 'rcu_read_unlock_strict'\n"),
+    ("kernel-module-not-built", "ERROR: The kernel header file '/lib/modules/6.1.0-23-amd64/build/include/linux/kernel.h' does not exist.\n"),
+    ("kernel-module-not-built", "insmod: ERROR: could not insert module kernel/nvidia.ko: Invalid module format\n"),
+    ("kernel-module-not-built", "Loading new nvidia-current-535.183.01 DKMS files...\nModule build for kernel 6.1.0-22-amd64 was skipped since the\nkernel headers for this kernel do not seem to be installed.\n"),
+    ("uvm-not-loaded", "nvidia_uvm: Unknown symbol nvUvmInterfaceRegisterGpu (err -2)\n"),
+    ("driver-hung", "watchdog: BUG: soft lockup - CPU#11 stuck for 44s! [nvidia-smi:20991]\n"),
+    ("no-driver", "$ nvidia-smi\nzsh: command not found: nvidia-smi\n$ python -c 'import torch; print(torch.__version__, torch.cuda.is_available())'\n2.5.1+cu124 False\ntorch.cuda.is_available() False\n"),
+    ("no-driver", "Debian 12 with an RTX 3060. nvidia-smi is not found, and torch.cuda.is_available() returns False with torch 2.5.1+cu124.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -265,5 +280,6 @@ NEAR_MISSES: Final = (
     ("driver-too-new-for-gpu", "OS: Ubuntu 22.04.4 LTS\nPyTorch dropped support for Pascal in its builds for CUDA 12.8; the driver is 570.133.07.\n"),
     ("uvm-not-loaded", "torch.cuda.is_available() returns False although nvidia-smi shows the card\n$ lsmod | grep nvidia\nnvidia_uvm           1503232  0\nnvidia_drm             73728  0\nnvidia_modeset       1105920  1 nvidia_drm\nnvidia               5640192  1 nvidia_modeset\n"),
     ("driver-too-old", "OS: Ubuntu 22.04.4 LTS\nHow would I know if the driver is not supported by PyTorch 2.9?\n"),
+    ("no-driver", "The runner of our CI has no GPU: nvidia-smi: command not found, so these tests are skipped.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -89,6 +89,21 @@ CASES: Final = (
     ("gpu-fell-off-bus", "RTX 4070 in a Thunderbolt box, driver 570.133.07. When the fan starts, the laptop loses the eGPU until I switch the box off.\n"),
     ("gpu-fell-off-bus", "At idle all is well; with any load the GPU disconnects from the PCIe bus.\n"),
     ("power-throttled", "A100 SXM in a workstation: at full load the SW Power Cap appears at 260 W although the limit is 400 W.\n"),
+    ("gpu-not-responding", "[    5.8] NVRM: Can't find an IRQ for your NVIDIA card!\n[    5.8] NVRM: Please check your BIOS settings.\n"),
+    ("gpu-not-responding", "NVRM: GPU 0000:0c:00.0: Tried to get IRQ 19, but another driver\nNVRM: has it and is not sharing it.\n"),
+    ("gpu-not-responding", '  File "pynvml.py", line 980, in _nvmlCheckReturn\npynvml.NVMLError_IrqIssue: Interrupt Request Issue\n'),
+    ("gpu-fell-off-bus", "kernel: nvidia 0000:01:00.0: Unable to change power state from D3cold to D0, device inaccessible\n"),
+    ("gpu-fell-off-bus", "nvidia 0000:af:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, (Receiver ID)\nnvidia 0000:af:00.0: AER: can't recover (no error_detected callback)\n"),
+    ("pages-retirement-pending", "NVRM: Xid (PCI:0000:5e:00): 63, Dynamic Page Retirement: New page retired, reboot to activate (0x00000000003c9a11).\n"),
+    ("row-remap-pending", "the node was cordoned: Xid error 63 on GPU 2\n"),
+    ("row-remap-failed", "NVRM: Xid (PCI:0000:5e:00): 64, pid='<unknown>', name=<unknown>\n"),
+    ("ecc-hardware-error", "NVRM: Xid (PCI:0000:5e:00): 140, pid=77, name=python3, ECC unrecovered error\n"),
+    ("ecc-hardware-error", "NVRM: Xid (PCI:0000:5e:00): 172, pid=77, name=python3\n"),
+    ("gpu-requires-reset", "NVRM: Xid (PCI:0000:5e:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)\n"),
+    ("gsp-firmware-failure", "NVRM: _kgspProcessRpcEvent: ****** GSP-CrashCat Report ******\n"),
+    ("gsp-firmware-failure", "NVRM: GPU 0000:2b:00.0: RmInitAdapter: No firmware image found\n"),
+    ("pci-bar-not-assigned", "NVRM: FATAL: Failed to re-allocate BAR1.\n"),
+    ("no-gpu", "WARNING: You do not appear to have an NVIDIA GPU supported by the 550.54.14 NVIDIA Linux graphics driver installed in this system.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -117,5 +132,7 @@ NEAR_MISSES: Final = (
     ("pci-bar-not-assigned", "OS: Ubuntu 22.04.4 LTS\n[    0.411902] pci 0000:00:1c.0: BAR 13: no space for [io  size 0x1000]\n[    0.411950] pci 0000:03:00.0: BAR 6: failed to assign [mem size 0x00080000 pref]\n"),
     ("pci-bar-not-assigned", "OS: Ubuntu 22.04.4 LTS\n[    0.502117] pci 0000:05:00.0: BAR 2 [mem size 0x00004000 64bit pref]: can't assign; no space\n"),
     ("power-throttled", "        SW Power Cap                      : Not Active\n        HW Slowdown                       : Not Active\nA100-SXM4-40GB\n"),
+    ("gpu-requires-reset", "NVRM: GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)\n"),
+    ("gpu-fell-off-bus", "nvme 0000:04:00.0: Unable to change power state from D3cold to D0, device inaccessible\ntorch==2.5.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -148,6 +148,15 @@ CASES: Final = (
     ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nOS: Ubuntu 22.04\nCUDA: 12.3\ncuDNN: 9.1\n[]\n"),
     ("cudnn-wrong-major", "F hl_cuda_cudnn.cc:62] Check failed: [cudnn init] libcudnn v7 with header v5 unmatched!\n"),
     ("cuda-version-mismatch", "Our cuda 12 libs were installed with conda.\nlibcublas.so.11: cannot open shared object file: No such file or directory\n"),
+    ("nvcc-toolkit-missing", "kernels.cu:3:10: fatal error: thrust/device_vector.h: No such file or directory\n"),
+    ("nvcc-toolkit-missing", "ops.cu:9:10: fatal error: 'curand_kernel.h' file not found\n"),
+    ("nvcc-toolkit-missing", "LINK : fatal error LNK1181: cannot open input file 'cudart.lib'\n"),
+    ("nvcc-toolkit-missing", "NameError: name 'bare_metal_version' is not defined. Did you mean: 'bare_metal_minor'?\n"),
+    ("host-compiler-unsupported", '/usr/lib/gcc/x86_64-linux-gnu/13/include/amxtileintrin.h(42): error: identifier "__builtin_ia32_ldtilecfg" is undefined\n'),
+    ("host-compiler-unsupported", '/usr/include/bits/mathcalls.h(79): error: exception specification is incompatible with that of previous function "sinpi"\n'),
+    ("c-compiler-missing", "nvcc fatal   : Cannot find compiler 'cl.exe' in PATH\n"),
+    ("nvcc-framework-cuda-mismatch", "nvcc fatal   : Value 'sm_89' is not defined for option 'gpu-architecture'\n"),
+    ("cudnn-missing", "RuntimeError: cuDNN error: CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -135,6 +135,7 @@ CASES: Final = (
     ("scheduler-gpu-not-allocated", "#SBATCH --mem=8G\nMisconfigurationException: You requested GPUs: [0, 1]\n But your machine only has: [0]\n"),
     ("wsl-libcuda-not-on-path", "(WSL2) - bitsandbytes finds no GPU\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
     ("no-cuda-wheel-for-platform", "I am running on M3 Pro macOS 15 and get: AssertionError: Torch not compiled with CUDA enabled\n"),
+    ("container-no-gpu-access", "root@9bd1a7c40e55:/app# python run.py\nRuntimeError: CUDA error: PTX JIT compiler library not found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -86,6 +86,10 @@ CASES: Final = (
     ("fabric-manager-missing", "CUDA Error 802 on our 8 x H200 nodes\n- Platform: macOS-15.1-arm64-arm-64bit\n"),
     ("all-reduce-failed", "node3:1201:1377 [2] include/socket.h:344 NCCL WARN Call to connect timeout : Connection refused\nnode3:1201:1377 [2] NCCL INFO bootstrap.cu:19 -> 2\n"),
     ("all-reduce-failed", "w7:88:301 [0] misc/socket.cc:483 NCCL WARN Net : Call to recv from 10.4.0.9<51344> failed : Connection timed out\nw7:88:301 [0] transport/net_socket.cc:219 NCCL WARN NET/Socket : socket progress error\n"),
+    ("cuda-visible-devices-masked", "gpu01:771:802 [1] init.cc:880 NCCL WARN Multiple Ranks are using the same GPU/Partition. Set NCCL_MULTI_RANK_GPU_ENABLE=1 to enable this configuration.\n"),
+    ("fabric-manager-missing", "dgx3:88:97 [2] transport.cc:31 NCCL WARN Cuda failure 802 'system not yet initialized'\n"),
+    ("all-reduce-failed", "n2:51:60 [0] transport.cc:171 NCCL WARN No transport found for rank 0[41000] -> rank 1[81000]\n"),
+    ("all-reduce-failed", "n2:51:61 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_2:1 async fatal event on QP 0x7f21: local work queue catastrophic error\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
