@@ -71,6 +71,7 @@ def test_installed_metadata_comes_before_the_matrix() -> None:
         ("numpy<2; extra == 'and-cuda'", True),
         ("numpy<2; extra == 'minimum-jaxlib'", False),
         ("numpy<2; implementation_name == 'pypy'", False),
+        ("numpy<2; implementation_name == 'cpython'", True),
         ("numpy @ https://example.org/numpy.whl", False),
     ],
 )
