@@ -23,11 +23,13 @@ def replace(file: str, write: Callable[[int], None]) -> None:
         try:
             write(descriptor)
             os.fsync(descriptor)
-            if not named:
+            if not named and not _linked(descriptor, file):  # a new file has its name in one step, between two of which a kill could come
                 _name(descriptor, beside)
+                named = True
         finally:
             os.close(descriptor)
-        os.replace(beside, file)
+        if named:
+            os.replace(beside, file)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(beside)
@@ -65,18 +67,26 @@ def _new(beside: str) -> int:
     return os.open(beside, os.O_RDWR | os.O_CREAT | os.O_EXCL | _SAFELY, 0o600)
 
 
-def _name(descriptor: int, beside: str) -> None:
-    """Give a nameless file a name, or its content to a new file where that is impossible, as without /proc."""
+def _linked(descriptor: int, name: str) -> bool:
+    """Return whether a nameless file could be given a name; not one that is taken, and not without /proc."""
     try:
-        os.link(f"/proc/self/fd/{descriptor}", beside, src_dir_fd=descriptor)  # with a folder, Python follows the link to the file
+        os.link(f"/proc/self/fd/{descriptor}", name, src_dir_fd=descriptor)  # with a folder, Python follows the link to the file
     except OSError:
-        copy, done = _new(beside), 0
-        try:
-            while sent := os.sendfile(copy, descriptor, done, 1 << 30):
-                done += sent
-            os.fsync(copy)
-        finally:
-            os.close(copy)
+        return False
+    return True
+
+
+def _name(descriptor: int, beside: str) -> None:
+    """Give a nameless file a name, or its content to a new file where that is impossible."""
+    if _linked(descriptor, beside):
+        return
+    copy, done = _new(beside), 0
+    try:
+        while sent := os.sendfile(copy, descriptor, done, 1 << 30):
+            done += sent
+        os.fsync(copy)
+    finally:
+        os.close(copy)
 
 
 def _remove_abandoned(folder: str, now: float) -> None:

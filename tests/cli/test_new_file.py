@@ -41,6 +41,13 @@ def test_a_writer_that_is_killed_leaves_the_old_file_or_the_new_one_and_nothing_
         assert [path.name for path in tmp_path.iterdir()] == ["report"]
 
 
+def test_a_new_file_has_no_other_name_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no moment at which a kill would leave two names."""
+    monkeypatch.delattr(os, "replace")
+    output.write(NEW, str(tmp_path / "report"))
+    assert (tmp_path / "report").read_bytes() == NEW
+
+
 def aged(path: Path, seconds: float) -> Path:
     path.write_text("half a rep")
     moment = time.time() - seconds
