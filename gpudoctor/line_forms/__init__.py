@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import NamedTuple
 
 from gpudoctor.line_forms.cues import CUES
@@ -46,11 +46,11 @@ class LineForms:
                     self._by_part.setdefault(word[1:], []).append((place, cue))
                 else:
                     self._by_word.setdefault(word, []).append((place, cue))
-        self._parts = [_Part.of(part) for part in self._by_part]
+        self._parts = _by_key(self._by_part)
         chunks = {(max(part.split(), key=len, default=""), part) for part in self._by_part}
         cut = {chunk for chunk, part in chunks if f" {chunk} " not in part or not _RUN.fullmatch(chunk)}
         self._words = self._by_word.keys() | {chunk for chunk, _ in chunks} - cut
-        self._chunks = [_Part.of(chunk) for chunk in cut]
+        self._chunks = _by_key(cut)
 
     def among(self, lines: Sequence[str]) -> Iterator[tuple[int, int, re.Match[str]]]:
         """Yield the number of each line and the place of each pattern that matches it, in order, with its first match.
@@ -72,7 +72,7 @@ class LineForms:
         for begin in range(0, len(lines), _TOGETHER):
             text = _Lines([line.lower() for line in lines[begin : begin + _TOGETHER]])
             found = [text.with_word(word) for word in self._words & text.words]
-            found += [text.with_part(chunk) for chunk in self._chunks]
+            found += [text.with_part(chunk) for chunk in text.possible(self._chunks)]
             numbers.update(begin + number for some in found for number in some)
         return numbers
 
@@ -80,7 +80,7 @@ class LineForms:
         """Return which patterns have a cue in which line."""
         text = _Lines(lowered)
         found = [(text.with_word(word), self._by_word[word]) for word in self._by_word.keys() & text.words]
-        found += [(text.with_part(part), self._by_part[part.text]) for part in self._parts]
+        found += [(text.with_part(part), self._by_part[part.text]) for part in text.possible(self._parts)]
         tried: defaultdict[int, set[int]] = defaultdict(set)
         for numbers, uses in found:
             for number in numbers:
@@ -105,6 +105,19 @@ class _Part(NamedTuple):
         return cls(text, {run for run, is_whole in runs if is_whole}, _grams(cut))
 
 
+_ByKey = dict[str, list[_Part]]
+"""Parts by what a line with them has: their longest whole word or a gram, otherwise a letter that ASCII lacks."""
+_ANY, _FOREIGN = "any line", "a foreign letter"
+
+
+def _by_key(texts: Iterable[str]) -> _ByKey:
+    parts: _ByKey = {}
+    for part in map(_Part.of, texts):
+        other = _ANY if part.text.isascii() else _FOREIGN
+        parts.setdefault(max(part.words or part.grams, key=len, default=other), []).append(part)
+    return parts
+
+
 class _Lines:
     """Many lines in which words are looked for at once."""
 
@@ -115,6 +128,11 @@ class _Lines:
         self._letters = f" {letters} "
         self.words = set(letters.split())
         self._grams = _grams(self.words)
+        self._keys = self.words | self._grams | {_ANY, _ANY if self._text.isascii() else _FOREIGN}
+
+    def possible(self, parts: _ByKey) -> Iterator[_Part]:
+        """Yield the parts whose key the lines have."""
+        return chain.from_iterable(parts[key] for key in parts.keys() & self._keys)
 
     def with_word(self, word: str) -> set[int]:
         """Return the numbers of the lines with a word."""
