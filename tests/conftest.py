@@ -78,7 +78,9 @@ class Followed:
 def pytest_collection() -> Generator[None, object, object]:
     """Let coverage follow the imports in one worker: each makes the same."""
     with traced(sys.gettrace() if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" else None):
-        return (yield)
+        collected = yield
+    gc.freeze()  # tests last as long as the run, so no search for garbage has to meet them again
+    return collected
 
 
 @pytest.hookimpl(wrapper=True)

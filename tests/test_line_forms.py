@@ -25,12 +25,13 @@ LINES = sorted(
 )
 
 
-FORMS, COMPILED = LineForms(PATTERNS), [re.compile(pattern) for pattern in PATTERNS]
+FORMS = LineForms(PATTERNS)
 
 
 def test_cues_hide_no_match() -> None:
+    compiled = [re.compile(pattern) for pattern in PATTERNS]
     for line in LINES:
-        matching = [place for place, pattern in enumerate(COMPILED) if pattern.search(line)]
+        matching = [place for place, pattern in enumerate(compiled) if pattern.search(line)]
         assert [place for _, place, _ in FORMS.among([line])] == matching, line
 
 

@@ -6,6 +6,7 @@ The arguments are those of the parser, so a new option is covered by itself. A c
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ LIMIT: Final = 60.0
 """Seconds; a command takes one at most."""
 RIGHT: Final = frozenset({0, 1, 2, 3})
 SHORT: Final = 8
-PRINTABLE: Final = frozenset(range(0x20, 0x110000)) - frozenset(range(0x7F, 0xA0)) | {0x09, 0x0A}
+CONTROL: Final = re.compile(r"[^\t\n\x20-\x7e\xa0-\U0010ffff]")
 """What may be on a terminal: no escape, and no carriage return."""
 DESCRIPTORS: Final = 'exec "$0" "$@" 3<"$LOG" 4<"$FOLDER" 5<>"$PIPE" 6</dev/null 7>"$WRITTEN" 8</dev/zero'
 """A file, a folder, a pipe that never ends, nothing, a file only for writing, and an endless device."""
@@ -123,5 +124,5 @@ def _odd(said: bytes) -> str:
         text = said.decode()
     except UnicodeDecodeError as error:
         return f"no UTF-8: {said[max(0, error.start - 60) : error.start + 20]!r}"
-    place = next((number for number, letter in enumerate(text) if ord(letter) not in PRINTABLE), None)
-    return "" if place is None else repr(text[max(0, place - 60) : place + 20])
+    odd = CONTROL.search(text)
+    return repr(text[max(0, odd.start() - 60) : odd.end() + 19]) if odd else ""

@@ -31,8 +31,8 @@ def cases(disguise: str) -> list[Case]:
 
 
 def share(chosen: Sequence[Case], number: int) -> list[Case]:
-    """Every sixth case, another sixth for the next number: each text meets a sixth of all disguises."""
-    return list(chosen[number % 6 :: 6])
+    """Every twelfth case, another twelfth for the next number: each text meets a twelfth of all disguises."""
+    return list(chosen[number % 12 :: 12])
 
 
 def _is_listing(text: str) -> bool:

@@ -94,8 +94,13 @@ IDENTIFIED = ("1324021057683", "77Z1", "8f6f2c4e", "8F6F2C4E", "0a1b2c3d4e5f")
 @functools.cache
 def examination(text: str, *, gaps: bool) -> Examination:
     """One with `text` in every field that can hold it; with `gaps`, in the reason of every value that can be missing."""
-    made: Examination = _value(inspect.type_info(Examination), text, gaps=gaps)
+    made: Examination = _value(_described(), text, gaps=gaps)
     return made
+
+
+@functools.cache
+def _described() -> inspect.Type:
+    return inspect.type_info(Examination)
 
 
 def _value(kind: Any, text: str, *, gaps: bool) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from gpudoctor.cli.settings import Delivery
 from gpudoctor.redact import Redactor
 from tests.probe.places import plant
 from tests.redact.planted import HOME, HOST, LEFT, NAMED, NAMES, PASSWD, SECRETS, USER, count, examination
+from tests.seams.every import every
 
 FORMS = tuple(Format)
 
@@ -34,24 +36,23 @@ def written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     return write
 
 
-@pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", SECRETS)
-def test_no_field_carries_a_secret_out(written, kind: str, form: Format, gaps: bool) -> None:  # type: ignore[no-untyped-def]
-    for identify in (False, True):
+@every("kind", [*SECRETS])
+def test_no_field_carries_a_secret_out(written, kind: str, form: Format) -> None:  # type: ignore[no-untyped-def]
+    for gaps, identify in product((False, True), repeat=2):
         report = written(f"before {SECRETS[kind]} after", form, gaps=gaps, identify=identify)
         assert [part for part in LEFT if part in report] == []
 
 
-@pytest.mark.parametrize("gaps", [False, True])
 @pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kind", NAMES)
-def test_no_field_carries_a_name_out(written, kind: str, form: Format, gaps: bool) -> None:  # type: ignore[no-untyped-def]
-    report = written(NAMES[kind], form, gaps=gaps)
-    assert [part for part in NAMED if part in report] == []
+@every("kind", [*NAMES])
+def test_no_field_carries_a_name_out(written, kind: str, form: Format) -> None:  # type: ignore[no-untyped-def]
+    for gaps in (False, True):
+        report = written(NAMES[kind], form, gaps=gaps)
+        assert [part for part in NAMED if part in report] == []
 
 
-@pytest.mark.parametrize("kind", NAMES)
+@every("kind", [*NAMES])
 def test_identify_keeps_names(written, kind: str) -> None:  # type: ignore[no-untyped-def]
     assert NAMES[kind] in written(NAMES[kind], "json", gaps=False, identify=True)
 

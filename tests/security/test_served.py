@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mcp import Client, StdioServerParameters
 
 from tests.cli.command import GPUDOCTOR, environment
 from tests.probe.places import plant
@@ -30,6 +29,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def served(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Trace:
     if shutil.which("strace") is None:
         pytest.skip("needs strace (Debian: strace)")
+    from mcp import Client, StdioServerParameters  # noqa: PLC0415 -- takes a second, and every worker collects this file
+
     file = tmp_path_factory.mktemp("traces") / "served.trace"
     strace, *options = tracing(file)
     server = StdioServerParameters(
