@@ -14,6 +14,7 @@ from tests.machines.healthy import Machine
 from tests.probe.places import plant
 from tests.probe.test_children import FOUND
 from tests.probe.test_interpreter import BEHAVIOURS
+from tests.seams.every import every
 
 COMMANDS = (("check", "--no-smoke"), ("check",), ("check", "--level", "touch"), ("smoke",), ("xray",))
 QUICK = [name for name in BEHAVIOURS if name not in {"hangs", "floods"}]
@@ -66,12 +67,15 @@ def test_an_invalid_python_is_a_usage_error(machine: Machine, tmp_path: Path, pr
     assert sentence(ended.stderr.rpartition(b"gpudoctor: looking at the machine\n")[2])
 
 
+@pytest.fixture
+def patient(tmp_path: Path, minor: str, behaviour: str) -> Path:
+    return venv(tmp_path / "venv", newest(minor), BEHAVIOURS[behaviour])
+
+
 @pytest.mark.parametrize(("minor", "behaviour"), [*(("3.13", one) for one in QUICK), ("3.6", "exits"), ("3.8", "becomes a daemon")])
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_a_python_that_does_not_start_is_unknown(
-    machine: Machine, tmp_path: Path, minor: str, behaviour: str, command: tuple[str, ...]
-) -> None:
-    ended = machine.run(*command, python=venv(tmp_path / "venv", newest(minor), BEHAVIOURS[behaviour]))
+@every("command", COMMANDS)
+def test_a_python_that_does_not_start_is_unknown(machine: Machine, patient: Path, behaviour: str, command: tuple[str, ...]) -> None:
+    ended = machine.run(*command, python=patient)
     assert ended.returncode == 3
     if command == ("xray",):
         libraries = document("xray", ended.stdout)["libraries"]
@@ -82,7 +86,7 @@ def test_a_python_that_does_not_start_is_unknown(
     if behaviour == "becomes a daemon" and not report["not_judged"]:
         return  # the daemon answered before its parent's end was noticed: the environment is known, without a framework
     assert [one["what"] for one in report["not_judged"]] == ["the Python environment"]
-    assert f"{tmp_path}/venv/bin/python" in report["because"]
+    assert f"{patient}/bin/python" in report["because"]
     assert report["because"].count("the Python environment was not checked") == 1
 
 
