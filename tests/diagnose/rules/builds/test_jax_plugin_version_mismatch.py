@@ -4,8 +4,8 @@ import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy, Severity
-from gpudoctor.snapshot import Distribution
-from tests.diagnose.rules.packaged import TABLES, found, stated, supposed
+from gpudoctor.snapshot import Distribution, Fact, Framework
+from tests.diagnose.rules.packaged import TABLES, found, live, stated, supposed
 
 JAX = (stated("jax", "0.8.0"), stated("jaxlib", "0.8.0"))
 
@@ -37,3 +37,22 @@ def test_a_jaxlib_before_0_5_3_does_not_compare_its_plugins_release(jaxlib: str,
 @pytest.mark.parametrize("packages", [JAX, (*JAX, stated("jax-cuda12-plugin", "0.8.0")), (stated("jax", "0.8.0"),)])
 def test_parts_of_one_release_of_jax_fit(packages: tuple[Distribution, ...]) -> None:
     assert not [one for one in found(supposed(*packages)) if one.name == "jax-plugin-version-mismatch"]
+
+
+@pytest.mark.parametrize(
+    ("packages", "words"),
+    [
+        ((stated("jax", "0.4.30", "jaxlib>=0.4.27"), stated("jaxlib", "0.4.20")), "jax 0.4.30 requires jaxlib>=0.4.27"),
+        (
+            (stated("jax", "0.4.30", "jax-cuda12-plugin<=0.4.30"), stated("jax-cuda12-plugin", "0.5.0")),
+            "requires jax-cuda12-plugin<=0.4.30",
+        ),
+        ((stated("jax", "0.8.0", "jax-cuda12-plugin<=0.8.0"), stated("jaxlib", "0.8.0"), stated("jax-cuda12-plugin", "0.9.0")), "requires"),
+        ((stated("jax", "0.5.1", "jax-cuda12-plugin<=0.5.1"), stated("jaxlib", "0.5.1"), stated("jax-cuda12-plugin", "0.6.0")), ""),
+    ],
+    ids=["an old jaxlib", "a plugin without jaxlib", "a plugin that jaxlib compares", "a plugin that jaxlib loads"],
+)
+def test_only_an_installed_jaxlib_that_compares_its_plugins_refuses_one(packages: tuple[Distribution, ...], words: str) -> None:
+    jax = Framework(name="jax", distribution="jax", version=Fact(packages[0].version, "dist-info"))
+    refused = [one for one in found(live(*packages, frameworks=(jax,))) if one.name == "jax-plugin-version-mismatch"]
+    assert [words in one.message for one in refused] == [True] * bool(words)

@@ -42,6 +42,17 @@ def test_one_fitting_toolkit_of_two_is_enough() -> None:
     assert outcome(on_system("2.3.0", "", toolkits=two), "GD405") == "passed"
 
 
+def test_of_two_toolkits_that_do_not_fit_the_first_is_compared() -> None:
+    two = tuple(Toolkit(path=f"/usr/local/cuda-{one}", toolkit_cuda=Fact(one, "version.json")) for one in ("11.0", "11.8"))
+    found = only(on_system("2.3.0", "", toolkits=two), "cuda-version-mismatch")
+    assert found.message.endswith("but the system has CUDA 11.0 and 11.8, which lacks libcudart.so.10.1.")
+    assert [(one.value, one.where) for one in found.evidence if one.what == "CUDA version of the system"] == [
+        ("11.0", "/usr/local/cuda-11.0"),
+        ("11.8", "/usr/local/cuda-11.8"),
+    ]
+    assert found.fixes[1].command.endswith("tensorflow==2.4.0")
+
+
 def test_a_framework_with_its_own_runtime_does_not_ask_the_system() -> None:
     toolkits = (Toolkit(path="", toolkit_cuda=Fact("11.8", "--system-cuda")),)
     snapshot = supposed(

@@ -2,13 +2,19 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.findings import Confidence, OutcomeKind
+from gpudoctor.diagnose import diagnose
+from gpudoctor.findings import Confidence, OutcomeKind, Policy
 from gpudoctor.snapshot import Container, DriverFile, Variables
 from tests.builders import ABSENT, TIMED_OUT, bare, machine
-from tests.diagnose.rules.asking import findings_of, kinds_of
+from tests.diagnose.rules.asking import MATRIX, findings_of, kinds_of
 from tests.diagnose.rules.platform.samples import DOCKER, ON_WSL, WINDOWS, change
+from tests.read.reading import read
 
 RULE = "container-no-gpu-access"
+NO_GPU = ">>> torch.cuda.is_available()\nFalse\n"
+IPYTHON = "In [1]: import torch\n\nIn [2]: torch.cuda.is_available()\nOut[2]: False\n"
+POD = "$ kubectl describe pod trainer-0\nName:  trainer-0\nContainers:\n  trainer:\n    Image:  img\n    Limits:\n      memory:  32Gi\nQoS Class:  Burstable\n"
+COMPOSE = "services:\n  trainer:\n    image: acme/trainer:4\n    volumes:\n      - ./:/work\n\n"
 
 
 @pytest.mark.parametrize(
@@ -66,3 +72,27 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, bare(container=DOCKER)) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, machine(container=DOCKER)) == [OutcomeKind.PASSED]
     assert kinds_of(RULE, machine(container=DOCKER, device_nodes=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize(
+    ("start", "fix"),
+    [
+        ("2. run it: `docker run -it trainer`\n" + NO_GPU, "docker run --rm --gpus all"),
+        ("$ sudo docker run -t -i acme/pytorch:7 ipython\n" + IPYTHON, "docker run --rm --gpus all"),
+        ("podman run --rm -it acme/trainer python\n" + NO_GPU, "podman run --rm --device nvidia.com/gpu=all"),
+        (COMPOSE + NO_GPU, "compose file: deploy.resources.reservations.devices"),
+        ("A line about docker.\n" + COMPOSE + NO_GPU, "compose file: deploy.resources.reservations.devices"),
+        (POD + NO_GPU, "nvidia.com/gpu: 1"),
+    ],
+    ids=["docker", "ipython", "podman", "compose", "compose and docker", "pod"],
+)
+def test_a_container_that_a_text_starts_gets_the_fix_for_its_own_engine(start: str, fix: str) -> None:
+    (finding,) = diagnose(read(start, MATRIX), MATRIX, Policy(level=None)).root_causes
+    assert finding.name == RULE
+    assert fix in f"{finding.fixes[0].title} {finding.fixes[0].command}"
+    assert not any("`" in one.value for one in finding.evidence)
+
+
+@pytest.mark.parametrize("start", ["docker run --gpus all -it trainer\n", "docker run --rm hello-world\n"])
+def test_a_container_with_a_gpu_has_no_such_finding(start: str) -> None:
+    assert findings_of(RULE, read(start + NO_GPU, MATRIX)) == []

@@ -1,0 +1,52 @@
+"""What a text's facts say for a cause of missing or mixed CUDA libraries."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.support import supported
+from gpudoctor.findings import Policy
+from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Distribution, Fact, Host, Packages, Platform, TextLog
+from tests.builders import bare, tensorflow
+
+LINUX = Host(platform=Platform.LINUX, architecture="x86_64")
+UNFOUND = "W0000 gpu_device.cc:2251] Cannot dlopen some GPU libraries."
+
+
+def said(cause: str, line: str, *installed: str, matrix: Matrix) -> str | None:
+    """What speaks for a cause in a text with this line and these packages, "name version"."""
+    packages = tuple(Distribution(name, version, "the text") for name, version in (one.split() for one in installed))
+    frameworks = tuple(tensorflow(version=Fact(one.version, "the text")) for one in packages if one.name == "tensorflow")
+    log = TextLog(lines=(Fact(line, "line 1"),))
+    snapshot = bare(text_log=log, host=LINUX, packages=Packages(packages), frameworks=frameworks)
+    found = supported(MachineView(snapshot, matrix, Policy()), log)
+    return f"{found[cause].what}: {found[cause].value}" if cause in found else None
+
+
+@pytest.mark.parametrize(
+    ("line", "installed", "evidence"),
+    [
+        (
+            UNFOUND,
+            ("tensorflow 2.21.0", "nvidia-cusolver-cu12 11.7.1.2"),
+            "packages that tensorflow 2.21.0 cannot find: nvidia-cusolver-cu12",
+        ),
+        (UNFOUND, ("tensorflow 2.21.0", "nvidia-cublas-cu12 12.5.3.2"), None),
+        (UNFOUND, ("tensorflow 2.20.0", "nvidia-cusolver-cu12 11.7.1.2"), None),
+        (
+            "libcublas.so.12: cannot open shared object file",
+            ("tensorflow 2.21.0", "nvidia-cusolver-cu12 11.7.1.2", "nvidia-cublas-cu12 12.5.3.2"),
+            "installed: nvidia-cublas-cu12 12.5.3.2",
+        ),
+        ("libcublas.so.12: cannot open shared object file", ("tensorflow 2.21.0", "nvidia-cusolver-cu12 11.7.1.2"), None),
+        ("libcublas.so.12: cannot open shared object file", ("nvidia-cublas-cu11 11.11.3.6",), None),
+        ("libcudnn.so.9: cannot open shared object file", ("nvidia-cudnn-cu12 9.3.0.75",), "installed: nvidia-cudnn-cu12 9.3.0.75"),
+        ("libcudnn.so.9: cannot open shared object file", ("nvidia-cudnn-cu12 8.9.2.26",), None),
+    ],
+)
+def test_installed_packages_of_a_missing_library_are_not_on_the_path(
+    line: str, installed: tuple[str, ...], evidence: str | None, matrix: Matrix
+) -> None:
+    assert said("pip-nvidia-libs-not-on-path", line, *installed, matrix=matrix) == evidence
