@@ -76,3 +76,24 @@ def said(cause: str, facts: dict[str, Any], matrix: Matrix, line: str = "") -> s
     log = TextLog(lines=(Fact(line, "line 1"),))
     found = supported(MachineView(bare(text_log=log, **facts), matrix, Policy()), log)
     return found[cause].value if cause in found else None
+
+
+FREE = "of which"  # words: ok
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        (f"total capacity of 10.00 GiB {FREE} 512.00 MiB is free. this process has 1.50 GiB memory in use", "8192 of 10240 MiB"),
+        (f"total capacity of 10.00 GiB {FREE} 512.00 KiB is free. this process has 1024.00 KiB memory in use", "10238 of 10240 MiB"),
+        ("10485760 KiB total capacity; 0 bytes free; 2.00 GB cached", "8192 of 10240 MiB"),
+        ("totalMemory: 8192.00MiB freeMemory: 1048576B", "8191 of 8192 MiB"),
+        ("totalMemory: 8192.00MB freeMemory: 1048576bytes", "8191 of 8192 MiB"),
+        ("totalMemory: 8192.00MiB freeMemory: 1024KiB", "8191 of 8192 MiB"),
+        ("totalMemory: 8.00GB freeMemory: 1.00MB", "8191 of 8192 MiB"),
+        ("totalMemory: 8.00GiB freeMemory: 4.00GiB", None),
+        ("totalMemory: 8.00GiB", None),
+    ],
+)
+def test_memory_that_is_neither_free_nor_the_programs_is_others(line: str, value: str | None, matrix: Matrix) -> None:
+    assert said("gpu-memory-held-by-other-process", {}, matrix, line) == value

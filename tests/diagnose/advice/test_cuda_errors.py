@@ -31,3 +31,13 @@ def test_in_a_container_the_driver_is_the_hosts_to_cure(matrix: Matrix) -> None:
     contained = MachineView(machine(container=in_docker()), matrix, Policy())
     (fix,) = (fix for fix in cures(803, contained) if fix.kind is FixKind.FIX)
     assert "on the host, reboot" in fix.title
+
+
+@pytest.mark.parametrize(
+    ("container", "restart"),
+    [(False, "Reboot to reload the driver and reset the GPUs"), (True, "Reboot the host to reload the driver and reset the GPUs.")],
+)
+def test_a_code_that_nobody_reported_leads_to_the_log_and_a_restart(container: bool, restart: str, matrix: Matrix) -> None:
+    snapshot = machine(1, container=in_docker()) if container else machine(1)
+    look, again = cures(12345, MachineView(snapshot, matrix, Policy()))
+    assert (look.kind, again.title, bool(again.command)) == (FixKind.CHECK, restart, not container)

@@ -5,6 +5,7 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy, Severity
 from gpudoctor.snapshot import Distribution, Fact, Framework
+from tests.diagnose.rules.asking import MATRIX, findings_of
 from tests.diagnose.rules.packaged import TABLES, found, live, stated, supposed
 
 JAX = (stated("jax", "0.8.0"), stated("jaxlib", "0.8.0"))
@@ -56,3 +57,18 @@ def test_only_an_installed_jaxlib_that_compares_its_plugins_refuses_one(packages
     jax = Framework(name="jax", distribution="jax", version=Fact(packages[0].version, "dist-info"))
     refused = [one for one in found(live(*packages, frameworks=(jax,))) if one.name == "jax-plugin-version-mismatch"]
     assert [words in one.message for one in refused] == [True] * bool(words)
+
+
+@pytest.mark.parametrize(
+    ("packages", "pins"),
+    [
+        ((stated("jax", "0.4.38"), stated("jaxlib", "0.5.0")), "--upgrade jax==0.4.38 jaxlib"),
+        ((stated("jax", "0.4.38"), stated("jaxlib", "0.5.0"), stated("jax-cuda12-plugin", "0.4.38")), "'jax[cuda12]==0.4.38'"),
+        ((stated("jax", "0.4.99"), stated("jaxlib", "0.5.0")), f"--upgrade jax=={MATRIX.releases('jax')[-1].release} jaxlib"),
+    ],
+    ids=["this release", "with its plugin", "a release that the tables lack"],
+)
+def test_all_parts_are_installed_in_the_release_of_jax_or_else_the_newest(packages: tuple[Distribution, ...], pins: str) -> None:
+    jax = Framework(name="jax", distribution="jax", version=Fact(packages[0].version, "dist-info"))
+    (finding,) = findings_of("jax-plugin-version-mismatch", live(*packages, frameworks=(jax,)))
+    assert finding.fixes[0].command == f"/env/bin/python -m pip install {pins}"

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from gpudoctor.findings import OutcomeKind
 from gpudoctor.snapshot import Distribution
-from tests.builders import tensorflow
+from tests.builders import tensorflow, torch
 from tests.diagnose.rules.packaged import found, live, outcome, roots, stated, supposed
 
 
@@ -32,3 +34,39 @@ def test_a_build_without_cuda_has_no_use_for_nvidias_packages() -> None:
         frameworks=(tensorflow(distribution="tensorflow-cpu", cuda_build=False),),
     )
     assert outcome(snapshot, "nvidia-wheel-version-conflict") is OutcomeKind.PASSED
+
+
+CU11, CU12 = Distribution("nvidia-nccl-cu11", "2.21.5", "/site"), Distribution("nvidia-nccl-cu12", "2.23.4", "/site")
+
+
+@pytest.mark.parametrize(
+    ("requires", "kept", "removed"),
+    [
+        ((), CU12, CU11),
+        (("nvidia-nccl-cu11==2.21.5",), CU11, CU12),
+        (("nvidia-nccl-cu12==2.23.4",), CU12, CU11),
+        (("nvidia-nccl-cu11==2.21.5", "nvidia-nccl-cu12==2.23.4"), CU12, CU11),
+    ],
+    ids=["nothing requires one", "the older is required", "the newer is required", "both are required"],
+)
+def test_of_two_packages_with_the_same_files_the_required_or_else_the_newer_stays(
+    requires: tuple[str, ...], kept: Distribution, removed: Distribution
+) -> None:
+    snapshot = live(Distribution("torch", "2.6.0", "/site", requires=requires), CU12, CU11, frameworks=(torch(),))
+    (conflict,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
+    assert conflict.fixes[0].title == f"Remove {removed.label}, and reinstall {kept.label}"
+    remove, _, install = (conflict.fixes[0].command or "").partition(" && ")
+    assert remove.endswith(f"uninstall -y {removed.name}")
+    assert install.endswith(f"{kept.name}=={kept.version}")
+
+
+@pytest.mark.parametrize(
+    ("count", "more"), [(1, ""), (2, " (1 more of its requirements is not met)"), (3, " (2 more of its requirements are not met)")]
+)
+def test_requirements_of_one_package_are_one_conflict(count: int, more: str) -> None:
+    names = ("nvidia-cublas-cu12", "nvidia-cufft-cu12", "nvidia-nccl-cu12")[:count]
+    wants = Distribution("torch", "2.6.0", "/site", requires=tuple(f"{name}==9.0" for name in names))
+    snapshot = live(wants, *(Distribution(name, "8.0", "/site") for name in names), frameworks=(torch(),))
+    (conflict,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
+    assert conflict.message == f"torch 2.6.0 requires nvidia-cublas-cu12==9.0, but nvidia-cublas-cu12 8.0 is installed{more}."
+    assert (conflict.fixes[0].command or "").endswith(" ".join(f"{name}==9.0" for name in names))

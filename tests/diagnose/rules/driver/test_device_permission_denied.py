@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
-from gpudoctor.findings import OutcomeKind
+from gpudoctor.findings import Action, OutcomeKind
 from gpudoctor.snapshot import DeviceNodes, Node, Nvml, Status
-from tests.builders import ABSENT, TIMED_OUT, machine
+from tests.builders import ABSENT, TIMED_OUT, in_docker, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
 
 RULE = "device-permission-denied"
@@ -15,6 +16,13 @@ def test_the_user_joins_the_group() -> None:
     (finding,) = findings_of(RULE, machine(1, device_nodes=DeviceNodes((SHUT,))))
     assert finding.message == "User 1000 cannot open /dev/nvidia0: permission denied; CUDA initialised anyway."
     assert finding.fixes[0].command == 'sudo usermod -aG video "$USER"'
+
+
+def test_in_a_container_the_group_is_added_at_its_start() -> None:
+    (finding,) = findings_of(RULE, machine(1, container=in_docker(), device_nodes=DeviceNodes((SHUT,))))
+    assert finding.fixes[0].action is Action.RESTART_JOB
+    assert finding.fixes[0].command == ""
+    assert "--group-add" in finding.fixes[0].title
 
 
 def test_nvml_says_so_without_a_file_that_shows_it() -> None:
@@ -29,3 +37,11 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, machine(1, device_nodes=DeviceNodes((open_node,)))) == [OutcomeKind.PASSED]
     assert kinds_of(RULE, machine(1, device_nodes=ABSENT)) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, machine(1, device_nodes=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize(("count", "files"), [(3, "/dev/nvidia2: permission"), (4, "/dev/nvidia2 and 1 more: permission")])
+def test_the_first_three_files_are_named(count: int, files: str) -> None:
+    nodes = tuple(msgspec.structs.replace(SHUT, path=f"/dev/nvidia{number}") for number in range(count))
+    (finding,) = findings_of(RULE, machine(count, device_nodes=DeviceNodes(nodes)))
+    assert f"/dev/nvidia0, /dev/nvidia1, {files}" in finding.message
+    assert len(finding.evidence) == count

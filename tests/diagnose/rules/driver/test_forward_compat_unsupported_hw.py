@@ -1,10 +1,13 @@
 from __future__ import annotations
 
-from gpudoctor.findings import FixKind, OutcomeKind
+import pytest
+
+from gpudoctor.findings import Action, FixKind, OutcomeKind
 from gpudoctor.snapshot import Variables
 from tests.builders import TIMED_OUT, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.driver.libcudas import loaded
+from tests.plan.samples import judged
 
 RULE = "forward-compat-unsupported-hw"
 COMPAT = "/usr/local/cuda/compat/libcuda.so.570.26"
@@ -21,3 +24,21 @@ def test_the_library_is_taken_off_the_path_or_the_driver_updated_to_its_release(
 def test_other_outcomes() -> None:
     assert kinds_of(RULE, machine(1, libcuda=loaded(803, COMPAT))) == [OutcomeKind.PASSED]
     assert kinds_of(RULE, machine(1, libcuda=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize(
+    ("gpus", "compat", "refused"),
+    [
+        (("RTX 4090",), "12.8", ["NVIDIA GeForce RTX 4090"]),
+        (("A100-SXM4-80GB",), "12.8", []),
+        (("RTX 4090",), None, []),
+    ],
+    ids=["a GeForce", "a data centre GPU", "no cuda-compat"],
+)
+def test_a_described_gpu_without_forward_compatibility(gpus: tuple[str, ...], compat: str | None, refused: list[str]) -> None:
+    diagnosis = judged("torch==2.6.0", gpus=gpus, driver="535.104.05", cuda_compat=compat)
+    found = [one for one in diagnosis.findings if one.name == RULE]
+    assert [one.message.partition(" does not support forward compatibility")[0] for one in found] == refused
+    for one in found:
+        assert [(row.what, row.value) for row in one.evidence] == [("cuda-compat", "12.8"), ("kind of GPU", "geforce")]
+        assert one.fixes[0].action is Action.UPDATE_DRIVER

@@ -23,3 +23,13 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, machine(1, preloads=(Preload("/x.so", "LD_PRELOAD", exports=()),))) == [OutcomeKind.PASSED]
     assert kinds_of(RULE, machine(1, preloads=(Preload("/x.so", "LD_PRELOAD", exports=TIMED_OUT),))) == [OutcomeKind.COULD_NOT_TELL]
     assert kinds_of(RULE, bare(preloads=(SHARING,))) == [OutcomeKind.NOT_APPLICABLE]
+
+
+def test_a_variable_is_unset_and_most_functions_are_only_counted() -> None:
+    many = Preload("/opt/trace.so", "LD_PRELOAD", exports=tuple(f"cuCall{number}" for number in range(8)))
+    (finding,) = findings_of(RULE, machine(1, preloads=(many,)))
+    assert finding.message.endswith("intercepts cuCall0, cuCall1 and 6 more.")
+    assert [one.value for one in finding.evidence if one.what == "intercepted functions"] == [
+        "cuCall0, cuCall1, cuCall2, cuCall3, cuCall4, cuCall5 and 2 more"
+    ]
+    assert finding.fixes[0].command == "unset LD_PRELOAD"

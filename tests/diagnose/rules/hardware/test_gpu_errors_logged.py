@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.findings import Confidence, OutcomeKind, Severity
+from gpudoctor.derive.xids import NAMED
+from gpudoctor.findings import Action, Confidence, OutcomeKind, Severity
+from gpudoctor.matrix.tables import XIDS
 from tests.builders import address, machine, smoke
-from tests.diagnose.rules.asking import findings_of, kinds_of, xids
+from tests.diagnose.rules.asking import MATRIX, findings_of, kinds_of, xids
 from tests.diagnose.rules.hardware.samples import DENIED
 
 RULE = "gpu-errors-logged"
@@ -35,3 +37,31 @@ def test_xids_with_a_rule_of_their_own_are_left_to_it(code: int) -> None:
 
 def test_it_cannot_tell_without_the_log() -> None:
     assert kinds_of(RULE, machine(1, kernel_log=DENIED)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize(
+    ("code", "fix", "action"),
+    [
+        (62, "Stop all processes on the GPU and reset it (NVIDIA's action for Xid 62)", Action.RESET_GPU),
+        (78, "Update the driver and the GPU's firmware (NVIDIA's action for Xid 78).", Action.UPDATE_DRIVER),
+        (BY_PROGRAM, "Find the bug in the program", None),
+        (999, "Find the bug in the program", None),
+    ],
+)
+def test_the_fix_is_what_nvidia_says(code: int, fix: str, action: Action | None) -> None:
+    (finding,) = findings_of(RULE, machine(1, kernel_log=xids((code, 0))))
+    assert (finding.fixes[-1].title, finding.fixes[-1].action) == (fix, action)
+    assert ("not in NVIDIA's Xid catalogue" in finding.message) is (code == 999)
+
+
+def test_an_action_without_a_command_is_the_administrators() -> None:
+    own = [row for row in MATRIX.rows(XIDS) if row.code not in NAMED and row.action in {"CONTACT_SUPPORT", "WORKFLOW_NVLINK5_ERR"}]
+    assert own
+    for row in own:
+        (finding,) = findings_of(RULE, machine(1, kernel_log=xids((row.code, 0))))
+        assert finding.fixes[-1].action is Action.CONTACT_ADMINISTRATOR
+
+
+def test_the_first_three_errors_are_named() -> None:
+    (finding,) = findings_of(RULE, machine(1, kernel_log=xids((31, 0), (32, 0), (39, 0), (40, 0))))
+    assert [row.what for row in finding.evidence] == ["Xid 31", "Xid 32", "Xid 39"]

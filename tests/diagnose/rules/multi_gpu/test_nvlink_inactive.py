@@ -27,3 +27,12 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, with_gpus(unsure)) == [OutcomeKind.COULD_NOT_TELL]
     assert kinds_of(RULE, with_gpus(UP)) == [OutcomeKind.PASSED]
     assert kinds_of(RULE, with_gpus({**DOWN, "mig_enabled": True})) == [OutcomeKind.NOT_APPLICABLE]
+
+
+def test_a_gpu_without_links_behind_a_switch_is_compared_with_its_siblings() -> None:
+    none = {"nvlinks": (), "mig_enabled": False}
+    switched = Pci((card(0), card(1), SWITCH))
+    (finding,) = findings_of(RULE, with_gpus(UP, none, pci=switched))
+    assert finding.message.endswith("NVML lists no NVLink; a GPU of the same model has 12 up.")
+    assert findings_of(RULE, with_gpus(none, none, pci=switched)) == []
+    assert findings_of(RULE, with_gpus(UP, none)) == []

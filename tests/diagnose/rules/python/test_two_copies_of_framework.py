@@ -5,6 +5,7 @@ import pytest
 from gpudoctor.findings import Level, Severity
 from gpudoctor.snapshot import Distribution, Missing, Packages
 from tests.builders import ABSENT, machine, tensorflow, torch
+from tests.diagnose.rules.asking import findings_of
 from tests.diagnose.rules.packaged import found, live
 
 
@@ -60,3 +61,24 @@ def test_a_copy_of_the_users_before_condas_is_an_error(conda: tuple[str, ...] | 
         ignore, remove = one.fixes
         assert ignore.command == "export PYTHONNOUSERSITE=1"
         assert "uninstall" in (remove.command or "")
+
+
+@pytest.mark.parametrize(
+    ("leftovers", "versions", "folders"),
+    [
+        ((Distribution("torch", "2.7.0", "/site"),), "2.7.0", "/site/torch-2.7.0.dist-info"),
+        (
+            (Distribution("torch", "2.7.0", "/my site"), Distribution("torch", "2.5.1", "/site")),
+            "2.7.0 and 2.5.1",
+            "'/my site/torch-2.7.0.dist-info' /site/torch-2.5.1.dist-info",
+        ),
+        ((Distribution("numpy", "1.26.4", "/site"),), "", ""),
+    ],
+)
+def test_metadata_without_files_is_removed(leftovers: tuple[Distribution, ...], versions: str, folders: str) -> None:
+    packages = Packages((Distribution("torch", "2.6.0", "/site"),), leftovers=leftovers)
+    findings = findings_of("two-copies-of-framework", machine(1, packages=packages, frameworks=(torch(),)))
+    assert [one.severity for one in findings] == [Severity.NOTE] * bool(versions)
+    for one in findings:
+        assert one.message == f"torch 2.6.0 is installed, but metadata of {versions} was left behind."
+        assert one.fixes[0].command == f"rm -r {folders}"

@@ -26,3 +26,18 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, with_gpus(mig(1))) == [OutcomeKind.PASSED]
     assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, machine(1, nvml=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize(
+    ("uuids", "command"),
+    [
+        (("MIG-a", "MIG-b"), "export CUDA_VISIBLE_DEVICES=MIG-a"),
+        ((TIMED_OUT, "MIG-b"), "export CUDA_VISIBLE_DEVICES=MIG-b"),
+        ((TIMED_OUT, TIMED_OUT), ""),
+    ],
+)
+def test_a_process_is_given_the_first_instance_whose_name_is_known(uuids: tuple[Any, ...], command: str) -> None:
+    instances = tuple(MigInstance(place, uuid=uuid) for place, uuid in enumerate(uuids))
+    (finding,) = findings_of(RULE, with_gpus({"mig_enabled": True, "mig_instances": instances}))
+    assert finding.fixes[0].command == command
+    assert command or "nvidia-smi -L lists them" in finding.fixes[0].title

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from gpudoctor.findings import OutcomeKind
@@ -38,3 +39,13 @@ def test_what_limited_the_clocks_is_named() -> None:
 
 def test_gpus_without_siblings_under_load_are_not_compared() -> None:
     assert set(kinds_of(RULE, trained(watched(), gpus=2))) == {OutcomeKind.NOT_ASKED}
+
+
+@pytest.mark.parametrize(("own", "others", "compared"), [(3, 3, True), (2, 3, False), (3, 2, False)])
+def test_three_samples_are_enough_for_a_comparison(own: int, others: int, compared: bool) -> None:
+    fast, slow = (
+        msgspec.structs.replace(stage(clock_sm=Span(mhz, mhz, mhz)), samples=count) for mhz, count in ((1400, others), (700, own))
+    )
+    snapshot = trained(watched(fast), watched(slow, number=1), gpus=2)
+    assert [finding.subject.key for finding in findings_of(RULE, snapshot)] == [address(1)] * compared
+    assert (OutcomeKind.NOT_ASKED in kinds_of(RULE, snapshot)) is not compared

@@ -85,3 +85,10 @@ def test_every_gpu_has_its_own_answer() -> None:
 def test_it_cannot_tell_without_nvml() -> None:
     assert kinds_of(RULE, machine(1, nvml=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
     assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_ASKED]
+
+
+@pytest.mark.parametrize(("degrees", "times"), [(84, 0), (85, 1)])
+def test_the_limit_of_drivers_that_name_no_slowdown_temperature(degrees: int, times: int) -> None:
+    hot = idle(temperature=degrees, temperature_slowdown=UNSUPPORTED, temperature_shutdown=UNSUPPORTED, heat=Heat(gpu_limit=85))
+    said = [finding.message.endswith("reached 85 °C (maximum operating temperature 85 °C).") for finding in findings_of(RULE, hot)]
+    assert said == [True] * times
