@@ -1,0 +1,99 @@
+"""What builds, compilers and CUDA libraries say of a GPU that they have no kernels for."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+ARCHITECTURES = (
+    # torch/cuda/__init__.py of 0.4 to 2.15
+    Signature(
+        r"CUDA capability sm_\d+\w? is not compatible with the current PyTorch installation|torch==\S{1,40} does not include kernels for this GPU"
+        r"|but your PyTorch was compiled with CUDA_VERSION \d",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "this build has no kernels for this GPU",
+        (
+            "CUDA capability sm_120 is not compatible with the current PyTorch installation",
+            "CUDA capability sm_61 is not compatible with the current PyTorch installation",
+            "Your installed torch==2.15.0 does not include kernels for this GPU",
+        ),
+    ),
+    Signature(
+        r"PyTorch no longer supports this GPU because it is too old|cuda capability supported by this library is \d|(?i:\b(?:torch|build|wheels?|image|default)\b[^\n.]{0,40}\b(?:has|have|had|ships?|contains?) no sm_?[3-7]\d\b)",
+        ("gpu-too-old-for-build",),
+        "this build has no kernels for a GPU this old",
+        ("PyTorch no longer supports this GPU because it is too old.",),
+    ),
+    # backend/memory_management.py of Stable Diffusion WebUI Forge, whose first tensor on the GPU failed
+    Signature(
+        r"Your device does not support the current version of Torch/CUDA",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build", "driver-too-old"),
+        "this build cannot compute on this GPU",
+        ("RuntimeError: Your device does not support the current version of Torch/CUDA! Consider download another version:",),
+    ),
+    # gpu/gpu.go of Ollama, whose libraries leave out what is older than its own minimum
+    Signature(
+        r"CUDA GPU is too old\. (?:Falling back to CPU|Compute Capability)",
+        ("gpu-too-old-for-build", "gpu-below-framework-minimum"),
+        "Ollama does not support a GPU this old",
+        ("CUDA GPU is too old. Falling back to CPU mode. Compute Capability detected: 3.5",),
+        despite_versions=True,  # its minimum is its own
+    ),
+    # ggml-cuda/common.cuh of llama.cpp
+    Signature(
+        r"has no device code compatible with CUDA arch \d|ggml-cuda\.cu was compiled for: \d",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "this build has no kernels for this GPU",
+        ("ERROR: CUDA kernel flash_attn_ext_f16 has no device code compatible with CUDA arch 700. ggml-cuda.cu was compiled for: 890",),
+    ),
+    # cublas_api.h: a build's libraries, unlike its kernels, know only the GPUs of their time
+    Signature(
+        r"CUBLAS_STATUS_ARCH_MISMATCH|CUSOLVER_STATUS_ARCH_MISMATCH|CUSPARSE_STATUS_ARCH_MISMATCH",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "a CUDA library has no kernels for this GPU",
+        ("CUBLAS_STATUS_ARCH_MISMATCH",),
+    ),
+    Signature(
+        r"Blas \w{0,10}GEM[MV]\w{0,20} launch failed"
+        r"|CUFFT_INTERNAL_ERROR|CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|CUDNN_STATUS_MAPPING_ERROR|[Ii]nvalid device function|cudaErrorInvalidDeviceFunction|device kernel image is invalid|cudaErrorInvalidKernelImage|CUDA_ERROR_INVALID_IMAGE",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "a CUDA library or kernel failed on this GPU",
+        ("CUFFT_INTERNAL_ERROR", "CUBLAS_STATUS_EXECUTION_FAILED", "cudaErrorInvalidDeviceFunction"),
+        vague=True,
+        needs_support=True,
+    ),
+    # PyTorch 0.4 and 1.0 for CUDA 9.0 on Turing: https://github.com/pytorch/pytorch/issues/17334
+    Signature(
+        r"cublas runtime error : the GPU program failed to execute|THCGeneral\.cpp line=\d{1,5} error=11 : invalid argument",
+        ("gpu-too-new-for-build",),
+        "a CUDA library does not know this GPU",
+        ("cublas runtime error : the GPU program failed to execute at /pytorch/aten/src/THC/THCBlas.cu:249",),
+        needs_support=True,
+        despite_versions=True,  # kernels for an older GPU of the same generation run on it
+    ),
+    # the NVRTC of the build's CUDA, which compiles PyTorch's fused kernels
+    Signature(
+        r"nvrtc: error: invalid value for --gpu-architecture",
+        ("gpu-too-new-for-build",),
+        "the build's run-time compiler does not know this GPU",
+        ("nvrtc: error: invalid value for --gpu-architecture (-arch)",),
+        despite_versions=True,  # kernels for an older GPU of the same generation run on it
+    ),
+    # read in torch/_inductor of 2.0.0 to 2.15.0
+    Signature(
+        r"too old to be supported by the triton GPU compiler|Triton only supports devices of CUDA Capability",
+        ("gpu-too-old-for-triton",),
+        "torch.compile does not support a GPU this old",
+        ("which is too old to be supported by the triton GPU compiler",),
+    ),
+    # read in torch/amp/autocast_mode.py and ptxas 13.0; the last is vLLM's: https://github.com/vllm-project/vllm/issues/1284
+    Signature(
+        r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability|setup doesn't support bf16/gpu|bf16/gpu\. You need|[Bb]f16 is only supported on A100",
+        ("gpu-lacks-bf16",),
+        "this GPU does not support BF16",
+        (
+            "Current CUDA Device does not support bfloat16",
+            "Feature '.bf16' requires .target sm_80 or higher",
+            "Bfloat16 is only supported on GPUs with compute capability of at least 8.0",
+        ),
+    ),
+)

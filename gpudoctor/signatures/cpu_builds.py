@@ -1,0 +1,92 @@
+"""What frameworks, packages and people say of a build without CUDA."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.signature import Signature
+
+CPU_BUILDS = (
+    Signature(
+        r"Torch not compiled with CUDA enabled",
+        ("cpu-only-build",),
+        "this is a CPU-only build of PyTorch",
+        ("Torch not compiled with CUDA enabled",),
+        despite_versions=True,  # the release has builds with CUDA too
+    ),
+    # pip's and uv's warnings; JAX's extras for CUDA are for Linux, and for newer releases than the one that was chosen
+    Signature(
+        r"package `jax==\S{1,20}` does not have an extra named `cuda|\bjax \S{1,20} does not provide the extra 'cuda",
+        ("cpu-only-build", "no-cuda-wheel-for-platform"),
+        "the installed release of JAX has no such extra, and came without CUDA",
+        (
+            "WARNING: jax 0.4.6 does not provide the extra 'cuda12-pip'",
+            "warning: The package `jax==0.4.21` does not have an extra named `cuda12`",
+        ),
+        vague=True,
+    ),
+    # diffusers' models/attention_processor.py, InvokeAI's ldm/generate.py and api_app.py, kohya_ss's setup/setup_common.py, SD.Next's installer.py
+    Signature(
+        r"Using (?:device_type|torch device:?) (?i:cpu)\b|Torch reports CUDA not available|torch\.cuda\.is_available\(\) should be True but is False",
+        ("cpu-only-build", "amd-gpu-unsupported", "no-driver"),
+        "the program runs on the CPU because PyTorch offers no GPU",
+        (">> Using device_type cpu", "Using torch device: CPU", "Torch reports CUDA not available"),
+        vague=True,
+        tells="python -c 'import torch; print(torch.__version__, torch.cuda.is_available())'",
+    ),
+    Signature(
+        r"(?i)\b(?:torch|tensorflow|jax)\b[^\n]{0,40}\b(?:without (?:any )?(?:the )?|no )nvidia[-_*\w]{0,12} packages",
+        ("cpu-only-build",),
+        "no CUDA packages are installed with the framework",
+        ("torch is installed without nvidia packages",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\b(?:install\w{0,3}|gets?|got|gives?|picks?|chooses?|replac\w{1,3}|downgrad\w{1,3})\b[^\n]{0,60}\bcpu(?:[- ]only)?[- ](?:version|build|variant|package)\b[^\n]{0,120}\b(?:instead|rather than|not|should|even though|although|despite)\b"
+        r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)"
+        r"|(?i:\bcpu(?:[- ]only)?(?:[- ](?:version|build|variant|package))? (?:is |was |got )?installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)"
+        # the build that a list of versions names, and what an installer put in the place of another
+        r"|(?i:\b(?:py)?(?:torch|tensorflow|jaxlib)\b[^\n]{0,60}\b\d{1,2}\.\d{1,2}\.\d{1,2}\W{1,3}cpu[- ]only\b|\breplac\w{1,3}\b[^\n]{0,40}\b(?:with|by)\b[^\n]{0,30}\bcpu[- ]only (?:\w{1,12} )?(?:version|build|variant|package|wheel)\b)",
+        ("cpu-only-build",),
+        "an installer chose the build without CUDA",
+        ("conda installs the CPU version of PyTorch instead of the CUDA one",),
+        vague=True,
+        despite_versions=True,  # the release has builds with CUDA too
+    ),
+    # what other packages say without CUDA: Paddle, MXNet, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
+    Signature(
+        r"you have installed CPU version PaddlePaddle|Compile with USE_CUDA=1 to enable GPU usage|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build"
+        r"|Device API cuda is not enabled\. Please install the cuda version|package was not compiled with CUDA support"
+        r"|module 'faiss' has no attribute 'StandardGpuResources'|provider 'CUDAExecutionProvider' is not in available provider names"
+        r"|PyTorch was compiled without CUDA support|Torch was not compiled with CUDA|CUDA execution provider is not enabled in this build",
+        ("cpu-only-build",),
+        "this package is built without CUDA",
+        (
+            "Specified provider 'CUDAExecutionProvider' is not in available provider names.Available providers: 'CPUExecutionProvider'",
+            "storage.cc:118: Compile with USE_CUDA=1 to enable GPU usage",
+            "This CTranslate2 package was not compiled with CUDA support",
+            "XGBoost version not compiled with GPU support",
+            "Device API cuda is not enabled. Please install the cuda version of dgl.",
+        ),
+    ),
+    # onnxruntime.get_available_providers(), as it is printed
+    Signature(
+        r"(?:^|[Aa]vailable providers:? ?|get_(?:available_)?providers\(\)\W{0,12})\s{0,6}\[(?:'AzureExecutionProvider', ?)?'CPUExecutionProvider'\]\s{0,4}$",
+        ("cpu-only-build", "two-copies-of-framework"),
+        "the ONNX Runtime that is imported has no CUDA provider: onnxruntime without CUDA, or beside onnxruntime-gpu",
+        ("Available providers: ['AzureExecutionProvider', 'CPUExecutionProvider']",),
+        vague=True,
+        last=True,
+    ),
+    # common/arg.cpp and src/llama-model.cpp of llama.cpp: it says so too if CUDA failed to start
+    Signature(
+        r"not compiled with GPU offload support|no usable GPU found, --|llama\.cpp was compiled without (?:GPU|CUDA) support|offloaded 0/\d{1,4} layers to GPU|\bBLAS ?= ?0\b",
+        ("cpu-only-build", "no-driver", "container-no-gpu-access"),
+        "llama.cpp found no GPU, or was compiled without CUDA",
+        (
+            "not compiled with GPU offload support, --gpu-layers option will be ignored",
+            "warning: no usable GPU found, --gpu-layers option will be ignored",
+            "AVX = 1 | AVX2 = 1 | FMA = 1 | F16C = 1 | BLAS = 0 | SSE3 = 1 |",
+        ),
+        vague=True,
+        last=True,
+    ),
+)
