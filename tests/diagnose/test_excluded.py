@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.excluded import SHARED_MEMORY, excluded
+from gpudoctor.diagnose.excluded import excluded
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
@@ -100,7 +100,7 @@ WHOLE = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0")
         ("device-nodes-missing", nodes(*WHOLE), nodes(*WHOLE[:2])),
         ("fabric-manager-missing", {"fabric_manager": FabricManager(running=True)}, {"fabric_manager": FabricManager(running=False)}),
         ("fabric-prerequisites-missing", logged("Detected NV_WARN_NOTHING_TO_DO"), logged("Detected nothing")),
-        ("container-shm-too-small", shared(SHARED_MEMORY), shared(SHARED_MEMORY - 1)),
+        ("container-shm-too-small", shared(1 << 30), shared((1 << 30) - 1)),
         (
             "container-toolkit-missing",
             {"container_tools": ContainerTools((), (), runtime=True)},

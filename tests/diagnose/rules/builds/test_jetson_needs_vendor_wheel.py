@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gpudoctor.findings import Confidence, OutcomeKind
 from gpudoctor.snapshot import (
     CudaDevice,
@@ -25,7 +27,7 @@ ORIN = Libcuda(init=SUCCESS, cuda_served="12.6", devices=(CudaDevice(0, address=
 
 def jetson(tegra: Any = "36.4.3", **changes: Any) -> Snapshot:
     host = Host(platform=Platform.JETSON, architecture="aarch64", tegra=tegra)
-    return machine(1, host=host, **({"libcuda": ORIN, "frameworks": (torch(),)} | changes))
+    return machine(1, **({"host": host, "libcuda": ORIN, "frameworks": (torch(),)} | changes))
 
 
 def code(*sass: str) -> Libraries:
@@ -55,3 +57,28 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, jetson(frameworks=(torch(version=Fact("2.5.0a0+872d972e41.nv24.8", "x")),))) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, jetson(TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
     assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_APPLICABLE]
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "why"),
+    [
+        ({"packages": Packages(()), "frameworks": (torch(sees_gpu=False),)}, OutcomeKind.FOUND, "it sees no GPU"),
+        ({"packages": Packages(())}, OutcomeKind.PASSED, ""),
+        ({}, OutcomeKind.NOT_ASKED, ""),
+        ({"libraries": code()}, OutcomeKind.FOUND, "with kernels for no GPU"),
+        ({"libraries": code("sm_80"), "libcuda": TIMED_OUT, "packages": Packages(())}, OutcomeKind.PASSED, ""),
+    ],
+    ids=["it sees no GPU", "nothing speaks against it", "packages unread", "without kernels", "the GPU's capability unknown"],
+)
+def test_a_build_whose_code_was_not_read(changes: dict[str, Any], kind: OutcomeKind, why: str) -> None:
+    assert kinds_of(RULE, jetson(**changes)) == [kind]
+    assert [why in finding.message for finding in findings_of(RULE, jetson(**changes))] == [True] * bool(why)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "release"), [("4.9.253-tegra", "32"), ("5.10.104-tegra", "35"), ("5.15.148-tegra", "36"), ("6.8.12-tegra", "")]
+)
+def test_the_kernel_tells_the_release_of_jetson_linux_where_nothing_else_does(kernel: str, release: str) -> None:
+    host = Host(platform=Platform.JETSON, architecture="aarch64", kernel=kernel)
+    found = findings_of(RULE, jetson(host=host, frameworks=(torch(cuda_build=False),)))
+    assert [f"(CPU only); Jetson Linux {release} needs" in one.message for one in found] == [True] * bool(release)
