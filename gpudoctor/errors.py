@@ -1,9 +1,10 @@
 """The errors that end a command: each is one sentence for the user, with the next step.
 
 GpudoctorError
-├── UsageError      the command line or a file named on it is wrong (exit code 2)
-│   └── TableError  a row of the compatibility matrix is wrong; names file and line
-└── OutputError     the report could not be written where it was asked for (exit code 2)
+├── UsageError          the command line or a file named on it is wrong (exit code 2)
+│   ├── TableError      a row of the compatibility matrix is wrong; names file and line
+│   └── UncountedError  no formula counts the model of a configuration
+└── OutputError         the report could not be written where it was asked for (exit code 2)
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ class GpudoctorError(Exception):
 
 class UsageError(GpudoctorError):
     """An option, or a file that an option names, cannot be used."""
+
+
+class UncountedError(UsageError):
+    """No formula counts the model of a configuration; the text is a clause, without a full stop."""
 
 
 class TableError(UsageError):

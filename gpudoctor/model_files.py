@@ -50,7 +50,7 @@ def _safetensors(path: str, name: str, sample: Sample) -> Model:
         known = of_config("config.json", _object(regular_files.beginning(beside, _LARGEST))).model("config.json", sample)
     except UsageError as error:
         weights = of_weights(name, described)
-        return msgspec.structs.replace(weights, assumptions=(f"Activations are unknown: {error}",))
+        return msgspec.structs.replace(weights, assumptions=(f"Activations are unknown: {str(error).rstrip('.')}.",))
     if packed(name, described):
         return msgspec.structs.replace(known, name=name)
     weights = of_weights(name, described)

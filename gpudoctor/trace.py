@@ -22,6 +22,7 @@ DEADLINE = 300.0
 _HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "2"}
 """The step is only traced: it must not open a GPU, which others may use."""
 _HALF = ("bf16", "fp16")
+_CONFIGURATION = ".json"
 USUAL_BATCH = 8
 
 
@@ -36,7 +37,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def traced(executable: str, builder: str, step: Step, *, folder: str | None = None, deadline: float = DEADLINE) -> Model:
-    """Return what the model of `builder`, "module:function", needs. Raises UsageError where that cannot be counted.
+    """Return what the model of `builder`, "module:function" or the path of a config.json, needs. Raises UsageError where that cannot be counted.
 
     The module is searched for in `folder`, by default the current one, and in the environment of `executable`.
     """
@@ -46,17 +47,26 @@ def traced(executable: str, builder: str, step: Step, *, folder: str | None = No
 def counts(executable: str, builder: str, step: Step, *, folder: str, deadline: float) -> tuple[Counted, Counted]:
     """Return the counts for the batch and for twice as many. Raises UsageError as `traced` does."""
     module, _, function = builder.partition(":")
-    if not module or not function:
+    if not (module and function) and not builder.endswith(_CONFIGURATION):
         raise UsageError(f"{readable(builder)} is no builder; write module:function, such as train:build_model.")
     if step.precision == "fp8":
         raise UsageError(f"{builder} cannot be traced in FP8; use --precision bf16.")
-    arguments = ("--builder", builder, "--folder", folder, "--batches", f"{step.batch},{2 * step.batch}", *_options(step))
+    arguments = (
+        "--builder",
+        os.path.abspath(builder) if builder.endswith(_CONFIGURATION) else builder,
+        "--folder",
+        folder,
+        "--batches",
+        f"{step.batch},{2 * step.batch}",
+        *_options(step),
+    )
     environment = {**os.environ, **_HIDDEN}
     with Supervisor() as supervisor:
         outcome = run(supervisor, script("fit", "train/fit.py", (executable,), environment, *arguments, stall=deadline, deadline=deadline))
-    heard = Heard(outcome, COUNTING, builder)
+    name = os.path.basename(builder)
+    heard = Heard(outcome, COUNTING, name)
     if refused := heard.first(Refused):
-        raise UsageError(f"{builder} {refused.reason.rstrip('.')}.")
+        raise UsageError(f"{name} {refused.reason.rstrip('.')}.")
     counted = heard.all(Counted)
     if heard.cut or len(counted) != 2:
         raise UsageError(f"{heard.gap().reason}.")
@@ -89,7 +99,7 @@ def model_of(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
     )
     half = step.precision in _HALF
     return Model(
-        name=builder,
+        name=os.path.basename(builder),
         sample=once.sample,
         way="exact",
         traced_by=f"{once.framework} {once.version}, traced on the CPU",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from uv import find_uv_bin
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.model import Affine, Model
@@ -218,6 +221,54 @@ def test_flops_of_experts_are_counted(counted: Callable[..., Model], framework_p
     model = counted(TORCH, "experts", framework_python("torch"), batch=4)
     first, grouped = 2 * 32 * 32, 2 * 32 * 64
     assert (model.forward_flops, model.step_flops) == (first + grouped, 2 * first + 3 * grouped)
+
+
+def test_a_configuration_is_refused_where_transformers_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
+    with pytest.raises(
+        UsageError, match=r"^config\.json is built where transformers is installed, and \S+ has none: name such an environment"
+    ):
+        traced(sys._base_executable, str(tmp_path / "config.json"), Step())  # type: ignore[attr-defined]
+
+
+GEMMA = {"hidden_size": 2560, "intermediate_size": 10240, "num_hidden_layers": 34}
+SIGLIP = {"hidden_size": 1152, "image_size": 896, "intermediate_size": 4304, "num_attention_heads": 16, "num_hidden_layers": 27}
+CONFIGURATIONS: list[tuple[dict[str, object], str, int, str]] = [
+    (
+        {"model_type": "gemma3", "text_config": GEMMA, "vision_config": {**SIGLIP, "patch_size": 14, "vision_use_head": False}},
+        "Gemma3ForConditionalGeneration",
+        4_300_079_472,
+        "int64 32",
+    ),
+    ({"model_type": "t5", "num_layers": 6}, "T5ForConditionalGeneration", 60_506_624, "int64 32, int64 32"),
+    ({"model_type": "clip"}, "CLIPModel", 151_277_313, "int64 32, float32 3x224x224"),
+    ({"model_type": "bert", "quantization_config": {"quant_method": "awq"}}, "BertModel", 109_482_240, "int64 32"),
+]
+"""Models with their published numbers of parameters."""
+
+
+@pytest.mark.index
+def test_a_configuration_is_built_by_transformers(
+    tmp_path: Path, framework_python: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python, libraries = framework_python("torch"), tmp_path / "libraries"
+    subprocess.run([find_uv_bin(), "pip", "install", "-q", "--python", python, "--target", libraries, "transformers"], check=True)
+    monkeypatch.setenv("PYTHONPATH", str(libraries))
+    config = tmp_path / "config.json"
+    for fields, architecture, parameters, sample in CONFIGURATIONS:
+        config.write_text(json.dumps({**fields, "architectures": [architecture]}))
+        model = traced(str(python), str(config), Step(batch=2, seq=32))
+        assert (model.name, model.parameters, model.sample) == ("config.json", parameters, sample)
+        assert model.full is not None
+        assert 0 < model.full.checkpointed.per_sample < model.full.kept.per_sample
+    for text, told in (
+        ('{"model_type": "mamba"}', "token by token"),
+        ('{"model_type": "nonesuch"}', "does not know either"),
+        ('{"model_type": "t5", "architectures": ["TheirOwn"]}', "names the class TheirOwn, which transformers .* does not have"),
+    ):
+        config.write_text(text)
+        with pytest.raises(UsageError, match=told):
+            traced(str(python), str(config), Step(batch=2, seq=32))
 
 
 @pytest.mark.index

@@ -20,7 +20,7 @@ from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.derive import MachineView, cards
 from gpudoctor.digits import digits
-from gpudoctor.errors import UsageError
+from gpudoctor.errors import UncountedError, UsageError
 from gpudoctor.findings import Level, Policy
 from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
 from gpudoctor.fit.answer import Answer, answer
@@ -158,10 +158,21 @@ def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Mode
             f"{named} is a program; name the function in it that builds the model, as in {os.path.basename(named)[:-3]}:build_model."
         )
     if named.endswith(_FILES) or os.path.isfile(named):
-        return read_model(named, sample)
+        try:
+            return read_model(named, sample)
+        except UncountedError as unknown:
+            return _built(named, sample, asked, python, unknown)
     if ":" in named:
         return _traced(named, sample, asked, python)
     return preset(named, sample)
+
+
+def _built(named: str, sample: Sample, asked: Asked, python: str | None, unknown: UncountedError) -> Model:
+    """Return what a model needs that no formula counts, as the target's transformers build it."""
+    try:
+        return _traced(named, sample, asked, python)
+    except UsageError as error:
+        raise UsageError(f"{unknown}. {error} Otherwise state params=N.") from None
 
 
 def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from gpudoctor.errors import UsageError
+from gpudoctor.errors import UncountedError, UsageError
 from gpudoctor.fit.counted import Network
 from gpudoctor.fit.layers import FUNCTIONS, Rows
 from gpudoctor.fit.networks import Transformer
@@ -57,16 +57,20 @@ _FAMILIES = {
     ),
     "bert": _BERT,
     "roberta": _BERT,
+    "xlm-roberta": _BERT,
+    "camembert": _BERT,
     "vit": _Family(Transformer.vision, {"num_labels": 2}, "ForImageClassification"),
 }
 """By model_type: https://huggingface.co/docs/transformers has the configurations."""
 
 
 def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.json") -> Network:
-    """Return the network of a config.json. Raises UsageError if its kind is unknown or its numbers are wrong."""
-    kind = str(fields.get("model_type", ""))
+    """Return the network of a config.json. Raises UncountedError if its kind has no formula, UsageError if its numbers are wrong."""
+    kind = str(fields.get("model_type") or "")
+    if not kind:
+        raise UsageError(f"{name} states no model_type, so it is no config.json of transformers.")
     if reason := _refused(kind, fields):
-        raise UsageError(f"{name} {reason}. Any other model: state params=N, or module:function.")
+        raise UncountedError(f"{name} {reason}")
     family = _FAMILIES[kind]
     stated = {**family.usual, **{_NAMES.get(field, field): value for field, value in fields.items() if value is not None}}
     if isinstance(labels := fields.get("id2label"), Mapping):
@@ -88,15 +92,13 @@ def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.js
 
 def _refused(kind: str, fields: Mapping[str, Any]) -> str:
     """Return why a model of this kind cannot be counted, a clause; "" if it can."""
-    if not kind:
-        return "states no model_type"
     if kind not in _FAMILIES:
-        return f"is of kind {kind[:40]!r}; known are {', '.join(_FAMILIES)}"
+        return f"is of kind {kind[:40]!r}, which no formula counts"
     experts = [field[:40] for field, value in fields.items() if "experts" in field and value]
     if not _FAMILIES[kind].experts:
-        return f"has experts ({experts[0]}), which are not counted for {kind}" if experts else ""
+        return f"has experts ({experts[0]}), which no formula counts for {kind}" if experts else ""
     if fields.get("mlp_only_layers") or fields.get("decoder_sparse_step", 1) != 1:
-        return "has experts in some of its layers only, which is not counted"
+        return "has experts in some of its layers only, which no formula counts"
     return "" if experts else "does not say how many experts it has"
 
 

@@ -26,7 +26,7 @@ class Attention(Row, frozen=True):
     def __call__(self, tally: Tally, x: Tensor) -> Tensor:
         tokens, width = x.shape
         size = self.size or width // self.heads
-        y = tally.made(x._replace(grad=False), self.context) if self.context else x
+        y = tally.given(self.context) if self.context else x
         q = Linear(self.heads * size, self.bias)(tally, x)
         k, v = (Linear((self.of_keys or self.heads) * size, self.bias)(tally, y) for _ in range(2))
         if self.normed:

@@ -29,7 +29,7 @@ JAX = FrameworkSpec(
     xrayed=True,
     trains=True,
     traced_checkpointing="Checkpointing is counted where the builder uses jax.checkpoint or keras.RematScope; --checkpointing adds none.",
-    traced_within="parameters and FLOPs are exact; activations within 0.2% of what autodiff saves; workspace as XLA allocates it on the CPU",
+    traced_within="parameters and FLOPs are exact; activations within 0.3% of what autodiff saves; workspace as XLA allocates it on the CPU",
     xla=True,
     # by _cuda_path in jax/_src/lib/__init__.py
     xla_folders=("jaxlib/cuda", "nvidia/cu13", "nvidia/cuda_nvcc"),

@@ -145,11 +145,11 @@ def test_a_keras_archive_that_expands_without_end_is_cut(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"num_local_experts": 8}, "has experts (num_local_experts), which are not counted for llama"),
+        ({"num_local_experts": 8}, "has experts (num_local_experts), which no formula counts for llama"),
         ({"model_type": "mixtral"}, "does not say how many experts it has"),
         ({"model_type": "qwen3_moe", "num_experts": 8, "mlp_only_layers": [3]}, "in some of its layers only"),
         ({"model_type": "qwen2_moe", "num_experts": 8, "decoder_sparse_step": 2}, "in some of its layers only"),
-        ({"model_type": "gemma3", "text_config": LLAMA}, "is of kind 'gemma3'"),
+        ({"model_type": "gemma3", "text_config": LLAMA}, "is of kind 'gemma3', which no formula counts"),
         ({"model_type": None}, "states no model_type"),
         ({"num_key_value_heads": 7}, "32 heads, 7 of keys, in a width of 4096"),
         ({"num_attention_heads": 33}, "33 heads"),

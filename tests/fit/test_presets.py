@@ -46,6 +46,11 @@ def test_a_step_costs_at_most_three_and_a_half_forward_passes_and_checkpointing_
         assert 0 < one.checkpointed.per_sample <= one.kept.per_sample
 
 
+def test_the_text_that_a_diffusion_model_attends_to_has_no_gradient() -> None:
+    """PyTorch's FlopCounterMode counts as many FLOPs of a step on fake tensors."""
+    assert model("stable-diffusion", Sample()).step_flops == 2_469_799_198_720
+
+
 @pytest.mark.parametrize(("named", "name"), [("meta-llama/Llama-3.1-8B", "llama-8b"), ("openai-community/gpt2", "gpt2")])
 def test_a_preset_is_found_by_its_name_on_the_hub(named: str, name: str) -> None:
     assert model(named, Sample()).name == name

@@ -6,6 +6,7 @@ FUNCTION takes no arguments and returns one of these; each framework's module (N
 - a keras.Model of Keras 3
 - for JAX three things: a loss function of (params, batch), params, batch
 
+The path of a Hugging Face config.json in its place is built by configured.py.
 Nothing of the model is allocated: the function runs under the framework's own tracing. GPUs are hidden by the caller, and Python connects to no other machine.
 """
 
@@ -83,7 +84,10 @@ def engines(options):
 def counted(options, answers):
     """Send the counts for each batch size."""
     answers.mark("importing it")
-    build = builder(options.builder, options.folder)
+    if options.builder.endswith(".json"):
+        build = neighbour("configured").builder(options.builder, options.seq, RefusedError)
+    else:
+        build = builder(options.builder, options.folder)
     usable = engines(options)
     for engine in usable:
         build = engine.around(build)

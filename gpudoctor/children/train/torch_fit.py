@@ -7,6 +7,7 @@ autocast's copies of them, buffers and gradients, by torch.distributed's memory 
 import collections
 import contextlib
 import math
+import sys
 
 LARGE = 8192
 """The least batch that is traced: small ones are on the line through this one and a larger one."""
@@ -30,6 +31,10 @@ class Engine:
             raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
 
     def around(self, build):
+        hub = sys.modules.get("transformers")
+        if hub:  # its initial values depend on others, which fake tensors do not have
+            hub.PreTrainedModel._initialize_weights = lambda *_, **__: None  # noqa: SLF001 -- not asked for by option
+
         def traced():
             with self._fake:
                 return build()

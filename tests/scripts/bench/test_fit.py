@@ -42,7 +42,7 @@ def test_a_trace_beyond_the_bar_or_with_other_parameters_is_bad(trace: float, pa
     result = fit.Result("torch", "transformer 0")
     fit.compare(result, traced(trace), formula, measured)
     assert result.bad is bad
-    assert f"torch, trace: at most {abs(100 * (trace - 1)):.2f} % off, for transformer 0." in fit.table([result])
+    assert f"torch, trace: at most {abs(100 * (trace - 1)):.2f} % off, for transformer 0." in fit.summary([result])
 
 
 def test_the_allocator_counts_what_is_held_and_the_most(tmp_path: Path) -> None:
