@@ -18,6 +18,7 @@ from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_o
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.rows import RequirementSpan
+from gpudoctor.matrix.tables import FAULTS
 from gpudoctor.snapshot import SUPPOSED, Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 
 __all__ = ["Contradiction", "Demand", "Stack", "Violation", "chosen_frameworks", "major", "source_of", "stack_of"]
@@ -25,7 +26,8 @@ __all__ = ["Contradiction", "Demand", "Stack", "Violation", "chosen_frameworks",
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were requested; their bounds count if their packages are installed."""
 
-
+UNPUBLISHED = "unpublished"
+"""The fault of a release that another one requires and the package index lacks."""
 _USER = Distribution(name="you", version="", where="stated")
 
 
@@ -82,7 +84,7 @@ class Stack:
         self.platform = wheel_platform.name(snapshot.host, snapshot.python)
         """The platform in the matrix's terms; empty if unknown."""
         self.python = minor_version(snapshot.python)
-        """The interpreter's minor version, "3.11"; empty if unknown."""
+        """The interpreter's minor version, "3.11" or "3.14t"; empty if unknown."""
         self.matrix = matrix
         self.without_gpu_code = frozenset(packages.without_gpu_code)
         self.bounds = {one.name: Demand(_USER, one, _USER.where) for one in filter(None, map(requirement, packages.bounds))}
@@ -189,7 +191,7 @@ class Stack:
         yield from (other.requirement for other in self._bearing_on_no_gpu(row) if other.package in self._shared)
 
     def _bearing_on_no_gpu(self, row: FrameworkRelease) -> tuple[RequirementSpan, ...]:
-        return self.matrix.other_requirements(row.distribution, row.release) if self.supposed and self._several else ()
+        return self.matrix.other_requirements(row.distribution, row.release) if self.supposed else ()
 
     @cached_property
     def _several(self) -> tuple[Distribution, ...]:
@@ -199,10 +201,13 @@ class Stack:
 
     @cached_property
     def _shared(self) -> frozenset[str]:
-        """The packages that are stated, and those that several stated ones require."""
+        """The packages that are stated, those that several stated ones require, and those that lack a release that something requires."""
         rows = filter(None, map(self.row, self._several))
         named = Counter(name for row in rows for name in {other.package for other in self._bearing_on_no_gpu(row)})
-        return frozenset((*self.bounds, *(one.name for one in self._several), *(name for name, count in named.items() if count > 1)))
+        lacking = (fault.distribution for fault in self.matrix.rows(FAULTS) if fault.fault == UNPUBLISHED)
+        return frozenset(
+            (*self.bounds, *(one.name for one in self._several), *(name for name, count in named.items() if count > 1), *lacking)
+        )
 
     def applies(self, wanted: Requirement) -> bool | None:
         """Whether a requirement applies here without extras; None if that depends on something not stated, such as the Python version."""
@@ -289,8 +294,10 @@ def major(version: str) -> int | None:
 
 
 def minor_version(python: Python | Missing) -> str:
-    parsed = versions.parse(python.version) if isinstance(python, Python) and isinstance(python.version, str) else None
-    return parsed.short if parsed else ""
+    """The interpreter as wheels name it, "3.11" or, without the GIL, "3.14t"; empty if unknown."""
+    text = python.version if isinstance(python, Python) and isinstance(python.version, str) else ""
+    parsed = versions.parse(text)
+    return f"{parsed.short}{'t' if text.endswith('t') else ''}" if parsed else ""
 
 
 def _environment(python: Python | Missing, word: str) -> dict[str, str]:
@@ -298,7 +305,7 @@ def _environment(python: Python | Missing, word: str) -> dict[str, str]:
     environment = wheel_platform.markers(word)
     if isinstance(python, Python) and isinstance(python.version, str):
         cpython = python.implementation in {"cpython", "CPython"} or isinstance(python.implementation, Missing)
-        environment |= {"python_version": minor_version(python), "python_full_version": python.version}
+        environment |= {"python_version": minor_version(python).rstrip("t"), "python_full_version": python.version.rstrip("t")}
         environment |= {"platform_python_implementation": "CPython", "implementation_name": "cpython"} if cpython else {}
     return environment
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Host, Missing, Platform, Python
 
 LINUX = "linux_x86_64"
@@ -47,6 +48,11 @@ def name(host: Host | Missing, python: Python | Missing) -> str:
 def is_unstated(host: Host | Missing) -> bool:
     """Return whether a text leaves open which platform it is about."""
     return isinstance(host, Missing) or isinstance(host.platform, Missing) or isinstance(host.architecture, Missing)
+
+
+def has_wheel(row: FrameworkRelease, python: str) -> bool:
+    """Return whether a release has a wheel for a Python, "3.14" or, without the GIL, "3.14t"; one for any platform needs no build of its own."""
+    return not row.pythons or python in row.pythons or (row.platform == ANY and python.rstrip("t") in row.pythons)
 
 
 def label(platform: str) -> str:

@@ -155,7 +155,7 @@ class Fault(msgspec.Struct, frozen=True):
     """A reported defect of published wheels.
 
     It affects a distribution's releases from `first` to `last` on a platform ("any": all). `fault` is "ptx-refused": on GPUs from
-    `oldest_capability` on a driver does not load the PTX of the release's own kernels; "broken": the wheel lacks a part that it needs;
+    `oldest_capability` on a driver does not load the PTX of the release's own kernels; "broken": the wheel lacks a part that it needs; "broken-extra": only what an extra requires is missing;
     or "unpublished": other releases require it and the package index does not have it.
     """
 

@@ -106,13 +106,15 @@ def _architecture(combination: Combination, *, arm: bool) -> str:
 def _python(combination: Combination, architecture: str) -> Python | Missing:
     if combination.python is None:
         return NOT_STATED
-    if re.fullmatch(r"([23])\.(\d{1,2})(\.\d{1,2})?", combination.python) is None:
-        raise UsageError(f"--python-version {combination.python!r} is not a Python version; write 3.11 or 3.11.4.")
+    if re.fullmatch(r"([23])\.(\d{1,2})(\.\d{1,2})?t?", combination.python) is None:
+        raise UsageError(
+            f"--python-version {combination.python!r} is not a Python version; write 3.11 or 3.11.4, and 3.14t without the GIL."
+        )
     return interpreter(combination.python, architecture, windows=combination.os == "windows", why=combination.python_where)
 
 
 def interpreter(version: str, architecture: str | Missing, *, windows: bool = False, why: str = "--python-version") -> Python:
-    """CPython of this version, "3.11" or "3.11.4"."""
+    """CPython of this version, "3.11", "3.11.4" or "3.14t"."""
     short = ".".join(version.split(".")[:2])
     return Python(
         executable="python" if windows else f"python{short}",

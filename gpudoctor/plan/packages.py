@@ -88,13 +88,13 @@ class Packages:
         """Whether nothing else is taken."""
         self._wants: dict[str, list[Want]] = {}
         self._taken: dict[str, Taken] = {}
-        self._stated: frozenset[str] = frozenset()
+        self._stated: dict[str, Requirement] = {}
         self.without_release: list[str] = []
         """Packages stated without a version, for which the tables list no release."""
 
     def take(self, stated: dict[str, Requirement]) -> tuple[Distribution, ...]:
         """What would be installed for these requirements, stated ones first. Raises UsageError if no release satisfies one."""
-        self._stated = frozenset(stated)
+        self._stated = stated
         for name, wanted in sorted(stated.items(), key=lambda item: (pinned(item[1].specifier) is None, self._is_published(item[0]))):
             self._take_stated(name, wanted)
         for _ in range(_ROUNDS):
@@ -185,12 +185,14 @@ class Packages:
         return [pin for want in self._wants.get(name, ()) if (pin := pinned(want.requirement.specifier)) is not None]
 
     def _choose_again(self) -> bool:
-        """Drop a package whose version no longer suits what was wanted of it later; whether there was one."""
+        """Drop a package whose version no longer suits what was wanted of it later, or choose again what was stated; whether there was one."""
         changed = False
-        for taken in [one for one in self._taken.values() if not one.requirement]:
-            version = self._version(taken.name)
+        for taken in [one for one in self._taken.values() if one.chosen or not one.requirement]:
+            version = self._choose(taken.name, self._stated[taken.name].specifier) if taken.requirement else self._version(taken.name)
             if version != taken.version:
                 self._forget(self._taken.pop(taken.name))
+                if taken.requirement:
+                    self._add(msgspec.structs.replace(taken, version=version))
                 changed = True
         return changed
 
@@ -296,8 +298,8 @@ class Packages:
     def _installable(self, row: FrameworkRelease | None) -> bool:
         if row is None:
             return True
-        wanted = {self._python} if self._python is not None else set(self._pythons)
-        python = not wanted or not row.pythons or not wanted.isdisjoint(row.pythons)
+        wanted = self._pythons if self._python is None else (self._python,)
+        python = not wanted or any(wheel_platform.has_wheel(row, one) for one in wanted)
         return row.platform in {self._platform, wheel_platform.ANY} and row.accelerator != STUB and python
 
     def _contradicts(self, row: FrameworkRelease) -> bool:

@@ -7,10 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.add_on_wheels import extended_by, library_for
-from gpudoctor.derive.packages import chosen_frameworks
+from gpudoctor.derive.packages import chosen_frameworks, minor_version
 from gpudoctor.derive.specifiers import Requirement, requirement
 from gpudoctor.findings.naming import counted
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
@@ -47,8 +46,14 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
     limits = stated(combination.constraints, environment, combination.places)[0] if combination.constraints else {}
     requirements |= {name: both(one, limits[name], combination.places) for name, one in requirements.items() if name in limits}
     refuse(one for one in requirements.values() if one.text not in combination.places)
-    short = parsed.short if (parsed := versions.parse(python)) else None
-    packages = Packages(matrix, found.platform, short, environment, FromFiles(builds, limits, combination.pythons), alone=combination.alone)
+    packages = Packages(
+        matrix,
+        found.platform,
+        minor_version(found.python) or None,
+        environment,
+        FromFiles(builds, limits, combination.pythons),
+        alone=combination.alone,
+    )
     distributions = packages.take(requirements)
     named = (*requirements, *(one.what for one in combination.unread))
     without = tuple(name for name in named if _without_gpu_code(name, combination, matrix))

@@ -35,6 +35,8 @@ from scripts.refresh.index import Index, IndexFile, WheelName, parse_source_name
 COMPAT = Path(__file__).resolve().parents[2] / "compat"
 PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "macos_arm64", "macos_x86_64", "any")
 _ONLY_DEVELOPMENT = {"tensorflow-directml-plugin"}
+_WITHOUT_GIL = (3, 13)
+"""The first Python with a build without the GIL."""
 AT_ONCE = 8
 """Wheels read in parallel; most of the time is spent waiting for small responses."""
 _LOOKED_UP, _STREAMED = 1 << 16, 1 << 23
@@ -234,10 +236,14 @@ def group_releases(listed: Sequence[IndexFile], wanted: Wanted, *, sources: bool
 
 
 def _interpreters(wheel: WheelName, file: IndexFile) -> tuple[str, ...]:
-    """Return the interpreters that a wheel is for: those in its name that its metadata allows; ("",) if neither says anything."""
+    """Return the interpreters that a wheel is for: those in its name that its metadata allows; ("",) if neither says anything.
+
+    Libraries without a module for Python load in every interpreter; for pure Python, the build without the GIL needs no mention.
+    """
     allowed = pythons_within(file.requires_python)
     named = tuple(python for python in wheel.pythons if python.rstrip("t") in allowed)
-    return named or wheel.pythons or allowed or ("",)
+    without_gil = (f"{python}t" for python in allowed if python_order(python) >= _WITHOUT_GIL and wheel.platforms != {ANY})
+    return named or wheel.pythons or tuple(_sorted((*allowed, *without_gil))) or ("",)
 
 
 def _published(wheel: WheelName) -> Version | None:

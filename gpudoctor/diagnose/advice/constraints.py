@@ -35,7 +35,7 @@ class Constraints(msgspec.Struct, frozen=True):
 
     def installable(self, row: FrameworkRelease) -> bool:
         """Return whether a release is accepted and has a wheel for this Python."""
-        wheel = not self.python or not row.pythons or self.python in row.pythons
+        wheel = not self.python or wheel_platform.has_wheel(row, self.python)
         return wheel and satisfies(str(row.release), self.accepts) is not False
 
     def releases(self, distribution: str) -> Iterator[FrameworkRelease]:

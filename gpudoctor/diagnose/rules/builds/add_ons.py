@@ -7,7 +7,7 @@ import shlex
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.add_ons import AddOn
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.derive.wheel_platform import LINUX
+from gpudoctor.derive.wheel_platform import LINUX, has_wheel
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix, install_package
 from gpudoctor.findings import DOWNLOAD, Fix, FixKind
 from gpudoctor.frameworks import ADDONS, Addon
@@ -58,7 +58,7 @@ def published_with(framework: FrameworkView, name: str) -> list[FrameworkRelease
     stack = framework.environment.stack_or_missing
     python, platform = ("", LINUX) if isinstance(stack, Missing) else (stack.python, stack.platform or LINUX)
     rows = framework.machine.matrix.releases(name, platform)
-    return [row for row in rows if _requires(row, framework) and (not python or not row.pythons or python in row.pythons)]
+    return [row for row in rows if _requires(row, framework) and (not python or has_wheel(row, python))]
 
 
 def _requires(row: FrameworkRelease, framework: FrameworkView) -> bool:

@@ -12,6 +12,7 @@ from gpudoctor.signatures import recognise
 from gpudoctor.snapshot import Distribution, Fact, TextLog
 
 _BROKEN = "broken"
+_BROKEN_EXTRA = "broken-extra"
 
 
 @rule("GD545", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
@@ -21,14 +22,14 @@ def broken_release(environment: EnvironmentView) -> Iterator[Problem]:
     if not faults:
         return
     line = _line(environment)
-    if line is None:
+    if line is None and not environment.stack.supposed:
         not_stated(f"no error shows that {faults[0][0].label} is the broken build")
     for one, fault in faults:
         yield Problem(
             message=f"{one.label} for {wheel_platform.label(fault.platform)} is broken: {fault.note}.",
             confidence=Confidence.LIKELY,
             evidence=(
-                Evidence("log", line.value, line.where),
+                *((Evidence("log", line.value, line.where),) if line is not None else ()),
                 Evidence("defect", fault.note, cited(fault.source, f"{one.name} {fault.last}")),
             ),
             fixes=(
@@ -38,11 +39,12 @@ def broken_release(environment: EnvironmentView) -> Iterator[Problem]:
 
 
 def _faults(environment: EnvironmentView) -> Iterator[tuple[Distribution, Fault]]:
-    """Yield the installed releases that the matrix knows as broken on this platform."""
+    """Yield the releases that the matrix knows as broken on this platform; of assumed packages another rule compares what extras require."""
     stack = environment.stack
+    kinds = {_BROKEN} if stack.supposed else {_BROKEN, _BROKEN_EXTRA}
     for one in stack.distributions.values():
         for fault in environment.machine.matrix.faults(one.name, one.version.partition("+")[0]):
-            if fault.fault == _BROKEN and fault.platform in {stack.platform, wheel_platform.ANY}:
+            if fault.fault in kinds and fault.platform in {stack.platform, wheel_platform.ANY}:
                 yield one, fault
 
 

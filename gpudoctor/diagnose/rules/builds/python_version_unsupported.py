@@ -28,7 +28,7 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
     lacking: list[tuple[Distribution, FrameworkRelease]] = []
     for distribution in stack.distributions.values():
         row = stack.row(distribution)
-        if row is not None and row.pythons and row.accelerator != STUB and stack.python not in row.pythons:
+        if row is not None and row.accelerator != STUB and not wheel_platform.has_wheel(row, stack.python):
             lacking.append((distribution, row))
     stated = [pair for pair in lacking if stack.stated(pair[0])]
     for distribution, row in stated or lacking[:1]:
@@ -80,7 +80,7 @@ def _other_python(distribution: Distribution, row: FrameworkRelease, environment
     rows = [row, *(other for other in map(stack.row, stated) if other is not None and other.pythons)]
     common = tuple(set.intersection(*(set(one.pythons) for one in rows)))
     ordered = _ordered(common) or _ordered(row.pythons) or [row.pythons[0]]
-    older = [python for python in ordered if numbers(python) < numbers(stack.python)]
+    older = [python for python in ordered if numbers(python) <= numbers(stack.python)]
     nearest = older[-1] if older else ordered[0]
     extras = f"[{','.join(distribution.extras)}]" if distribution.extras else ""
     named = distribution if distribution.requirement or not stated else stated[0]

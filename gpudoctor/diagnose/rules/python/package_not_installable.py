@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import STUB
-from gpudoctor.derive.packages import Stack, source_of
+from gpudoctor.derive.packages import UNPUBLISHED, Stack, source_of
+from gpudoctor.derive.specifiers import clauses
 from gpudoctor.diagnose.advice.installing import install_framework, install_newest
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
@@ -14,8 +15,6 @@ from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.tables import FAULTS
 from gpudoctor.snapshot import Distribution
-
-UNPUBLISHED = "unpublished"
 
 
 @rule(
@@ -47,7 +46,7 @@ def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
     for demand in environment.stack.demands:
         wanted = demand.requirement
         for fault in matrix.rows(FAULTS, wanted.name):
-            if fault.fault == UNPUBLISHED and wanted.specifier == f"=={fault.first}":
+            if fault.fault == UNPUBLISHED and _is_pinned(wanted.specifier, str(fault.first)):
                 package = demand.by
                 other = f"!={package.version}"
                 framework = framework_of(package.name)
@@ -61,6 +60,12 @@ def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
                     if framework
                     else install_newest(environment.machine, package.name, accepts=other),
                 )
+
+
+def _is_pinned(specifier: str, release: str) -> bool:
+    """Return whether a specifier allows only this release; JAX writes >=0.7.1,<=0.7.1."""
+    operators = {operator for operator, text in clauses(specifier) or () if text == release}
+    return "==" in operators or {"<=", ">="} <= operators
 
 
 def _stated_root(package: Distribution, stack: Stack) -> Distribution:
