@@ -23,7 +23,7 @@ def replace(file: str, write: Callable[[int], None]) -> None:
         try:
             write(descriptor)
             os.fsync(descriptor)
-            if not named and not _linked(descriptor, file):  # a new file has its name in one step, between two of which a kill could come
+            if not named and not _linked(descriptor, file):  # a new file has its name in one step: a kill could come between two
                 _name(descriptor, beside)
                 named = True
         finally:
