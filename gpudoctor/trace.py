@@ -19,8 +19,8 @@ from gpudoctor.snapshot import readable
 
 DEADLINE = 300.0
 """Seconds for import, building and tracing."""
-_HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "2"}
-"""The step is only traced: it must not open a GPU, which others may use."""
+_HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}
+"""The step is only traced: it must not open a GPU, which others may use. TensorFlow says that it uses oneDNN, whatever the level of its log."""
 _HALF = ("bf16", "fp16")
 _CONFIGURATION = ".json"
 USUAL_BATCH = 8

@@ -225,9 +225,7 @@ def test_flops_of_experts_are_counted(counted: Callable[..., Model], framework_p
 
 def test_a_configuration_is_refused_where_transformers_is_missing(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"model_type": "mamba"}')
-    with pytest.raises(
-        UsageError, match=r"^config\.json is built where transformers is installed, and \S+ has none: name such an environment"
-    ):
+    with pytest.raises(UsageError, match=r"^config\.json is built by transformers, which \S+ does not have: name an environment"):
         traced(sys._base_executable, str(tmp_path / "config.json"), Step())  # type: ignore[attr-defined]
 
 

@@ -191,6 +191,8 @@ def _cards(matrix: Matrix, names: list[str] | None, report: str | None, compat: 
 
 def _card_named(matrix: Matrix, name: str) -> Card:
     _check_one(matrix, name)
+    if wrong := matrix.misnamed_slice(name):
+        raise UsageError(wrong)
     found = facts.find(matrix, "gpu", name).rows[0]
     size = re.search(r"(\d{1,3}) ?gi?b\b", name.lower())
     card = cards.published(msgspec.structs.replace(found, memory_gib=found.memory_gib or (float(size[1]) if size else None)))

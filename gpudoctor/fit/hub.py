@@ -66,8 +66,8 @@ _FAMILIES = {
 
 def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.json") -> Network:
     """Return the network of a config.json. Raises UncountedError if its kind has no formula, UsageError if its numbers are wrong."""
-    kind = str(fields.get("model_type") or "")
-    if not kind:
+    kind = fields.get("model_type")
+    if not kind or not isinstance(kind, str):
         raise UsageError(f"{name} states no model_type, so it is no config.json of transformers.")
     if reason := _refused(kind, fields):
         raise UncountedError(f"{name} {reason}")

@@ -202,6 +202,10 @@ class Matrix:
         """
         return names.find(name, self._gpu_index()) or slices.find(name, self._gpu_index())
 
+    def misnamed_slice(self, name: str) -> str:
+        """Why no GPU has the MIG instance of this name, a sentence; "" if one has it or that is unknown."""
+        return slices.misnamed(name, self._gpu_index())
+
     def gpu_cut(self, name: str) -> GpuProduct | None:
         """One of the GPUs whose names begin with a name that was cut ("Tesla V100-SXM2..."), if they share a compute capability."""
         return names.cut(name, self._gpu_index())

@@ -19,6 +19,39 @@ _VARIANT = r"(?i)(?P<line>.*\d)[BCDLMPSX]{1,2}"
 _NO_RATES = dict.fromkeys(("bandwidth_gbs", "fp32_tflops", "tf32_tflops", "bf16_tflops", "fp16_tflops"))
 
 
+_INSTANCES = {"A30": 4, "A100": 7, "H100": 7, "H200": 7, "H20": 7, "GH200": 7, "B200": 7, "GB200": 7, "RTX PRO 6000": 4}
+"""The most MIG instances of a line of GPUs: https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-gpus.html"""
+_EIGHTHS: dict[int, dict[int, tuple[int, ...]]] = {4: {1: (2,), 2: (4,), 4: (8,)}, 7: {1: (1, 2), 2: (2,), 3: (4,), 4: (4,), 7: (8,)}}
+"""Eighths of the memory that an instance can have by its share of the GPU; its name has the rounded size.
+
+https://docs.nvidia.com/datacenter/tesla/mig-user-guide/supported-mig-profiles.html
+"""
+_AMPERE, _HOPPER = (8, 0), (9, 0)
+"""MIG came with the compute capability of the A100. Up to Hopper only data-center chips have it, whose minor version is 0."""
+
+
+def misnamed(name: str, products: Mapping[str, GpuProduct]) -> str:
+    """Return why no GPU has the MIG instance that this name states, a sentence; "" if one has it, or may have it."""
+    match = re.fullmatch(_MIG, name[: names.LONGEST].strip())
+    whole = _whole(match["whole"], products) if match else None
+    if match is None or whole is None:
+        return ""
+    line = next((line for line in _INSTANCES if _of(line, whole)), None)
+    if line is None:
+        capability = whole.compute_capability.major, whole.compute_capability.minor
+        return f"{whole.name} cannot be divided into MIG instances." if capability < _HOPPER and capability != _AMPERE else ""
+    sized = re.search(r"(?i)\d ?gi?b", match["whole"])
+    sizes = {one.memory_gib for one in ((whole,) if sized else products.values()) if one.memory_gib and _of(line, one)}
+    shares = [(part, eighths) for part, every in _EIGHTHS[_INSTANCES[line]].items() for eighths in every]
+    profiles = dict.fromkeys(f"{part}g.{int(size * eighths / 8 + 0.5)}gb" for size in sorted(sizes) for part, eighths in shares)
+    asked = re.sub(r"^\d+c\.|[+-].*", "", match["slice"].lower())
+    return "" if asked in profiles else f"{whole.name if sized else line} has no MIG profile {asked}; it has {', '.join(profiles)}."
+
+
+def _of(line: str, product: GpuProduct) -> bool:
+    return re.match(rf"NVIDIA {line}\b", product.name) is not None
+
+
 def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
     """The part of a GPU with this name: its physical GPU's row with the part's memory, without rates."""
     name = name[: names.LONGEST]

@@ -133,3 +133,38 @@ def test_every_keras_for_tensorflow_requires_its_tensorflow(shipped: Matrix) -> 
 def test_an_update_without_a_driver_has_a_note(shipped: Matrix) -> None:
     for row in shipped.rows(CUDA):
         assert row.driver_linux is not None or row.note
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("A100 1g.12gb", "A100 has no MIG profile 1g.12gb; it has 1g.5gb, 1g.10gb, "),
+        ("A100-SXM4-40GB MIG 7g.80gb", "NVIDIA A100-SXM4-40GB has no MIG profile 7g.80gb; "),
+        ("A30 MIG 3g.12gb", "A30 has no MIG profile 3g.12gb; it has 1g.6gb, 2g.12gb, 4g.24gb."),
+        ("RTX 4090 1g.5gb", "NVIDIA GeForce RTX 4090 cannot be divided into MIG instances."),
+        ("Tesla V100-SXM2-16GB MIG 1g.5gb", "Tesla V100-SXM2-16GB cannot be divided into MIG instances."),
+    ],
+)
+def test_an_instance_that_no_gpu_has_is_told(shipped: Matrix, name: str, told: str) -> None:
+    assert shipped.misnamed_slice(name).startswith(told)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "A100 7g.80gb",
+        "NVIDIA A100-SXM4-80GB MIG 1c.3g.40gb",
+        "A30 1g.6gb+me",
+        "H100 NVL 1g.12gb",
+        "H200 1g.18gb",
+        "H200 2g.35gb",
+        "B200 1g.23gb",
+        "GH200 480GB 3g.48gb",
+        "NVIDIA A800-SXM4-40GB MIG 1g.5gb",
+        "NVIDIA A40-8Q",
+        "A100",
+        "no such GPU 1g.5gb",
+    ],
+)
+def test_an_instance_that_a_gpu_has_or_may_have_is_taken(shipped: Matrix, name: str) -> None:
+    assert not shipped.misnamed_slice(name)

@@ -17,7 +17,7 @@ def builder(path, seq, refused):
         import transformers
     except ImportError:
         raise refused(
-            "is built where transformers is installed, and {} has none: name such an environment with --python".format(sys.executable)
+            "is built by transformers, which {} does not have: name an environment that does with --python".format(sys.executable)
         ) from None
     with open(path, encoding="utf-8") as file:
         fields = {name: value for name, value in json.load(file).items() if name not in IGNORED}
