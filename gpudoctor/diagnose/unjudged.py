@@ -167,7 +167,7 @@ def _package(one: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:
         return f"no table lists which of its releases have wheels for Python {stack.python}"
     if not stack.stated(one) or one.name in stack.without_gpu_code:
         return ""
-    refused = _perhaps_refused(one, stack)
+    refused = _perhaps_refused(one, stack) or _without_binding(one, stack)
     if refused or one.name in cudnns or _compared(one, stack) or chosen_frameworks(one, stack.distributions, stack.matrix):
         return refused
     return "no rule compares it with the other packages" if rows else _unlisted(one.name)
@@ -182,6 +182,18 @@ def _perhaps_refused(one: Distribution, stack: Stack) -> str:
                     f"{row.distribution} {row.release} requires {wanted.name}{wanted.specifier} on some Python versions; state the version"
                 )
     return ""
+
+
+def _without_binding(one: Distribution, stack: Stack) -> str:
+    """Return the part of a package for a framework beside it that only an extra installs and that is missing; empty if none is.
+
+    Without transformer-engine-torch, transformer_engine.pytorch cannot be imported: common/__init__.py finds no library.
+    """
+    row = stack.row(one)
+    named = [wanted.name for wanted in map(requirement, row.requires if row is not None else ()) if wanted is not None]
+    parts = ((name, ADDONS[name][0]) for name in named if name in ADDONS and name.startswith(f"{one.name}-"))
+    missing = next(((name, beside) for name, beside in parts if beside in stack.distributions and name not in stack.distributions), None)
+    return f"its part for {missing[1]}, {missing[0]}, is not among the packages; an extra installs it" if missing else ""
 
 
 def _compared(one: Distribution, stack: Stack) -> bool:

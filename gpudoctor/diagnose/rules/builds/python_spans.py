@@ -20,11 +20,12 @@ def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem
     """Report such packages in a version without wheels for this Python."""
     stack = environment.stack
     asked = {one.name: f"=={one.version.partition('+')[0]}" for one in stack.distributions.values()}
+    refused = {violation.found.name for violation in stack.violations}
     for name, specifier in {**{name: one.requirement.specifier for name, one in stack.bounds.items()}, **asked}.items():
         span = stack.matrix.pythons(name).get(stack.python)
         if span is not None and not _holds_one(span, specifier):
             nearest, which = (span.last, "last") if _begins_after(specifier, span) else (span.first, "first")
-            another = _another_python(name, specifier, environment)
+            another = () if name in refused else _another_python(name, specifier, environment)
             yield Problem(
                 message=f"{name}{specifier.replace('==', ' ')} has no wheel for Python {stack.python}: {nearest} is the {which} release with one.",
                 evidence=(
