@@ -8,7 +8,8 @@ import signal
 import sys
 import zlib
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -34,6 +35,11 @@ pytest_plugins = ("tests.seams.fixtures", "tests.seams.skips")
 TRACED = 12
 """Coverage follows the programs that every so many-th test starts: following all of them took three times as long and covered nothing more."""
 
+LONG = 0.2
+"""Seconds of processor time for which coverage follows a test: one that takes longer repeats the same code, which takes three times as long then.
+
+A test that compares times is marked `untraced`.
+"""
 
 WHOLE = ("tests/read/test_causes.py", "tests/states/", "tests/test_machines.py")
 """Where each variant is a case of its own: coverage follows them all."""
@@ -57,6 +63,16 @@ class Followed:
 
     def __init__(self) -> None:
         self._trace, self._follows = sys.gettrace(), False
+        signal.signal(signal.SIGVTALRM, lambda *_: sys.settrace(None))
+
+    @contextmanager
+    def _for_a_while(self) -> Iterator[None]:
+        before = signal.setitimer(signal.ITIMER_VIRTUAL, LONG, LONG)  # again, since what switches it off may switch it on
+        try:
+            with traced(self._trace if self._follows else None):
+                yield
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, *before)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -65,12 +81,12 @@ class Followed:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self) -> Generator[None, object, object]:
-        with traced(self._trace if self._follows else None):
+        with self._for_a_while():
             return (yield)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_pyfunc_call(self) -> Generator[None, object, object]:
-        with traced(self._trace if self._follows else None):
+        with self._for_a_while():
             return (yield)
 
 
@@ -78,9 +94,7 @@ class Followed:
 def pytest_collection() -> Generator[None, object, object]:
     """Let coverage follow the imports in one worker: each makes the same."""
     with traced(sys.gettrace() if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" else None):
-        collected = yield
-    gc.freeze()  # tests last as long as the run, so no search for garbage has to meet them again
-    return collected
+        return (yield)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -379,6 +379,7 @@ def test_all_patterns_are_known() -> None:
     assert {*TABLES} <= set(patterns().values())
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "pattern",
     [
