@@ -141,6 +141,13 @@ CASES = [
     ("spare-rows-exhausted", rows_left(2), "2 of 604 memory banks have no spare rows left."),
     ("gpu-errors-logged", machine(1, kernel_log=xids((31, 0))), "logged Xid 31 (GPU page fault"),
     ("gpu-errors-logged", machine(1, kernel_log=xids((31, 0), (31, 0))), "logged Xid 31 × 2 (GPU page fault"),  # noqa: RUF001 -- a cross counts
+    ("gpu-errors-logged", machine(1, kernel_log=xids((31, 0), (32, 0), (39, 0))), "(copy engine fault)."),
+    ("gpu-errors-logged", machine(1, kernel_log=xids((31, 0), (32, 0), (39, 0), (40, 0))), "(copy engine fault), and 1 other code."),
+    (
+        "gpu-errors-logged",
+        machine(1, kernel_log=xids((31, 0), (32, 0), (39, 0), (40, 0), (41, 0), (68, 0), (69, 0))),
+        "(copy engine fault), and 4 other codes.",
+    ),
     ("cuda-visible-devices-masked", masked("", 0, ("GPU-aa",)), "hides the only GPU from CUDA programs."),
     ("cuda-visible-devices-masked", masked("", 0), "hides all 2 GPUs from CUDA programs."),
     ("gpu-slower-than-expected", slow("fp16"), "of the published 312.0."),

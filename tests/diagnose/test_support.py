@@ -10,8 +10,25 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.support import supported
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Fact, Host, Nvml, NvmlGpu, Platform, TextLog, Variables
-from tests.builders import address, bare, tensorflow
+from gpudoctor.snapshot import (
+    ContainerTools,
+    DeviceNodes,
+    Distribution,
+    FabricManager,
+    Fact,
+    Host,
+    KernelDriver,
+    Limits,
+    Node,
+    Nvml,
+    NvmlGpu,
+    Packages,
+    Platform,
+    SharedMemory,
+    TextLog,
+    Variables,
+)
+from tests.builders import ABSENT, TIMED_OUT, address, bare, in_docker, tensorflow
 
 MIB = 1 << 20
 WINDOWS, JETSON, WSL, LINUX = (Host(platform=one) for one in (Platform.WINDOWS, Platform.JETSON, Platform.WSL2, Platform.LINUX))
@@ -97,3 +114,67 @@ FREE = "of which"  # words: ok
 )
 def test_memory_that_is_neither_free_nor_the_programs_is_others(line: str, value: str | None, matrix: Matrix) -> None:
     assert said("gpu-memory-held-by-other-process", {}, matrix, line) == value
+
+
+def listed(*names: str) -> dict[str, Any]:
+    """The text lists these packages."""
+    return {"packages": Packages(tuple(Distribution(name, "1.0", "line 2") for name in names))}
+
+
+def loaded(*modules: str) -> dict[str, Any]:
+    return {"kernel_driver": KernelDriver(version=ABSENT, modules=modules)}
+
+
+def files(*paths: str) -> dict[str, Any]:
+    return {"device_nodes": DeviceNodes(tuple(Node(path) for path in paths))}
+
+
+def shared(size: int) -> dict[str, Any]:
+    return {"limits": Limits(shared_memory=SharedMemory(size, free=0))}
+
+
+NOT_IMPORTED = "ModuleNotFoundError: No module named 'torch'"
+PINNED = "RuntimeError: CUDA error in cudaHostAlloc"
+
+
+@pytest.mark.parametrize(
+    ("cause", "facts", "line", "value"),
+    [
+        ("uvm-not-loaded", loaded("nvidia", "nvidia_modeset"), "", "nvidia, nvidia_modeset"),
+        ("uvm-not-loaded", loaded("nvidia", "nvidia_uvm"), "", None),
+        ("uvm-not-loaded", loaded("nouveau"), "", None),
+        ("uvm-not-loaded", files("/dev/nvidia0", "/dev/nvidiactl"), "", "/dev/nvidia0, /dev/nvidiactl"),
+        ("uvm-not-loaded", files("/dev/nvidia0", "/dev/nvidia-uvm"), "", None),
+        ("uvm-not-loaded", files(), "", None),
+        ("fabric-manager-missing", {"fabric_manager": FabricManager(running=False)}, "", "not running"),
+        ("fabric-manager-missing", {"fabric_manager": FabricManager(running=True)}, "", None),
+        ("fabric-manager-missing", {"fabric_manager": ABSENT}, "", "not installed"),
+        ("fabric-manager-missing", {"fabric_manager": TIMED_OUT}, "", None),
+        ("container-toolkit-missing", {"container_tools": ContainerTools((), (), runtime=False)}, "", "no nvidia among them"),
+        ("container-toolkit-missing", {"container_tools": ContainerTools((), (), runtime=True)}, "", None),
+        ("container-shm-too-small", shared(64 << 20), "", "64 MiB"),
+        ("container-shm-too-small", shared((1 << 30) - 1), "", "1023 MiB"),
+        ("container-shm-too-small", shared(1 << 30), "", None),
+        ("device-nodes-missing", files(), "", "none"),
+        ("device-nodes-missing", files("/dev/nvidia0"), "", None),
+        ("container-no-gpu-access", {"container": in_docker(), **files()}, "", "none"),
+        ("container-no-gpu-access", files(), "", None),
+        ("wsl-pinned-memory-limit", {"host": WSL}, PINNED, "cudaHostAlloc"),
+        ("wsl-pinned-memory-limit", {"host": LINUX}, PINNED, None),
+        ("wsl-pinned-memory-limit", {"host": WSL}, "RuntimeError: CUDA error", None),
+        ("framework-missing", listed("numpy", "pip", "wheel"), NOT_IMPORTED, "no torch among 3"),
+        ("framework-missing", listed("numpy", "pip"), NOT_IMPORTED, None),
+        ("framework-missing", listed("numpy", "pip", "torch"), NOT_IMPORTED, None),
+        ("framework-missing", listed("numpy", "pip", "wheel"), "", None),
+        ("wsl1", {"host": Host(platform=Platform.WSL1)}, "", "WSL 1"),
+        ("wsl1", {"host": WSL}, "", None),
+        ("wsl-driver-stack-broken", {"host": WSL}, "", "WSL 2"),
+        ("wsl-driver-stack-broken", {"host": WSL}, "[PhysicalDevice(name='/physical_device:GPU:0')]", None),
+        ("wsl-driver-stack-broken", {"host": LINUX}, "", None),
+        ("preloaded-library-intercepts-cuda", {"variables": Variables({"LD_PRELOAD": "/opt/trace.so"})}, "", "/opt/trace.so"),
+        ("preloaded-library-intercepts-cuda", {"variables": Variables({"LD_PRELOAD": "/usr/lib/libtcmalloc.so.4"})}, "", None),
+        ("preloaded-library-intercepts-cuda", {}, "[HAMI-core Msg(1:2)]: Initializing", "[HAMI-core Msg"),
+    ],
+)
+def test_a_fact_of_the_system_speaks_for_a_cause(cause: str, facts: dict[str, Any], line: str, value: str | None, matrix: Matrix) -> None:
+    assert said(cause, facts, matrix, line) == value

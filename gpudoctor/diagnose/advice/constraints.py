@@ -113,10 +113,9 @@ class Constraints(msgspec.Struct, frozen=True):
         """Return the GPU code of the cuDNN that a release pins or was built with; None if unknown."""
         pinned = next((text for text in row.requires if text.startswith("nvidia-cudnn-cu") and "==" in text), "")
         version = parse(pinned.partition("==")[2].partition(";")[0]) or row.cudnn
-        if version is None or version.text.count(".") < 2:
+        if version is None or version.text.count(".") < 2 or row.built_with_cuda is None:
             return None
-        major = row.built_with_cuda.major if row.built_with_cuda else 0
-        cudnn = self.machine.matrix.cudnn(version, major, row.platform)
+        cudnn = self.machine.matrix.cudnn(version, row.built_with_cuda.major, row.platform)
         return EffectiveCode(sass=cudnn.sass, ptx=cudnn.ptx, where="") if cudnn is not None and cudnn.sass is not None else None
 
 

@@ -33,7 +33,7 @@ from gpudoctor.snapshot import Missing, StageState
 def gpu_too_old_for_triton(framework: FrameworkView) -> Iterator[Problem]:
     """torch.compile does not support this GPU."""
     oldest = framework.machine.matrix.bound("triton", "oldest-capability")
-    if not framework.spec.triton or oldest is None or not framework.reaches("compiles-kernels"):
+    if oldest is None or not framework.reaches("compiles-kernels"):
         not_applicable(f"{framework.label} has no torch.compile")
     used = [meeting for meeting in framework.meetings if meeting.fit is not Fit.TOO_OLD]  # gpu-too-old-for-build covers those
     old = [meeting for meeting in used if meeting.capability is not None and meeting.capability < oldest]

@@ -75,9 +75,8 @@ def jetson_needs_vendor_wheel(framework: FrameworkView) -> Iterator[Problem]:
 def _release(host: Host) -> str:
     """Return the release of Jetson Linux, as the system or else its kernel's version tells. Ends the rule if neither is known."""
     kernel = versions.parse(host.kernel) if isinstance(host.kernel, str) else None
-    if isinstance(host.tegra, Missing) and kernel is not None:
-        return next((release for first, release in _KERNELS if kernel >= first), "")
-    return known(host.tegra)
+    by_kernel = next((release for first, release in _KERNELS if kernel is not None and kernel >= first), "")
+    return by_kernel if by_kernel and isinstance(host.tegra, Missing) else known(host.tegra)
 
 
 def _generic(framework: FrameworkView) -> tuple[str, Confidence]:

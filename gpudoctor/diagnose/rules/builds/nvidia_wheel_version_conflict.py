@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from gpudoctor.derive import EnvironmentView, Stack, not_applicable
 from gpudoctor.derive.packages import Violation, major, stack_of
@@ -75,13 +76,12 @@ def _overwritten(environment: EnvironmentView, stack: Stack) -> Iterator[Problem
     groups = ([found for name, found in stack.distributions.items() if _library(name) == library] for library in _SHARED)
     twins = [group for group in groups if len(group) > 1]
     if twins:
-        every = [distribution for group in twins for distribution in group]
         pairs = "; ".join(_labels(group) for group in twins)
         yield Problem(
             message=f"{pairs} {is_there(stack, many=True)} and contain the same files; the package installed last is used.",
             title="NVIDIA packages for two CUDA versions overwrite each other",
-            evidence=tuple(map(as_evidence, every)),
-            fixes=(_keep_one(environment, every), _SEPARATE),
+            evidence=tuple(map(as_evidence, chain.from_iterable(twins))),
+            fixes=(_keep_one(environment, twins), _SEPARATE),
         )
 
 
@@ -94,16 +94,11 @@ def _labels(distributions: list[Distribution]) -> str:
     return " and ".join(distribution.label for distribution in distributions)
 
 
-def _keep_one(environment: EnvironmentView, twins: list[Distribution]) -> Fix:
-    """Return the fix that keeps the packages a framework requires; those for the newest CUDA if nothing says which."""
+def _keep_one(environment: EnvironmentView, twins: list[list[Distribution]]) -> Fix:
+    """Return the fix that keeps one package of each library: the one that is required, else that for the newest CUDA."""
     required = {demand.requirement.name for demand in environment.stack.demands}
-    keep = [wheel for wheel in twins if wheel.name in required]
-    libraries = {_library(wheel.name) for wheel in keep}
-    remove = [wheel for wheel in twins if wheel not in keep and _library(wheel.name) in libraries]
-    if not keep or len(keep) > len(libraries):
-        newest = {_library(wheel.name): wheel for wheel in sorted(twins, key=lambda wheel: wheel.name)}
-        keep = list(newest.values())
-        remove = [wheel for wheel in twins if wheel not in keep]
+    keep = [max(group, key=lambda wheel: (wheel.name in required, wheel.name)) for group in twins]
+    remove = [wheel for wheel in chain.from_iterable(twins) if wheel not in keep]
     pins = (f"{wheel.name}=={wheel.version}" for wheel in keep)
     replace = tuple(wheel.name for wheel in remove)
     title = f"Remove {_labels(remove)}, and reinstall {_labels(keep)}"

@@ -79,7 +79,7 @@ def _other_python(distribution: Distribution, row: FrameworkRelease, environment
     stated = [one for one in stack.distributions.values() if one.requirement]
     rows = [row, *(other for other in map(stack.row, stated) if other is not None and other.pythons)]
     common = tuple(set.intersection(*(set(one.pythons) for one in rows)))
-    ordered = _ordered(common) or _ordered(row.pythons) or [row.pythons[0]]
+    ordered = _ordered(common) or _ordered(row.pythons) or list(row.pythons)
     older = [python for python in ordered if numbers(python) <= numbers(stack.python)]
     nearest = older[-1] if older else ordered[0]
     extras = f"[{','.join(distribution.extras)}]" if distribution.extras else ""

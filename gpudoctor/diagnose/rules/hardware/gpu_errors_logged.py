@@ -52,7 +52,8 @@ def gpu_errors_logged(gpu: GpuView) -> Iterator[Problem]:
     if not errors:
         return
     worst, shown = errors[0], errors[:_MOST]
-    more = f", and {len(errors) - _MOST} other codes" if len(errors) > _MOST else ""
+    others = len(errors) - _MOST
+    more = f", and {others} other {'code' if others == 1 else 'codes'}" if others > 0 else ""
     yield Problem(
         message=f"{gpu.label}: the driver logged {', '.join(error.text for error in shown)}{more}.",
         severity=None if worst.by_gpu and not gpu.ran_kernel else Severity.NOTE,

@@ -7,6 +7,7 @@ import msgspec
 from gpudoctor.derive import EnvironmentView, not_applicable
 from gpudoctor.derive.system_cuda import SystemCudaUser, files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
+from gpudoctor.derive.wheel_platform import has_wheel
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest, works_here
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
@@ -116,7 +117,7 @@ def _built_for(system: Version, user: SystemCudaUser, environment: EnvironmentVi
     machine, stack = environment.machine, environment.stack_or_missing
     python = "" if isinstance(stack, Missing) else stack.python
     for row in reversed(machine.matrix.releases(user.distribution, "linux_x86_64")):
-        if row.built_with_cuda is None or (python and python not in row.pythons):
+        if row.built_with_cuda is None or (python and not has_wheel(row, python)):
             continue
         if not files_lacking(row.built_with_cuda, system, machine.matrix) and works_here(machine, row):
             title = f"Install {row.distribution} {row.release}, which is built for CUDA {row.built_with_cuda.short}"

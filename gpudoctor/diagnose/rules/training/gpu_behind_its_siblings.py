@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import inf
 
 import msgspec
 
@@ -81,8 +80,10 @@ def _differences(own: StageLoad, others: list[StageLoad]) -> Iterator[_Differenc
         text = f"{own.clock_sm.median:,} MHz, its siblings at {mean(clocks):,.0f} MHz"
         yield _Difference(f"ran at {text},", Evidence("SM clock, mean of the siblings", text, where), own)
     powers = [stage.power for stage in others if isinstance(stage.power, int)]
-    most = mean(powers) / WEAK if len(powers) > 1 else inf  # of two GPUs, check the one that draws less
-    if powers and isinstance(own.power, int) and not WEAK * mean(powers) <= own.power <= most:
+    if not powers or not isinstance(own.power, int):
+        return
+    strays = len(powers) > 1 and WEAK * own.power > mean(powers)  # of two GPUs, check the one that draws less
+    if strays or own.power < WEAK * mean(powers):
         text = f"{own.power / 1000:.0f} W, its siblings {mean(powers) / 1000:.0f} W"
         yield _Difference(f"drew {text},", Evidence("highest power, mean of the siblings", text, where), own)
 

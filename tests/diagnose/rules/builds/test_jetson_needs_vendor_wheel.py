@@ -57,6 +57,8 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, jetson(frameworks=(torch(version=Fact("2.5.0a0+872d972e41.nv24.8", "x")),))) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, jetson(TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
     assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_APPLICABLE]
+    too_old = Host(platform=Platform.JETSON, architecture="aarch64", tegra=TIMED_OUT, kernel="4.4.38-tegra")
+    assert kinds_of(RULE, jetson(host=too_old)) == [OutcomeKind.COULD_NOT_TELL]
 
 
 @pytest.mark.parametrize(

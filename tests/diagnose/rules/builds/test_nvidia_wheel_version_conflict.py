@@ -70,3 +70,14 @@ def test_requirements_of_one_package_are_one_conflict(count: int, more: str) -> 
     (conflict,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
     assert conflict.message == f"torch 2.6.0 requires nvidia-cublas-cu12==9.0, but nvidia-cublas-cu12 8.0 is installed{more}."
     assert (conflict.fixes[0].command or "").endswith(" ".join(f"{name}==9.0" for name in names))
+
+
+def test_each_library_keeps_its_own_package() -> None:
+    """NCCL's is the one that is required, and of cuDNN's that for the newer CUDA, since nothing requires one."""
+    cudnn = (Distribution("nvidia-cudnn-cu11", "9.1.0.70", "/site"), Distribution("nvidia-cudnn-cu12", "9.1.0.70", "/site"))
+    wants = Distribution("torch", "2.6.0", "/site", requires=("nvidia-nccl-cu11==2.21.5",))
+    snapshot = live(wants, CU12, CU11, *cudnn, frameworks=(torch(),))
+    (conflict,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
+    assert conflict.fixes[0].installs == ("nvidia-cudnn-cu12==9.1.0.70", "nvidia-nccl-cu11==2.21.5")
+    assert "uninstall -y nvidia-cudnn-cu11 nvidia-nccl-cu12 &&" in (conflict.fixes[0].command or "")
+    assert len(conflict.evidence) == 4

@@ -12,6 +12,8 @@ from tests.builders import machine
 from tests.diagnose.rules.packaged import found, outcome, roots, stated, supposed
 from tests.plan.samples import judged
 
+VENV, PIP = '"$HOME"/training', "python3.8 -m pip install"
+
 
 @pytest.mark.parametrize(
     ("package", "python", "words"),
@@ -92,3 +94,22 @@ def test_an_installed_release_was_installable() -> None:
     )
     assert outcome(live, "python-version-unsupported") is OutcomeKind.NOT_APPLICABLE
     assert outcome(live, "package-not-installable") is OutcomeKind.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("requirement", "python", "driver", "commands"),
+    [
+        (
+            "torch==2.8.0",
+            "3.8",
+            "535.104.05",
+            [f"python3.9 -m venv {VENV} && {VENV}/bin/python -m pip install torch==2.8.0", f"{PIP} torch==2.4.1"],
+        ),
+        ("torch==2.8.0", "3.8", "470.57.02", [f"{PIP} torch==2.4.1+cu118 --index-url https://download.pytorch.org/whl/cu118"]),
+    ],
+    ids=["the release works with another Python", "only another release works with this driver"],
+)
+def test_another_release_works_with_the_driver_too(requirement: str, python: str, driver: str, commands: list[str]) -> None:
+    findings = judged(requirement, gpus=("A100",), python=python, driver=driver).findings
+    (found,) = (one for one in findings if one.name == "python-version-unsupported")
+    assert [fix.command for fix in found.fixes] == commands

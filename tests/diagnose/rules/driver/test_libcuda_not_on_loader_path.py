@@ -41,3 +41,10 @@ def test_a_missing_link_is_made_and_a_folder_is_told() -> None:
     told, here = commands("/opt/driver/libcuda.so.1")
     assert told == "echo /opt/driver | sudo tee /etc/ld.so.conf.d/nvidia-libcuda.conf && sudo ldconfig"
     assert here.startswith('export LD_LIBRARY_PATH=/opt/driver"$')
+
+
+def test_of_two_files_the_first_is_told() -> None:
+    files = on_disk(own("/opt/driver/libcuda.so.1"), own("/srv/driver/libcuda.so.1"))
+    (finding,) = findings_of(RULE, machine(1, python=PYTHON, libcuda=NOT_FOUND, cuda_files=files))
+    assert finding.message == "/opt/driver/libcuda.so.1 is installed, but /opt/driver is not on the loader's path."
+    assert "/opt/driver" in finding.fixes[0].command

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpudoctor.findings import OutcomeKind, Severity
 from gpudoctor.snapshot import Cause, Fact, FoundBy, Framework, FrameworkLibraries, Libraries, Missing, Place
 from tests.builders import smoke, tensorflow, torch
 from tests.diagnose.rules.examined import JAX, SITE, environment, findings, only, outcome, use
+
+INDEX = "https://download.pytorch.org/whl"
 
 
 def test_a_framework_whose_files_are_not_there_is_no_pass() -> None:
@@ -51,3 +55,22 @@ def test_a_library_that_could_not_be_read_is_not_said_to_be_nowhere() -> None:
 def test_where_it_was_seen_to_train_it_is_a_note() -> None:
     snapshot = environment(use("cudart", "libcudart.so.12"), smoke=(smoke(1),))
     assert only(snapshot, "cuda-library-missing").severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(
+    ("version", "packages", "pin"),
+    [
+        ("2.6.0+cu124", True, "torch==2.6.0"),
+        ("2.6.0", True, "torch==2.6.0"),
+        ("2.6.0+cu118", True, f"torch==2.6.0+cu118 --index-url {INDEX}/cu118"),
+        ("2.6.0+cu124", False, f"torch==2.6.0+cu124 --index-url {INDEX}/cu124"),
+        ("2.6.0+custom", True, "torch==2.6.0"),
+        ("2.6.0+git7c1a", True, "torch==2.6.0"),
+        ("9.9.9+cu124", True, f"torch==9.9.9+cu124 --index-url {INDEX}/cu124"),
+    ],
+)
+def test_the_same_build_is_reinstalled_from_the_index_that_has_it(version: str, packages: bool, pin: str) -> None:
+    changes: dict[str, Any] = {} if packages else {"packages": Missing(Cause.TIMED_OUT, "it took more than 60 s")}
+    snapshot = environment(use("cudart", "libcudart.so.12"), framework=torch(version=Fact(version, "torch/version.py")), **changes)
+    fix = only(snapshot, "cuda-library-missing").fixes[0]
+    assert fix.command == f"/env/bin/python -m pip install --force-reinstall {pin}"

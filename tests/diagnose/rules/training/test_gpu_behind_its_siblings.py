@@ -49,3 +49,14 @@ def test_three_samples_are_enough_for_a_comparison(own: int, others: int, compar
     snapshot = trained(watched(fast), watched(slow, number=1), gpus=2)
     assert [finding.subject.key for finding in findings_of(RULE, snapshot)] == [address(1)] * compared
     assert (OutcomeKind.NOT_ASKED in kinds_of(RULE, snapshot)) is not compared
+
+
+@pytest.mark.parametrize(
+    ("watts", "siblings", "is_found"),
+    [(246, 1, False), (245, 1, True), (600, 1, False), (246, 2, False), (245, 2, True), (651, 2, False), (652, 2, True)],
+)
+def test_power_that_differs_more_than_the_clock_may(watts: int, siblings: int, is_found: bool) -> None:
+    loads = [watched(stage(power=400_000), number=number) for number in range(siblings)]
+    snapshot = trained(*loads, watched(stage(power=watts * 1000), number=siblings), gpus=siblings + 1)
+    found = [finding.message for finding in findings_of(RULE, snapshot) if finding.subject.key == address(siblings)]
+    assert [f"drew {watts} W, its siblings 400 W," in message for message in found] == [True] * is_found
