@@ -262,6 +262,7 @@ def test_a_configuration_is_built_by_transformers(
     for text, told in (
         ('{"model_type": "mamba"}', "token by token"),
         ('{"model_type": "nonesuch"}', "does not know either"),
+        ('{"model_type": "t5", "num_layers": -3}', "states -3 for num_layers"),
         ('{"model_type": "t5", "architectures": ["TheirOwn"]}', "names the class TheirOwn, which transformers .* does not have"),
     ):
         config.write_text(text)

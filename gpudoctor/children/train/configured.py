@@ -7,6 +7,8 @@ import sys
 USUAL_TOKENS = 2048
 MOST = ("max_target_positions", "max_position_embeddings")
 """The most tokens, by the name in a configuration."""
+SIZES = ("layers", "size", "heads", "dim")
+"""The ends of names of fields that state how large a model is."""
 IGNORED = ("quantization_config", "torch_dtype", "dtype", "auto_map")
 """What weights are stored in, and the file's own code."""
 
@@ -26,7 +28,11 @@ def builder(path, seq, refused):
         raise refused("is of kind {!r}, which transformers {} does not know either".format(kind[:40], transformers.__version__))
     config = transformers.AutoConfig.for_model(kind, **fields)
     text_of(config).use_cache = False
-    named = str((fields.get("architectures") or [""])[0])
+    negative = [name for name, value in fields.items() if name.endswith(SIZES) and isinstance(value, int) and value < 0]
+    if negative:  # which some classes take for none
+        raise refused("states {} for {}".format(fields[negative[0]], negative[0][:40]))
+    architectures = fields.get("architectures")
+    named = str(architectures[0]) if architectures and isinstance(architectures, list) else ""
     made = getattr(transformers, named, None) if named else None
     if named and made is None:
         raise refused("names the class {}, which transformers {} does not have".format(named[:80], transformers.__version__))
