@@ -46,7 +46,7 @@ DRIVER_LOG = (
         ("NVRM: Xid (PCI:0000:3b:00): 63, Dynamic Page Retirement: New page retired, reboot to activate (0x00000000002a41c7).",),
     ),
     Signature(
-        rf"{_XID}63\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}63(?!\d)",
+        rf"{_XID}63\b(?![^\n]{{0,60}}Dynamic Page)|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}63(?!\d)",
         ("row-remap-pending",),
         "the GPU takes bad memory out of use",
         ("NVRM: Xid (PCI:0000:07:00): 63, pid=2204, name=python3",),
