@@ -59,7 +59,8 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
     if said is not None:
         runs = steps(reported, runs, runs, machine, chosen)
         runs = steps(said.added, runs, runs, chosen)
-    findings = steps(fold, tuple(finding for run in runs for finding in run.findings), runs)
+    doubted = steps(said.doubted, frozenset(), runs) if said is not None else frozenset[str]()
+    findings = steps(fold, tuple(finding for run in runs for finding in run.findings), runs, doubted)
     outcomes = steps(excuse_all, tuple(run.outcome for run in runs), runs, findings)
     unjudged = steps(not_judged, (), machine)
     because = steps(unproven, "", machine, unjudged, runs)

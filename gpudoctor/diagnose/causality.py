@@ -35,12 +35,12 @@ def _worst_first(finding: Finding) -> tuple[int, int, int, str]:
     return (-finding.severity.position, -finding.confidence.position, finding.breaks.position, finding.id)
 
 
-def fold(runs: list[RuleRun]) -> tuple[Finding, ...]:
-    """Return all findings, each with what explains it: root causes first, by severity, confidence, lowest stage and code."""
+def fold(runs: list[RuleRun], doubted: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+    """Return all findings, each with what explains it: root causes first, by severity, confidence, lowest stage and code; the doubted ones last."""
     found = tuple(finding for run in runs for finding in run.findings)
     guilty = [run for run in runs if run.findings]
     explained = (msgspec.structs.replace(finding, because_of=_causes(finding, guilty)) for finding in found)
-    return tuple(sorted(explained, key=lambda finding: (bool(finding.because_of), *_worst_first(finding))))
+    return tuple(sorted(explained, key=lambda finding: (bool(finding.because_of), finding.name in doubted, *_worst_first(finding))))
 
 
 def _about_same(cause: Subject, other: Subject) -> bool:

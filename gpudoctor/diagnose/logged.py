@@ -81,6 +81,13 @@ class LogReading:
         named = {cause for sign in self._signs for cause in sign.signature.causes}
         return frozenset(named | {names[cause] for names in CLOSER.values() for cause in named & names.keys()})
 
+    def doubted(self, runs: Sequence[RuleRun]) -> frozenset[str]:
+        """Return what versions predict of an import, where a line shows another failure and none this one: the import seems to work."""
+        failed = {sign.signature.causes[0] for sign in self._signs if not sign.signature.vague and not sign.signature.about_packages}
+        shown = failed - _FAIL_TO_IMPORT
+        found = any(one.name in shown and one.confidence > Confidence.POSSIBLE for run in runs for one in run.findings)
+        return _FAIL_TO_IMPORT - self.causes if found else frozenset()
+
     def added(self, runs: Sequence[RuleRun], rules: Sequence[Rule]) -> list[RuleRun]:
         """Return the runs and, for each sign in the text, its likeliest cause unless facts found one of its causes or ruled it out."""
         by_name = {rule.name: rule for rule in rules}

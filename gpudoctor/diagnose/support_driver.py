@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.gpu_code import capability
-from gpudoctor.diagnose.advice.driver_packages import BLACKWELL
+from gpudoctor.diagnose.advice.driver_packages import BLACKWELL, TURING
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import DriverBranch
 from gpudoctor.snapshot import KernelDriver
@@ -49,8 +49,21 @@ def _has_open_modules(machine: MachineView, _: str) -> Iterator[Evidence]:
             yield Evidence("compute capability", f"{place.short}, which needs the open kernel modules", "the text")
 
 
+_dropped = _of_other_branches(_is_older)
+
+
+def _is_too_old(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield a GPU that the driver's branch has dropped, or that its open modules never supported."""
+    yield from _dropped(machine, text)
+    driver = machine.observed.kernel_driver
+    if isinstance(driver, KernelDriver) and driver.flavour == "open":
+        for place in _capabilities(machine):
+            if place < TURING:
+                yield Evidence("compute capability", f"{place.short}, which the open kernel modules do not support", "the text")
+
+
 DRIVER: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
-    "driver-too-new-for-gpu": _of_other_branches(_is_older),
+    "driver-too-new-for-gpu": _is_too_old,
     "gpu-too-new-for-driver": _of_other_branches(_is_newer),
     "uvm-hmm-init-failure": _has_open_modules,
 }

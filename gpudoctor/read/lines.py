@@ -19,6 +19,8 @@ _ALIKE = 160
 """Lines that differ only in numbers and are read: more than a machine has NVLinks, fewer than a training run has steps."""
 _NUMBER = expression(r"\d+")
 _NEXT_GPU = expression(r"(?<=\w), (?=GPU \d{1,2}: )")
+_DOUBLED = expression(r"\s*[^\s|]+(?:  [^\s|]+){4,}\s*")
+"""Words that stand two spaces apart, all of them: no table of several columns."""
 _COLOUR = expression(r"\x1b\[[0-9;?]{0,20}[ -/]?[@-~]|\x1b\][^\x07\x1b]{0,200}(?:\x07|\x1b\\)")
 _INVISIBLE = expression(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 _TYPOGRAPHIC = {0x2018: "'", 0x2019: "'", 0x201C: '"', 0x201D: '"', 0xA0: " "}
@@ -37,7 +39,7 @@ def lines_of(data: bytes, name: str, file: str = "") -> list[Line]:
             f"{name} has more than {LARGEST >> 20} MB, and gpudoctor reads up to {LARGEST >> 20} MB; cut out the part around the error."
         )
     seen = _seen_lines(data)
-    return list(_different([spaced(line) for line in without_prefixes(seen)], [len(line) for line in seen], file))
+    return list(_different([_single(spaced(line)) for line in without_prefixes(seen)], [len(line) for line in seen], file))
 
 
 def plain_lines(data: bytes) -> list[str]:
@@ -56,6 +58,11 @@ def _seen_lines(data: bytes) -> list[str]:
     if _INVISIBLE.search(text):
         lines = [_INVISIBLE.sub("", line) for line in lines]
     return [line.rstrip() for line in lines]
+
+
+def _single(line: str) -> str:
+    """Return the line with single spaces if all between its words were doubled, as some converters do."""
+    return line.replace("  ", " ") if "  " in line and _DOUBLED.fullmatch(line) else line
 
 
 def _different(lines: Sequence[str], widths: Sequence[int], file: str) -> Iterator[Line]:

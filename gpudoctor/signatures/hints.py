@@ -94,7 +94,7 @@ HINTS = (
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
     # what NVIDIA's images print when they start without a GPU
     Hint(
-        r"The NVIDIA Driver was not detected|/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|^RUN |\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
+        r"The NVIDIA Driver was not detected|^RUN |/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),
@@ -135,7 +135,7 @@ HINTS = (
         "AMD Radeon RX 7900 XTX",
     ),
     Hint(
-        r"(?i)\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bMIG \d|\bMIG-[0-9a-f]{8}",
+        r"(?i)\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-[0-9a-f]{8}",
         "mig-one-instance-per-process",
         "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
     ),
@@ -215,6 +215,12 @@ HINTS = (
         r"\b(?:GT[XS]? ?[4-7]\d{2}M?(?! ?Ti\b)|GeForce (?:[4-8]\d{2}M|GT[XS]? ?[4-7]\d{2})|Tesla [MK]\d{2}[a-z]{0,2}|Quadro (?:K?[1-6]000M?|K\d{3,4}M?|NVS)|NVS \d{3})\b|\bK(?:20X?|40[cmt]?|80) (?:GPUs?|cards?)\b|\b(?i:tesla k(?:10|20|40|80)[a-z]?)\b",
         "gpu-too-old-for-build",
         "GeForce GT 740M",
+    ),
+    # what people say of a release
+    Hint(
+        r"(?i)\b(?:abandon|dropp?|deprecat|remov|leav|no longer support)\w{0,3}\b[^\n.]{0,40}\b(?:volta|pascal|maxwell|kepler|sm_?[3-7]\d)\b",
+        "gpu-too-old-for-build",
+        "did this release drop Volta?",
     ),
     # what shows that conda installed PyTorch, whose build is another one than the wheel's
     Hint(

@@ -67,6 +67,8 @@ MANAGEMENT = (
     Signature(
         r"(?i:\bNVIDIA[- ]SMI has failed because it could ?n(?:o|\S{0,1})t communicate with the NVIDIA driver)|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded"
         rf"|{_NVML}9\b"
+        # systemd-udevd and nvidia-persistenced
+        r"|Process '/s?bin/modprobe nvidia[\w-]{0,10}' failed with exit code|nvidia-persistenced failed to initialize"
         # as people write it
         r"|(?i:\bnvidia-smi\W{0,3}\s[^\n.]{0,60}(?:\bcan ?no?t|\bcould ?no?t|n.t|\bunable to|\bnot able to|\bfails? to|\bfailed to) communicate (?:with|to) (?:the )?(?:nvidia )?drivers?\b)",
         (

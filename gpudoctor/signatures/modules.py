@@ -107,7 +107,7 @@ MODULES = (
         ("nvidia-uvm: request_free_mem_region() err -34",),
     ),
     Signature(
-        r"nvidia[-_]uvm: Unknown symbol|could not insert 'nvidia[-_]uvm': Unknown symbol|odule nvidia[-_]uvm (?:is )?not (?:found|loaded)|Could not load UVM kernel module|/dev/nvidia-uvm\W{1,3}No such file",
+        r"nvidia[-_]uvm: Unknown symbol|could not insert 'nvidia[-_]uvm': Unknown symbol|odule nvidia[-_]uvm (?:is )?not (?:found|loaded)|Could not load UVM kernel module|/dev/nvidia-uvm\W{1,3}[Nn]o such file",
         ("uvm-not-loaded", "kernel-module-not-built"),
         "nvidia_uvm is not loaded",
         ("modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/6.8.0-45-generic", "Could not load UVM kernel module"),

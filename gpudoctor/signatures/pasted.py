@@ -13,14 +13,18 @@ _GONE = r"(?:no longer|stop(?:s|ped)|(?:not|n't)[^\n.]{0,40} any ?more|disappear
 _NO_CURE = r"(?![^\n]{0,200}\b(?:still|works? again|fixed|solved)\b)"
 
 
-def _changed(event: str) -> str:
-    """Return the pattern of a sentence in which the GPU was lost with an event."""
+def _changed(event: str, given: str = "") -> str:
+    """Return the pattern of a sentence in which the GPU was lost with an event; `given` looks ahead from its beginning."""
     after = rf"\b(?:after|since|following|with)\b[^\n.]{{0,40}}\b{event}"
-    return rf"(?i)^{_NO_CURE}[^\n]{{0,200}}(?:{after}\b[^\n]{{0,80}}\b{_GPU}\b[^\n.]{{0,60}}\b{_GONE}|\b{_GPU}\b[^\n.]{{0,60}}\b{_GONE}\b[^\n]{{0,60}}{after})"
+    return rf"(?i)^{given}{_NO_CURE}[^\n]{{0,200}}(?:{after}\b[^\n]{{0,80}}\b{_GPU}\b[^\n.]{{0,60}}\b{_GONE}|\b{_GPU}\b[^\n.]{{0,60}}\b{_GONE}\b[^\n]{{0,60}}{after})"
 
 
 _UNSEEN = r"(?:(?:not|n't|no longer) (?:\w{1,10} ){0,2}(?:identified|detected|recogni[sz]ed|found|seen|visible|work\w{0,3})|gone|missing|disappear\w{0,3})\b"
 _OTHER_KERNEL = r"\b(?:install|boot|switch|chang|mov)\w{0,4} (?:in)?(?:to )?(?:the |a |my )?(?:\w{1,20} ){0,2}kernel\b(?! (?:driver|module|header|source|param))"
+
+
+_REBOOTED = r"(?<!without )(?<!not )(?<!n't )\b(?:rebooted|restarted|and (?:then )?(?:reboot|restart)(?:ing)?|(?:after|since) (?:the |a |that )?(?:reboot|restart))\b"
+_UPDATED = r"(?:(?:driver|system|os|distro\w{0,8}|apt|apt-get|dnf|pacman|package|unattended|ubuntu|fedora|debian) ?-?(?:update|upgrade)s?|(?:updat|upgrad)\w{1,4} (?:the |my |to )?(?:nvidia |gpu |new )?(?:drivers?|system|packages|os|ubuntu|fedora|debian))"
 
 
 PASTED = (
@@ -41,6 +45,32 @@ PASTED = (
         "the driver no longer supports this generation of GPUs",
         ("driver 590 dropped support for Pascal", "nvidia-dkms no longer supports Maxwell"),
         vague=True,
+        last=True,
+    ),
+    Signature(
+        r"(?i)\bcuda ?-?1[3-9]\b[^\n.]{0,60}(?:\b(?:not|cannot|fails? to|no longer)|n'?t)\b[^\n.]{0,20}\b(?:work|run|support|start)\w{0,3}\b[^\n.]{0,40}\b(?:v100|p100|p40|p4|m[46]0|titan (?:x|v)|gtx ?(?:9|10)\d0|volta|pascal|maxwell)\b",
+        ("gpu-too-old-for-build",),
+        "CUDA 13 has no kernels for a GPU this old",
+        ("the cuda13 images don't work with my V100",),
+        vague=True,
+    ),
+    # what people found out themselves
+    Signature(
+        r"(?i)\bcuda\b[^\n]{0,40}\b(?:requir|need)\w{0,3}\b[^\n]{0,40}\bdrivers?\b[^\n]{0,20}\d{3}[^\n]{0,60}\b(?:mine|i|we|my|our|this)\b[^\n]{0,40}\b\d{3}\b"
+        r"|\b(?:i|we|my|our)\b[^\n]{0,60}\bdrivers?\b[^\n]{0,20}\d{3}[^\n]{0,60}\bcuda\b[^\n]{0,30}\b(?:requir|need)\w{0,3}\b[^\n]{0,30}\d{3}",
+        ("driver-too-old",),
+        "the driver is older than the CUDA release requires",
+        ("I have driver 470, but CUDA 12.2 requires driver 525",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\b(?:only|just)\b[^\n.]{0,24}\b(?:1|one|a single)\b(?: of (?:them|the|these|my|our)\b[^\n.]{0,12})?(?: (?:gpus?|devices?|mig|instances?|slices?|partitions?)\b|[.!?]|$)"
+        r"|device_count\(\)\W{0,3}(?:\w{1,12} ){0,3}(?:1|one)\b",
+        ("mig-one-instance-per-process",),
+        "a program uses one GPU or MIG instance only",
+        ("torch.cuda.device_count() shows only one GPU",),
+        vague=True,
+        needs_support=True,
         last=True,
     ),
     # the kernel's and the shell's words for SIGILL
@@ -84,10 +114,18 @@ PASTED = (
         vague=True,
         last=True,
     ),
+    # a reboot has loaded the module that belongs to the new libraries, if there is one
     Signature(
-        _changed(
-            r"(?:(?:driver|system|os|distro\w{0,8}|apt|apt-get|dnf|pacman|package|unattended) ?-?(?:update|upgrade)s?|(?:updat|upgrad)\w{1,4} (?:the |my |to )?(?:nvidia |gpu |new )?(?:drivers?|system|packages))"
-        ),
+        _changed(_UPDATED, rf"(?=[^\n]{{0,400}}{_REBOOTED})"),
+        ("kernel-module-not-built", "no-driver", "driver-too-new-for-gpu", "secure-boot-unsigned-module"),
+        "the GPU cannot be used since the system or its driver was updated and the machine rebooted",
+        ("After the OS upgrade I rebooted, and now the GPU is gone",),
+        vague=True,
+        last=True,
+        tells="nvidia-smi; dkms status; sudo dmesg | grep NVRM; mokutil --sb-state",
+    ),
+    Signature(
+        _changed(_UPDATED, rf"(?![^\n]{{0,400}}{_REBOOTED})"),
         ("driver-library-mismatch", "kernel-module-not-built", "driver-too-new-for-gpu", "no-driver"),
         "the GPU cannot be used since the system or its driver was updated",
         ("Since the last apt upgrade the GPU is gone", "CUDA no longer works after I updated the NVIDIA driver"),

@@ -164,6 +164,7 @@ STATUSES = (
         ("invalid device ordinal",),
         ("cuda-visible-devices-masked", "mig-one-instance-per-process"),
         "the requested GPU is not visible to this process",
+        also=r"Invalid CUDA device index|\bthere (?:are|is) (?:only )?\d{1,3} visible CUDA devices?\b",
     ),
     # https://github.com/jhj0517/Whisper-WebUI/issues/279
     Signature(

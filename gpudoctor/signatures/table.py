@@ -220,7 +220,7 @@ _VAGUE = (
         ("CUDA unknown error",),
         ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails", "device-permission-denied"),
         "CUDA reports an unknown error, usually from a kernel driver in a bad state",
-        also=rf"{_OF_CUDA}: unknown error\b|Cuda failure (?:999 )?'unknown error'|\(30 vs\. 0\)|\bcuda[A-Z]\w{{3,40}} returned (?:30|999)\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
+        also=rf"{_OF_CUDA}: unknown error\b|\bcuInit\(\)\W{{1,3}}unknown\b|Cuda failure (?:999 )?'unknown error'|\(30 vs\. 0\)|\bcuda[A-Z]\w{{3,40}} returned (?:30|999)\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
         tells="lsmod | grep nvidia_uvm; sudo dmesg | grep -E 'PM: suspend|NVRM' | tail -5",
     ),
     status(

@@ -57,6 +57,13 @@ def test_how_it_was_pasted_makes_no_difference(cause: str, text: str, form: text
     assert [finding.name for finding in found if finding.severity is not Severity.NOTE][:1] == [cause]
 
 
+@pytest.mark.parametrize("text", [text for _, text in texts.CASES])
+def test_doubled_spaces_make_no_difference(text: str, matrix: Matrix) -> None:
+    single = [line for line in text.splitlines() if "  " not in line and line.count(" ") > 3 and "|" not in line]
+    doubled = "\n".join(line.replace(" ", "  ") for line in single)
+    assert not single or causes(doubled, matrix) == causes("\n".join(single), matrix)
+
+
 @pytest.mark.parametrize("text", texts.HEALTHY)
 def test_a_healthy_machine_has_no_finding(text: str, matrix: Matrix) -> None:
     assert causes(text, matrix) == []

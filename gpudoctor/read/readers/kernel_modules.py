@@ -38,6 +38,17 @@ READER = Reader(
         # the head of a report in NVIDIA's tracker of the open modules, and modinfo
         Form("flavour", r"^\W{0,6}NVIDIA (?P<value>Open) GPU Kernel Modules Version\b", Rank.PROSE),
         Form("flavour", r"^license:\s{1,20}(?P<value>Dual MIT/GPL|NVIDIA)\s*$", Rank.LISTING),
+        # packages of distributions, and what people say
+        Form(
+            "flavour",
+            r"(?<![\w/-])(?P<value>nvidia-(?:driver|dkms|kernel-source|headless)-\d{3}(?:-server)?-open|nvidia-open(?:-dkms|-lts|-\d{3})?|nvidia-kernel-open-dkms|nvidia-open-driver-G0\d|(?:akmod|kmod)-nvidia-open\S{0,10})(?![\w-])",
+            Rank.PROSE,
+        ),
+        Form(
+            "flavour",
+            r"(?i)\b(?:with|have|has|using|use|installed|running|run|on|loaded)\b[^\n.?]{0,24}\b(?P<value>open(?:-source)?(?: nvidia)?(?: gpu)? kernel modules?)\b",
+            Rank.PROSE,
+        ),
         Form("no module", r"(?P<value>/proc/driver/nvidia(?:/version)?'?: No such file or directory)"),
         # dkms 2 and 3
         Form(

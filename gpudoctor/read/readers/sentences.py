@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 
 import msgspec
 
@@ -37,6 +38,19 @@ _COMPLAINT = expression(
 END = expression(r"(?<=[\w)])(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)[.!?] {1,4}(?=\S)")
 
 
+_UNFINISHED = expression(
+    r"(?i)\b(?:is|was|are|has|have|with|version|drivers?|cuda|torch|pytorch|tensorflow|jax|on|in|an?|the|my|our|and|of|using|running)$"
+)
+"""How a line ends whose sentence goes on with the next line."""
+
+
+def _whole(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines, one whose sentence goes on with the next line together with that."""
+    for line, following in zip_longest(lines, lines[1:]):
+        goes_on = following is not None and following.number == line.number + 1 and _UNFINISHED.search(line.text)
+        yield msgspec.structs.replace(line, text=f"{line.text} {following.text.strip()}") if goes_on else line
+
+
 def sentences(line: Line) -> Iterator[Line]:
     """Yield the sentences of a line: one compares or speaks of others, and the next need not."""
     if ". " not in line.text and "! " not in line.text and "? " not in line.text:
@@ -48,7 +62,7 @@ def sentences(line: Line) -> Iterator[Line]:
 
 def sentences_of_time(lines: Sequence[Line], about: Sequence[str]) -> Iterator[Line]:
     """Yield the sentences that say what the writer has or had, of those that contain one of the words `about`."""
-    for line in lines[:_MOST]:
+    for line in _whole(lines[:_MOST]):
         for sentence in sentences(line):
             lowered = sentence.text.lower()
             if (
@@ -61,7 +75,7 @@ def sentences_of_time(lines: Sequence[Line], about: Sequence[str]) -> Iterator[L
 
 def own_sentences(lines: Sequence[Line], about: Sequence[str]) -> Iterator[Line]:
     """Yield the sentences that say what the writer has or uses, of those that contain one of the words `about`."""
-    for line in lines[:_MOST]:
+    for line in _whole(lines[:_MOST]):
         for sentence in sentences(line):
             lowered = sentence.text.lower()
             if any(word in lowered for word in about) and _OWN.search(sentence.text):

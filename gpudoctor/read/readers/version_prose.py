@@ -22,7 +22,7 @@ _BUILD = expression(
 )
 """A build that something printed: only PyTorch's versions end like this."""
 _DRIVER = expression(
-    r"(?i)\b(?:drivers?(?: version)?(?: is| was)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
+    r"(?i)\b(?:drivers?(?: (?:on|of) (?:that|this|the|my|our) [\w-]{1,20})?(?: version)?(?: is| was)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
 )
 _BRANCH = expression(
     r"(?i)\bdrivers?(?: version| branch)?(?: is| v)? ?(?P<value>384|39[06]|4[1-9][058]|5[1-9][05]|6[1-9][05])(?![\w%]|[.,]\w| ?(?:MB|GB|MiB|GiB|W)\b)"

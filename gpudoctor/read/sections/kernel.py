@@ -23,8 +23,8 @@ from gpudoctor.snapshot import (
 )
 
 _NOT_LOADED = expression(r"communicate with the NVIDIA driver|Driver Not Loaded", re.IGNORECASE)
-_OPEN = ("Open", "Dual MIT/GPL")
-"""How the open kernel modules call themselves, and their licence."""
+_OPEN = expression(r"(?i)open|Dual MIT/GPL")
+"""How the open kernel modules and their packages are called, and their licence."""
 _DRIVERS = ("nvidia", "nouveau", "nova_core")
 _DKMS = expression(r"(?P<name>[\w-]{1,60})(?:/|, )(?P<version>[\w.~+-]{1,40})(?:, (?P<kernel>\S{1,80}))?")
 
@@ -33,11 +33,11 @@ def kernel_driver(stated: Stated) -> KernelDriver | Missing:
     """Return the loaded kernel module; absent if the text shows that none is loaded."""
     version = _version(stated)
     modules, flavour = _modules(stated), stated.get("flavour")
-    if version is NOT_STATED and isinstance(modules, Missing):
+    if version is NOT_STATED and isinstance(modules, Missing) and flavour is None:
         return NOT_STATED
     return KernelDriver(
         version=version,
-        flavour=NOT_STATED if flavour is None else "open" if flavour.value.startswith(_OPEN) else "proprietary",
+        flavour=NOT_STATED if flavour is None else "open" if _OPEN.search(flavour.value) else "proprietary",
         modules=modules,
     )
 

@@ -243,6 +243,8 @@ CASES: Final = (
     ("extension-built-for-other-cuda", "    import flash_attn_2_cuda as flash_attn_gpu\nImportError: DLL load failed while importing flash_attn_2_cuda: Le module sp\u00e9cifi\u00e9 est introuvable.\n"),
     ("extension-abi-mismatch", "ImportError: DLL load failed while importing flash_attn_2_cuda: The specified procedure could not be found.\n"),
     ("gpu-below-framework-minimum", "RuntimeError: torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0 or 8.9, or ROCm MI300+\n"),
+    ("gpu-too-old-for-build", "The cuda13 images of this server do not run on our P100, those for cuda12 do.\n"),
+    ("gpu-too-old-for-build", "RuntimeError: CUDA error: no kernel image is available for execution on the device\nDid 0.19 drop Volta?\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -237,6 +237,15 @@ CASES: Final = (
     ("driver-hung", "watchdog: BUG: soft lockup - CPU#11 stuck for 44s! [nvidia-smi:20991]\n"),
     ("no-driver", "$ nvidia-smi\nzsh: command not found: nvidia-smi\n$ python -c 'import torch; print(torch.__version__, torch.cuda.is_available())'\n2.5.1+cu124 False\ntorch.cuda.is_available() False\n"),
     ("no-driver", "Debian 12 with an RTX 3060. nvidia-smi is not found, and torch.cuda.is_available() returns False with torch 2.5.1+cu124.\n"),
+    ("driver-too-new-for-gpu", "I have a GeForce GTX 1080 Ti on Ubuntu 24.04. After I installed nvidia-driver-575-open, nvidia-smi says No devices were found.\n"),
+    ("driver-too-new-for-gpu", "We have an old GTX 1060 and installed the open kernel modules 570.124.06. NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+    ("kernel-module-not-built", "After the Ubuntu upgrade I rebooted the server, and since then CUDA does not work any more.\n"),
+    ("driver-library-mismatch", "Since the driver update CUDA is broken, and I have not rebooted.\n"),
+    ("driver-too-old", "torch 2.9.1+cu130 does not see the GPU. The server has an A100 and its driver is\n470.256.02\n"),
+    ("driver-too-old", "We run CUDA 12.4 containers, which need driver 550, but our nodes have 470.\n"),
+    ("uvm-broken-after-suspend", "john --list=cuda-devices prints cuInit(): unknown on this laptop, driver 470.256.02\n"),
+    ("uvm-not-loaded", "Error response from daemon: lstat /dev/nvidia-uvm: no such file or directory\n"),
+    ("no-driver", "(udev-worker)[8191]: nvidia: Process '/sbin/modprobe nvidia-modeset' failed with exit code 1.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -281,5 +290,7 @@ NEAR_MISSES: Final = (
     ("uvm-not-loaded", "torch.cuda.is_available() returns False although nvidia-smi shows the card\n$ lsmod | grep nvidia\nnvidia_uvm           1503232  0\nnvidia_drm             73728  0\nnvidia_modeset       1105920  1 nvidia_drm\nnvidia               5640192  1 nvidia_modeset\n"),
     ("driver-too-old", "OS: Ubuntu 22.04.4 LTS\nHow would I know if the driver is not supported by PyTorch 2.9?\n"),
     ("no-driver", "The runner of our CI has no GPU: nvidia-smi: command not found, so these tests are skipped.\n"),
+    ("driver-too-new-for-gpu", "RTX 3060 with nvidia-driver-575-open. nvidia-smi says No devices were found.\n"),
+    ("driver-too-old", "CUDA 12.4 requires driver 550 or newer. torch 2.5.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

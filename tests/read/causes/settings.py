@@ -96,6 +96,9 @@ CASES: Final = (
     ("cuda-visible-devices-masked", '$ echo "$CUDA_VISIBLE_DEVICES"\n-1\nRuntimeError: No CUDA GPUs are available\n'),
     ("mig-one-instance-per-process", "The A30 is split into two MIG compute instances.\nRuntimeError: CUDA error: invalid device ordinal\n"),
     ("cuda-visible-devices-masked", "lightning.fabric.utilities.exceptions.MisconfigurationException: You requested gpu: [0, 1, 2]\n But your machine only has: [0]\n"),
+    ("mig-one-instance-per-process", "Our A100 is split with MIG into three slices, and torch.cuda.device_count() shows only one GPU.\n"),
+    ("mig-one-instance-per-process", "Multi-instance GPU is on, the job asks for several MIGs, and the program uses only one.\n"),
+    ("cuda-visible-devices-masked", '[error] Invalid CUDA device index "2" from device string cuda:0,1,2, there are 2 visible CUDA devices.\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -119,5 +122,6 @@ NEAR_MISSES: Final = (
     ("cuda-visible-devices-masked", "$ echo $CUDA_VISIBLE_DEVICES\n- GPU: RTX 3060\n[]\n"),
     ("scheduler-gpu-not-allocated", "RuntimeError: Torch is not able to use GPU\nPyTorch version: 2.3.1+cu121\nIs CUDA available: True\n"),
     ("device-permission-denied", "RuntimeError: Torch is not able to use GPU\nPyTorch version: 2.3.1+cu121\nIs CUDA available: True\n"),
+    ("mig-one-instance-per-process", "torch 2.5.1: torch.cuda.device_count() shows only one GPU on my laptop.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
