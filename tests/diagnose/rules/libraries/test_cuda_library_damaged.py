@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from gpudoctor.findings import OutcomeKind
 from gpudoctor.snapshot import Cause, Damage, DamageKind, Libraries, Missing
 from tests.diagnose.rules.examined import SITE, environment, only, outcome, use
@@ -25,3 +27,29 @@ def test_other_outcomes() -> None:
     assert outcome(environment(), RULE) is OutcomeKind.PASSED
     assert outcome(environment(libraries=Missing(Cause.TIMED_OUT, "no sign of life")), RULE) is OutcomeKind.COULD_NOT_TELL
     assert outcome(environment(libraries=Libraries(frameworks=())), RULE) is OutcomeKind.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(
+    ("kind", "titles", "command"),
+    [
+        (DamageKind.UNREADABLE, ["Make it readable by all users"], f"chmod a+rX {CUBLAS}"),
+        (
+            DamageKind.NOEXEC,
+            ["Remount the file system without noexec", "Recreate the environment on a file system without noexec."],
+            f'sudo mount -o remount,exec "$(findmnt -n -o TARGET -T {CUBLAS})"',
+        ),
+        (
+            DamageKind.LFS_POINTER,
+            ["Reinstall nvidia-cublas-cu12", "Fetch the file with Git LFS if it is in a Git repository"],
+            "/env/bin/python -m pip install --force-reinstall --no-deps nvidia-cublas-cu12==12.5.3.2",
+        ),
+    ],
+)
+def test_each_damage_has_its_own_fix(kind: DamageKind, titles: list[str], command: str) -> None:
+    damage = Damage(CUBLAS, kind, "as it is", owner="nvidia-cublas-cu12")
+    found = only(environment(use("cublas", "libcublas.so.12", damaged=(damage,)), wheels="nvidia-cublas-cu12 12.5.3.2"), RULE)
+    assert [fix.title for fix in found.fixes] == titles
+    assert found.fixes[0].command == command
+    assert [fix.command for fix in found.fixes[1:] if fix.command] == [f"git -C {SITE}/nvidia/cublas/lib lfs pull"] * (
+        kind is DamageKind.LFS_POINTER
+    )

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpudoctor.findings import Confidence, OutcomeKind
-from gpudoctor.snapshot import Cause, FabricManager, Missing
+from gpudoctor.snapshot import Cause, FabricManager, Host, Missing, Platform
 from tests.builders import ABSENT, TIMED_OUT, in_docker, libcuda, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.multi_gpu.fabrics import REGISTERED, RUNNING, STOPPED, server
@@ -67,3 +69,22 @@ def test_it_is_installed_by_the_distributions_name() -> None:
 def test_a_running_service_is_given_time() -> None:
     assert findings_of(RULE, server(fabric_manager=RUNNING)) == []
     assert findings_of("fabric-not-ready", server(fabric_manager=RUNNING))
+
+
+@pytest.mark.parametrize(
+    ("distribution", "like", "release", "install"),
+    [
+        ("ubuntu", "debian", "24.04", "sudo apt install 'nvidia-fabricmanager-550=550.163.01-*'"),
+        ("rocky", "rhel centos fedora", "9.4", "sudo dnf install nvidia-fabric-manager-550.163.01"),
+        ("arch", "", "", ""),
+        (ABSENT, ABSENT, ABSENT, ""),
+    ],
+)
+def test_where_no_package_is_known_the_version_is_told(distribution: Any, like: Any, release: Any, install: str) -> None:
+    host = Host(
+        platform=Platform.LINUX, architecture="x86_64", distribution=distribution, distribution_like=like, distribution_version=release
+    )
+    (finding,) = findings_of(RULE, server(fabric_manager=ABSENT, host=host))
+    command = f"{install} && sudo systemctl enable --now nvidia-fabricmanager" if install else ""
+    assert finding.fixes[0].command == command
+    assert command or finding.fixes[0].title == "Install the fabric manager in exactly the driver's version, and start it."

@@ -96,3 +96,14 @@ def test_a_container_that_a_text_starts_gets_the_fix_for_its_own_engine(start: s
 @pytest.mark.parametrize("start", ["docker run --gpus all -it trainer\n", "docker run --rm hello-world\n"])
 def test_a_container_with_a_gpu_has_no_such_finding(start: str) -> None:
     assert findings_of(RULE, read(start + NO_GPU, MATRIX)) == []
+
+
+@pytest.mark.parametrize(
+    ("runtime", "options"),
+    [("docker", "docker run --rm --gpus all"), ("podman", "podman run --rm --device nvidia.com/gpu=all"), ("apptainer", ""), ("lxc", "")],
+)
+def test_the_compute_libraries_are_asked_for_in_the_runtimes_own_words(runtime: str, options: str) -> None:
+    (finding,) = findings_of(RULE, machine(container=change(DOCKER, runtime=runtime), libcuda=ABSENT))
+    command = f"{options} -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE nvidia-smi" if options else ""
+    assert finding.fixes[0].command == command
+    assert finding.fixes[0].title.endswith("or add compute to it" + "." * (not options))

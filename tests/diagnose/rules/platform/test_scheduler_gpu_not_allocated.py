@@ -1,8 +1,12 @@
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from gpudoctor.findings import Confidence, Level, OutcomeKind, Policy, Severity
-from gpudoctor.snapshot import Cause, Missing, Nvml
-from tests.builders import ABSENT, SUCCESS, bare, in_docker, libcuda, machine
+from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, Missing, Node, Nvml
+from tests.builders import ABSENT, SUCCESS, TIMED_OUT, bare, in_docker, libcuda, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.platform.samples import REFUSED, SLURM, UNKNOWN, change
 
@@ -44,3 +48,26 @@ def test_gpus_of_other_jobs_are_not_counted() -> None:
     assert findings_of("gpu-count-mismatch", snapshot) == []
     assert findings_of("gpu-count-mismatch", change(snapshot, allocation=change(share, constrained=False)))
     assert findings_of("gpu-count-mismatch", change(snapshot, allocation=change(share, gpus=("0", "1"))))
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "gpus", "files", "kind"),
+    [
+        ("Kubernetes", TIMED_OUT, TIMED_OUT, OutcomeKind.COULD_NOT_TELL),
+        ("Kubernetes", TIMED_OUT, ABSENT, OutcomeKind.FOUND),
+        ("Kubernetes", TIMED_OUT, DeviceNodes((Node("/dev/null"),)), OutcomeKind.FOUND),
+        ("Kubernetes", TIMED_OUT, DeviceNodes((Node("/dev/nvidia0"),)), OutcomeKind.COULD_NOT_TELL),
+        ("Slurm", TIMED_OUT, ABSENT, OutcomeKind.COULD_NOT_TELL),
+        ("Slurm", ("0",), ABSENT, OutcomeKind.PASSED),
+        ("PBS", (), ABSENT, OutcomeKind.FOUND),
+    ],
+)
+def test_device_files_tell_what_a_pod_was_given_and_nothing_of_other_jobs(scheduler: str, gpus: Any, files: Any, kind: OutcomeKind) -> None:
+    allocation = Allocation(scheduler, "environment", gpus, "the variable")
+    snapshot = machine(1, allocation=allocation, libcuda=REFUSED, nvml=ABSENT, device_nodes=files)
+    assert kinds_of(RULE, snapshot) == [kind]
+    unit = "pod" if scheduler == "Kubernetes" else "job"
+    found = findings_of(RULE, snapshot)
+    assert [f"No GPU is allocated to this {scheduler} {unit} (" in finding.message for finding in found] == [True] * (
+        kind is OutcomeKind.FOUND
+    )

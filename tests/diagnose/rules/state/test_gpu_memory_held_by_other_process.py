@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from gpudoctor.findings import OutcomeKind, Policy, Severity
 from gpudoctor.snapshot import GpuProcess, Stage, StageKind, StageState
-from tests.builders import TIMED_OUT, machine, smoke
+from tests.builders import TIMED_OUT, in_docker, machine, smoke
 from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
 
 RULE = "gpu-memory-held-by-other-process"
@@ -48,3 +50,13 @@ def test_the_largest_batch_in_the_free_memory_is_named() -> None:
         RULE, with_gpus({**MEMORY, "memory_free": 3 * GIB // 2}), Policy(level=None, require=("fit=lenet,sgd", "gpus==1"))
     )
     assert finding.evidence[-1].value.startswith("lenet in FP32 with sgd: ")
+
+
+@pytest.mark.parametrize(
+    ("pids", "them"),
+    [((77,), "python (pid 77) on the host, if it is"), ((77, 78), "python (pid 77), python (pid 78) on the host, if they are")],
+)
+def test_a_container_cannot_end_processes_of_its_host(pids: tuple[int, ...], them: str) -> None:
+    held = {**MEMORY, "compute_processes": tuple(GpuProcess(pid, name="python") for pid in pids)}
+    (finding,) = findings_of(RULE, with_gpus(held, container=in_docker()))
+    assert [(fix.title, fix.command) for fix in finding.fixes] == [(f"End {them} no longer needed.", "")]
