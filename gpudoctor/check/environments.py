@@ -37,7 +37,7 @@ def list_environments(timeout: float, compat: str | None = None, root: str = "/"
         inventory = Inventory(supervisor, Scope(node=True, root=root))
         inventory.begin()
         machine = inventory.finish()
-    report = _report(machine, matrix, Policy(level=Level.LOOK, node=True))
+    report = build(_examined(machine, matrix, Policy(level=Level.LOOK, node=True)))
     first = next(iter(report.causes), None)
     return EnvironmentsDocument(
         tool=TOOL,
@@ -70,7 +70,8 @@ def _row(place: EnvironmentPlace, names: tuple[str, ...], machine: _Machine, unt
     seen = _sections(place, until)
     if isinstance(seen, str):
         return row(None, machine.report, {**known, "verdict": Verdict.BROKEN if place.broken else Verdict.UNKNOWN, "why": readable(seen)})
-    return row(_report(msgspec.structs.replace(machine.snapshot, **seen), machine.matrix, _LOOK), machine.report, known)
+    examination = _examined(msgspec.structs.replace(machine.snapshot, **seen), machine.matrix, _LOOK)
+    return row(build(examination), machine.report, known, examination.diagnosis.unproven)
 
 
 def _sections(place: EnvironmentPlace, until: float) -> dict[str, object] | str:
@@ -86,5 +87,5 @@ def _sections(place: EnvironmentPlace, until: float) -> dict[str, object] | str:
     return python.reason if isinstance(python, Missing) else seen
 
 
-def _report(snapshot: Snapshot, matrix: Matrix, policy: Policy) -> Report:
-    return build(Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date))
+def _examined(snapshot: Snapshot, matrix: Matrix, policy: Policy) -> Examination:
+    return Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date)

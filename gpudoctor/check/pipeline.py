@@ -155,7 +155,7 @@ class Pipeline:
         date = tried(tables_date, self._matrix)
         return Examination(
             snapshot=snapshot,
-            diagnosis=undiagnosed(diagnosis.reason) if isinstance(diagnosis, Missing) else diagnosis,
+            diagnosis=undiagnosed((diagnosis.reason,)) if isinstance(diagnosis, Missing) else diagnosis,
             policy=self._options.policy,
             matrix_date=date if isinstance(date, str) else "",
             timings=tuple(self._timings),

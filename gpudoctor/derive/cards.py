@@ -101,10 +101,7 @@ def _measured(card: Card, gpu: GpuView) -> Card:
 def _with_host(card: Card, gpu: GpuView, nvml: NvmlGpu) -> Card:
     """Return the card with the rate at which it copies from the host."""
     copied = _fastest(
-        one.bytes_per_second
-        for smoke in gpu.machine.smokes
-        for one in smoke.copies
-        if one.address == gpu.key and one.direction.startswith("to")
+        one.bytes_per_second for smoke in gpu.machine.smokes for one in smoke.copies if one.address == gpu.key and one.direction == "to"
     )
     if copied is not None:
         return msgspec.structs.replace(card, host_rate=copied, host_basis="measured")

@@ -36,13 +36,13 @@ def diagnose(snapshot: Snapshot, matrix: Matrix, policy: Policy, rules: tuple[Ru
     """
     steps = Steps()
     whole = steps(diagnosis, None, steps, snapshot, matrix, policy, rules)
-    return undiagnosed(crashes(steps), tuple(steps.crashed)) if whole is None else whole
+    return undiagnosed(tuple(outcome.reason for outcome in steps.crashed), tuple(steps.crashed)) if whole is None else whole
 
 
-def undiagnosed(because: str, outcomes: tuple[Outcome, ...] = ()) -> Diagnosis:
+def undiagnosed(unproven: tuple[str, ...], outcomes: tuple[Outcome, ...] = ()) -> Diagnosis:
     """Return the diagnosis where our code crashes: unknown, and why."""
     return Diagnosis(
-        verdict=Verdict.UNKNOWN, exit_code=CRASHED, proved_to=NOTHING, findings=(), outcomes=outcomes, ladder=(), because=because
+        verdict=Verdict.UNKNOWN, exit_code=CRASHED, proved_to=NOTHING, findings=(), outcomes=outcomes, ladder=(), unproven=unproven
     )
 
 
@@ -63,13 +63,13 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
     findings = steps(fold, tuple(finding for run in runs for finding in run.findings), runs, doubted)
     outcomes = steps(excuse_all, tuple(run.outcome for run in runs), runs, findings)
     unjudged = steps(not_judged, (), machine)
-    because = steps(unproven, "", machine, unjudged, runs)
+    gaps = steps(unproven, (), machine, unjudged, runs)
     rows = steps(ladder_rows, (), machine)
     proved = steps(proved_by, NOTHING, machine, rows)
     seen = steps(summary, Summary(), machine)
     steps(tables_date, "", matrix)  # the report states it
     left_out = steps(skipped, (), rules, policy)
-    answer = steps(verdict, Verdict.UNKNOWN, findings, because or crashes(steps))
+    answer = steps(verdict, Verdict.UNKNOWN, findings, (*gaps, *steps.crashed))
     code = steps(exit_code, CRASHED, answer, policy, (*outcomes, *steps.crashed), snapshot)
     return Diagnosis(
         verdict=answer,
@@ -78,7 +78,7 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
         findings=findings,
         outcomes=(*outcomes, *steps.crashed),
         ladder=rows,
-        because="; ".join(filter(None, (because, crashes(steps)))),
+        unproven=(*gaps, *(outcome.reason for outcome in steps.crashed)),
         skipped=left_out,
         not_judged=unjudged,
         summary=seen,
@@ -100,11 +100,6 @@ def tables_date(matrix: Matrix) -> str:
 
 
 NOTHING = ProvedTo(rung=None, gpus=0, of=0, text="")
-
-
-def crashes(steps: Steps) -> str:
-    """Return which steps crashed, and how; empty if none did."""
-    return "; ".join(outcome.reason for outcome in steps.crashed)
 
 
 def ladder_rows(machine: MachineView) -> tuple[LadderRow, ...]:

@@ -19,7 +19,7 @@ def unexamined(machine: MachineView) -> Iterator[NotJudged]:
         without = framework.observed.cuda_build is False or (isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT)
         reason = "" if without or framework.trains_on_gpu else _why(framework.observed, machine.observed.libraries)
         if reason:
-            yield NotJudged(framework.subject, f"libraries of {framework.label}", reason)
+            yield NotJudged(framework.subject, f"libraries of {framework.label}", reason, plural=True)
 
 
 def _why(framework: Framework, libraries: Libraries | Missing) -> str:

@@ -83,7 +83,7 @@ def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
         reason = "" if view.trains_on_gpu else unknown
         if reason:
             what = f"{framework.distribution or framework.name} {version}".strip()
-            yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason)
+            yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason, package=framework.distribution or framework.name)
 
 
 def _release(machine: MachineView, framework: Framework, version: str) -> str:
@@ -143,15 +143,15 @@ def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
     for name in machine.observed.packages.without_release:
         reason = _without_release(name, stack)
         if reason:
-            yield NotJudged(ENVIRONMENT, name, reason)
+            yield NotJudged(ENVIRONMENT, name, reason, package=name)
     frameworks = {framework.distribution for framework in machine.observed_frameworks}
     cudnns = frozenset(getattr(framework.component_or_missing("cudnn"), "wheel", "") for framework in machine.frameworks)
     for one in sorted(stack.distributions.values(), key=lambda one: one.name not in ADDONS):
         for extra in one.unknown_extras:
-            yield NotJudged(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {one.label}")
+            yield NotJudged(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {one.label}", package=one.name)
         reason = "" if one.name in frameworks else _package(one, stack, cudnns)
         if reason:
-            yield NotJudged(ENVIRONMENT, one.label, reason)
+            yield NotJudged(ENVIRONMENT, one.label, reason, package=one.name)
     yield from _unmet(stack)
 
 
@@ -235,7 +235,8 @@ def _unmet(stack: Stack) -> Iterator[NotJudged]:
         name, rows = demand.requirement.name, stack.matrix.releases(demand.requirement.name)
         met = any(satisfies(str(row.release), demand.requirement.specifier) for row in rows)
         if rows and not met and name not in stack.distributions:
-            yield NotJudged(ENVIRONMENT, demand.requirement.text, f"{demand.by.label} requires it, and no table lists such a release")
+            reason = f"{demand.by.label} requires it, and no table lists such a release"
+            yield NotJudged(ENVIRONMENT, demand.requirement.text, reason, package=name)
 
 
 def _unlisted(name: str) -> str:
@@ -260,7 +261,12 @@ def _plugins(machine: MachineView) -> Iterator[NotJudged]:
             library = stack.distributions[spec.plugin.library]
             if not stack.stated(one) and not stack.stated(library):
                 continue  # the framework's own extra combines them: jax[cuda12] 0.4.35 pins jaxlib 0.4.34 and takes the plugin 0.4.35
-            yield NotJudged(Subject(SubjectKind.FRAMEWORK, spec.name), one.label, f"{library.label} loads it without comparing versions")
+            yield NotJudged(
+                Subject(SubjectKind.FRAMEWORK, spec.name),
+                one.label,
+                f"{library.label} loads it without comparing versions",
+                package=one.name,
+            )
 
 
 def _addons(machine: MachineView) -> Iterator[NotJudged]:

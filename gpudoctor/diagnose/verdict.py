@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.stages import stage_name
@@ -31,15 +31,15 @@ _UNREADABLE = frozenset({Cause.FAILED, Cause.LOST, Cause.TIMED_OUT, Cause.CRASHE
 """Why a fact is missing although a machine in order would have given it."""
 
 
-def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequence[RuleRun]) -> str:
-    """Return which required stage or thing was not verified, and why; empty if all were."""
+def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequence[RuleRun]) -> tuple[str, ...]:
+    """Return which required stages or things were not verified, and why, each as a clause."""
     unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Fulfilment.UNKNOWN)
     requirements = _not_checked((one.requirement.text, one.seen) for one in unseen)
-    unjudged = _not_checked((one.what, one.reason) for one in not_judged)
-    lacking = _no_framework(machine) or _unproven_rung(machine, runs)
+    unjudged = _not_checked(((one.what, one.reason) for one in not_judged), {one.what for one in not_judged if one.plural})
+    lacking = tuple(_no_framework(machine) or _unproven_rung(machine, runs))
     unread = _not_checked(_unread(runs)) if machine.policy.level is Level.LOOK and not lacking else ()
     crashed = dict.fromkeys(f"gpudoctor crashed in {run.outcome.name}" for run in runs if run.outcome.kind is OutcomeKind.CRASHED)
-    return "; ".join(filter(None, (*unjudged, lacking, *requirements, *unread, *crashed)))
+    return (*unjudged, *lacking, *requirements, *unread, *crashed)
 
 
 def _unread(runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
@@ -51,51 +51,41 @@ def _unread(runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
             yield outcome.name, outcome.reason
 
 
-def _no_framework(machine: MachineView) -> str:
-    """Return that there is nothing to train with; empty if nobody asks about frameworks."""
+def _no_framework(machine: MachineView) -> tuple[str, ...]:
+    """Return that there is nothing to train with; nothing if nobody asks about frameworks."""
     found = machine.observed.frameworks
-    if isinstance(found, Missing):
-        return ""  # listed among what was not judged
-    if found or machine.policy.node:
-        return ""
-    return (
-        "no framework is among the stated packages"
-        if machine.observed.origin == SUPPOSED
-        else "no framework is installed in this environment"
-    )
+    if found or isinstance(found, Missing) or machine.policy.node:  # a missing list is among what was not judged
+        return ()
+    supposed = machine.observed.origin == SUPPOSED
+    return ("no framework is among the stated packages" if supposed else "no framework is installed in this environment",)
 
 
-def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun]) -> str:
+def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun]) -> Iterable[str]:
     rung = required(machine.policy)
     if machine.observed.origin == TEXT:
         suspect = any(finding.severity > Severity.NOTE for run in runs for finding in run.findings)
-        return (
-            "the text does not show that training works"
-            if suspect
-            else "no error was found in the text, which does not show that training works"
-        )
+        no_error = "" if suspect else "no error was found in the text, which"
+        return (f"{no_error or 'the text'} does not show that training works",)
     if rung is None:
-        return ""
+        return ()
     if machine.hardware:
         return _unproven_gpus(machine, rung)
     if machine.policy.allow_cpu:
-        return "" if machine.cpu_framework or rung < Rung.TRAINED else _untrained(machine.observed)
-    return "no NVIDIA GPU was found"
+        return () if machine.cpu_framework or rung < Rung.TRAINED else _untrained(machine.observed)
+    return ("no NVIDIA GPU was found",)
 
 
-def _unproven_gpus(machine: MachineView, rung: Rung) -> str:
-    """Return on which GPUs which rung was not proven, and why; those with the same reason together."""
+def _unproven_gpus(machine: MachineView, rung: Rung) -> Iterator[str]:
+    """Yield on which GPUs which rung was not proven, and why; those with the same reason together."""
     groups: dict[tuple[Rung, str], list[LadderRow]] = {}
     for gpu, row in zip(machine.hardware, machine.ladder.rows, strict=True):
         lacking = _lacking(gpu, row, rung)
         if lacking:
             groups.setdefault((lacking.rung, lacking.detail or lacking.state.value), []).append(row)
     if not groups and not machine.ladder.on_some_gpu(rung):
-        return f"{_STAGES[rung]} was not verified on any GPU"
-    return "; ".join(
-        f"{_STAGES[lacked]} was not verified on {gpu_names((row.index, row.subject.key) for row in rows)}: {reason}"
-        for (lacked, reason), rows in groups.items()
-    )
+        yield f"{_STAGES[rung]} was not verified on any GPU"
+    for (lacked, reason), rows in groups.items():
+        yield f"{_STAGES[lacked]} was not verified on {gpu_names((row.index, row.subject.key) for row in rows)}: {reason}"
 
 
 def _lacking(gpu: Gpu, row: LadderRow, rung: Rung) -> Step | None:
@@ -110,16 +100,17 @@ def _lacking(gpu: Gpu, row: LadderRow, rung: Rung) -> Step | None:
     return next((steps[one] for one in asked if steps[one].state not in _FINE), None)
 
 
-def _untrained(snapshot: Snapshot) -> str:
-    """Return that no framework trained on the CPU, and what stopped those that were stopped."""
+def _untrained(snapshot: Snapshot) -> Iterator[str]:
+    """Yield that no framework trained on the CPU, and what stopped those that were stopped."""
     smokes = () if isinstance(snapshot.smoke, Missing) else snapshot.smoke
-    stopped = (
-        f"{smoke.framework}: {stage_name(one)} {one.error}" for smoke in smokes for one in smoke.stages if one.state is StageState.STOPPED
-    )
-    return "; ".join(("training was not verified on the CPU", *stopped))
+    yield "training was not verified on the CPU"
+    for smoke in smokes:
+        for one in smoke.stages:
+            if one.state is StageState.STOPPED:
+                yield f"{smoke.framework}: {stage_name(one)} {one.error}"
 
 
-def verdict(findings: tuple[Finding, ...], because: str) -> Verdict:
+def verdict(findings: tuple[Finding, ...], unproven: tuple[object, ...]) -> Verdict:
     """Return the verdict from the findings and what was not verified.
 
     Every GPU that a program in the examined environment can use must work: all except those bound to VMs and those that
@@ -130,7 +121,7 @@ def verdict(findings: tuple[Finding, ...], because: str) -> Verdict:
     worst = max((finding.severity for finding in findings), default=Severity.NOTE)
     if worst is Severity.ERROR:
         return Verdict.BROKEN
-    if because:
+    if unproven:
         return Verdict.UNKNOWN
     return Verdict.DEGRADED if worst is Severity.WARNING else Verdict.READY
 
@@ -150,13 +141,13 @@ def _probe_crashed(snapshot: Snapshot) -> bool:
     return any(gap.cause is Cause.CRASHED for gap in gaps(snapshot))
 
 
-def _not_checked(unknown: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _not_checked(unknown: Iterable[tuple[str, str]], plural: Collection[str] = ()) -> Iterator[str]:
     """Yield what was not checked, in one sentence for each reason."""
     reasons: dict[str, list[str]] = {}
     for what, reason in dict.fromkeys(unknown):
         reasons.setdefault(reason, []).append(what)
     for reason, names in reasons.items():
-        several = len(names) > 1 or names[0].startswith("libraries")
+        several = len(names) > 1 or names[0] in plural
         yield f"{few(names, _NAMED)} {'were' if several else 'was'} not checked: {reason}"
 
 

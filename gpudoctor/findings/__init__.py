@@ -241,6 +241,10 @@ class NotJudged(msgspec.Struct, frozen=True):
     """Its name and version as the user would write them: "tensroflow 2.16.1", "libraries of torch 2.9.0"."""
     reason: str
     """A clause: "no table lists this package"."""
+    plural: bool = False
+    """Whether `what` are several things."""
+    package: str = ""
+    """The distribution that it is about; empty for none or several."""
 
 
 class Verdict(str, enum.Enum):
@@ -333,8 +337,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     outcomes: tuple[Outcome, ...]
     """One for each rule and subject."""
     ladder: tuple[LadderRow, ...]
-    because: str = ""
-    """For the verdict unknown: which required rung was not shown, and why."""
+    unproven: tuple[str, ...] = ()
+    """For the verdict unknown: which required rungs were not shown, and why, each a clause."""
     skipped: tuple[Skipped, ...] = ()
     """The rules that --skip left out."""
     not_judged: tuple[NotJudged, ...] = ()
@@ -345,3 +349,8 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     def root_causes(self) -> tuple[Finding, ...]:
         """The findings that no other finding explains."""
         return tuple(finding for finding in self.findings if not finding.because_of)
+
+    @property
+    def because(self) -> str:
+        """For the verdict unknown: what was not shown, and why, as one sentence."""
+        return "; ".join(self.unproven)

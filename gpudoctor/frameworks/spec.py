@@ -115,6 +115,16 @@ class Addon(NamedTuple):
     """How the name of the library begins that represents the add-on, if it has several: others may serve one kind of GPU."""
 
 
+class Rewritten(NamedTuple):
+    """A part of a framework's stack whose interface one major version replaced."""
+
+    distribution: str
+    major: int
+    """The first major version with the new interface."""
+    former: str
+    """The distribution that keeps the former interface."""
+
+
 class OnWindows(NamedTuple):
     """Why native Windows has no CUDA builds of a framework."""
 
@@ -134,6 +144,8 @@ class FrameworkSpec(NamedTuple):
     """The distributions that are the framework itself, the usual one first."""
     parts: Names = NONE
     """The other distributions of its stack, which must match its release."""
+    rewritten: Rewritten | None = None
+    """The part whose two interfaces releases of the framework require in turn."""
     compiled: Names = NONE
     """The distributions that hold its compiled code."""
     related: Names = NONE

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.frameworks.spec import Addon, BuildFile, FrameworkSpec, Names, OnWindows
+from gpudoctor.frameworks.spec import Addon, BuildFile, FrameworkSpec, Names, OnWindows, Rewritten
 
 _BUILD_INFO = "python/platform/build_info.py"
 
@@ -15,6 +15,7 @@ TENSORFLOW = FrameworkSpec(
         "tf-nightly", "tf-nightly-gpu", "tf-nightly-cpu", "tf-nightly-rocm", "tf-nightly-cpu-aws",
     ),
     parts=Names("tensorflow-*", "tf-keras*", "keras"),
+    rewritten=Rewritten("keras", 3, former="tf-keras"),
     compiled=Names("tensorflow*"),
     related=Names("tensorflow*", "tf-nightly*", "tf-keras*", "keras*", "intel-tensorflow*"),
     tabled=("tensorflow", "tensorflow-cpu", "tensorflow-gpu"),

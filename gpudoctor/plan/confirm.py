@@ -22,7 +22,7 @@ from gpudoctor.report.plan import Assumption, Plan
 
 PATIENCE = 90.0
 """Seconds for uv in all."""
-_GLIBC = ("2.35", "assumed: that of Ubuntu 22.04")
+_GLIBC = Assumption("glibc", "2.35", "assumed: that of Ubuntu 22.04", assumed=True)
 """The C library of a machine that is only stated: most wheels need none that is newer."""
 ROUNDS = 6
 """How often tables and resolver may contradict each other."""
@@ -87,8 +87,7 @@ def _glibc(question: Question) -> tuple[Assumption, ...]:
     if not question.machine.platform.startswith("linux"):
         return ()
     known = question.machine.glibc
-    value, where = (known, "this machine") if known else _GLIBC
-    return (Assumption("glibc", value, where),)
+    return (Assumption("glibc", known, "this machine") if known else _GLIBC,)
 
 
 def _other_python(proposal: Proposal, question: Question, demands: Demands, until: float) -> str:

@@ -87,7 +87,7 @@ class Judge:
         if crashed := next((one for one in found.outcomes if one.kind is OutcomeKind.CRASHED), None):
             raise RuntimeError(crashed.reason)  # a plan that one rule did not check is none
         findings = tuple(finding for finding in found.root_causes if finding.severity > Severity.NOTE)
-        unknown = tuple(one for one in found.not_judged if one.what.split()[0].partition("[")[0] not in self._unlisted)
+        unknown = tuple(one for one in found.not_judged if one.package not in self._unlisted)
         verdict = found.verdict
         if not found.summary.frameworks:
             unknown = (*unknown, NotJudged(ENVIRONMENT, "training", "no framework is among these packages"))

@@ -94,7 +94,7 @@ class Search:
 
     def _keep(self, found: Chosen) -> None:
         """Remember a set that was not fully checked; of those with the newest add-on, the one with the most packages checked."""
-        unchecked = {one.what.split()[0].partition("[")[0] for one in found.judgement.not_judged}
+        unchecked = {one.package for one in found.judgement.not_judged}
         if len(unchecked) == 1:
             self._unchecked |= {one for one in found.candidates if one.name in unchecked and framework_of(one.name) is None}
         kept = self._unknown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -50,8 +51,11 @@ class EnvironmentsDocument(msgspec.Struct, frozen=True, kw_only=True):
     unlisted: Annotated[int, means("How many more there are.")] = 0
 
 
-def row(made: Report | None, machine: Report, known: dict[str, Any]) -> EnvironmentRow:
-    """Return the line of an environment. `made` is the report on it, None if its interpreter does not start; `known` is what else is known."""
+def row(made: Report | None, machine: Report, known: dict[str, Any], unproven: Sequence[str] = ()) -> EnvironmentRow:
+    """Return the line of an environment. `made` is the report on it, None if its interpreter does not start; `known` is what else is known.
+
+    `unproven` is what was not verified there, the most important first.
+    """
     if made is None:
         return EnvironmentRow(**known)
     summary = made.summary
@@ -60,7 +64,7 @@ def row(made: Report | None, machine: Report, known: dict[str, Any]) -> Environm
         return EnvironmentRow(**common, verdict=NO_FRAMEWORK)
     shared = {cause.code for cause in machine.causes}
     own = next((cause for cause in made.causes if cause.code not in shared), None)
-    why = own.message if own else made.because.split("; ")[0] if made.verdict == Verdict.UNKNOWN else ""
+    why = own.message if own else unproven[0] if unproven and made.verdict == Verdict.UNKNOWN else ""
     return EnvironmentRow(**common, verdict=made.verdict, code=own.code if own else None, why=why)
 
 

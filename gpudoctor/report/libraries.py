@@ -150,7 +150,7 @@ def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
     else:
         owner = f" ({use.file.owner})" if isinstance(use.file.owner, str) else ""
         page.paragraph(f"{short.path(use.file.path)}{owner}", indent=8, hang=2)
-        page.paragraph(f"{_via(use.why)}{_needed_by(use, asker)}", indent=8, hang=2)
+        page.paragraph(f"found: {use.why}, needed by {asker}", indent=8, hang=2)
         if isinstance(use.file.code, GpuCode):
             page.paragraph(f"kernels: {code(use.file.code)}", indent=8, hang=2)
     _others(page, "shadows", use.shadows, short)
@@ -158,14 +158,6 @@ def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
         _others(page, "refused", use.refused, short)
     if lost:
         _others(page, "on disk, not on the loader's path:", use.elsewhere, short)
-
-
-def _via(why: str) -> str:
-    return why if why.startswith("already") else f"via {why}"
-
-
-def _needed_by(use: LibraryUse, asker: str) -> str:
-    return f", needed by {asker}" if asker not in use.why else ""
 
 
 def _version_or_fault(use: LibraryUse) -> str:
@@ -217,7 +209,7 @@ def _needs(page: Page, one: File) -> None:
         page.cells([("!!" if lost else "  ", 3, "bold red" if lost else ""), (need.wanted, width, ""), ("MISSING" if lost else "", 0, "")])
         if not lost:
             page.paragraph(need.path, indent=8, hang=2)
-        found = _via(need.why) if need.why else need.problem or "not found"
+        found = f"found: {need.why}" if need.why else need.problem or "not found"
         page.paragraph(f"{found}{asker}", indent=8, hang=2)
         _others(page, "shadows", need.shadows)
         if lost:

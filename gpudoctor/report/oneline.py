@@ -13,7 +13,7 @@ LIMIT = 80
 
 
 def render(report: Report) -> str:
-    """Return for example "BROKEN GD103 GPU 3 0000:1f:00.0 no longer answers on the PCI bus", without a newline."""
+    """Return for example "BROKEN GD103 GPU 3 0000:1f:00.0: GPU has fallen off the bus", without a newline."""
     head, body, tail = (words.printable(part, plain=True) for part in _parts(report))
     return _fit(f"{head}{body}", LIMIT - len(tail)) + tail
 
@@ -35,12 +35,12 @@ def _parts(report: Report) -> tuple[str, str, str]:
 
 
 def _sentence(report: Report, group: Group) -> str:
-    """Return what a finding is about and its title, the subject of the title's sentence where it can be."""
+    """Return a finding's title, after the GPUs that it is about."""
     title, about = group.first.title, gpus.subjects(report, group.findings)
     if group.first.subject.kind != "gpu":
         return title
     named = about if group.others or group.first.subject.key in about else f"{about} {group.first.subject.key}"
-    return f"{named} {title.removeprefix('GPU ')}" if title.startswith("GPU ") and not group.others else f"{named}: {title}"
+    return f"{named}: {title}"
 
 
 def _fit(text: str, limit: int) -> str:

@@ -16,6 +16,7 @@ class Assumption(msgspec.Struct, frozen=True):
     what: Annotated[str, means("The fact.", "GPU", "driver", "Python", "machine")]
     value: Annotated[str, means("Its value.", "NVIDIA L4, compute capability 8.9")]
     where: Annotated[str, means("The option that stated it, or where it was read.", "--driver", "NVML")]
+    assumed: Annotated[bool, means("Whether it was neither stated nor read.")] = False
 
 
 class Pin(msgspec.Struct, frozen=True):

@@ -193,7 +193,7 @@ def _copied(smoke: Smoke, device: str) -> str:
     kinds: dict[str, list[str]] = {}
     for copy in smoke.copies:
         if copy.device == device:
-            way = "to GPU" if copy.direction.startswith("to") else "from GPU"
+            way = "to GPU" if copy.direction == "to" else "from GPU"
             kinds.setdefault("pinned" if copy.pinned else "pageable", []).append(f"{_per_second(copy.bytes_per_second, 'GB')} {way}")
     return "; ".join(f"{kind} {', '.join(rates)}" for kind, rates in kinds.items())
 

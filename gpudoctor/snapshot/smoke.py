@@ -126,7 +126,7 @@ class Copy(Observed, frozen=True):
 
     device: str
     direction: str
-    """to the device or from it."""
+    """to: from host memory to the device; from: the reverse."""
     pinned: bool
     """Pinned host memory."""
     size: int

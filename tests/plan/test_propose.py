@@ -189,7 +189,7 @@ def test_what_cannot_be_planned_is_refused_in_one_sentence(asked: tuple[str, ...
 
 def test_a_plan_that_a_crashed_rule_did_not_check_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     crashed = Outcome(code="GD1", name="rule", subject=MACHINE, kind=OutcomeKind.CRASHED, reason="gpudoctor crashed in rule")
-    monkeypatch.setattr("gpudoctor.plan.judge.diagnose", lambda *_: undiagnosed("", (crashed,)))
+    monkeypatch.setattr("gpudoctor.plan.judge.diagnose", lambda *_: undiagnosed((), (crashed,)))
     with pytest.raises(RuntimeError, match="gpudoctor crashed in rule"):
         planned("V100", "550.54.14", "torch")
 

@@ -281,7 +281,7 @@ unknown = examined(
     Verdict.UNKNOWN,
     3,
     ProvedTo(Rung.LIBCUDA, 2, 2, "CUDA initialised on 2 of 2 GPUs"),
-    because="training was not verified on GPUs 0–1: in use by python3 (pid 4711) and pid 4712; --force uses it anyway",  # noqa: RUF001 -- a dash joins neighbours
+    unproven=("training was not verified on GPUs 0–1: in use by python3 (pid 4711) and pid 4712; --force uses it anyway",),  # noqa: RUF001 -- a dash joins neighbours
     outcomes=(
         outcome("GD204", "device-permission-denied", OutcomeKind.COULD_NOT_TELL, "/dev could not be listed: Permission denied"),
         *(outcome("GD905", "smoke-hung", OutcomeKind.COULD_NOT_TELL, "nothing was trained", subject=gpu(number)) for number in (0, 1)),
@@ -302,7 +302,7 @@ interrupted = examined(
     Verdict.UNKNOWN,
     3,
     ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"),
-    because="training was not verified on GPU 0: stopped by SIGINT",
+    unproven=("training was not verified on GPU 0: stopped by SIGINT",),
     snapshot=Snapshot(created="2026-11-21T04:00:00Z", python=Missing(Cause.NOT_ASKED, "stopped by SIGINT"), smoke=()),
     ladder=(row(0, P, Q, detail="stopped by SIGINT"),),
     interrupted=2,
@@ -370,7 +370,7 @@ compat_unknown = examined(
     Verdict.UNKNOWN,
     3,
     ProvedTo(None, 0, 1, "nothing was verified on 1 GPU"),
-    because="the tables do not know torch 9.0: 9.0 is newer than 2.15.0, the newest known release",
+    unproven=("the tables do not know torch 9.0: 9.0 is newer than 2.15.0, the newest known release",),
     policy=Policy(level=None),
     snapshot=SUPPOSED,
     summary=STATED,

@@ -25,9 +25,9 @@ def test_a_cause_of_the_machine_is_not_said_again() -> None:
 
 
 def test_what_was_not_checked_is_why_it_is_unknown() -> None:
-    unknown = build(replace(samples.unknown, diagnosis=replace(samples.unknown.diagnosis, because="one thing; and another", findings=())))
-    found = row(unknown, HEALTHY, KNOWN)
-    assert (found.verdict, found.code, found.why) == ("unknown", None, "one thing")
+    unknown = build(replace(samples.unknown, diagnosis=replace(samples.unknown.diagnosis, findings=())))
+    found = row(unknown, HEALTHY, KNOWN, ("one thing; and its half", "another"))
+    assert (found.verdict, found.code, found.why) == ("unknown", None, "one thing; and its half")
 
 
 def test_without_a_framework_there_is_nothing_to_say() -> None:

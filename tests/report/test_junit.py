@@ -126,5 +126,7 @@ def test_a_crash_is_an_error_and_an_unchecked_rule_is_skipped() -> None:
 def test_no_text_makes_it_unreadable(text: str) -> None:
     sample = samples.ALL["broken_no_gpu"]
     findings = tuple(msgspec.structs.replace(finding, message=text, title=text) for finding in sample.diagnosis.findings)
-    report = build(msgspec.structs.replace(sample, diagnosis=msgspec.structs.replace(sample.diagnosis, findings=findings, because=text)))
+    report = build(
+        msgspec.structs.replace(sample, diagnosis=msgspec.structs.replace(sample.diagnosis, findings=findings, unproven=(text,)))
+    )
     assert suite(report).attrib["tests"] == str(len(cases(report)))

@@ -202,7 +202,7 @@ def _openings() -> str:
     lines = []
     for count in (0, 1, 2, 3, 5):
         unchecked = tuple(NotJudged(MACHINE, f"package {number}", "no table lists it") for number in range(count))
-        long = replace(samples.unknown.diagnosis, not_judged=unchecked, because="it is long " * 30)
+        long = replace(samples.unknown.diagnosis, not_judged=unchecked, unproven=("it is long " * 30,))
         lines += terminal.render(build(replace(samples.unknown, diagnosis=long))).splitlines()[:4]
     return "\n".join(lines)
 

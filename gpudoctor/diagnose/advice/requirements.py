@@ -9,6 +9,7 @@ from gpudoctor.derive.packages import Contradiction, Stack, Violation, major
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Severity
 from gpudoctor.frameworks import spec_of, stack_of
+from gpudoctor.frameworks.spec import Rewritten
 from gpudoctor.snapshot import Distribution
 
 NVIDIA_PACKAGES = ("nvidia-", "cuda-")
@@ -52,7 +53,7 @@ def rule_for(violation: Violation) -> str:
         "": wanted.startswith(_CUDNN),
         "numpy2-abi-mismatch": wanted == "numpy" and framework is not None and needs_numpy_1(violation),
         "protobuf-mismatch": wanted == "protobuf" and framework is not None,
-        "keras3-mismatch": wanted == "keras" and same_stack and _needs_other_keras(violation),
+        "keras3-mismatch": same_stack and _needs_other_interface(violation, spec_of(framework or "").rewritten),
         f"{wanted}-{by}-mismatch": by in spec_of(wanted).companions,
         "jax-plugin-version-mismatch": same_stack and spec_of(framework or "").plugin is not None,
         "nvidia-wheel-version-conflict": wanted.startswith(NVIDIA_PACKAGES),
@@ -72,12 +73,14 @@ def needs_numpy_1(violation: Violation) -> bool:
     return (major(violation.found.version) or 0) >= 2 and not violation.older and excluded
 
 
-def _needs_other_keras(violation: Violation) -> bool:
-    """Return whether Keras 3 is installed where Keras 2 is required, or the reverse."""
-    is_keras_3 = (major(violation.found.version) or 0) >= 3
+def _needs_other_interface(violation: Violation, part: Rewritten | None) -> bool:
+    """Return whether a rewritten part is installed with one interface where the other is required."""
+    if part is None or violation.found.name != part.distribution:
+        return False
+    is_new = (major(violation.found.version) or 0) >= part.major
     if violation.older:
-        return not is_keras_3
-    return is_keras_3 and satisfies("3.0.0", violation.demand.requirement.specifier) is False
+        return not is_new
+    return is_new and satisfies(f"{part.major}.0.0", violation.demand.requirement.specifier) is False
 
 
 def contradictory(contradiction: Contradiction) -> Problem:

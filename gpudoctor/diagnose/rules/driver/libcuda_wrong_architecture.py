@@ -34,11 +34,10 @@ def libcuda_wrong_architecture(machine: MachineView) -> Iterator[Problem]:
     if not refused and (not foreign or len(foreign) < len(own)):
         not_applicable("there is no libcuda, for this architecture or another")
     reason = libcuda.reason if refused else f"{foreign[0].path} is for another architecture"
-    interpreter = "unknown architecture"
-    if isinstance(python, Python) and isinstance(python.bits, int):
-        interpreter = f"{python.bits}-bit, {python.machine}"
+    bits = python.bits if isinstance(python, Python) and isinstance(python.bits, int) else None
+    interpreter = f"{bits}-bit, {python.machine}" if isinstance(python, Python) and bits else "unknown architecture"
     yield Problem(
         message=f"No libcuda works with this Python ({interpreter}): {reason}.",
         evidence=(Evidence("the loader", libcuda.reason, "dlopen"), Evidence("interpreter", interpreter, "sys"), *files_on_disk(foreign)),
-        fixes=(_USE_64_BIT,) if interpreter.startswith("32-bit") else install_library(machine, LIBCUDA),
+        fixes=(_USE_64_BIT,) if bits == 32 else install_library(machine, LIBCUDA),
     )

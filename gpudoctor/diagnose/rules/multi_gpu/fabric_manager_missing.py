@@ -40,11 +40,11 @@ def fabric_manager_missing(machine: MachineView) -> Iterator[Problem]:
     installed = isinstance(machine.observed.fabric_manager, FabricManager)
     if here and fabric.manager_running:
         return
-    state = _ABSENCE.get(place, "is installed but not running" if installed else "is not installed")
+    elsewhere, state = _ABSENCE.get(place), "installed but not running" if installed else "not installed"
     on_this_node = (START, read_log("Read why it is not running")) if installed else (install_manager(machine),)
     yield Problem(
-        message=f"NVLink fabric ({fabric.attachment}) is not set up: the fabric manager {state}.",
+        message=f"NVLink fabric ({fabric.attachment}) is not set up: the fabric manager {elsewhere or f'is {state}'}.",
         confidence=Confidence.CERTAIN if here else Confidence.LIKELY,
-        evidence=(*fabric.unready, *manager_evidence(fabric, state.removeprefix("is "))),
+        evidence=(*fabric.unready, *manager_evidence(fabric, elsewhere or state)),
         fixes=on_this_node if here else (ELSEWHERE[place],),
     )

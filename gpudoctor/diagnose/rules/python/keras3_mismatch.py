@@ -18,13 +18,13 @@ from gpudoctor.findings import Problem, Rung, Severity
 )
 def keras3_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     """TensorFlow and Keras have incompatible versions (Keras 2 and 3)."""
-    stack = framework.environment.stack
-    if "keras" not in stack.distributions:
+    stack, part = framework.environment.stack, framework.spec.rewritten
+    if part is None or part.distribution not in stack.distributions:
         not_applicable("Keras is not installed")
     violations = violations_for(keras3_mismatch.name, framework)
     if not violations:
         return
-    has_legacy_keras = not stack.supposed and violations[0].older and "tf-keras" in stack.distributions
+    has_legacy_keras = not stack.supposed and violations[0].older and part.former in stack.distributions
     title = f"Install the Keras that {violations[0].demand.by.label} requires"
     yield Problem(
         message=unmet_requirements(violations, stack),
