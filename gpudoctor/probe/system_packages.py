@@ -92,7 +92,7 @@ _ENTRY = 16
 
 def _rpm(path: str) -> Iterator[tuple[str, str]]:
     """Read only wanted headers, through the index of names. The database is opened as immutable: no lock is taken."""
-    import sqlite3  # noqa: PLC0415 -- 5 ms, for distributions with rpm alone
+    import sqlite3  # noqa: PLC0415 -- a Python may be built without it
 
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True, timeout=0)
