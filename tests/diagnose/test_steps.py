@@ -31,8 +31,8 @@ from tests.machines.diagnoses import diagnosis as known_diagnosis
 from tests.machines.store import recorded
 
 LOOK = Policy(level=Level.LOOK)
-OF_TEXT = {"reported", "said.added"}
-METHODS = {"said.added": (logged.LogReading, "added")}
+OF_TEXT = {"reported", "said.added", "said.doubted"}
+METHODS = {"said.added": (logged.LogReading, "added"), "said.doubted": (logged.LogReading, "doubted")}
 """The steps of a text are of an object."""
 SECTIONS = ("opening.draw", "causes.draw", "stages.draw", "causes.draw_notes", "not_checked.draw", "details.draw")
 OTHERS = {"supposed.draw", "training.draw"}
