@@ -6,4 +6,4 @@ from gpudoctor.diagnose.rules import without
 from gpudoctor.diagnose.rules.of_gpus import OF_GPUS
 from gpudoctor.diagnose.rules.of_sections import OF_CUDA_BUILDS, OF_TRAINING, OF_WSL
 
-USUAL = without(OF_GPUS | OF_WSL | OF_TRAINING | OF_CUDA_BUILDS)
+USUAL = without(OF_GPUS.union(OF_WSL, OF_TRAINING, OF_CUDA_BUILDS))

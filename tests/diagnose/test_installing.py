@@ -6,11 +6,13 @@ import pytest
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.environments import new_environment
+from gpudoctor.diagnose.advice.installing import install_newest
 from gpudoctor.diagnose.advice.releases import Pick, pick
 from gpudoctor.findings import Policy
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
+from tests.diagnose.rules.packaged import stated, supposed
 from tests.machines.diagnoses import as_json, diagnosis
 from tests.machines.store import NAMES, recorded
 
@@ -129,3 +131,22 @@ def test_a_new_environment_has_the_newest_python_up_to_the_one_here(here: str, p
     fix = new_environment(facts, Pick("torch 2.0.0", ("torch==2.0.0",), pythons=pythons))
     assert fix.title == f"Create an environment with Python {chosen} and install torch 2.0.0 there"
     assert fix.command.startswith(f"python{chosen} -m venv ")
+
+
+@pytest.mark.parametrize(
+    ("distribution", "python", "title"),
+    [
+        ("torch", "3.11", "Install torch {} for CUDA "),
+        ("tensorflow", "3.11", "Install TensorFlow {} with CUDA"),
+        ("tensorflow", "3.6", "Install tensorflow {}, the newest release for this platform"),
+        ("tensorflow-cpu", "3.11", "Install tensorflow-cpu {}, the newest release for this platform"),
+        ("triton", "3.11", "Install triton {}, the newest release for this platform"),
+        ("xformers", "3.6", "Remove xformers from the plan: no release is published for this platform and Python."),
+    ],
+)
+def test_a_framework_gets_a_release_that_works_here_and_another_package_its_newest(distribution: str, python: str, title: str) -> None:
+    machine = MachineView(supposed(stated("numpy", "2.1.0"), python=python), MATRIX, Policy())
+    (fix,) = install_newest(machine, distribution)
+    release = fix.installs[0].partition("==")[2].partition("+")[0] if fix.installs else ""
+    assert fix.title.startswith(title.format(release))
+    assert bool(fix.command) is bool(release)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 
 from gpudoctor.findings import OutcomeKind
 from gpudoctor.snapshot import Held, MemoryRate, Nvml, Product, Snapshot, Span, StageKind
@@ -69,3 +70,19 @@ def test_a_clock_near_its_maximum_explains_nothing() -> None:
 
 def test_it_cannot_tell_without_a_smoke_training() -> None:
     assert kinds_of(RULE, machine(1, smoke=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize(("size", "is_found"), [((256 << 20) - 1, False), (256 << 20, True), (1 << 30, True)])
+def test_only_arrays_that_keep_the_memory_busy_are_measured(size: int, is_found: bool) -> None:
+    slow = (MemoryRate("GPU:0", size, MEMORY / 3, address=address(0)),)
+    assert ["memory bandwidth" in finding.message for finding in findings_of(RULE, measured(1.0, memory=slow))] == [True] * is_found
+
+
+@pytest.mark.parametrize(("size", "is_found"), [(4095, False), (4096, True), (8192, True)])
+def test_only_matrices_that_keep_the_gpu_busy_are_measured(size: int, is_found: bool) -> None:
+    assert len(findings_of(RULE, measured(0.1, size=size))) == is_found
+
+
+def test_rates_of_other_gpus_are_not_this_ones() -> None:
+    slow = (MemoryRate("GPU:1", 1 << 30, MEMORY / 3, address=address(1)),)
+    assert [finding.subject.key for finding in findings_of(RULE, measured(1.0, 1.0, memory=slow))] == [address(1)]
