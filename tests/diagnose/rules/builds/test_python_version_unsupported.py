@@ -10,6 +10,7 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Distribution, Packages, Python
 from tests.builders import machine
 from tests.diagnose.rules.packaged import found, outcome, roots, stated, supposed
+from tests.matrix.samples import matrix
 from tests.plan.samples import judged
 
 VENV, PIP = '"$HOME"/training', "python3.8 -m pip install"
@@ -113,3 +114,11 @@ def test_another_release_works_with_the_driver_too(requirement: str, python: str
     findings = judged(requirement, gpus=("A100",), python=python, driver=driver).findings
     (found,) = (one for one in findings if one.name == "python-version-unsupported")
     assert [fix.command for fix in found.fixes] == commands
+
+
+@pytest.mark.parametrize(("python", "span"), [("3.7", "3.9 to 3.13"), ("3.15", "3.9 to 3.13")])
+def test_the_pythons_with_a_wheel_are_a_span_of_those_with_the_gil(python: str, span: str) -> None:
+    row = "torch,2.6.0,linux_x86_64,3.13t 3.10 3.9 3.13,cuda,12.4,,sm_80,none,,,,,torch-wheels"
+    diagnosis = diagnose(supposed(stated("torch", "2.6.0"), python=python), matrix(torch=f"{row}\n"), Policy(level=None))
+    (finding,) = (one for one in diagnosis.findings if one.name == "python-version-unsupported")
+    assert finding.message.endswith(f"only for Python {span}.")

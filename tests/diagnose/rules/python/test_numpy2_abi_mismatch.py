@@ -15,3 +15,9 @@ def test_other_outcomes() -> None:
     assert outcome(supposed(stated("torch", "2.2.2")), "numpy2-abi-mismatch") is OutcomeKind.NOT_APPLICABLE
     assert outcome(supposed(stated("torch", "2.2.2"), stated("numpy", "1.26.4")), "numpy2-abi-mismatch") is OutcomeKind.PASSED
     assert outcome(supposed(stated("torch", "2.8.0"), stated("numpy", "2.0.2")), "numpy2-abi-mismatch") is OutcomeKind.PASSED
+
+
+def test_a_framework_is_not_blamed_for_the_build_of_another() -> None:
+    findings = found(supposed(stated("tensorflow", "2.17.0"), stated("torch", "2.8.0"), stated("numpy", "2.0.2")))
+    blamed = [one for one in findings if one.name == "numpy2-abi-mismatch"]
+    assert [(one.subject.key, one.message.partition(" is compiled")[0]) for one in blamed] == [("tensorflow", "tensorflow 2.17.0")]
