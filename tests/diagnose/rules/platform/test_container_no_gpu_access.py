@@ -1,16 +1,19 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Confidence, OutcomeKind, Policy
-from gpudoctor.snapshot import Container, DriverFile, Variables
+from gpudoctor.snapshot import Container, DriverFile, KernelDriver, Variables
 from tests.builders import ABSENT, TIMED_OUT, bare, machine
 from tests.diagnose.rules.asking import MATRIX, findings_of, kinds_of
 from tests.diagnose.rules.platform.samples import DOCKER, ON_WSL, WINDOWS, change
 from tests.read.reading import read
 
 RULE = "container-no-gpu-access"
+UNSEEN = KernelDriver(version=ABSENT, modules=(), gpus=ABSENT)
 NO_GPU = ">>> torch.cuda.is_available()\nFalse\n"
 IPYTHON = "In [1]: import torch\n\nIn [2]: torch.cuda.is_available()\nOut[2]: False\n"
 POD = "$ kubectl describe pod trainer-0\nName:  trainer-0\nContainers:\n  trainer:\n    Image:  img\n    Limits:\n      memory:  32Gi\nQoS Class:  Burstable\n"
@@ -107,3 +110,22 @@ def test_the_compute_libraries_are_asked_for_in_the_runtimes_own_words(runtime: 
     command = f"{options} -e NVIDIA_DRIVER_CAPABILITIES=compute,utility IMAGE nvidia-smi" if options else ""
     assert finding.fixes[0].command == command
     assert finding.fixes[0].title.endswith("or add compute to it" + "." * (not options))
+
+
+@pytest.mark.parametrize(
+    ("sections", "driver", "confidence"),
+    [
+        ({}, "the host has NVIDIA driver 550.163.01 loaded", Confidence.CERTAIN),
+        ({"kernel_driver": UNSEEN, "pci": ABSENT}, "NVML works here", Confidence.CERTAIN),
+        (
+            {"kernel_driver": UNSEEN, "pci": ABSENT, "host": ON_WSL, "nvml": ABSENT, "device_nodes": ABSENT},
+            "WSL may have one",
+            Confidence.POSSIBLE,
+        ),
+    ],
+)
+def test_what_shows_a_driver_on_the_host_is_said(sections: dict[str, Any], driver: str, confidence: Confidence) -> None:
+    (finding,) = findings_of(RULE, machine(**({"container": DOCKER, "libcuda": ABSENT} | sections)))
+    assert [row.value for row in finding.evidence if row.what == "driver on the host"] == [driver]
+    assert finding.message.endswith(f", although {driver}.")
+    assert finding.confidence is confidence

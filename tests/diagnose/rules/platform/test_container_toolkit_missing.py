@@ -3,8 +3,10 @@ from __future__ import annotations
 from gpudoctor.findings import Confidence, OutcomeKind, Severity
 from gpudoctor.snapshot import DeviceNodes, Node, Pci, Variables
 from tests.builders import ABSENT, TIMED_OUT, bare, card, machine
-from tests.diagnose.rules.asking import findings_of, kinds_of
+from tests.diagnose.rules.asking import MATRIX, findings_of, kinds_of
 from tests.diagnose.rules.platform.samples import DOCKER, ENGINES, change
+from tests.read.reading import read
+
 
 RULE = "container-toolkit-missing"
 
@@ -43,3 +45,11 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, machine(container_tools=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
     by_image = Variables({"NVIDIA_VISIBLE_DEVICES": "all"})
     assert kinds_of(RULE, machine(container=DOCKER, variables=by_image)) == [OutcomeKind.NOT_APPLICABLE]
+
+
+def test_a_text_that_names_no_engine_is_taken_for_dockers() -> None:
+    text = 'exec: "nvidia-container-runtime": executable file not found in $PATH\n'
+    (finding,) = findings_of(RULE, read(text, MATRIX))
+    _, configure, *_ = finding.fixes
+    assert configure.title == "Configure Docker to use it"
+    assert configure.command == "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker"
