@@ -7,7 +7,6 @@ from tests.diagnose.rules.asking import MATRIX, findings_of, kinds_of
 from tests.diagnose.rules.platform.samples import DOCKER, ENGINES, change
 from tests.read.reading import read
 
-
 RULE = "container-toolkit-missing"
 
 
