@@ -18,7 +18,7 @@ _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a suppo
 _PINNED = expression(r"\b(tensorflow|tensorflow-gpu|torch|jaxlib)={2,3}(\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.])")
 _INDEX = expression(r"/whl/(cu\d{2,3})\b")
 _ASKED = expression(r"the requirement (torch)(?:={2,3}(\d[\w.]{0,30}))?[^\n]{0,80}\(from versions: (?:none)?\)")
-_NONE = expression(r"the requirement (?:tensorflow|torch|jaxlib?)\b[^\n]{0,80}\(from versions: (?:none)?\)")
+_NONE = expression(r"the requirement (?:tensorflow|torch|jaxlib?)(?![\w-])[^\n]{0,80}\(from versions: (?:none)?\)")
 
 
 def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:

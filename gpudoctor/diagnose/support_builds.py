@@ -44,6 +44,22 @@ def _newer_than(rows: Sequence[CudaRelease], parts: int) -> Callable[[Version], 
 _UNUSED = expression(UNUSED)
 
 
+def _compiled_at_first_use(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a GPU that is newer than the CUDA that the framework is built for, whose PTX it can run."""
+    yield from _gpus(machine, _newer_than(_builds(machine), 1))
+
+
+_NAMED_LIBRARY = expression(r"(?i)\.so\b|\bdlls?\b|dlopen|\bcudart|\bcu[a-z]{3,8} (?:library|handle)")
+
+
+def _opens_installed_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield a framework whose build opens CUDA's libraries where it finds them, on a machine with a GPU, if no line is about a library."""
+    for one in () if _NAMED_LIBRARY.search(text) or not machine.hardware else machine.frameworks:
+        opens = not one.spec.brings_cuda and one.spec.plugin is None and isinstance(one.observed.version, Fact)
+        if opens and one.observed.cuda_build is not False and one.observed.sees_gpu is not True:
+            yield Evidence("opens the installed CUDA libraries", one.label, "matrix")
+
+
 def _older_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield a GPU that the CUDA in question has dropped; if none is known, one that the newest CUDA has, or every CUDA in use if no kernel need have failed."""
     in_use = [row for row in _known(machine) if row.release.major >= _OLDEST_IN_USE]
@@ -169,15 +185,19 @@ def _without_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 
 _CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu\d{2,3}\b")
+_CUDA_PLUGIN = expression(r"the requirement (?:jax-cuda\d{1,2}-|jax\[cuda)")
 
 
-def _cuda_on_macos(machine: MachineView, text: str) -> Iterator[Evidence]:
-    if machine.site.platform == Platform.MACOS and _CUDA_WHEEL.search(text):
+def _cuda_for_linux_only(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the platform, if a build with CUDA is asked for that none has."""
+    if machine.site.platform == Platform.MACOS and (_CUDA_WHEEL.search(text) or _CUDA_PLUGIN.search(text)):
         yield Evidence("operating system", "macOS", "the text")
+    if machine.site.platform == Platform.WINDOWS and (found := _CUDA_PLUGIN.search(text)):
+        yield Evidence("operating system", "Windows", found[0])
 
 
 def _on_a_platform_without_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
-    yield from _cuda_on_macos(machine, text)
+    yield from _cuda_for_linux_only(machine, text)
     if is_windows_on_arm(machine):
         yield Evidence("platform", "Windows on ARM", "the text")
 
@@ -215,6 +235,8 @@ BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "windows-native-no-gpu": _without_cuda_on_windows,
     "metal-plugin-missing": _without_metal,
     "jetson-needs-vendor-wheel": _on_jetson,
+    "slow-ptx-jit": _compiled_at_first_use,
+    "cuda-library-missing": _opens_installed_cuda,
     "gpu-too-new-for-build": _newer_than_build,
     "gpu-too-old-for-build": _too_old,
     "gpu-below-framework-minimum": _below_what_is_required,

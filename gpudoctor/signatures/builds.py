@@ -92,9 +92,18 @@ BUILDS = (
         last=True,  # CUDA's own error stands in the same line
         vague=True,
     ),
+    # jax/_src/xla_bridge.py: the plugin's own error ends the traceback below
+    Signature(
+        r"Exception when calling jax_plugins\.\w{2,40}\.initialize\(\)|Jax plugin configuration error",
+        ("jax-plugin-version-mismatch", "cuda-library-missing", "cudnn-version-mismatch"),
+        "JAX's CUDA plugin does not start",
+        ("Jax plugin configuration error: Exception when calling jax_plugins.xla_cuda12.initialize()",),
+        vague=True,
+        last=True,
+    ),
     # jax/_src/lib of 0.3 to 0.7 with another jaxlib
     Signature(
-        r"module 'jaxlib(?:\.\w{2,30})?' has no attribute|cannot import name '\w{1,40}' from 'jaxlib",
+        r"module 'jax(?:lib|\._src\.lib)(?:\.\w{2,30}){0,3}' has no attribute|cannot import name '\w{1,40}' from 'jax(?:lib|\._src\.lib\b)",
         ("jax-plugin-version-mismatch",),
         "jax and jaxlib have different versions",
         (
@@ -116,7 +125,30 @@ BUILDS = (
             "The requested device appears to be a GPU, but CUDA is not enabled.",
         ),
     ),
+    # kernels that TensorFlow has for GPUs only: core/framework/op_kernel.cc, keras/layers/cudnn_recurrent.py
+    Signature(
+        r"No (?:OpKernel was registered to support Op|registered) '?Cudnn\w{2,30}'?",
+        ("cpu-only-build", "cuda-library-missing", "no-driver"),
+        "TensorFlow sees no GPU, which the layer needs",
+        ("No OpKernel was registered to support Op 'CudnnRNN'", "No registered 'CudnnRNN' OpKernel for CPU devices compatible with node"),
+        vague=True,
+        last=True,
+    ),
     *COMPILED_FOR_A_FRAMEWORK,
+    # cupy/_environment.py, which warns of it
+    Signature(
+        r"multiple CuPy packages are installed",
+        ("two-copies-of-framework", "cupy-wheel-cuda-mismatch"),
+        "several packages of CuPy are installed over each other",
+        ("CuPy may not function correctly because multiple CuPy packages are installed in your environment",),
+    ),
+    # NVRTC, for which CuPy's kernels include CUDA's headers: https://docs.cupy.dev/en/stable/install.html
+    Signature(
+        r"cannot open source file \"(?:cuda\w{0,30}|cooperative_groups|vector_types|curand\w{0,20})(?:\.h|\")|Failed to auto-detect CUDA root directory",
+        ("nvcc-toolkit-missing",),
+        "the headers of the CUDA toolkit are missing, which kernels compiled at run time include",
+        ('catastrophic error: cannot open source file "cuda_fp16.h"', "RuntimeError: Failed to auto-detect CUDA root directory."),
+    ),
     # cupy/__init__.py: https://github.com/cupy/cupy/issues/8226
     Signature(
         r"Failed to import CuPy\.|CuPy failed to load lib|CuPy is not correctly installed",

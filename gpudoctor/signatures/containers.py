@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
+_CLUSTER = r"\b(?:nodes?|kubernetes|k[83]s|kubelet|device[- ]plugin|daemon-?set)\b"
+_GPUS = r"(?:\b(?:gpus?|graphics cards?)\b|nvidia\.com/gpu)"
 _CLI = r"nvidia-container-cli(?:\.real)?: "
 
 CONTAINERS = (
@@ -71,7 +73,8 @@ CONTAINERS = (
         r"could not select device driver \S{2,12} with capabilities: \[\["
         r"|(?:unknown or invalid runtime name:|[Uu]nknown runtime specified) \S{0,2}nvidia|no runtime for \S{0,3}nvidia\S{0,3} is configured"
         r"|RuntimeHandler \S{0,3}nvidia\S{0,3} not supported"
-        r"|nvidia-container-(?:runtime|toolkit|runtime-hook)\S{0,3}:? (?:no such file or directory|executable file not found)"
+        r"|\bnvidia-(?:container-(?:runtime|toolkit|runtime-hook|cli)|ctk|docker)\S{0,3}:? (?:no such file or directory|executable file not found|(?:command )?not found)"
+        r"|command not found: nvidia-(?:c(?:ontainer|tk)|docker)|(?i:\bRuntimeClass)\S{0,16} \S{0,3}nvidia\S{0,3} not found|NVIDIA runtime is not configured"
         r"|(?:nvidia-container-runtime|nvidia) did not terminate successfully",
         ("container-toolkit-missing",),
         "the container engine has no NVIDIA runtime",
@@ -82,22 +85,25 @@ CONTAINERS = (
             "fork/exec /usr/bin/nvidia-container-runtime: no such file or directory",
             'exec: "nvidia-container-runtime": executable file not found in $PATH',
             'no runtime for "nvidia" is configured',
+            'pod rejected: RuntimeClass "nvidia" not found',
+            "nvidia-container-cli: command not found",
         ),
     ),
     # https://github.com/NVIDIA/k8s-device-plugin, internal/rm and cmd/nvidia-device-plugin
     Signature(
         r"could not load NVML library|If this is a GPU node, did you (?:set|configure)|Detected non-NVML platform"
-        r"|ncompatible (?:platform|strategy) detected|ERROR_LIBRARY_NOT_FOUND",
+        r"|ncompatible (?:platform|strategy) detected|ERROR_LIBRARY_NOT_FOUND|No devices found\. Waiting indefinitely",
         ("container-toolkit-missing", "container-no-gpu-access", "no-driver", "container-ldcache-stale"),
         "the device plugin finds no NVML in its container",
         (
             "Failed to initialize NVML: could not load NVML library",
             "If this is a GPU node, did you configure the NVIDIA Container Toolkit?",
             "Incompatible platform detected",
+            "No devices found. Waiting indefinitely.",
         ),
     ),
     Signature(
-        r"(?i:insufficient) nvidia\.com/(?:gpu|mig)|Invalid generic resource \(gres\) specification|Requested node configuration is not available",
+        r"(?i:insufficient) nvidia\.com/(?:gpu|mig)|requested number of devices unavailable for nvidia\.com/|Invalid generic resource \(gres\) specification|Requested node configuration is not available",
         ("scheduler-gpu-not-allocated", "container-toolkit-missing"),
         "the scheduler has no GPU to allocate to this job",
         ("0/3 nodes are available: 3 Insufficient nvidia.com/gpu.", "Invalid generic resource (gres) specification"),
@@ -110,7 +116,7 @@ CONTAINERS = (
         ("nvidia-container-cli: initialization error: WSL environment detected but no adapters were found",),
     ),
     Signature(
-        r"unsatisfied condition: (?:cuda|driver) ?>",
+        r"unsatisfied condition: (?:cuda|driver|brand|arch) ?[>=]",
         ("driver-too-old",),
         "the driver is too old for the image's CUDA version",
         ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver to a newer version",),
@@ -138,7 +144,7 @@ CONTAINERS = (
         ),
     ),
     Signature(
-        rf"{_CLI}initialization error: (?:load library failed: libnvidia-ml|nvml error: driver not loaded)",
+        rf"{_CLI}initialization error: (?:load library failed: lib(?:nvidia-ml|cuda)\.|nvml error: driver not loaded)",
         ("no-driver", "kernel-module-not-built"),
         "the host has no loaded NVIDIA driver",
         (
@@ -151,6 +157,17 @@ CONTAINERS = (
         ("driver-hung", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
         "the driver did not answer the container toolkit",
         ("nvidia-container-cli: initialization error: driver rpc error: timed out",),
+    ),
+    # the driver answers with an error on the host too: src/driver.c, src/nvc_info.c
+    Signature(
+        rf"{_CLI}(?:initialization|detection) error: (?:cuda|nvml) error: (?!driver|insufficient|gpu is lost)",
+        ("cuda-init-fails", "uvm-not-loaded", "gpu-requires-reset", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
+        "the driver does not work on the host",
+        (
+            "nvidia-container-cli: initialization error: cuda error: unknown error",
+            "nvidia-container-cli: detection error: nvml error: unknown error",
+        ),
+        tells="nvidia-smi; sudo dmesg | grep -E 'NVRM|Xid' | tail",
     ),
     # the service that asks the driver ended: src/driver.c
     Signature(
@@ -199,6 +216,78 @@ CONTAINERS = (
         ("nvidia-container-cli: mount error: stat failed: /dev/nvidia-modeset: no such file or directory",),
         vague=True,
         tells="sudo nvidia-container-cli -k -d /dev/tty info",
+    ),
+    # moby's, Podman's and slurmd's words for a device file that was named by hand: https://slurm.schedmd.com/gres.conf.html
+    Signature(
+        r"adding custom device \S{0,2}/dev/nvidia|(?:can't stat|Waiting for) gres\.conf file /dev/nvidia|\bstat /dev/nvidia\S{1,20}: no such file",
+        ("device-nodes-missing", "no-driver"),
+        "the host has no device file of the NVIDIA driver",
+        (
+            'error gathering device information while adding custom device "/dev/nvidia0": no such file or directory',
+            "slurmd: fatal: can't stat gres.conf file /dev/nvidia0: No such file or directory",
+        ),
+        tells="nvidia-smi; ls -l /dev/nvidia*",
+    ),
+    # src/plugins/gpu of Slurm
+    Signature(
+        r"configured with nvml functionality, but that lib wasn't found",
+        ("no-driver", "libcuda-not-on-loader-path"),
+        "Slurm finds no NVML on the node",
+        ("slurmd: fatal: We were configured with nvml functionality, but that lib wasn't found on the system.",),
+    ),
+    # pkg/nvcdi of the container toolkit, which asks NVML for the driver's version and searches files of this version
+    Signature(
+        r"failed to generate CDI spec\b",
+        ("container-cdi-spec-missing", "no-driver", "driver-library-mismatch"),
+        "nvidia-ctk could not write a CDI specification",
+        ("failed to generate CDI spec: failed to create edits common for entities",),
+        vague=True,
+        last=True,
+        tells="nvidia-smi; cat /proc/driver/nvidia/version; ldconfig -p | grep -E 'libcuda|libnvidia-ml'",
+    ),
+    # the validators of the GPU operator, which wait for the toolkit, and this for the driver
+    Signature(
+        r"waiting for nvidia container stack to be setup|toolkit is not ready|waiting for (?:the )?container toolkit\b",
+        ("container-toolkit-missing", "no-driver"),
+        "the GPU operator waits for the container toolkit, which waits for the driver",
+        ("waiting for nvidia container stack to be setup",),
+        vague=True,
+        last=True,
+        tells="kubectl get pods -n gpu-operator; nvidia-smi",
+    ),
+    # what people say of a node without GPUs, and kubectl shows: https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
+    Signature(
+        r"(?i)\bnvidia\.com/gpu\b\W{1,6}0\b(?![/.\d])"
+        rf"|{_CLUSTER}[^\n]{{0,80}}(?:\b(?:not|unable to|fails? to)\b|n't)[^\n]{{0,20}}\b(?:see|detect|find|show|advertis|regist|report|list|expos|recogni[sz]|discover)\w{{0,4}}\b[^\n]{{0,30}}{_GPUS}"
+        rf"|{_CLUSTER}[^\n]{{0,80}}\b(?:sees|finds|found|shows|reports|detects|advertises|lists|registers) (?:0|no|zero|any) (?:\w{{1,12}} )?{_GPUS}"
+        r"|(?<!if )\bno (?:allocatable |schedulable |nvidia )?(?:gpu resources?|allocatable gpus?)\b(?! (?:is|are) (?:need|requir|us)ed)"
+        r"|\u8bbe\u5907\u63d2\u4ef6[^\n]{0,20}(?:\u68c0\u6d4b\u4e0d\u5230|\u627e\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230)",
+        ("container-toolkit-missing", "scheduler-gpu-not-allocated", "no-driver"),
+        "the Kubernetes node offers no GPU",
+        ("nvidia.com/gpu: 0", "kubectl describe node shows no GPU resource", "the device plugin does not see the GPU"),
+        vague=True,
+        last=True,
+        tells="kubectl logs -n kube-system -l name=nvidia-device-plugin-ds; kubectl get runtimeclass",
+    ),
+    # a pod that waits for a GPU which no node offers, or all are in use
+    Signature(
+        r"(?i)^\S{0,60}gpu\S{0,60}\s{1,40}0/\d\s{1,40}Pending\b|\b(?:pods?|containers?|notebooks?|jobs?)\b[^\n]{0,40}\b(?:stuck|stays?|remains?|hangs?|always|keeps?|still)\b[^\n]{0,24}\bpending\b",
+        ("container-toolkit-missing",),
+        "no Kubernetes node offers the GPU that the pod requests",
+        ("gpu-pod   0/2     Pending   0          24h", "the pod stays in the pending state"),
+        vague=True,
+        needs_support=True,
+        last=True,
+    ),
+    # https://apptainer.org/docs/user/latest/gpu.html; on a node without GPUs it is harmless
+    Signature(
+        r"Could not find any nv files on this host",
+        ("scheduler-gpu-not-allocated", "no-driver"),
+        "the host of this container has no NVIDIA driver",
+        ("INFO:    Could not find any nv files on this host!",),
+        vague=True,
+        last=True,
+        needs_support=True,
     ),
     # runc's and crun's words for a program that only NVIDIA's runtime mounts
     Signature(

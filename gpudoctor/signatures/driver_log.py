@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
-_XID = r"Xid \([^)\n]{1,100}\): "
-"""How the driver's kernel log lines begin: https://docs.nvidia.com/deploy/xid-errors/"""
+_XID = r"(?:Xid \([^)\n]{1,100}\): |XidCriticalError: Xid=)"
+"""How the driver's kernel log lines begin, and the device plugin's: https://docs.nvidia.com/deploy/xid-errors/"""
 
 _PLACE = r"[0-9a-f]{2}:[0-9a-f]{2}\.\d"
 _LARGE = r" 0x[1-9a-f][0-9a-f]{7,}"

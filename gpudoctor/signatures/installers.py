@@ -130,6 +130,17 @@ INSTALLERS = (
             "ERROR: No matching distribution found for torch==2.3.0",
         ),
     ),
+    # as people say it
+    Signature(
+        r"(?i)\b(?:not|n't|cannot|unable to|fails? to|how to)\b[^\n]{0,24}\binstall\w{0,3}\b[^\n]{0,60}\b(?:torch|pytorch|tensorflow|onnxruntime|jax|cupy)\b"
+        r"|\b(?:torch|pytorch|tensorflow|onnxruntime|jax|cupy)\b[^\n]{0,60}(?:\b(?:not|cannot|unable to|fails? to)\b|n't)[^\n]{0,16}\binstall\w{0,3}\b",
+        ("jetson-needs-vendor-wheel",),
+        "the index has no build of the framework for this Jetson",
+        ("pip3 install onnxruntime-gpu does not install",),
+        vague=True,
+        needs_support=True,
+        last=True,
+    ),
     Signature(
         r"\brequires nvidia-[\w-]{3,40}[<>=!~][^\n]{0,120}, but you have nvidia-",
         ("nvidia-wheel-version-conflict",),

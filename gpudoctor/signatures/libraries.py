@@ -152,13 +152,13 @@ LIBRARIES = (
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py
     _not_found(
-        r"Could not (?:load dynamic|dlopen) library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|[Cc]annot open dynamic library '?lib(?:cu|nv)|cudaGetErrorString symbol not found|Couldn't open CUDA library (?:lib(?!cudnn|cuda\.)\w{1,40}\.so|cu(?!dnn)\w{1,20}64_)",
+        r"Could not (?:load dynamic|dlopen) library '(?!libnvinfer|libcudnn|libcuda\.|cudnn64|nvcuda|nvinfer)|[Cc]annot open dynamic library '?lib(?:cu|nv)|\bcuda[A-Z]\w{3,40} symbol not found|Couldn't open CUDA library (?:lib(?!cudnn|cuda\.)\w{1,40}\.so|cu(?!dnn)\w{1,20}64_)",
         "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found",
     ),
     # which library it is stands in lines above
     Signature(
-        r"Cannot dlopen (?:some GPU|all CUDA) libraries",
-        (*_NO_CUDA, "cudnn-missing"),
+        r"Cannot dlopen (?:some GPU|all CUDA) libraries|^\W{0,4}Skipping registering GPU devices",
+        (*_NO_CUDA, "cudnn-missing", "container-no-gpu-access"),
         "a CUDA library was not found",
         ("Cannot dlopen some GPU libraries",),
         last=True,
@@ -191,7 +191,7 @@ LIBRARIES = (
     ),
     # onnxruntime/core/session/provider_bridge_ort.cc and onnxruntime_pybind_state.cc
     Signature(
-        r"Failed to create CUDAExecutionProvider|LoadLibrary failed with error 126[^\n]{0,200}onnxruntime_providers_cuda",
+        r"Failed to create CUDAExecutionProvider|\berror 126\b[^\n]{0,200}onnxruntime_providers_cuda|(?i:\b(?:win32|LoadLibrary|loading|load)\b[^\n]{0,30}\berror 126\b)(?=[^\n]{0,200}(?i:cuda))",
         ("cuda-library-missing", "cuda-version-mismatch", "cudnn-missing"),
         "ONNX Runtime did not find the CUDA or cuDNN release that it is built for",
         ("Failed to create CUDAExecutionProvider.",),

@@ -41,8 +41,8 @@ MEMORY = (
     ),
     # before the next ones, whose words TensorFlow uses for the CPU's allocator too; mm/oom_kill.c, Kubernetes, Slurm, Ollama
     Signature(
-        r"OOM when allocating tensor[^\n]{0,1000}device:CPU:|DefaultCPUAllocator: (?:can't|not enough|can not) (?:allocate )?memory|(?<!OutOf)(?<!OutOfGpu)\bMemoryError\b|std::bad_alloc"
-        r"|\bOOMKilled\b|[Oo]ut of memory: Kill(?:ed)? process|Memory cgroup out of memory|invoked oom-killer|\boom-kill event|oom_reaper: reaped process"
+        r"OOM when allocating tensor[^\n]{0,1000}device:CPU:|DefaultCPUAllocator: (?:can't|not enough|can not) (?:allocate )?memory|(?<!OutOf)(?<!OutOfGpu)\bMemoryError\b(?!: std)|std::bad_alloc(?![^\n]{0,40}CUDA)"
+        r"|\bOOMKilled\b|[Oo]ut of memory: Kill(?:ed)? process|Memory cgroup out of memory|invoked oom-killer|\boom[-_]kill event|unable to mmap \d+ bytes from file <[^\n]{1,200}Cannot allocate memory|after using all available RAM|tried to allocate more memory than is available\. It has restarted|oom_reaper: reaped process"
         r"|is killed by signal: Killed|requires more system memory \(|(?:exit(?:ed)?(?: with)?(?: code| status| status code)?|exitcode|returned)[ :=]{1,5}(?:137|-9)\b"
         r"|Unable to allocate [\d.]{1,12} ?[KMGT]iB for an array|Signal 9 \(SIGKILL\) received by PID|terminated with signal SIGKILL\b|died with <Signals\.SIGKILL",
         ("host-memory-insufficient",),
@@ -53,6 +53,7 @@ MEMORY = (
             "DefaultCPUAllocator: can't allocate memory",
             "Reason: OOMKilled",
             "RuntimeError: DataLoader worker (pid 4242) is killed by signal: Killed.",
+            "Your session crashed after using all available RAM.",
         ),
     ),
     # the shell, for a program that got SIGKILL
@@ -86,6 +87,7 @@ MEMORY = (
         r"|Status: out of memory|cudaErrorMemoryAllocation|torch\.(?:cuda\.)?OutOfMemoryError|Cuda failure (?:\d{1,4} )?'out of memory'|cuMem\w{1,20} failed: out of memory"
         r"|RESOURCE_EXHAUSTED: .{0,1000}(?:[Oo]ut of memory|OOM|[Ff]ailed to allocate)|[Rr]esource exhausted: .{0,200}[Oo]ut of memory|OOM when allocating tensor"
         r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|No available memory for the cache blocks|larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)"
+        r"|\bCUDA (?:failure|error) 2: |BFCArena::AllocateRawInternal|out_of_memory: CUDA error|std::bad_alloc: (?:out_of_memory: )?(?:CUDA error[^\n]{1,200}cudaErrorMemoryAllocation|RMM failure)|ResourceExhaustedError\b(?![^\n]{0,300}device:CPU)[^\n]{0,100}failed to allocate memory|Failed to allocate \d+ bytes for new constant"
         r"|OutOfMemoryError: Out of memory allocating|Dst tensor is not initialized|[Rr]an out of memory trying to allocate(?![^\n]{0,160}not a failure)|unable to allocate CUDA\d{0,2} buffer|Not enough memory\. Please try to increase --mem-fraction-static|not enough (?:GPU memory|VRAM) to",
         _GPU_MEMORY,
         "the program ran out of GPU memory",
@@ -95,6 +97,8 @@ MEMORY = (
             "CUBLAS_STATUS_ALLOC_FAILED",
             "OOM when allocating tensor",
             "ValueError: No available memory for the cache blocks.",
+            "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /opt/env/include/rmm/mr/device/cuda_memory_resource.hpp",
+            "CUDA failure 2: out of memory ; GPU=0",
             "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5563.00 MiB on device 0: cudaMalloc failed: out of memory",
         ),
     ),
@@ -154,7 +158,7 @@ MEMORY = (
 # cuDNN, cuBLAS and cuSOLVER cannot start without memory: https://docs.jax.dev/en/latest/faq.html
 STARVED = (
     Signature(
-        r"Could not create cudnn handle|Blas \w{0,10}GEM[MV]\w{0,20} launch failed|Failed to get convolution algorithm|DNN library initialization failed|DNN library is not found"
+        r"Could not create cudnn handle|Blas \w{0,10}GEM[MV]\w{0,20} launch failed|Failed to get convolution algorithm|DNN library initialization failed|DNN library is not found|RET_CHECK failure [^\n]{0,120}\bdnn != nullptr"
         r"|operation cusolverDnCreate\(&handle\) failed|failed to create (?:cublas|cusolver) handle",
         ("gpu-memory-preallocation", "cudnn-version-mismatch", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
         "cuDNN or cuBLAS failed to initialise, usually because the framework holds all GPU memory or another cuDNN was loaded",
@@ -165,6 +169,15 @@ STARVED = (
             "failed to create cublas handle",
         ),
         vague=True,
+    ),
+    # xla/pjrt/gpu, which has set aside every GPU; jax/_src/xla_bridge.py adds that memory may be the reason
+    Signature(
+        r"no supported devices found for platform CUDA",
+        ("gpu-memory-preallocation", "gpu-memory-held-by-other-process", "gpu-too-old-for-build", "cuda-init-fails"),
+        "XLA could use none of the GPUs, usually because no memory is left on them",
+        ("INTERNAL: no supported devices found for platform CUDA",),
+        vague=True,
+        last=True,
     ),
     # tensorflow/core/util/cuda_solvers.cc and gpu_solvers.h: https://github.com/tensorflow/tensorflow/issues/22105
     Signature(

@@ -40,6 +40,11 @@ _SAID = (
     r"|\b(?:can'?t|cannot|trouble|unable to|fail\w{0,3} to)\b[^\n.]{0,20}\bget\w{0,4} (?:the |my |it to use the |it to use my )?gpus?\b(?: to (?:work|be)| recogni[sz]ed| detected| working)?"
 )
 """As people say it."""
+_SAID_OF_ALL = (
+    r"(?i)(?:\b(?:not|cannot|unable to|failed to|fails to)|n't)(?: \w{1,12}){0,2} (?:list|detect|find|see|recogni|identif|regist|pick)\w{0,6} (?:up )?(?:(?:the|my|any|an?|our|its|nvidia|cuda|[rg]tx|\d{3,4}|ti|discrete) ){0,4}gpus?\b"
+    r"|\b(?:only|just) (?:find|see|use|list|detect|show|get|recogni|identif)\w{0,6} (?:the |my |a |one )?cpus?\b"
+)
+"""As people say it whatever sees none."""
 _SAID_ELSEWHERE = (
     # German, Spanish and Portuguese, French, Russian, Chinese, Japanese
     r"(?i)\bgpu (?:wird|wurde) (?:\w{1,12} )?nicht (?:erkannt|gefunden|verwendet|benutzt|genutzt)\b|\b(?:erkennt|findet|sieht) (?:die|meine|keine) gpu\b"
@@ -51,14 +56,18 @@ _SAID_ELSEWHERE = (
 )
 """As people say it in other languages."""
 _OTHER_CUDA = msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False)
-SEE_NO_GPU = (_OTHER_CUDA, SEES_NO_GPU)
-SAID_TO_SEE_NO_GPU = (
-    msgspec.structs.replace(_OTHER_CUDA, pattern=_SAID, lines=("TensorFlow does not find my GPU",), vague=True, last=True),
-    msgspec.structs.replace(_OTHER_CUDA, pattern=_SAID_ELSEWHERE, lines=("GPU wird nicht erkannt",), vague=True, last=True),
-    msgspec.structs.replace(
-        SEES_NO_GPU, pattern=_SAID, lines=("TensorFlow does not detect my GPU", "the GPU is not recognized"), last=True
-    ),
-    msgspec.structs.replace(
-        SEES_NO_GPU, pattern=_SAID_ELSEWHERE, lines=("GPU wird nicht erkannt", "\u68c0\u6d4b\u4e0d\u5230 GPU"), last=True
-    ),
+_NO_LIBRARIES = msgspec.structs.replace(
+    SEES_NO_GPU, causes=("cuda-library-missing",), lines=("Num GPUs Available: 0",), last=True, tells="ldconfig -p | grep -E 'cudart|cudnn'"
+)
+"""A build that opens the system's CUDA, where nothing else in the text explains why it sees no GPU."""
+SEE_NO_GPU = (_OTHER_CUDA, SEES_NO_GPU, _NO_LIBRARIES)
+_AS_PEOPLE_SAY = (
+    (_SAID, ("TensorFlow does not detect my GPU", "the GPU is not recognized")),
+    (_SAID_OF_ALL, ("it cannot list the GPU devices", "it only finds the CPU")),
+    (_SAID_ELSEWHERE, ("GPU wird nicht erkannt", "\u68c0\u6d4b\u4e0d\u5230 GPU")),
+)
+SAID_TO_SEE_NO_GPU = tuple(
+    msgspec.structs.replace(signature, pattern=pattern, lines=lines, vague=True, last=True)
+    for signature in SEE_NO_GPU
+    for pattern, lines in _AS_PEOPLE_SAY
 )

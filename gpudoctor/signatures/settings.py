@@ -16,7 +16,7 @@ SETTINGS = (
         ("RuntimeError: Visible devices cannot be modified after being initialized",),
     ),
     Signature(
-        r"(?i)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}\b(?:no effect|not (?:working|work|respected|captured|effective|honou?red|taking effect|take effect|recogni[sz]ed)|n't (?:work|take effect|respected)|ignored|invalid\b(?! literal| device)|unavail\w{0,4}ble|unavailable)",
+        r"(?i)(?<!nv_)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}\b(?:no effect|not (?:working|work|respected|captured|effective|honou?red|taking effect|take effect|recogni[sz]ed)|n't (?:work|take effect|respected)|ignored|invalid\b(?! literal| device)|unavail\w{0,4}ble|unavailable)",
         (_TOO_LATE,),
         _NO_EFFECT,
         ("os.environ['CUDA_VISIBLE_DEVICES'] has no effect",),

@@ -27,6 +27,16 @@ SLOWNESS = (
         vague=True,
         tells="python -c 'import torch; print(torch.cuda.get_arch_list(), torch.cuda.get_device_capability())'",
     ),
+    # as people say it; the GPU and the build's CUDA must tell
+    Signature(
+        rf"(?i)\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st|initial) (?:\w{{1,12}} )?(?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b[^\n]{{0,80}}(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)"
+        rf"|(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)[^\n]{{0,60}}\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st) (?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b",
+        ("slow-ptx-jit",),
+        "the start takes long: the driver compiles PTX for a GPU that the build has no machine code for",
+        ("TensorFlow is extremely slow during startup", "the first batch takes over 4 minutes"),
+        vague=True,
+        needs_support=True,
+    ),
     Signature(
         r"(?i)\bgpus?\b[^\n]{0,60}\b(?:power[ -](?:throttl\w{2,4}|limited|capped)|throttl\w{2,4} (?:by|because of|due to) (?:the )?power)|\b(?:sw )?power cap\b[^\n.:]{0,24}\b(?:appears?|is (?:active|on|reached|hit|shown)|shows up|kicks in|limits?|active)\b",
         ("power-throttled",),

@@ -32,7 +32,7 @@ def status(
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
     words = "".join(part.capitalize() for part in name.split("_"))
-    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|\({number} vs\. 0\)|\(error {number}\)|CUDA (?:failure|error) {number}: |Cuda failure {number} '|{_BY_NUMBER} {number}(?!\d)|{_CALL} {number}(?!\d)"
+    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|\({number} vs\. 0\)|\(error {number}\)|CUDA (?:failure|error) {number}: |Cuda failure {number} '|CUDA Runtime API Error {number}\b|\[{number}\] Call to cu\w{{3,40}} results in|{_BY_NUMBER} {number}(?!\d)|{_CALL} {number}(?!\d)"
     if number > _LEAST_SAID:
         wrapped += rf"|(?i:\bcu(?:da|init)\w{{0,20}}\b[^\n.;]{{0,40}}(?:\b(?:error|status|code|return(?:s|ed))(?: (?:code|error|status))?[ :=]{{1,2}}{number}\b(?![.%]\d| ?%)|\bfail(?:s|ed)? with (?:an? )?{number} (?:\w{{1,8}} )?error\b))"
     pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|{wrapped}|{'|'.join(f'(?i:{re.escape(text[0])}){re.escape(text[1:])}' for text in texts)}"
@@ -104,6 +104,13 @@ STATUSES = (
         "the driver is too old for this PTX version",
         despite_versions=True,  # the driver may run that CUDA release's machine code and not compile its PTX
     ),
+    # TensorFlow's PTX for older GPUs on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
+    Signature(
+        r"cuModuleLoadData\w{0,2}\([^\n]{0,40}failed with 'CUDA_ERROR_INVALID_PTX'",
+        ("gpu-too-new-for-build", "libcuda-not-on-loader-path"),
+        "a kernel of this build cannot run on this GPU",
+        ("'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'",),
+    ),
     status(
         218,
         "INVALID_PTX",
@@ -156,6 +163,7 @@ STATUSES = (
         ("CUDA-capable device(s) is/are busy or unavailable", "all CUDA-capable devices are busy or unavailable"),
         ("exclusive-compute-mode", "compute-prohibited", "vgpu-unlicensed"),
         "the GPU accepts no more processes: it is in exclusive-process mode and in use, or its compute mode is prohibited",
+        also=r"(?i:\b(?:cuda|gpu)[- ]?(?:capable )?(?:device|gpu)?s?(?: is| are)? busy or (?:is |are )?(?:unavailable|not available)\b)",
         tells="nvidia-smi --query-gpu=index,compute_mode --format=csv; nvidia-smi --query-compute-apps=pid,name --format=csv",
     ),
     status(

@@ -118,12 +118,14 @@ _FRAMEWORKS = (
         r"cuInit: UNKNOWN ERROR \(303\)"
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*(?:: cannot open shared object file| => not found)"
         r"|Could not (?:load dynamic|dlopen) library 'libcuda\.so"
-        r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"",
+        r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"|CUDA driver library cannot be found|Function \"cu(?:Init|DriverGetVersion|DeviceGetCount)\" not found",
         ("libcuda-not-on-loader-path", "container-ldcache-stale", "container-no-gpu-access", "no-driver", "wsl-libcuda-not-on-path"),
         "libcuda.so.1 was not found",
         (
             "failed call to cuInit: UNKNOWN ERROR (303)",
             "JAX was unable to load the CUDA libraries",
+            "CudaSupportError: Error at driver init: CUDA driver library cannot be found.",
+            'RuntimeError: Function "cuInit" not found',
         ),
         tells="ldconfig -p | grep libcuda.so.1; ls /usr/lib/wsl/lib/libcuda.so.1; nvidia-smi",
     ),

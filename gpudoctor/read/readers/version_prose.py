@@ -30,7 +30,7 @@ _BRANCH = expression(
 """A driver branch: its releases have other last digits only before 2018."""
 _SYSTEM = expression(
     r"(?i)(?:\b(?:on|under|in|using|running|mit|unter|auf|en|con|em|com|sous|sur|avec|\u043d\u0430|\u043f\u043e\u0434|\u0432|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?"
-    rf"|(?<=[{LETTERS}] ))"
+    rf"|(?<=[{LETTERS}] )|\b(?=windows(?: 1[01])? (?:pc|laptop|desktop|machine|computer|workstation|box)\b))"
     r"(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|(?:m[1-5](?: (?:pro|max|ultra))?(?: chip)? )?macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
 )
 _WINDOWS = expression(
@@ -73,6 +73,9 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines:
         for about, one in (*_commands(line), *_builds(line)):
             mentions.setdefault(about, []).append(one)
+    for line in lines[:1]:
+        if line.text.startswith("#") and _JETSON.search(line.text):  # a title names what the text is about, whatever it says of it
+            mentions["platform:jetson"] = [_statement("platform:jetson", "Jetson", line)]
     for line in own_sentences(lines, _ABOUT):
         for about, one in _of_sentence(line):
             mentions.setdefault(about, []).append(one)

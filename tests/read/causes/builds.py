@@ -10,6 +10,11 @@ _RANGE: Final = "    Found GPU{index} {gpu} which is of cuda capability {place}.
 _XFORMERS: Final = "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch {built} with CUDA {cuda} (you have {here})\n    Python  3.11.9 (you have 3.11.9)\n"
 
 CASES: Final = (
+    ("slow-ptx-jit", "Successfully opened dynamic library libcudart.so.10.0\nname: GeForce RTX 3060 major: 8 minor: 6 memoryClockRate(GHz): 1.7\nThe first batch takes more than 5 minutes.\n"),
+    ("gpu-too-new-for-build", "GPU: NVIDIA GeForce RTX 5080\n'cuModuleLoadData(&module, data)' failed with 'CUDA_ERROR_INVALID_PTX'\n"),
+    ("jax-plugin-version-mismatch", "AttributeError: module 'jax._src.lib.mosaic' has no attribute 'gpu'\n"),
+    ("jax-plugin-version-mismatch", "Jax plugin configuration error: Exception when calling jax_plugins.xla_cuda13.initialize()\n"),
+    ("nvcc-toolkit-missing", 'cupy/_core/include/cupy/carray.cuh(8): catastrophic error: cannot open source file "cuda_fp16.h"\n'),
     ("windows-native-no-gpu", "TensorFlow version\n2.18.0\n\nOS\nWindows 11 Pro\n\nPython version\n3.12.4\n\nIs GPU available?\nFalse\n"),
     ("windows-native-no-gpu", "Auf meinem Rechner mit Windows 11 und einer RTX 4070 l\u00e4uft tensorflow 2.16, aber es erkennt die GPU nicht.\n"),
     ("windows-native-no-gpu", "Tengo tensorflow 2.15 en Windows 10 con CUDA 12.2, pero no reconoce la GPU (RTX 3060).\n"),
@@ -248,6 +253,8 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("slow-ptx-jit", "Successfully opened dynamic library libcudart.so.10.0\nname: GeForce RTX 2070 major: 7 minor: 5 memoryClockRate(GHz): 1.6\nThe first batch takes more than 5 minutes, since the data set is read then.\n"),
+    ("slow-ptx-jit", "Loading the data is very slow on my RTX 4090 with torch 2.5.1+cu124.\n"),
     ("windows-native-no-gpu", "I use tensorflow 2.10 on Windows 11, but 2.17 runs in WSL 2 too.\nNum GPUs Available:  1\n"),
     ("windows-native-no-gpu", "Fr\u00fcher lief tensorflow 2.16 unter Windows 11 ohne GPU.\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
     ("cpu-only-build", "tensorflow-gpu 1.15.0\nCould not satisfy explicit device specification; available devices: /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:GPU:0\n"),

@@ -8,6 +8,8 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("cuda-library-missing", "TensorFlow 2.18.0 on Ubuntu 24.04, NVIDIA A10\nIt only finds the CPU.\n"),
+    ("cuda-version-mismatch", "TensorFlow version: 2.1.0\nCUDA/cuDNN version: 10.2\nGPU model and memory: RTX 2080 Ti\nIt cannot list the GPU devices.\n"),
     ("cuda-version-mismatch", "\u6211\u5b89\u88c5\u4e86CUDA 10.2\u548ccuDNN 7.6\uff0c\u62a5\u9519\uff1a\nCould not load dynamic library 'libcudart.so.10.0'; dlerror: libcudart.so.10.0: cannot open shared object file: No such file or directory\n"),
     ("cuda-library-missing", "jax 0.4.18\nCUDA backend failed to initialize: Unable to load cuSOLVER. (Set TF_CPP_MIN_LOG_LEVEL=0 and rerun for more info.)\n"),
     ("cuda-version-mismatch", "I use CUDA 10.1 with mxnet-cu100.\nOSError: libcudart.so.10.0: cannot open shared object file: No such file or directory\n"),
@@ -161,6 +163,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("cuda-library-missing", "TensorFlow 2.18.0 on Ubuntu 24.04, NVIDIA A10\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nOn the laptop it only finds the CPU.\n"),
     ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nPython version: 3.11.9\nCUDA: 12.4\ncuDNN: 9.1\nGPU: NVIDIA L4\nThe mask of tf.keras.layers.Attention has a wrong shape.\n"),
     ("libcuda-not-on-loader-path", "/usr/bin/ld: cannot find -lcudart\n"),
     ("cuda-library-missing", "Could not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open shared object file\n"),

@@ -7,6 +7,20 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("container-toolkit-missing", "I1102 main.go:381] No devices found. Waiting indefinitely.\n"),
+    ("container-toolkit-missing", "The daemonset runs on all workers, but the device plugin does not find any GPU.\n"),
+    ("container-toolkit-missing", "$ kubectl describe node worker7\n  nvidia.com/gpu:     0\n"),
+    ("container-toolkit-missing", "    nvidia.com/gpu: 2\nMy pod stays in Pending for hours.\n"),
+    ("container-toolkit-missing", 'Warning  FailedCreatePodSandBox  pod rejected: RuntimeClass "nvidia" not found\n'),
+    ("container-toolkit-missing", "bash: nvidia-ctk: command not found\n"),
+    ("device-nodes-missing", "slurmd: fatal: can't stat gres.conf file /dev/nvidia3: No such file or directory\n"),
+    ("device-nodes-missing", 'docker: Error response from daemon: error gathering device information while adding custom device "/dev/nvidia1": no such file or directory.\n'),
+    ("cuda-init-fails", "nvidia-container-cli: initialization error: cuda error: unknown error: unknown\n"),
+    ("driver-too-old", "nvidia-container-cli: requirement error: unsatisfied condition: brand = tesla: unknown\n"),
+    ("container-no-gpu-access", "docker run -it my/tf-image bash\nI cudart_stub.cc:28] Could not find cuda drivers on your machine, GPU will not be used.\nCannot dlopen some GPU libraries. Skipping registering GPU devices...\n"),
+    ("jetson-needs-vendor-wheel", "# onnxruntime-gpu on a Jetson AGX Orin: support question\npip cannot install onnxruntime-gpu.\n"),
+    ("no-cuda-wheel-for-platform", 'My Windows 11 PC has an RTX 4060.\nERROR: Could not find a version that satisfies the requirement jax-cuda12-plugin<=0.5.3; extra == "cuda12" (from versions: none)\n'),
+    ("wsl-libcuda-not-on-path", 'WSL 2, Ubuntu 22.04\nRuntimeError: Function "cuInit" not found\n'),
     ("wsl-libcuda-not-on-path", "WSL2\u306eUbuntu 22.04\u3092\u4f7f\u3063\u3066\u3044\u307e\u3059\u304c\u3001GPU\u304c\u8a8d\u8b58\u3055\u308c\u307e\u305b\u3093\u3002\nlibcuda.so.1: cannot open shared object file: No such file or directory\n"),
     ("scheduler-gpu-not-allocated", "On our cluster I open a session with srun --pty bash, activate the environment and look for the GPUs that the node is said to have. There the list of TensorFlow is empty and nvidia-smi says No devices were found. My workstation is fine.\n"),
     ("container-no-gpu-access", "I try to deploy `TensorFlow` (the GPU image of this week) on Kubernetes.\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
@@ -139,6 +153,10 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("container-toolkit-missing", "GPU 0: NVIDIA A30\nThe controller nodes of our Kubernetes cluster do not need GPUs, and training works on the others.\n"),
+    ("container-toolkit-missing", "GPU 0: NVIDIA A30\nSet nvidia.com/gpu: 0.5 only with a plugin that shares GPUs; ours trains with nvidia.com/gpu: 1.\n"),
+    ("container-toolkit-missing", "GPU 0: NVIDIA A30\nThe pod was pending for a minute, then it trained.\n"),
+    ("scheduler-gpu-not-allocated", "INFO:    Could not find any nv files on this host!\nhello world\n"),
     ("wsl-driver-stack-broken", "NVIDIA-SMI 460.56 Driver Version: 460.32.03 CUDA Version: 11.2\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("wsl-driver-stack-broken", "I nvc.c:393] attempting to load dxcore to see if we are running under Windows Subsystem for Linux (WSL)\nnvidia-container-cli: initialization error: nvml error: driver not loaded\n"),
     ("scheduler-gpu-not-allocated", "#SBATCH --gres=gpu:1\nsrun python train.py\nRuntimeError: No CUDA GPUs are available\n"),

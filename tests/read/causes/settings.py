@@ -11,6 +11,9 @@ _OTHERS: Final = "gpu-memory-held-by-other-process"
 _BY_DESIGN: Final = "gpu-memory-preallocation"
 
 CASES: Final = (
+    ("gpu-memory-insufficient", "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /env/include/rmm/mr/device/cuda_memory_resource.hpp\n"),
+    ("host-memory-insufficient", "slurmstepd: error: Detected 2 oom_kill events in StepId=77.batch. Some of the step tasks have been OOM Killed.\n"),
+    ("host-memory-insufficient", "Your session crashed after using all available RAM.\n"),
     ("mps-misconfigured", "[Control    12] Server 31 exited with status 1\n"),
     ("mps-misconfigured", "[Legacy Server   31] Failed to start : operation not supported\n"),
     (_OTHERS, "My training ended hours ago, the GPU memory is still occupied, and nvidia-smi lists no process\n"),
@@ -102,6 +105,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("cuda-visible-devices-set-too-late", "GPU 0: NVIDIA A30\nAPPTAINERENV_CUDA_VISIBLE_DEVICES=1 apptainer exec --nv a.sif nvidia-smi: not working as I thought, all GPUs are listed.\n"),
     ("mps-misconfigured", "torch 2.4.1+cu124\n[Control    12] Server 31 exited with status 0\n"),
     (_LATE, "CUDA unknown error - this may be due to an incorrectly set up environment, e.g. changing env variable CUDA_VISIBLE_DEVICES after program start.\n"),
     (_LATE, "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\nimport torch\nprint(torch.cuda.is_available())\ntorch==2.5.1\n"),
