@@ -211,7 +211,7 @@ def _acquitted(runs: Sequence[RuleRun], machine: MachineView) -> frozenset[str]:
 def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None, number: int) -> RuleRun:
     """Return the finding of a sign, numbered after the notes that its rule found on the machine."""
     rule = likely[0]
-    sure = why is not None or len(sign.signature.causes) == 1
+    sure = not sign.signature.guess and (why is not None or len(sign.signature.causes) == 1)
     where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
     problem = Problem(
         message=f"The log says that {sign.signature.meaning}.",
@@ -262,7 +262,7 @@ def _candidates(sign: Recognised, likely: Sequence[Rule], machine: MachineView) 
     commands = [(rule, _runnable(BY_HAND.get(rule.name, ""), machine)) for rule in first]
     if sign.signature.tells or not any(command for _, command in commands):
         names = ", ".join(rule.name for rule in first)
-        title = f"Find out which it is, likeliest first: {names}"
+        title = f"Find out which it is, likeliest first: {names}" if len(first) > 1 else "Confirm it"
         return (Fix(title if tells else f"{title}.", tells, root_for(tells), kind=FixKind.CHECK),) if tells or len(first) > 1 else ()
     return tuple(
         Fix(

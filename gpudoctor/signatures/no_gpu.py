@@ -57,7 +57,12 @@ _SAID_ELSEWHERE = (
 """As people say it in other languages."""
 _OTHER_CUDA = msgspec.structs.replace(SEES_NO_GPU, causes=("cuda-version-mismatch",), lines=("Num GPUs Available: 0",), vague=False)
 _NO_LIBRARIES = msgspec.structs.replace(
-    SEES_NO_GPU, causes=("cuda-library-missing",), lines=("Num GPUs Available: 0",), last=True, tells="ldconfig -p | grep -E 'cudart|cudnn'"
+    SEES_NO_GPU,
+    causes=("cuda-library-missing",),
+    lines=("Num GPUs Available: 0",),
+    last=True,
+    guess=True,
+    tells="ldconfig -p | grep -E 'cudart|cudnn'",
 )
 """A build that opens the system's CUDA, where nothing else in the text explains why it sees no GPU."""
 SEE_NO_GPU = (_OTHER_CUDA, SEES_NO_GPU, _NO_LIBRARIES)

@@ -23,6 +23,8 @@ class Signature(msgspec.Struct, frozen=True):
     """It can be true of what fits by its version, so versions do not acquit its causes."""
     about_packages: bool = False
     """It is only about the packages that its line names: a framework which sees the GPU does without them."""
+    guess: bool = False
+    """Nothing in a text makes its cause more than possible."""
     tells: str = ""
     """The command that shows which of its causes it is."""
     cure: str = ""

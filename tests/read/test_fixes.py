@@ -7,7 +7,7 @@ import re
 import pytest
 
 from gpudoctor.diagnose import diagnose
-from gpudoctor.findings import FixKind, Policy
+from gpudoctor.findings import Confidence, FixKind, Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.signatures.table import SIGNATURES
 from gpudoctor.snapshot import Nvml
@@ -96,3 +96,9 @@ def test_on_windows_a_check_that_works_there_is_kept(matrix: Matrix) -> None:
     text = "OS: Microsoft Windows 11 Pro\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
     fixes = diagnose(read(text, matrix), matrix, Policy(level=None)).root_causes[0].fixes
     assert any(fix.kind is FixKind.CHECK and "memory.free" in fix.command for fix in fixes), fixes
+
+
+def test_where_nothing_says_why_a_framework_sees_no_gpu_missing_libraries_are_only_possible(matrix: Matrix) -> None:
+    text = "TensorFlow 2.4.1 with Python 3.8, RTX 2080 Ti, driver 460.39\nTensorFlow does not detect my GPU\n"
+    first = diagnose(read(text, matrix), matrix, Policy(level=None)).root_causes[0]
+    assert (first.name, first.confidence, first.fixes[0].title) == ("cuda-library-missing", Confidence.POSSIBLE, "Confirm it")

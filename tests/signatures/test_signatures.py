@@ -13,7 +13,8 @@ import pytest
 
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.signatures import harmless, hinted, recognise
-from gpudoctor.signatures.hints import HINTS, Hint
+from gpudoctor.signatures.hint import Hint
+from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.table import SIGNATURES
 

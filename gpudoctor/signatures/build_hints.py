@@ -1,0 +1,114 @@
+"""Words that speak for a cause in builds, packages and libraries."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.hint import Hint
+
+BUILD_HINTS = (
+    Hint(
+        r"(?i)\bunset(?:ting)? (?:the )?LD_LIBRARY_PATH|\bLD_LIBRARY_PATH ?=[^\n]{0,200}(?:cuda|nvidia|conda)",
+        "ld-library-path-shadowing",
+        "LD_LIBRARY_PATH=/usr/local/cuda-12.0/lib64",
+    ),
+    Hint(
+        r"\bTORCH_CUDA_ARCH_LIST\b|(?i:(?:flash[-_]att|xformers|/apex/|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama\w{0,3}|torch_scatter|mmcv|flashinfer)[^\n]{0,160}no kernel image)|(?i:no kernel image[^\n]{0,160}(?:flash[-_]att|flashinfer|xformers|/apex/|/csrc/))",
+        "extension-missing-arch",
+        "TORCH_CUDA_ARCH_LIST=7.0",
+    ),
+    # tensorflow/core/common_runtime/gpu/gpu_device.cc: whatever fails then, fails in the PTX that the driver compiles for this GPU
+    Hint(
+        r"not built with CUDA kernel binaries compatible with compute capability",
+        "gpu-too-new-for-build",
+        "TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0",
+    ),
+    # names of GPUs from before Maxwell: https://developer.nvidia.com/cuda-gpus/legacy
+    Hint(
+        r"\b(?:GT[XS]? ?[4-7]\d{2}M?(?! ?Ti\b)|GeForce (?:[4-8]\d{2}M|GT[XS]? ?[4-7]\d{2})|Tesla [MK]\d{2}[a-z]{0,2}|Quadro (?:K?[1-6]000M?|K\d{3,4}M?|NVS)|NVS \d{3})\b|\bK(?:20X?|40[cmt]?|80) (?:GPUs?|cards?)\b|\b(?i:tesla k(?:10|20|40|80)[a-z]?)\b",
+        "gpu-too-old-for-build",
+        "GeForce GT 740M",
+    ),
+    # what people say of a release
+    Hint(
+        r"(?i)\b(?:abandon|dropp?|deprecat|remov|leav|no longer support)\w{0,3}\b[^\n.]{0,40}\b(?:volta|pascal|maxwell|kepler|sm_?[3-7]\d)\b",
+        "gpu-too-old-for-build",
+        "did this release drop Volta?",
+    ),
+    # what shows that conda installed PyTorch, whose build is another one than the wheel's
+    Hint(
+        r"\bconda (?:install|create|list)\b[^\n]{0,120}\bpytorch\b|\bpy[23][.\d]{1,4}_cuda\d|\bpytorch [\d.]{1,8} (?:from|with|by|via) conda\b",
+        "",
+        "conda install pytorch cudatoolkit=10.1 -c pytorch",
+    ),
+    # jax alone brings no CUDA plugin: https://docs.jax.dev/en/latest/installation.html
+    Hint(
+        r"\bpip3? install (?:-U |--upgrade |-q ){0,3}[\"']?jax(?:lib)?[\"']?(?: jaxlib)?\s{0,3}$",
+        "cpu-only-build",
+        "pip install --upgrade jax jaxlib",
+    ),
+    # the Python that an environment was requested with, in conda's account of a conflict
+    Hint(
+        r"^\s{0,4}- python (?:=|\d)[\d.=*]{1,10}\s{0,3}$|\bYour python: python|─ python[ =][\d.=*]{1,10} +is requested",
+        "python-version-unsupported",
+        "- python 3.12*",
+    ),
+    # which builds of PyTorch an index is asked for
+    Hint(r"/whl/cu\d{2,3}\b", "", "Looking in indexes: https://download.pytorch.org/whl/cu131"),
+    Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
+    # what tells that a missing package is installed for another Python: pip's and conda's words, notebooks, pip's own build environments
+    Hint(
+        r"already satisfied: (?:torch|tensorflow|jax)|Successfully installed|(?i:\bjupyter|\bnotebooks?\b|\bipykernel\b|<ipython-input|\bwhich (?:python|pip)\b|\bworks? (?:fine )?(?:in|with|on) (?:the )?(?:python|terminal|command))"
+        r"|[Gg]etting requirements to build wheel|build isolation|get_requires_for_build_(?:wheel|editable)|prepare_metadata_for_build_wheel|[Bb]uild backend returned an error",
+        "wrong-python-environment",
+        "Requirement already satisfied: torch in ./venv/lib/python3.12/site-packages (2.7.1)",
+    ),
+    Hint(
+        r"(?i)\b(?:have|has|had|was|is|already|successfully) installed\b[^\n]{0,60}(?:torch|tensorflow|jax)|\breinstall[^\n]{0,60}(?:torch|tensorflow|jax)"
+        r"|(?:torch|tensorflow|jax)\b[^\n]{0,40} (?:is|was) (?:\w{1,12} ){0,2}installed"
+        r"|\btwo (?:\w{1,12} ){0,2}versions? of python|\bpython ?2[^\n]{0,60}\bpython ?3|\bpython ?3[^\n]{0,60}\bpython ?2",
+        "wrong-python-environment",
+        "I have installed torch for the Python of the virtual environment",
+    ),
+    # a framework in the text sees the GPU, as another does not
+    Hint(r"PhysicalDevice\(name='/physical_device:GPU:0'", "", "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]"),
+    # CuPy's own imports: https://docs.cupy.dev/en/stable/install.html
+    Hint(
+        r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w",
+        "cupy-wheel-cuda-mismatch",
+        "CuPy failed to load libnvrtc.so.12",
+    ),
+    # as people call the build, in English and in Chinese
+    Hint(
+        r"(?i)\bcpu[- ]?only (?:mode|version|build|wheel|package)|(?<![a-z])cpu ?(?:\u7248|\u7684\u7248)|(?<![a-z])gpu ?\u7248\u672c?\u7684?(?:\u600e\u4e48|\u5982\u4f55)",
+        "cpu-only-build",
+        "pip installed the CPU-only version",
+    ),
+    # https://pytorch.org/get-started/previous-versions/, https://www.tensorflow.org/install/pip
+    Hint(
+        r"\binstall\b[^\n]{0,60} (?:tensorflow-cpu|tensorflow-intel|intel-tensorflow|faiss-cpu|cpuonly)\b|download\.pytorch\.org/whl/cpu\b|^\W{0,4}cpuonly\b",
+        "cpu-only-build",
+        "pip install torch --index-url https://download.pytorch.org/whl/cpu",
+    ),
+    # triton/backends/nvidia/compiler.py
+    Hint(
+        r"Internal Triton PTX codegen error|\bPTXASError\b",
+        "triton-ptxas-too-old",
+        "PTXASError: PTXAS error: Internal Triton PTX codegen error",
+    ),
+    # where libraries are
+    Hint(
+        r"(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn)\w{0,40}(?:64_\d{1,3}\.dll|\.so\.\d)[^\n]{0,50} (?:in|inside|under|at) ",
+        "",
+        "libcufft.so.10 is in /opt/cuda/lib64",
+    ),
+    Hint(
+        r"(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
+        "",
+        "/opt/cuda/lib64/libcudart.so.12",
+    ),
+    # the compiled modules of extensions, as a traceback shows their import
+    Hint(
+        r"^\W{0,8}(?:import|from) (?:flash_attn(?:_\d)?_cuda|flash_attn_gpu|vllm\._C|selective_scan_cuda|causal_conv1d_cuda|fused_layer_norm_cuda|amp_C|sgl_kernel|exllamav2_ext)\b",
+        "",
+        "import flash_attn_2_cuda as flash_attn_cuda",
+    ),
+)

@@ -1,0 +1,241 @@
+"""Words that speak for a cause in the machine: its GPUs, driver, platform and settings."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.hint import Hint
+
+MACHINE_HINTS = (
+    Hint(
+        r"(?i)confidential[ -]computing|\bconf-compute\b|nvidia-smi conf-",
+        "confidential-computing-not-ready",
+        "nvidia-smi conf-compute -srs 1",
+    ),
+    Hint(r"(?i)\bfabric ?manager\b|\bNVSwitch\b|\bHGX\b", "fabric-manager-missing", "nvidia-fabricmanager.service: inactive (dead)"),
+    # nv-fabricmanager on a machine without NVSwitches, which needs none
+    Hint(r"\bNV_WARN_NOTHING_TO_DO\b", "", "NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]"),
+    # what the fabric manager of NVLink 5 needs: https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
+    Hint(
+        r"(?i)\b(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex|infiniband-diags)\b[^\n]{0,80}\b(?:not|missing|absent|fail\w{0,3}|without|lacks?)\b|\b(?:missing|without|no) (?:\w{1,12} ){0,2}(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex)\b",
+        "fabric-prerequisites-missing",
+        "ib_umad is not loaded",
+    ),
+    # firmware settings without which a large BAR has no address
+    Hint(
+        r"(?i)\b(?:above[ -]4g(?:b)?(?: decoding)?|re-?sizable bar|rebar)\b[^\n]{0,60}\b(?:disabled|deactivated|off|not enabled|inactive)\b|\b(?:enabl|activat)\w{1,3} (?:both )?\W{0,2}(?:above[ -]4g|re-?sizable bar|rebar)|\bpci=realloc\b",
+        "pci-bar-not-assigned",
+        "Above 4G Decoding was disabled in the BIOS",
+    ),
+    # what a resumed machine logs: https://docs.kernel.org/power/basic-pm-debugging.html; training resumes too
+    Hint(
+        r"(?i)\bPM: (?:suspend|resume|hibernation)|\b(?:suspend|suspension|hibernat|wak(?:e|ing) up|sleep mode)|\b(?:after|from) (?:a |the |\w{1,12} ){0,2}(?:sleep|resume\b|standby|waking)|\brmmod nvidia[_-]uvm",
+        "uvm-broken-after-suspend",
+        "PM: suspend exit",
+    ),
+    Hint(
+        r"(?i)open(?:-source)? (?:gpu )?kernel modules?|Open Kernel Module for|nvidia-(?:driver-)?(?:\d{3}-)?open\b|uvm_disable_hmm|not happen with the proprietary",
+        "uvm-hmm-init-failure",
+        "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  570.86.16",
+    ),
+    # the kernel's warning where no range of addresses is left: kernel/resource.c
+    Hint(
+        r"\bkernel/resource\.c:\d{1,5} \w{0,20}request_free_mem_region\b",
+        "uvm-hmm-init-failure",
+        "WARNING: CPU: 0 PID: 912 at kernel/resource.c:1859 request_free_mem_region.constprop.0+0x12c/0x140",
+    ),
+    # a frame of a kernel stack, and which programs hang
+    Hint(
+        r"\+0x[0-9a-f]{1,6}/0x[0-9a-f]{1,6} \[nvidia(?:_uvm|_modeset|_drm)?\]|\bnvidia-(?:smi|powerd|persistenced|modprobe)\b[^\n]{0,60}\b(?:blocked|hangs?|hung|deadlock\w{0,2})\b",
+        "driver-hung",
+        "os_acquire_rwlock_read+0x35/0x50 [nvidia]",
+    ),
+    Hint(
+        r"File \"(?:(?!site-packages|dist-packages)[^\"\n]){1,120}[/\\](?:torch|tensorflow|jax|keras)\.py\"",
+        "two-copies-of-framework",
+        'File "/home/me/project/torch.py", line 1, in <module>',
+    ),
+    Hint(r"No MIG(?:-enabled)? devices found", "mig-no-instances", "|  No MIG devices found                         |"),
+    Hint(
+        r"License Status\s{0,40}: Unlicensed|nvidia-gridd\S{0,10}: [^\n]{0,60}\bFailed to\b",
+        "vgpu-unlicensed",
+        "License Status : Unlicensed (Restricted)",
+    ),
+    Hint(r"\bvfio-pci\b", "vfio-bound", "Kernel driver in use: vfio-pci"),
+    Hint(
+        r"systemctl daemon-reload|\broot@[0-9a-f]{12}:|\(container\)|(?i:inside (?:a |the |my )?(?:running )?container)",
+        "container-cgroup-device-lost",
+        "root@3f1c9a7be210:/# nvidia-smi",
+    ),
+    Hint(
+        r"(?:apt|apt-get|aptitude)\b[^\n]{0,60} install [^\n]{0,80}\b(?:nvidia-(?:driver|utils|dkms)-\d{3}|cuda-drivers)\b|\b[Ii]nstalled (?:the )?nvidia-(?:driver|utils|dkms)-\d{3}|^ii {1,4}(?:libnvidia-compute|nvidia-driver|nvidia-utils)-\d{3}",
+        "wsl-linux-driver-installed",
+        "sudo apt install nvidia-utils-535",
+    ),
+    # which modules DKMS builds
+    Hint(
+        r"/var/lib/dkms/(?!nvidia)[a-z]|\bdkms[ .](?:add|build|install|autoinstall|status)\b[^\n]{0,60}\s(?!nvidia)[a-z][\w-]{2,30}/v?\d|^\s{0,4}[a-z][\w-]{2,30}/v?\d[\w.-]{0,20}, \d[^\n]{3,60}: (?:added|built|installed)|DKMS module:? '?(?!nvidia)[a-z]",
+        "",
+        "Consult /var/lib/dkms/virtualbox/7.0.20/build/make.log for more information.",
+    ),
+    # what tells that a job runs under Slurm, and whether it asks for a GPU
+    Hint(
+        r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|\bslurm\b)",
+        "",
+        "#SBATCH --gres=gpu:1",
+    ),
+    Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
+    # what NVIDIA's images print when they start without a GPU
+    Hint(
+        r"The NVIDIA Driver was not detected|^RUN |/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
+        "container-no-gpu-access",
+        "The NVIDIA Driver was not detected",
+    ),
+    # xla/stream_executor/cuda/cuda_diagnostics.cc
+    Hint(
+        r"kernel driver does not appear to be running on this host",
+        "no-driver",
+        "kernel driver does not appear to be running on this host (box): /proc/driver/nvidia/version does not exist",
+    ),
+    # torch/utils/collect_env.py, for which nvidia-smi did not run
+    Hint(r"^\s{0,4}Nvidia driver version\s{0,30}: Could not collect", "no-driver", "Nvidia driver version: Could not collect"),
+    # which CUDA release is installed: a missing library may belong to another
+    Hint(
+        r"(?i)(?:(?:\b(?:with|have|has|had|us(?:e[sd]?|ing)|installed|run(?:s|ning)?|on|my|mit|con|com|avec|\u0441)\s{1,3}|(?:\u5b89\u88c5|\u88c5|\u5b89\u88dd|\u4f7f\u7528|\u7528)(?:\u4e86|\u7684\u662f)?\s{0,2}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?|\bcuda[ -]?(?:toolkit |version )?(?=v?\d{1,2}(?:\.\d{1,2}){0,2} (?:libs? |librar(?:y|ies) |toolkit |runtime )?(?:is |are |was |were )?(?:already )?installed\b))v?\d{1,2}",
+        "",
+        "this machine has Ubuntu 18.04 with CUDA 9",
+    ),
+    # what `ls /usr/src` shows of a driver that DKMS is to build
+    Hint(r"^(?:/usr/src/)?nvidia-\d{3}\.\d{2,3}(?:\.\d{2})?/?$", "kernel-module-not-built", "nvidia-470.141.03"),
+    # platforms, by which gpudoctor/diagnose/platforms.py names a cause
+    # not the patterns by which Ollama searches every Linux for libcuda
+    Hint(
+        r"(?i)^\W{0,3}\(WSL ?[12]?\) ?[-:]|(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard",
+        "",
+        "uname -r: 5.15.153.1-microsoft-standard-WSL2",
+    ),
+    # whose containers they are, by which gpudoctor/diagnose/rules/platform/engine_in_text.py chooses the fix
+    Hint(
+        r"(?i)\bk[83]s\b|\bkube(?:let|ctl|rnetes)\b|\bgpu-operator\b|\bpodman\b|\bslurm\b|\bsbatch\b|\bnerdctl\b",
+        "",
+        "$ kubectl logs trainer-0",
+    ),
+    Hint(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b", "", "Jetson Orin Nano, JetPack 6.1"),
+    # a pod that requests a GPU: where it waits or runs without one, its node's runtime is the likelier cause
+    Hint(r"\bnvidia\.com/gpu\W{1,6}[1-9]", "container-toolkit-missing", "nvidia.com/gpu: 1"),
+    # a processor "with Radeon Graphics" is in many machines with an NVIDIA GPU
+    Hint(
+        r"(?i)(?<!with )\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b",
+        "",
+        "AMD Radeon RX 7900 XTX",
+    ),
+    Hint(
+        r"(?i)\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-[0-9a-f]{8}",
+        "mig-one-instance-per-process",
+        "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
+    ),
+    Hint(
+        r"LD_LIBRARY_PATH[^\n]{0,300}cudnn|^(?:/\S{1,200}:)?/\S{0,100}cudnn\S{0,100}/lib(?:64)?(?::|$)|/usr/(?:lib|local)\S{0,80}/libcudnn",
+        "cudnn-shadowed-by-system",
+        "LD_LIBRARY_PATH=/opt/cudnn-8.2/lib64",
+    ),
+    Hint(
+        r"(?i)\bdkms\b|linux-headers|kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my )?kernel|\u5185\u6838[^\n]{0,12}(?:\u66f4|\u5347)|(?:\u66f4|\u5347)[^\n]{0,6}\u5185\u6838",
+        "kernel-module-not-built",
+        "dkms status",
+    ),
+    # what `lspci -vvv` shows of ACS, and the kernel's options for the IOMMU: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
+    Hint(
+        r"(?i)\bSrcValid\+|\bACSCtl\b|\b(?:intel_|amd_)?iommu\b|\bNCCL_P2P_DISABLE\b|\bCAN(?:NOT)? Access Peer Device\b|\b(?i:disabl\w{1,3}) (?:the )?ACS\b|\bIO_PAGE_FAULT\b|\bDMAR: \[DMA",
+        "nccl-p2p-acs-iommu",
+        "ACSCtl: SrcValid+ TransBlk- ReqRedir+",
+    ),
+    Hint(
+        r"\b(?:docker|podman) run\b(?![^\n]{0,400}(?:--shm-size|--ipc|nvidia-smi))|/dev/shm|(?i:\b(?:in|inside) (?:a |the )?(?:docker|container|kubernetes|pod)\b|\b[\w-]{1,20} docker\b)",
+        "container-shm-too-small",
+        "docker run --gpus all --rm trainer:2 python train.py",
+    ),
+    Hint(
+        r"(?i)\b(?:used|held|occupied|taken) by (?:another|other) (?:process|program|user)",
+        "gpu-memory-held-by-other-process",
+        "22 GiB are used by another process",
+    ),
+    Hint(
+        r"(?i)\b(?:zombie|defunct|orphaned) process|\bkill(?:ed|ing)? (?:the )?(?:old |other )?(?:python )?process",
+        "gpu-memory-held-by-other-process",
+        "solved by killing the old python process",
+    ),
+    Hint(
+        r"(?i)\bpre-?allocat(?:e[sd]?|ion|ing)\b|XLA_PYTHON_CLIENT_(?:PREALLOCATE|MEM_FRACTION)[^\n]{0,60}\b(?:help|fix|work|solv)",
+        "gpu-memory-preallocation",
+        "XLA_PYTHON_CLIENT_PREALLOCATE=false helps",
+    ),
+    # what allocates page-locked memory: https://docs.nvidia.com/cuda/wsl-user-guide/index.html
+    Hint(
+        r"\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b",
+        "",
+        "DataLoader(dataset, pin_memory=True)",
+    ),
+    Hint(
+        r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok)\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo|super-?user)\b",
+        "device-permission-denied",
+        "nvidia-smi works with sudo",
+    ),
+    # nvidia-smi -q
+    Hint(r"(?i)\bcompute[ _]mode\b[^\n]{0,40}\bprohibited\b", "compute-prohibited", "Compute Mode : Prohibited"),
+    Hint(r"(?i)\bexclusive[_ ](?:process|thread)\b", "exclusive-compute-mode", "Compute Mode : Exclusive_Process"),
+    Hint(
+        r"(?i)\bldconfig\b[^\n]{0,60}\b(?:fix|solv|help|work)|\b(?:fix|solv|help|work)\w{0,3}\b[^\n]{0,40}\bldconfig\b",
+        "container-ldcache-stale",
+        "ldconfig in the container fixes it",
+    ),
+    # processors from before 2011 and cheap ones after, which have no AVX
+    Hint(
+        r"\b(?:Pentium|Celeron|Core ?2|Phenom|Core\(?T?M?\)? i[357][ -]\d{3}\b|Xeon\S{0,3} [EXLW]5[456]\d\d)\b",
+        "cpu-lacks-avx",
+        "model name: Intel(R) Pentium(R) CPU G4560",
+    ),
+    Hint(r"LD_LIBRARY_PATH[^\n]{0,300}/stubs\b", "libcuda-is-stub", "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs"),
+    Hint(
+        r"cannot access '?/dev/nvidia(?:\*|\d{1,2}|ctl)'?: No such file|(?i:\bno /dev/nvidia(?:\*|0|ctl)|\bnvidia-modprobe\b[^\n]{0,40}\b(?:creat|fix|solv|help))",
+        "device-nodes-missing",
+        "ls: cannot access '/dev/nvidia0': No such file or directory",
+    ),
+    Hint(
+        r"(?i)\blspci\b[^\n]{0,40}nvidia[^\n]{0,30}\b(?:nothing|empty|no output|no result|shows no|prints no)",
+        "no-gpu",
+        "lspci | grep -i nvidia shows nothing",
+    ),
+    Hint(
+        r"LD_LIBRARY_PATH[^\n]{0,300}cuda[-/\d.]{0,8}compat|\bcuda-compat-\d|(?i:\bimage:?)[^\n]{0,60}(?:nvcr\.io|nvidia/cuda|vllm|pytorch)|nvcr\.io/nvidia/|Container image Copyright \(c\) \d{4}, NVIDIA",
+        "cuda-compat-lib-conflict",
+        "LD_LIBRARY_PATH=/usr/local/cuda/compat",
+    ),
+    # torch and collect_env in another process: what sees the GPU there does not inherit what hides it here
+    Hint(
+        r"(?i)\bcuda(?:[ .]is)?[ ._](?:is[ _])?available(?:\(\))?[`*'\")]{0,3}\s{0,3}(?:[:=]|(?:it |that )?(?:is|was|gives?|says?|shows?|prints?|returns?|returned|reports?)\b:?)?\W{0,6}true\b",
+        "cuda-visible-devices-masked",
+        "torch.cuda.is_available() returns True in a shell",
+    ),
+    Hint(
+        r"(?i)\b(?:deploy|run|start|launch)\w{0,4}\b[^\n.]{0,60}\b(?:in|on|to|with) (?:a |the |our |my )?(?:kubernetes|k8s|k3s|microk8s|openshift|rancher)\b",
+        "container-no-gpu-access",
+        "it fails when I deploy it in kubernetes",
+    ),
+    # the home of Ollama's own image; its service uses /usr/share/ollama
+    Hint(r"\bOLLAMA_MODELS:/root/\.ollama/models\b", "container-no-gpu-access", 'env="map[OLLAMA_MODELS:/root/.ollama/models]"'),
+    # numbers that the causes above are decided by
+    Hint(
+        r"(?:[Tt]otal|[Ff]ree) ?[Mm]emory: ?\d|Memory usage: \d+ bytes free|which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d",
+        "",
+        "Free memory: 190.31MiB",
+    ),
+    Hint(
+        r"Kernel driver in use: nouveau|^nouveau {2,40}\d|\bnouveau [0-9a-f]{4}:|(?i:\bnouveau (?:is |was )?(?:loaded|in use|active|running))",
+        "nouveau-loaded",
+        "Kernel driver in use: nouveau",
+    ),
+    Hint(
+        r"SecureBoot enabled|(?i:\bsecure ?boot (?:is |was )?(?:enabled|on|active)\b|\bdisabl(?:e|ed|ing) (?:the )?secure ?boot\b|\benroll(?:ed|ing)?\b[^\n.]{0,30}\b(?:MOK|keys?)\b|\bMOK keys?\b)|PKCS#7 signature not signed|^\W{0,4}(?i:(?:\[\w{1,12}\] ?:? ?)?secure ?boot)(?! state)(?: ?[-\u2013] (?!disabled|off)|: (?:enabled|on|yes|active)\b)",
+        "secure-boot-unsigned-module",
+        "SecureBoot enabled",
+    ),
+)
