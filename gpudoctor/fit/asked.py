@@ -54,7 +54,7 @@ PRECISIONS = {
     "fp16": Precision(2, (5, 3), "fp16"),
     "fp8": Precision(2, (8, 9), "bf16"),
 }
-"""FP8 is counted as torchao trains with dynamic scaling: a linear layer saves its input and weight in BF16 for backward, and casts them for each matmul.
+"""FP8 is counted as in torchao with dynamic scaling: a linear layer saves its input and weight in BF16 for backward, and casts them for each matmul.
 
 Transformer Engine saves the input in FP8, and keeps a linear weight and its transpose in FP8: 2 bytes a parameter too.
 

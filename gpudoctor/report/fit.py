@@ -17,8 +17,8 @@ from gpudoctor.report.model import Tool
 from gpudoctor.schema_fields import means
 
 FP8 = (
-    "FP8 is counted as torchao trains: linear layers keep inputs and weights in BF16 and cast them for each matmul. Transformer Engine keeps inputs in "
-    "FP8, which needs less. Speed is that of BF16; both compute linear layers faster."
+    "FP8 is counted as in torchao: a linear layer keeps its input and weight in BF16 and casts them for each matmul. Transformer Engine keeps the "
+    "input in FP8, which needs less. Speed is that of BF16; both compute linear layers faster."
 )
 _FORMULA_WITHIN = (
     "parameters and FLOPs are exact; activations within 0.5% of a real step, with checkpointing too if the same blocks are recomputed "
