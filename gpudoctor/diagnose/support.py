@@ -18,7 +18,7 @@ from gpudoctor.diagnose.support_system import SYSTEM
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
-from gpudoctor.snapshot import Host, Nvml, Platform, Status, TextLog, Variables
+from gpudoctor.snapshot import Fact, Host, Nvml, Platform, Status, TextLog, Variables
 
 _NEARLY_ALL = 0.8
 """Share of a GPU's memory in use that leaves no room for training."""
@@ -60,11 +60,13 @@ _NO_LIBCUDART = expression(r"Could not find cuda drivers on your machine")
 
 
 def _driver_not_loaded(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield what nvidia-smi said, that it is not there although the text is not about a container, or that TensorFlow found neither library."""
+    """Yield what says that the driver is not loaded: nvidia-smi, which may be missing outside a container too, or TensorFlow without both libraries."""
     nvml = machine.observed.nvml
     if not machine.site.container and "container-no-gpu-access" not in hinted(text) and (found := _NO_PROGRAM.search(text)):
-        is_missed = any(one.observed.sees_gpu is False for one in machine.frameworks)  # elsewhere a machine may need none
-        yield Evidence("nvidia-smi", found[0], "a shell" if is_missed else "the log")
+        for one in machine.frameworks:  # a machine without any may need no driver
+            if one.observed.sees_gpu is False and isinstance(one.observed.version, Fact):
+                yield Evidence("sees no GPU", one.label, one.observed.version.where)
+        yield Evidence("nvidia-smi", found[0], "the log")
     if machine.site.platform != Platform.WSL2 and _NO_LIBCUDA.search(text) and (neither := _NO_LIBCUDART.search(text)):
         yield Evidence("neither libcuda nor libcudart", neither[0], "the log")
     init = nvml.init if isinstance(nvml, Nvml) else None
