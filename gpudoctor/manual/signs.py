@@ -18,10 +18,11 @@ _LONGEST = 1 << 16
 def explain_log(text: str) -> Answer:
     """Return what the known lines of a pasted log mean; of several signs in one line only the most specific counts.
 
-    Signs with the same pattern count together, the usual causes first: only facts about a machine could choose between them.
+    Signs with the same pattern count together, the usual causes first and a guess last: only facts about a machine could choose between them.
     """
     first = dict.fromkeys(sign.pattern for line in text[-_LONGEST:].splitlines() if (sign := first_sign(line)))
     found = [sign for pattern in first for sign in reversed(SIGNATURES) if sign.pattern == pattern]
+    found.sort(key=lambda sign: sign.guess)
     return Answer(
         tuple(dict.fromkeys(f"Meaning: {sign.meaning}." for sign in found)),
         rules_named(*(cause for sign in found for cause in sign.causes)),

@@ -271,7 +271,7 @@ CONTAINERS = (
     ),
     # a pod that waits for a GPU which no node offers, or all are in use
     Signature(
-        r"(?i)^\S{0,60}gpu\S{0,60}\s{1,40}0/\d\s{1,40}Pending\b|\b(?:pods?|containers?|notebooks?|jobs?)\b[^\n]{0,40}\b(?:stuck|stays?|remains?|hangs?|always|keeps?|still)\b[^\n]{0,24}\bpending\b",
+        r"(?i)gpu\S{0,60}\s{1,40}0/\d\s{1,40}Pending\b|\b(?:pods?|containers?|notebooks?|jobs?)\b[^\n]{0,40}\b(?:stuck|stays?|remains?|hangs?|always|keeps?|still)\b[^\n]{0,24}\bpending\b",
         ("container-toolkit-missing",),
         "no Kubernetes node offers the GPU that the pod requests",
         ("gpu-pod   0/2     Pending   0          24h", "the pod stays in the pending state"),

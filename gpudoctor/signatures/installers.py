@@ -132,8 +132,8 @@ INSTALLERS = (
     ),
     # as people say it
     Signature(
-        r"(?i)\b(?:not|n't|cannot|unable to|fails? to|how to)\b[^\n]{0,24}\binstall\w{0,3}\b[^\n]{0,60}\b(?:torch|pytorch|tensorflow|onnxruntime|jax|cupy)\b"
-        r"|\b(?:torch|pytorch|tensorflow|onnxruntime|jax|cupy)\b[^\n]{0,60}(?:\b(?:not|cannot|unable to|fails? to)\b|n't)[^\n]{0,16}\binstall\w{0,3}\b",
+        r"(?i)\b(?:not|n't|cannot|unable to|fails? to|how to)\b[^\n]{0,24}\binstall(?:s|ing)?\b[^\n]{0,60}\b(?:torch|pytorch|tensorflow|onnxruntime|jax|cupy)\b"
+        r"|\b(?:torch|pytorch|tensorflow|onnxruntime|jax|cupy)\b[^\n]{0,60}(?:\b(?:not|cannot|unable to|fails? to)\b|n't)[^\n]{0,16}\b(?:install(?:s|ing)?|be installed)\b",
         ("jetson-needs-vendor-wheel",),
         "the index has no build of the framework for this Jetson",
         ("pip3 install onnxruntime-gpu does not install",),
