@@ -38,7 +38,7 @@ TRACED = 12
 LONG = 0.2
 """Seconds of processor time for which coverage follows a test: one that takes longer repeats the same code, which takes three times as long then.
 
-A test that compares times is marked `untraced`.
+A test that compares times is marked `untraced`: while a timer of processor time runs, Linux counts that time in ticks of milliseconds.
 """
 
 WHOLE = ("tests/read/test_causes.py", "tests/states/", "tests/test_machines.py")
@@ -67,7 +67,8 @@ class Followed:
 
     @contextmanager
     def _for_a_while(self) -> Iterator[None]:
-        before = signal.setitimer(signal.ITIMER_VIRTUAL, LONG, LONG)  # again, since what switches it off may switch it on
+        again = LONG if self._follows else 0.0  # since what switches it off may switch it on
+        before = signal.setitimer(signal.ITIMER_VIRTUAL, again, again)
         try:
             with traced(self._trace if self._follows else None):
                 yield

@@ -349,12 +349,9 @@ def slow(text: str, use: Use = everywhere) -> str:
         once = timed(pattern, pump, LONG, use)
         if once <= AT_ONCE or once < 6 * min(short, timed(pattern, pump, SHORT, use)):
             continue
-        if once > PAST_DOUBT:
-            condemned = once > 9 * seconds(pattern, pump, SHORT, use)
-        else:  # twice: for as long as three runs take, a busy machine may be slower
-            condemned = all(seconds(pattern, pump, LONG, use) > max(AT_ONCE, 9 * seconds(pattern, pump, SHORT, use)) for _ in range(2))
-        if condemned:
-            return f"{LONG} characters of {pump!r} take {once:.2f} s"
+        long = once if once > PAST_DOUBT else seconds(pattern, pump, LONG, use)
+        if long > AT_ONCE and long > 9 * seconds(pattern, pump, SHORT, use):
+            return f"{LONG} characters of {pump!r} take {long:.2f} s"
     return ""
 
 
