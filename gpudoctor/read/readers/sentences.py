@@ -39,15 +39,16 @@ END = expression(r"(?<=[\w)])(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\betc)[.!?] {1,4
 
 
 _UNFINISHED = expression(
-    r"(?i)\b(?:is|was|are|has|have|with|version|drivers?|cuda|torch|pytorch|tensorflow|jax|on|in|an?|the|my|our|and|of|using|running)$"
+    r"(?i)is|was|are|has|have|with|version|drivers?|cuda|torch|pytorch|tensorflow|jax|on|in|an?|the|my|our|and|of|using|running"
 )
-"""How a line ends whose sentence goes on with the next line."""
+"""The last word of a line whose sentence goes on with the next line."""
 
 
 def _whole(lines: Sequence[Line]) -> Iterator[Line]:
     """Yield the lines, one whose sentence goes on with the next line together with that."""
     for line, following in zip_longest(lines, lines[1:]):
-        goes_on = following is not None and following.number == line.number + 1 and _UNFINISHED.search(line.text)
+        is_cut = _UNFINISHED.fullmatch(line.text[-16:].rpartition(" ")[2])
+        goes_on = is_cut and following is not None and following.number == line.number + 1
         yield msgspec.structs.replace(line, text=f"{line.text} {following.text.strip()}") if goes_on else line
 
 
