@@ -60,13 +60,13 @@ def container(root: str, environ: Mapping[str, str]) -> Container | Missing:
 
     Kubernetes comes first, because its pods are also containers of another runtime.
     """
-    mounts = files.read(files.under(root, "/proc/self/mountinfo"), 4 << 20)
+    mounts = files.read("/proc/self/mountinfo", root, 4 << 20)
     found = list(_evidence(root, environ, mounts))
     found.sort(key=lambda mark: mark[0] != "kubernetes")
     if found:
         bare = Container(runtime=found[0][0], where=found[0][1])
         return msgspec.structs.replace(bare, driver_files=mounted(mounts), control=_control(root), image=_image(root, environ))
-    unseen = files.read(files.under(root, "/proc/self/cgroup"))
+    unseen = files.read("/proc/self/cgroup", root)
     if isinstance(unseen, Missing) and unseen.cause is not Cause.ABSENT:
         return unseen
     return Missing(Cause.ABSENT, "no sign of a container runtime in files, control groups, mounts or environment")
@@ -77,7 +77,7 @@ def _control(root: str) -> str | Missing:
 
     It opens no GPU. It is skipped without the kernel module, because the kernel would then try to load one.
     """
-    if not os.path.exists(files.under(root, "/proc/driver/nvidia/version")):
+    if not files.exists("/proc/driver/nvidia/version", root):
         return Missing(Cause.UNSUPPORTED, "skipped because the NVIDIA kernel driver is not loaded")
     try:
         os.close(os.open(files.under(root, CONTROL), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY))
@@ -88,7 +88,7 @@ def _control(root: str) -> str | Missing:
 
 def _image(root: str, environ: Mapping[str, str]) -> Fact | Missing:
     """Podman records it for some containers, Apptainer in a variable; Docker and Kubernetes do not pass it on."""
-    for line in files.lines(files.under(root, "/run/.containerenv")):
+    for line in files.lines("/run/.containerenv", root):
         key, _, value = line.partition("=")
         if key == "image" and value.strip('"'):
             return Fact(readable(value.strip('"'))[:300], "/run/.containerenv")
@@ -105,9 +105,9 @@ def _evidence(root: str, environ: Mapping[str, str], mounts: str | Missing) -> I
         if variable in environ:
             yield "apptainer", f"environment variable {variable}"
     yield from _marked(root)
-    groups = files.read(files.under(root, "/proc/self/cgroup"))
+    groups = files.text("/proc/self/cgroup", root)
     for runtime, pattern in CGROUPS:
-        if isinstance(groups, str) and pattern in groups:
+        if pattern in groups:
             yield runtime, f"/proc/self/cgroup ({pattern.strip('/')})"
     yield from _declared(root)
     lines = [line for line in mounts.splitlines() if _mount_point(line) in INSIDE] if isinstance(mounts, str) else []
@@ -122,11 +122,10 @@ def _marked(root: str) -> Iterator[tuple[str, str]]:
     Skipped if pid 2 is a kernel thread: virtual machines are made from container images too, marks and all. A container that shares
     the host's processes is found by its mounts.
     """
-    second = files.read(files.under(root, "/proc/2/comm"), 64)
-    if isinstance(second, str) and second.strip() == "kthreadd":
+    if files.text("/proc/2/comm", root).strip() == "kthreadd":
         return
     for runtime, path in MARKS:
-        if os.path.exists(files.under(root, path)):
+        if files.exists(path, root):
             yield runtime, path
 
 
@@ -138,11 +137,9 @@ def _mount_point(line: str) -> str:
 def _declared(root: str) -> Iterator[tuple[str, str]]:
     """The name that the manager passes to the first process, which systemd records."""
     for path in ("/run/systemd/container", "/run/host/container-manager"):
-        text = files.read(files.under(root, path), 256)
-        if isinstance(text, str) and text.strip():
-            yield from _runtime(text.strip(), path)
-    first = files.read(files.under(root, "/proc/1/environ"))
-    for entry in first.split("\0") if isinstance(first, str) else ():
+        if name := files.text(path, root, 256).strip():
+            yield from _runtime(name, path)
+    for entry in files.text("/proc/1/environ", root).split("\0"):
         if entry.startswith("container="):
             yield from _runtime(entry.partition("=")[2], "/proc/1/environ (container=)")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -53,11 +52,11 @@ def container_tools(root: str) -> ContainerTools | Missing:
 
 def _programs(root: str, names: tuple[str, ...]) -> list[str]:
     paths = (f"{folder}/{name}" for folder in FOLDERS for name in names)
-    return [path for path in paths if os.path.exists(files.under(root, path))]
+    return [path for path in paths if files.exists(path, root)]
 
 
 def _daemon(root: str) -> dict[str, Any] | Missing:
-    text = files.read(files.under(root, DAEMON))
+    text = files.read(DAEMON, root)
     if isinstance(text, Missing):
         return text
     try:
@@ -80,12 +79,10 @@ def _asking(root: str, daemon: dict[str, Any] | Missing) -> Iterator[Fact]:
     if isinstance(features, dict) and features.get("cdi") is True:
         yield Fact("the feature cdi is on", DAEMON)
     for path, pattern, meaning in ASKING:
-        text = files.read(files.under(root, path))
-        if isinstance(text, str) and re.search(pattern, text, re.MULTILINE):
+        if re.search(pattern, files.text(path, root), re.MULTILINE):
             yield Fact(meaning, path)
-    for name in files.entries(files.under(root, QUADLETS))[:MOST_QUADLETS]:
-        text = files.read(files.under(root, f"{QUADLETS}/{name}")) if name.endswith(".container") else ""
-        if isinstance(text, str) and re.search(_QUADLET, text):
+    for name in files.entries(QUADLETS, root)[:MOST_QUADLETS]:
+        if name.endswith(".container") and re.search(_QUADLET, files.text(f"{QUADLETS}/{name}", root)):
             yield Fact("AddDevice names nvidia.com/gpu", readable(f"{QUADLETS}/{name}"))
 
 
@@ -93,8 +90,8 @@ def _specs(root: str) -> tuple[CdiSpec, ...]:
     """The specifications of NVIDIA devices, in YAML or JSON; only a few fields are read."""
     found = []
     for folder in SPECS:
-        for name in files.entries(files.under(root, folder)):
-            text = files.read(files.under(root, f"{folder}/{name}")) if name.endswith((".yaml", ".yml", ".json")) else ""
+        for name in files.entries(folder, root):
+            text = files.read(f"{folder}/{name}", root) if name.endswith((".yaml", ".yml", ".json")) else ""
             spec = _spec(readable(f"{folder}/{name}"), text)
             if text and (isinstance(spec.kind, Missing) or spec.kind.startswith("nvidia.com/")):
                 found.append(spec)

@@ -54,10 +54,10 @@ def _library_path_folders(environ: Mapping[str, str]) -> Iterator[str]:
 
 def _configured(root: str) -> Iterator[str]:
     """The folders in /etc/ld.so.conf and its includes, usually every file of ld.so.conf.d."""
-    parts = files.entries(files.under(root, "/etc/ld.so.conf.d"))
+    parts = files.entries("/etc/ld.so.conf.d", root)
     names = [f"/etc/ld.so.conf.d/{name}" for name in parts if name.endswith(".conf")]
     for path in (*names, "/etc/ld.so.conf"):
-        for line in files.lines(files.under(root, path)):
+        for line in files.lines(path, root):
             folder = line.partition("#")[0].strip()
             if os.path.isabs(folder):
                 yield os.path.normpath(folder)

@@ -36,7 +36,7 @@ LONGEST = 200
 def details(root: str) -> Details:
     """The section, each field on its own."""
     return Details(
-        cpu=_cpu(root), memory=_memory(root), board=_board(root), uptime=_uptime(root), kernel_parameters=_kernel_parameters(root)
+        cpu=_cpu(root), memory=memory(root), board=_board(root), uptime=_uptime(root), kernel_parameters=_kernel_parameters(root)
     )
 
 
@@ -51,8 +51,8 @@ def _rows(text: str) -> dict[str, str]:
 
 
 def _cpu(root: str) -> Cpu:
-    text = files.read(files.under(root, "/proc/cpuinfo"), 8192)  # the first processor; a machine may have hundreds
-    count = len(os.sched_getaffinity(0)) if files.under(root, "/") == "/" else Missing(Cause.NOT_ASKED, "only known on the machine itself")
+    text = files.read("/proc/cpuinfo", root, 8192)  # the first processor; a machine may have hundreds
+    count = len(os.sched_getaffinity(0)) if files.is_live(root) else Missing(Cause.NOT_ASKED, "only known on the machine itself")
     if isinstance(text, Missing):
         return Cpu(text, text, count)
     rows = _rows(text)
@@ -70,8 +70,9 @@ def _arm(rows: dict[str, str]) -> str:
     return f"ARM implementer {implementer} part {part}" if implementer and part else ""
 
 
-def _memory(root: str) -> Memory:
-    text = files.read(files.under(root, "/proc/meminfo"), 8192)
+def memory(root: str) -> Memory:
+    """The kernel's figures, in bytes."""
+    text = files.read("/proc/meminfo", root, 8192)
     rows = _rows(text) if isinstance(text, str) else {}
 
     def size(key: str) -> int | Missing:
@@ -84,11 +85,11 @@ def _memory(root: str) -> Memory:
 
 
 def _board(root: str) -> Board | Missing:
-    if not os.path.isdir(files.under(root, DMI)):
+    if not files.is_folder(DMI, root):
         return _from_device_tree(root)
 
     def word(name: str) -> str | Missing:
-        text = files.read(files.under(root, f"{DMI}/{name}"), 256)
+        text = files.read(f"{DMI}/{name}", root, 256)
         return (text.strip() or Missing(Cause.ABSENT, f"{DMI}/{name} is empty")) if isinstance(text, str) else text
 
     return Board(
@@ -103,14 +104,13 @@ def _board(root: str) -> Board | Missing:
 
 def _from_device_tree(root: str) -> Board | Missing:
     for path in MODELS:
-        model = files.read(files.under(root, path), 256)
-        if isinstance(model, str) and model.strip("\0 \n"):
-            return Board(product=model.strip("\0 \n"))
+        if model := files.text(path, root, 256).strip("\0 \n"):
+            return Board(product=model)
     return Missing(Cause.ABSENT, f"neither {DMI} nor a device tree exists")
 
 
 def _uptime(root: str) -> float | Missing:
-    text = files.read(files.under(root, "/proc/uptime"), 64)
+    text = files.read("/proc/uptime", root, 64)
     if isinstance(text, Missing):
         return text
     seconds = text.partition(" ")[0].strip()
@@ -121,7 +121,7 @@ def _uptime(root: str) -> float | Missing:
 
 def _kernel_parameters(root: str) -> tuple[Parameter, ...] | Missing:
     """Selected by name, because installers and virtual machines receive secrets on the command line too."""
-    text = files.read(files.under(root, "/proc/cmdline"), 8192)
+    text = files.read("/proc/cmdline", root, 8192)
     if isinstance(text, Missing):
         return text
     pairs = (word.partition("=") for word in text.split())

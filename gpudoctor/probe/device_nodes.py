@@ -17,7 +17,7 @@ NAMES = ("dxg",)
 
 def device_nodes(root: str) -> DeviceNodes | Missing:
     """The nodes by name; absent if there are none."""
-    present = files.names(files.under(root, "/dev"))
+    present = files.names("/dev", root)
     if isinstance(present, Missing):
         return present
     paths = [f"/dev/{name}" for name in present if name.startswith(BEGINNINGS) or name in NAMES]

@@ -37,7 +37,7 @@ def mounted(mounts: str | Missing) -> tuple[DriverFile, ...] | Missing:
 
 def cached(root: str) -> LoaderCache | Missing:
     """The loader cache's entries for them: whole paths that end with the name asked for."""
-    text = files.read(files.under(root, CACHE), 8 << 20)
+    text = files.read(CACHE, root, 8 << 20)
     if isinstance(text, Missing):
         return text
     if not text.startswith(MAGICS):

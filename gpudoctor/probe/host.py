@@ -32,7 +32,7 @@ def host(root: str, environ: Mapping[str, str], *, identify: bool) -> Host:
 
 def _tegra(root: str) -> str | Missing:
     """From "# R36 (release), REVISION: 4.3, ..."."""
-    text = files.read(files.under(root, TEGRA), 1024)
+    text = files.read(TEGRA, root, 1024)
     if isinstance(text, Missing):
         return text
     major, revision = text.partition("# R")[2].split(" ", 1)[0], text.partition("REVISION:")[2].partition(",")[0].strip()
@@ -42,12 +42,8 @@ def _tegra(root: str) -> str | Missing:
 
 def _read_word(root: str, path: str, live: str) -> str | Missing:
     """The content of a one-word file, or the running kernel's answer if the tree is the running machine's."""
-    text = files.read(files.under(root, path), 4096)
-    if isinstance(text, str) and text.strip():
-        return text.strip()
-    if files.under(root, "/") == "/":
-        return live
-    return text if isinstance(text, Missing) else Missing(Cause.FAILED, f"{path} is empty")
+    word = files.word(path, root)
+    return live if isinstance(word, Missing) and files.is_live(root) else word
 
 
 def _platform(root: str, kernel: str | Missing) -> Platform:
@@ -55,25 +51,24 @@ def _platform(root: str, kernel: str | Missing) -> Platform:
     release = kernel.lower() if isinstance(kernel, str) else ""
     if "microsoft" in release:
         return Platform.WSL2 if "microsoft-standard" in release or "wsl2" in release else Platform.WSL1
-    if os.path.exists(files.under(root, "/dev/dxg")) and os.path.isdir(files.under(root, "/usr/lib/wsl/lib")):
+    if files.exists("/dev/dxg", root) and files.is_folder("/usr/lib/wsl/lib", root):
         return Platform.WSL2  # with a kernel that the user built
-    if os.path.exists(files.under(root, TEGRA)):
+    if files.exists(TEGRA, root):
         return Platform.JETSON
     for path in ("/proc/device-tree/model", "/sys/firmware/devicetree/base/model"):
-        model = files.read(files.under(root, path), 4096)
-        if isinstance(model, str) and ("jetson" in model.lower() or "tegra" in model.lower()):
+        model = files.text(path, root, 4096).lower()
+        if "jetson" in model or "tegra" in model:
             return Platform.JETSON
     return Platform.LINUX
 
 
 def _os_release(root: str) -> dict[str, str] | Missing:
     """os-release(5) from the first of its two places."""
-    text = files.read(files.under(root, "/etc/os-release"))
+    text = files.read("/etc/os-release", root)
     if isinstance(text, Missing):
-        second = files.read(files.under(root, "/usr/lib/os-release"))
-        if isinstance(second, Missing):
-            return text
-        text = second
+        text = files.text("/usr/lib/os-release", root) or text
+    if isinstance(text, Missing):
+        return text
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith("#"))
     return {key.strip(): value.strip().strip("\"'") for key, _, value in pairs}
 
@@ -86,7 +81,7 @@ def _of(release: dict[str, str] | Missing, key: str) -> str | Missing:
 
 def accounts(root: str, table: str) -> dict[int, str]:
     """Names by number from /etc/passwd or /etc/group; the C library's look-up could wait for a directory server."""
-    rows = [line.split(":") for line in files.lines(files.under(root, f"/etc/{table}"), 1 << 20)]
+    rows = [line.split(":") for line in files.lines(f"/etc/{table}", root, 1 << 20)]
     return {int(row[2]): row[0] for row in reversed(rows) if len(row) > 3 and row[2].isascii() and row[2].isdecimal() and len(row[2]) < 12}
 
 

@@ -38,14 +38,11 @@ def _on_windows(environ: Mapping[str, str]) -> Owner:
 
 def _accounts(root: str) -> list[list[str]]:
     """The rows of /etc/passwd; passwd(5) gives them seven fields."""
-    rows = (line.split(":") for line in files.lines(files.under(root, "/etc/passwd"), 1 << 20))
+    rows = (line.split(":") for line in files.lines("/etc/passwd", root, 1 << 20))
     return [row for row in rows if len(row) > 6]
 
 
 def _hosts(root: str) -> tuple[str, ...]:
-    names = [os.uname().nodename]
-    for path in ("/proc/sys/kernel/hostname", "/etc/hostname"):
-        text = files.read(files.under(root, path), 4096)
-        names.append(text.strip() if isinstance(text, str) else "")
+    names = [os.uname().nodename, *(files.text(path, root).strip() for path in ("/proc/sys/kernel/hostname", "/etc/hostname"))]
     whole = [name for name in names if name and not name.isspace() and name != "(none)"]
     return tuple(dict.fromkeys([*whole, *(name.partition(".")[0] for name in whole)]))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from gpudoctor.probe import files
 from gpudoctor.snapshot import Cause, Fact, KernelDriver, Major, Missing, Parameter, ProcGpu, normalise_address, readable
 
@@ -38,9 +36,9 @@ RELEVANT = (
 
 def kernel_driver(root: str) -> KernelDriver | Missing:
     """The driver, without a version if none is loaded. Missing only if neither /proc nor /sys exists."""
-    if not any(os.path.isdir(files.under(root, path)) for path in ("/proc", "/sys")):
+    if not any(files.is_folder(path, root) for path in ("/proc", "/sys")):
         return Missing(Cause.FAILED, "neither /proc nor /sys is mounted")
-    version, flavour = _announced(files.read(files.under(root, VERSION)))
+    version, flavour = _announced(files.read(VERSION, root))
     modules = _modules(root)
     if isinstance(version, Missing):
         version = _module_version(root, modules, version)
@@ -65,7 +63,7 @@ def _announced(text: str | Missing) -> tuple[Fact | Missing, str | Missing]:
 
 
 def _modules(root: str) -> tuple[str, ...] | Missing:
-    loaded = files.names(files.under(root, MODULES))
+    loaded = files.names(MODULES, root)
     if isinstance(loaded, Missing):
         return loaded
     return tuple(name for name in RELEVANT if name in loaded)
@@ -77,18 +75,17 @@ def _module_version(root: str, modules: tuple[str, ...] | Missing, announced: Mi
         return announced
     if "nvidia" in modules:
         path = f"{MODULES}/nvidia/version"
-        text = files.read(files.under(root, path), 4096)
-        if isinstance(text, str) and text.strip():
-            return Fact(text.strip()[:40], path)
-        reason = text.reason if isinstance(text, Missing) else f"{path} is empty"
-        return Missing(Cause.FAILED, f"the module nvidia is loaded but its version is unknown ({reason})")
+        word = files.word(path, root)
+        if isinstance(word, str):
+            return Fact(word[:40], path)
+        return Missing(Cause.FAILED, f"the module nvidia is loaded but its version is unknown ({word.reason})")
     if announced.cause is Cause.ABSENT:
         return Missing(Cause.ABSENT, f"no NVIDIA kernel driver is loaded: neither {VERSION} nor {MODULES}/nvidia exists")
     return announced
 
 
 def _majors(root: str) -> tuple[Major, ...] | Missing:
-    text = files.read(files.under(root, DEVICES))
+    text = files.read(DEVICES, root)
     if isinstance(text, Missing):
         return text
     rows = (line.split() for line in text.partition("Block devices:")[0].splitlines())
@@ -103,23 +100,23 @@ def _parameters(root: str, modules: tuple[str, ...] | Missing) -> tuple[Paramete
     """The driver's own list (nv-procfs.c), then each of its modules' parameters in /sys, some of which only root can read."""
     if isinstance(modules, Missing):
         return modules
-    pairs = (line.partition(":") for line in files.lines(files.under(root, PARAMETERS), 16384))
+    pairs = (line.partition(":") for line in files.lines(PARAMETERS, root, 16384))
     found = {f"nvidia.{key.strip()}": value.strip() for key, colon, value in pairs if colon}
     for module in modules:
         folder = f"{MODULES}/{module}/parameters"
-        for name in files.entries(files.under(root, folder)) if module.startswith("nvidia") else ():
-            value = files.read(files.under(root, f"{folder}/{name}"), 1024)
+        for name in files.entries(folder, root) if module.startswith("nvidia") else ():
+            value = files.read(f"{folder}/{name}", root, 1024)
             if isinstance(value, str):
                 found[f"{module}.{readable(name)}"] = value.strip()
     return tuple(Parameter(name, value[:LONGEST]) for name, value in found.items())
 
 
 def _gpus(root: str) -> tuple[ProcGpu, ...] | Missing:
-    names = files.names(files.under(root, GPUS))
+    names = files.names(GPUS, root)
     if isinstance(names, Missing):
         return names
     places = ((normalise_address(name), f"{GPUS}/{name}/information") for name in names)
-    return tuple(_gpu(address, files.read(files.under(root, path)), path) for address, path in places if address is not None)
+    return tuple(_gpu(address, files.read(path, root), path) for address, path in places if address is not None)
 
 
 def _gpu(address: str, text: str | Missing, path: str) -> ProcGpu:

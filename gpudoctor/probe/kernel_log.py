@@ -89,11 +89,10 @@ def _gather(descriptor: int) -> tuple[bytes, bool]:
 
 def _now(root: str) -> float:
     """Seconds since boot on the log's clock, which stops while the machine sleeps."""
-    if files.under(root, "/") == "/":
+    if files.is_live(root):
         return time.monotonic()
-    uptime = files.read(files.under(root, "/proc/uptime"), 64)
     try:
-        return float(uptime.split(" ")[0]) if isinstance(uptime, str) else 0.0
+        return float(files.text("/proc/uptime", root, 64).split(" ")[0])
     except ValueError:
         return 0.0
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import msgspec
@@ -26,8 +25,8 @@ def kernel_modules(root: str, kernel: str | Missing, *, loaded: bool) -> KernelM
         secure_boot=_secure_boot(root),
         signatures_enforced=_flag(root, "/sys/module/module/parameters/sig_enforce"),
         lockdown=_lockdown(root),
-        taint=_number(root, "/proc/sys/kernel/tainted"),
-        suspends=_number(root, "/sys/power/suspend_stats/success"),
+        taint=files.number("/proc/sys/kernel/tainted", root),
+        suspends=files.number("/sys/power/suspend_stats/success", root),
     )
     if loaded:
         return general
@@ -36,7 +35,7 @@ def kernel_modules(root: str, kernel: str | Missing, *, loaded: bool) -> KernelM
         general,
         installed=installed,
         other_kernels=NOT_ASKED if isinstance(installed, tuple) and installed else _others(root, str(kernel)),
-        headers=kernel if isinstance(kernel, Missing) else os.path.isdir(files.under(root, f"{MODULES}/{kernel}/build")),
+        headers=kernel if isinstance(kernel, Missing) else files.is_folder(f"{MODULES}/{kernel}/build", root),
         dkms=_dkms(root),
         blocked=_blocked(root),
     )
@@ -44,7 +43,7 @@ def kernel_modules(root: str, kernel: str | Missing, *, loaded: bool) -> KernelM
 
 def _nvidia_modules(root: str, kernel: str) -> list[tuple[str, str]] | Missing:
     """Path and name of the NVIDIA modules in modprobe's list."""
-    text = files.read(files.under(root, f"{MODULES}/{kernel}/modules.dep"), 16 << 20)
+    text = files.read(f"{MODULES}/{kernel}/modules.dep", root, 16 << 20)
     return text if isinstance(text, Missing) else list(_nvidia_modules_in(text))
 
 
@@ -67,20 +66,20 @@ def _installed(root: str, kernel: str) -> tuple[ModuleFile, ...] | Missing:
     found = []
     for path, name in listed:
         place = path if path.startswith("/") else f"{MODULES}/{kernel}/{path}"
-        found.append(ModuleFile(name=name, path=readable(place), signed=_signed(files.under(root, place))))
+        found.append(ModuleFile(name=name, path=readable(place), signed=_signed(root, place)))
     return tuple(found)
 
 
-def _signed(place: str) -> bool | Missing:
+def _signed(root: str, place: str) -> bool | Missing:
     if not place.endswith(".ko"):
         return Missing(Cause.UNSUPPORTED, "the file is compressed")
-    kept = files.end(place, len(SIGNATURE))
+    kept = files.end(place, root, len(SIGNATURE))
     return kept if isinstance(kept, Missing) else kept == SIGNATURE
 
 
 def _others(root: str, kernel: str) -> tuple[str, ...] | Missing:
     """Other kernels with a module; only read if the running one has none, because a list takes a millisecond."""
-    kernels = files.names(files.under(root, MODULES))
+    kernels = files.names(MODULES, root)
     if isinstance(kernels, Missing):
         return kernels
     return tuple(
@@ -89,23 +88,23 @@ def _others(root: str, kernel: str) -> tuple[str, ...] | Missing:
 
 
 def _dkms(root: str) -> tuple[DkmsModule, ...] | Missing:
-    names = files.names(files.under(root, DKMS))
+    names = files.names(DKMS, root)
     if isinstance(names, Missing):
         return names
-    found = []
-    for name in names:
-        for version in files.entries(files.under(root, f"{DKMS}/{name}")) if name.startswith("nvidia") else ():
-            place = files.under(root, f"{DKMS}/{name}/{version}")
-            if not version.startswith("kernel-") and os.path.isdir(place):
-                found.append(_dkms_module(name, version, place))
-    return tuple(found)
+    ours = [(name, version) for name in names if name.startswith("nvidia") for version in files.entries(f"{DKMS}/{name}", root)]
+    return tuple(
+        _dkms_module(root, name, version)
+        for name, version in ours
+        if not version.startswith("kernel-") and files.is_folder(f"{DKMS}/{name}/{version}", root)
+    )
 
 
-def _dkms_module(name: str, version: str, place: str) -> DkmsModule:
+def _dkms_module(root: str, name: str, version: str) -> DkmsModule:
     """A successful build creates the kernel's folder; a failed one leaves its log."""
-    built = [entry for entry in files.entries(place) if os.path.isdir(f"{place}/{entry}")]
-    log = files.read(f"{place}/build/make.log", 4096)  # "DKMS make.log for nvidia-550.163.01 for kernel 6.1.0 (x86_64)"
-    begun = log.partition("\n")[0].partition(" for kernel ")[2].partition(" ")[0] if isinstance(log, str) else ""
+    place = f"{DKMS}/{name}/{version}"
+    built = [entry for entry in files.entries(place, root) if files.is_folder(f"{place}/{entry}", root)]
+    log = files.text(f"{place}/build/make.log", root, 4096)  # "DKMS make.log for nvidia-550.163.01 for kernel 6.1.0 (x86_64)"
+    begun = log.partition("\n")[0].partition(" for kernel ")[2].partition(" ")[0]
     kernels = tuple(readable(kernel) for kernel in built if kernel not in {"build", "source"})
     failed = (begun,) if begun and begun not in kernels else ()
     return DkmsModule(name=readable(name), version=readable(version), kernels=kernels, failed=failed)
@@ -114,13 +113,11 @@ def _dkms_module(name: str, version: str, place: str) -> DkmsModule:
 def _blocked(root: str) -> tuple[Blocked, ...]:
     found, seen = [], set()
     for folder in CONFIGURATION:
-        for name in files.entries(files.under(root, folder)):
+        for name in files.entries(folder, root):
             if name.endswith(".conf") and name not in seen:
                 seen.add(name)
-                text = files.read(files.under(root, f"{folder}/{name}"))
-                found += _ruled_out(text, f"{folder}/{name}") if isinstance(text, str) else []
-    line = files.read(files.under(root, "/proc/cmdline"), 8192)
-    for word in line.split() if isinstance(line, str) else ():
+                found += _ruled_out(files.lines(f"{folder}/{name}", root), f"{folder}/{name}")
+    for word in files.text("/proc/cmdline", root, 8192).split():
         key, _, value = word.partition("=")
         if key in {"modprobe.blacklist", "module_blacklist", "rd.driver.blacklist"}:
             how = "install" if key == "module_blacklist" else "blacklist"
@@ -128,9 +125,9 @@ def _blocked(root: str) -> tuple[Blocked, ...]:
     return tuple(found)
 
 
-def _ruled_out(text: str, where: str) -> list[Blocked]:
+def _ruled_out(lines: list[str], where: str) -> list[Blocked]:
     found = []
-    for words in (line.split() for line in text.splitlines()):
+    for words in map(str.split, lines):
         if len(words) > 1 and words[0] == "blacklist" and words[1] in CONTENDED:
             found.append(Blocked(words[1], readable(where), "blacklist"))
         elif (
@@ -142,27 +139,23 @@ def _ruled_out(text: str, where: str) -> list[Blocked]:
 
 def _secure_boot(root: str) -> bool | Missing:
     """The variable's last byte, after four bytes of attributes."""
-    if not os.path.isdir(files.under(root, "/sys/firmware/efi")):
+    if not files.is_folder("/sys/firmware/efi", root):
         return Missing(Cause.ABSENT, "the machine did not boot with UEFI")
-    text = files.read(files.under(root, SECURE_BOOT), 64)
+    text = files.read(SECURE_BOOT, root, 64)
     if isinstance(text, Missing):
         return Missing(Cause.FAILED, text.reason) if text.cause is Cause.ABSENT else text
     return text.endswith("\x01")
 
 
 def _flag(root: str, path: str) -> bool | Missing:
-    text = files.read(files.under(root, path), 64)
+    text = files.read(path, root, 64)
     return text if isinstance(text, Missing) else text.strip() in {"Y", "1"}
-
-
-def _number(root: str, path: str) -> int | Missing:
-    return files.whole_number(files.read(files.under(root, path), 64), path)
 
 
 def _lockdown(root: str) -> str | Missing:
     """The word in brackets of "none [integrity] confidentiality"."""
     path = "/sys/kernel/security/lockdown"
-    text = files.read(files.under(root, path), 256)
+    text = files.read(path, root, 256)
     if isinstance(text, Missing):
         return text
     return text.partition("[")[2].partition("]")[0] or Missing(Cause.FAILED, f"{path} contains {text[:40]!r}")

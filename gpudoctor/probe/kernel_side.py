@@ -39,13 +39,12 @@ def _loaded(seen: Snapshot) -> bool:
 
 def amd(root: str) -> tuple[Amd, ...] | Missing:
     """The GPUs of ROCm's kernel driver: gfx_target_version 100300 is gfx1030, 90010 is gfx90a."""
-    nodes = files.names(files.under(root, KFD))
+    nodes = files.names(KFD, root)
     if isinstance(nodes, Missing):
         return nodes
     found = []
     for node in nodes:
-        text = files.read(files.under(root, f"{KFD}/{node}/properties"), 8192)
-        rows = dict(line.split(" ", 1) for line in text.splitlines() if " " in line) if isinstance(text, str) else {}
+        rows = dict(line.split(" ", 1) for line in files.lines(f"{KFD}/{node}/properties", root, 8192) if " " in line)
         number = rows.get("gfx_target_version", "").strip()
         if number.isdecimal() and len(number) < 10 and number != "0":  # 0 is a CPU
             version = int(number)
@@ -57,8 +56,7 @@ def afterwards(whole: Snapshot, root: str, supervisor: Supervisor) -> Snapshot:
     """`whole` with what depends on the driver's answers: fabric services, journal, stuck processes."""
     changes: dict[str, object] = {}
     closed = isinstance(whole.kernel_log, Missing) and whole.kernel_log.cause in {Cause.DENIED, Cause.ABSENT}
-    live = files.under(root, "/") == "/"
-    if live and closed and _wrong(whole):
+    if files.is_live(root) and closed and _wrong(whole):
         changes["kernel_log"] = tried(journal, supervisor, on_path("/", "journalctl", os.environ))
     if any(isinstance(section, Nvml | Libcuda) and not isinstance(section.hang, Missing) for section in (whole.nvml, whole.libcuda)):
         changes["stuck"] = tried(stuck, root)
@@ -80,7 +78,7 @@ def _wrong(whole: Snapshot) -> bool:
 
 def stuck(root: str) -> tuple[StuckProcess, ...] | Missing:
     """The processes that are in state D at two looks."""
-    processes = files.names(files.under(root, "/proc"))
+    processes = files.names("/proc", root)
     if isinstance(processes, Missing):
         return processes
     first = dict(_uninterruptible(root, processes))
@@ -96,15 +94,14 @@ def _uninterruptible(root: str, processes: list[str]) -> Iterator[tuple[int, str
     """Pid and name; the state follows the name, which is in parentheses and may contain any character (proc_pid_stat(5))."""
     for process in processes:
         if process.isdecimal():
-            text = files.read(files.under(root, f"/proc/{process}/stat"), 4096)
-            head, _, tail = text.rpartition(")") if isinstance(text, str) else ("", "", "")
+            head, _, tail = files.text(f"/proc/{process}/stat", root, 4096).rpartition(")")
             if tail.strip().startswith("D"):
                 yield int(process), head.partition("(")[2]
 
 
 def _waits_in(root: str, pid: int) -> str | Missing:
     path = f"/proc/{pid}/wchan"
-    text = files.read(files.under(root, path), 256)
+    text = files.read(path, root, 256)
     if isinstance(text, str) and text.strip() not in {"", "0"}:
         return text.strip()
     return text if isinstance(text, Missing) else Missing(Cause.DENIED, f"{path} hides it from this user")

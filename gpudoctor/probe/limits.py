@@ -14,7 +14,7 @@ SHARED = "/dev/shm"  # noqa: S108 -- looked at, not written to
 
 def limits(root: str) -> Limits:
     """The section, each field on its own."""
-    text = files.read(files.under(root, PATH), 8192)
+    text = files.read(PATH, root, 8192)
     return Limits(_soft(text, "Max locked memory"), _soft(text, "Max open files"), _shared_memory(root))
 
 
@@ -34,7 +34,7 @@ def _shared_memory(root: str) -> SharedMemory | Missing:
     except OSError as error:
         return files.missing(SHARED, error)
     kind: str | Missing = Missing(Cause.ABSENT, f"{SHARED} is not a separate mount")
-    for line in files.lines(files.under(root, "/proc/self/mountinfo"), 4 << 20):
+    for line in files.lines("/proc/self/mountinfo", root, 4 << 20):
         fields = line.split(" ")
         if len(fields) > 5 and fields[4] == SHARED and "-" in fields[5:-1]:
             kind = fields[fields.index("-", 5) + 1]

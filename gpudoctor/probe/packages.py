@@ -119,7 +119,7 @@ def _unversioned(folder: str, entry: str) -> tuple[str, str] | None:
     name = normalise(entry.removesuffix(".egg-info"))
     if not entry.endswith(".egg-info") or not relevant(name):
         return None
-    lines = files.lines(f"{folder}/{entry}/PKG-INFO", _HEAD)
+    lines = files.lines(f"{folder}/{entry}/PKG-INFO", limit=_HEAD)
     version = next((line.partition(":")[2].strip() for line in lines if line.startswith("Version:")), "")
     return (name, version) if version else None
 
@@ -127,9 +127,7 @@ def _unversioned(folder: str, entry: str) -> tuple[str, str] | None:
 def installers(python: Python, path: Iterable[str]) -> Python:
     """`python` with what can install into its environment: pip, and the tool that made it; `path` is its sys.path."""
     folders = [folder for folder in path if os.path.isabs(folder)]
-    config = (
-        files.read(f"{python.prefix}/pyvenv.cfg", 4096) if python.kind == "venv" else Missing(Cause.ABSENT, "not a virtual environment")
-    )
+    config = files.read(f"{python.prefix}/pyvenv.cfg") if python.kind == "venv" else Missing(Cause.ABSENT, "not a virtual environment")
     made_by_uv = isinstance(config, str) and any(line.partition("=")[0].strip() == "uv" for line in config.splitlines())
     return msgspec.structs.replace(
         python,
@@ -156,7 +154,7 @@ def _distribution(folder: str, entry: str, name: str, version: str, number: int,
 
 def _tags(path: str) -> tuple[str, ...] | Missing:
     """The platforms in lines "Tag: cp311-cp311-manylinux_2_17_x86_64"; one may name several, joined by dots."""
-    text = files.read(path, 4096)
+    text = files.read(path, limit=4096)
     if isinstance(text, Missing):
         return text
     tags = (line[len("Tag:") :].strip() for line in text.splitlines() if line.startswith("Tag:"))
@@ -165,7 +163,7 @@ def _tags(path: str) -> tuple[str, ...] | Missing:
 
 def _requires(path: str) -> tuple[str, ...] | Missing:
     """The relevant Requires-Dist lines, all before the first empty line."""
-    text = files.read(path, _HEAD)
+    text = files.read(path, limit=_HEAD)
     if isinstance(text, Missing):
         return text
     head = text.partition("\n\n")[0]

@@ -86,14 +86,14 @@ def _answers(place: str) -> bool | Missing:
     """Whether the configuration space starts with anything but ones. Sleeping devices are skipped: a read would wake them."""
     if files.word(f"{place}/power/runtime_status") == "suspended":
         return Missing(Cause.NOT_ASKED, "the device is in a sleep state")
-    head = files.content(f"{place}/config", len(ONES))
+    head = files.content(f"{place}/config", limit=len(ONES))
     if isinstance(head, Missing):
         return head
     return head != ONES if len(head) == len(ONES) else Missing(Cause.FAILED, f"{place}/config is truncated")
 
 
 def _total(path: str, name: str) -> int | Missing:
-    text = files.read(path, 4096)
+    text = files.read(path, limit=4096)
     if isinstance(text, Missing):
         return text
     rows = dict(line.split(" ", 1) for line in text.splitlines() if " " in line)
@@ -102,8 +102,7 @@ def _total(path: str, name: str) -> int | Missing:
 
 def _code(place: str, name: str) -> str | Missing:
     """A number as at least four hexadecimal digits."""
-    path = f"{place}/{name}"
-    number = files.whole_number(files.read(path, 4096), path, base=16)
+    number = files.number(f"{place}/{name}", base=16)
     return number if isinstance(number, Missing) else f"{number:04x}"
 
 
@@ -117,8 +116,7 @@ def _driver(place: str) -> str | Missing:
 
 
 def _width(place: str, name: str) -> int | Missing:
-    path = f"{place}/{name}"
-    width = files.whole_number(files.read(path, 4096), path)
+    width = files.number(f"{place}/{name}")
     if isinstance(width, Missing) or width in WIDTHS:
         return width
     if width in LOST:
@@ -128,7 +126,7 @@ def _width(place: str, name: str) -> int | Missing:
 
 def _speed(place: str, name: str) -> float | Missing:
     """The transfer rate in "16.0 GT/s PCIe"."""
-    text = files.read(f"{place}/{name}", 4096)
+    text = files.read(f"{place}/{name}", limit=4096)
     if isinstance(text, Missing):
         return text
     try:
@@ -144,13 +142,13 @@ def place_on_bus(folder: str) -> dict[str, Any]:
     """The fields of PciDevice on NUMA node, nearest CPUs and BARs."""
     return {
         "numa_node": _numa_node(f"{folder}/numa_node"),
-        "cpus": files.word(f"{folder}/local_cpulist", 4096),
+        "cpus": files.word(f"{folder}/local_cpulist"),
         "bars": _bars(f"{folder}/resource"),
     }
 
 
 def _numa_node(path: str) -> int | Missing:
-    text = files.read(path, 64)
+    text = files.read(path, limit=64)
     if isinstance(text, str) and text.strip() == "-1":
         return Missing(Cause.ABSENT, "the firmware assigns no NUMA node to this slot")
     return files.whole_number(text, path)
@@ -158,7 +156,7 @@ def _numa_node(path: str) -> int | Missing:
 
 def _bars(path: str) -> tuple[PciBar, ...] | Missing:
     """The memory BARs, one line each with first address, last address and flags; a 64-bit one takes two lines."""
-    text = files.read(path, 4096)
+    text = files.read(path, limit=4096)
     if isinstance(text, Missing):
         return text
     found: list[PciBar] = []

@@ -21,7 +21,7 @@ MOST = 16
 def preloads(root: str, environ: Mapping[str, str]) -> tuple[Preload, ...]:
     """Each library once, in the loader's order: LD_PRELOAD first, then the file."""
     named = [(word, "LD_PRELOAD") for word in environ.get("LD_PRELOAD", "").replace(":", " ").split()]
-    lines = (line.partition("#")[0] for line in files.lines(files.under(root, FILE), 4096))
+    lines = (line.partition("#")[0] for line in files.lines(FILE, root, 4096))
     named += [(word, FILE) for line in lines for word in line.replace(":", " ").split()]
     first: dict[str, str] = {}
     for path, where in named[:MOST]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 
 from gpudoctor.probe import files
-from gpudoctor.snapshot import Allocation, Cause, Missing, Mps, readable
+from gpudoctor.snapshot import NOT_ASKED, Allocation, Cause, Missing, Mps, readable
 
 JOBS = (("SLURM_JOB_ID", "Slurm"), ("PBS_JOBID", "PBS"), ("LSB_JOBID", "LSF"), ("KUBERNETES_SERVICE_HOST", "Kubernetes"))
 SLURM = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS")
@@ -25,7 +24,7 @@ def allocation(root: str, environ: Mapping[str, str]) -> Allocation | Missing:
     if job is None:
         return Missing(Cause.ABSENT, f"none of {', '.join(variable for variable, _ in JOBS)} is set")
     gpus, where = _ALLOTTED[job[1]](root, environ)
-    groups = files.read(files.under(root, "/proc/self/cgroup"))
+    groups = files.read("/proc/self/cgroup", root)
     constrained = groups if isinstance(groups, Missing) else any(word in groups for word in CONSTRAINED)
     hidden = gpus == () and environ.get("CUDA_VISIBLE_DEVICES") == NO_FILES
     return Allocation(job[1], f"environment variable {job[0]}", gpus, where, constrained, hidden)
@@ -56,7 +55,7 @@ def _slurm(_root: str, environ: Mapping[str, str]) -> Allotted:
 def _pbs(root: str, environ: Mapping[str, str]) -> Allotted:
     """Torque and some sites write a file with one line per GPU; others only set CUDA_VISIBLE_DEVICES."""
     path = environ.get("PBS_GPUFILE", "")
-    text = files.read(files.under(root, path), 65536) if path.startswith("/") else Missing(Cause.ABSENT, "")
+    text = files.read(path, root, 65536) if path.startswith("/") else NOT_ASKED
     if isinstance(text, str):
         return tuple(line.strip() for line in text.splitlines() if line.strip()), "PBS_GPUFILE"
     return _masked(root, environ)
@@ -84,6 +83,6 @@ def mps(root: str, environ: Mapping[str, str]) -> Mps | Missing:
     """The folder with the MPS control daemon's pipes; absent if there is none."""
     named = environ.get(PIPES, "")
     path = named if named.startswith("/") else DEFAULT_PIPES
-    if not os.path.isdir(files.under(root, path)):
+    if not files.is_folder(path, root):
         return Missing(Cause.ABSENT, f"{readable(path)} is not a folder")
-    return Mps(readable(path), PIPES if path == named else "default", os.path.exists(files.under(root, f"{path}/control")))
+    return Mps(readable(path), PIPES if path == named else "default", files.exists(f"{path}/control", root))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.probe import files
 from gpudoctor.probe.python_constants import Constants
-from gpudoctor.snapshot import Fact, Missing
+from gpudoctor.snapshot import Fact
 
 _VERSIONS = {
     "numpy": ("numpy/version.py", ("version", "short_version")),
@@ -41,23 +41,20 @@ def own_version(folder: str, name: str) -> str:
         found = Constants(f"{folder}/{file}").text(*names)
         return found.value if isinstance(found, Fact) else ""
     headers = spec_of(framework_of(name) or "").version_headers
-    texts = (files.read(f"{folder}/{header}") for header in headers)
-    return next(filter(None, (_header(text) for text in texts if isinstance(text, str))), "")
+    return next(filter(None, (_header(files.lines(f"{folder}/{header}")) for header in headers)), "")
 
 
-def _header(text: str) -> str:
+def _header(lines: list[str]) -> str:
     """The version that a header defines in TensorFlow's manner."""
-    words = {line.split()[1]: line.split()[2] for line in text.splitlines() if line.startswith("#define TF_") and len(line.split()) > 2}
+    words = {line.split()[1]: line.split()[2] for line in lines if line.startswith("#define TF_") and len(line.split()) > 2}
     parts = [words.get(f"TF_{part}_VERSION", "") for part in ("MAJOR", "MINOR", "PATCH")]
     return ".".join(parts) if all(part.isdecimal() for part in parts) else ""
 
 
 def _as_recorded(folder: str, entry: str) -> bool:
     """Whether existing files have the sizes in RECORD, and some exist."""
-    text = files.read(f"{folder}/{entry}/RECORD", _MOST_RECORD)
-    if isinstance(text, Missing):
-        return False
-    rows = (line.rsplit(",", 2) for line in text.splitlines() if ".dist-info/" not in line)
+    lines = files.lines(f"{folder}/{entry}/RECORD", limit=_MOST_RECORD)
+    rows = (line.rsplit(",", 2) for line in lines if ".dist-info/" not in line)
     sized = [(row[0].strip('"'), int(row[2])) for row in rows if len(row) == 3 and row[2].isdecimal() and len(row[2]) < 20 and int(row[2])]
     sample = sorted(sized, key=lambda row: -row[1])[:_SAMPLE]  # the largest files differ between releases
     return bool(sample) and all(_size(f"{folder}/{path}") == size for path, size in sample)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 from collections.abc import Iterator
 
@@ -32,15 +31,15 @@ LARGEST = 64 << 20
 
 def system_packages(root: str) -> SystemPackages | Missing:
     """The packages of the first manager whose files exist."""
-    if os.path.exists(files.under(root, DPKG)):
-        return _section("dpkg", DPKG, _dpkg(root))
+    if files.exists(DPKG, root):
+        return _section("dpkg", DPKG, dpkg_packages(root))
     for path in RPM:
-        if os.path.exists(files.under(root, path)):
+        if files.exists(path, root):
             return _section("rpm", path, _rpm(files.under(root, path)))
     for path in RPM_UNREADABLE:
-        if os.path.exists(files.under(root, path)):
+        if files.exists(path, root):
             return SystemPackages("rpm", path, Missing(Cause.UNSUPPORTED, f"{path} is in a format that only rpm itself reads"))
-    names = files.names(files.under(root, PACMAN))
+    names = files.names(PACMAN, root)
     if isinstance(names, Missing):
         return Missing(Cause.ABSENT, f"none of {DPKG}, {RPM[0]}, {PACMAN} exists")
     split = (name.rsplit("-", 2) for name in names if name.count("-") > 1)
@@ -63,13 +62,14 @@ def _section(manager: str, where: str, found: Iterator[tuple[str, str]] | Missin
     return SystemPackages(manager, where, tuple(SystemPackage(readable(name), readable(version)[:80]) for name, version in kept[:MOST]))
 
 
-def _dpkg(root: str) -> Iterator[tuple[str, str]] | Missing:
-    content = files.content(files.under(root, DPKG), LARGEST)
+def dpkg_packages(root: str) -> Iterator[tuple[str, str]] | Missing:
+    """Name and version of each installed package that concerns GPUs."""
+    content = files.content(DPKG, root, LARGEST)
     return content if isinstance(content, Missing) else _stanzas(b"\n" + content)
 
 
 def _stanzas(content: bytes) -> Iterator[tuple[str, str]]:
-    """Name and version of each installed package; only the wanted stanzas of thousands are split into lines."""
+    """The same; only the wanted stanzas of thousands are split into lines."""
     place = content.find(_PACKAGE)
     while place >= 0:
         start = place + len(_PACKAGE)

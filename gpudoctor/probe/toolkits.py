@@ -51,10 +51,10 @@ def _candidates(root: str, environ: Mapping[str, str]) -> Iterator[tuple[str, st
 def _home_of(root: str, compiler: str) -> str:
     """The toolkit of an nvcc. A wrapper script is resolved to what it starts, Debian's to what lies in /usr/lib."""
     place = os.path.dirname(os.path.dirname(compiler))
-    if place == "/usr" and os.path.isdir(files.under(root, DEBIAN)):
+    if place == "/usr" and files.is_folder(DEBIAN, root):
         return DEBIAN
-    text = files.read(files.under(root, compiler), 512)
-    if isinstance(text, str) and text.startswith("#!"):
+    text = files.text(compiler, root, 512)
+    if text.startswith("#!"):
         started = next((word for word in text.replace('"', " ").split() if word.startswith("/") and word.endswith("/bin/nvcc")), compiler)
         return os.path.dirname(os.path.dirname(started))
     return place
@@ -62,8 +62,7 @@ def _home_of(root: str, compiler: str) -> str:
 
 def _inside(root: str, folder: str) -> list[str]:
     """The paths in a folder; none if it cannot be read."""
-    names = files.names(files.under(root, folder))
-    return [] if isinstance(names, Missing) else [f"{folder}/{name}" for name in names]
+    return [f"{folder}/{name}" for name in files.entries(folder, root)]
 
 
 def _homes(place: str) -> tuple[str, ...]:
@@ -74,7 +73,7 @@ def _homes(place: str) -> tuple[str, ...]:
 def _is_toolkit(root: str, place: str) -> bool:
     """Whether a folder has a compiler or the header; NVIDIA's drivers and samples leave folders with similar names."""
     inside = ("bin/nvcc", "include/cuda.h", "version.json", "version.txt", f"targets/{os.uname().machine}-linux/include/cuda.h")
-    return any(os.path.exists(files.under(root, f"{home}/{one}")) for home in _homes(place) for one in inside)
+    return any(files.exists(f"{home}/{one}", root) for home in _homes(place) for one in inside)
 
 
 def _toolkit(root: str, place: str, names: list[str]) -> Toolkit:
@@ -114,9 +113,7 @@ def _release(root: str, homes: tuple[str, ...], cudart: str | Missing) -> Fact |
     for home in homes:
         for name, read in (("version.json", _from_json), ("version.txt", _from_text), ("include/cuda.h", _from_header)):
             path = f"{home}/{name}"
-            text = files.read(files.under(root, path), HEADER_BYTES)
-            release = None if isinstance(text, Missing) else read(text)
-            if release:
+            if release := read(files.text(path, root, HEADER_BYTES)):
                 return Fact(release, readable(path))
     parsed = versions.parse(cudart.rpartition("libcudart.so.")[2]) if isinstance(cudart, str) else None
     if parsed is not None:

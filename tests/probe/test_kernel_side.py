@@ -70,9 +70,7 @@ class TestFabricManager:
         assert found.complaint.endswith("failed to find a switch")
 
     def test_the_version_comes_from_the_package_without_a_log(self, tmp_path: Path) -> None:
-        status = (
-            "Package: bash\nVersion: 5.2\n\nPackage: nvidia-fabricmanager-550\nStatus: install ok\nVersion: 550.163.01-1\n\nPackage: zlib\n"
-        )
+        status = "Package: bash\nVersion: 5.2\n\nPackage: nvidia-fabricmanager-550\nStatus: install ok installed\nVersion: 550.163.01-1\n\nPackage: zlib\n"
         found = self.look(tmp_path, {**FABRIC_UNIT, "var/lib/dpkg/status": status})
         assert isinstance(found, FabricManager)
         assert found.version == Fact("550.163.01", "/var/lib/dpkg/status")

@@ -214,8 +214,10 @@ def test_the_folder_of_mps(tmp_path: Path) -> None:
 
 
 STATUS = (
-    "Package: nvidia-driver-assistant\nStatus: install ok installed\n\nPackage: libnvidia-compute-550\nStatus: install ok installed\n\n"
-    "Package: nvidia-utils-535\nStatus: deinstall ok config-files\n\nPackage: x\nStatus: install ok installed\nOriginal: Package: libcuda1\n"
+    "Package: nvidia-driver-assistant\nStatus: install ok installed\nVersion: 0.20\n\n"
+    "Package: libnvidia-compute-550\nStatus: install ok installed\nVersion: 550.163.01-0ubuntu1\n\n"
+    "Package: nvidia-utils-535\nStatus: deinstall ok config-files\nVersion: 535.1\n\n"
+    "Package: x\nStatus: install ok installed\nVersion: 1\nOriginal: Package: libcuda1\n"
 )
 
 
