@@ -12,11 +12,11 @@ import msgspec
 
 from gpudoctor import regular_files
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.counted import Sample, weighed
 from gpudoctor.fit.hub import of_config
 from gpudoctor.fit.keras_file import of_keras
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.weights_file import data_bytes, of_weights, packed
+from gpudoctor.tensor_headers import TensorHeaders, data_bytes, headers, packed
 
 _LARGEST = 100 << 20
 """Bytes of a description; the safetensors library refuses larger headers too."""
@@ -42,39 +42,44 @@ def read_model(path: str, sample: Sample) -> Model:
 
 def _safetensors(path: str, name: str, sample: Sample) -> Model:
     """Return the model by its config.json if that is beside the file, with the parameters that the file has."""
-    described = _all(path, name) if "-of-" in name or path.endswith(_INDEX) else _header(path, name)
+    tensors = _all(path, name) if "-of-" in name or path.endswith(_INDEX) else _header(path, name)
     beside = os.path.join(os.path.dirname(path), "config.json")
     if not os.path.isfile(beside):
-        return of_weights(name, described)
+        return _weights(name, tensors)
     try:
         known = of_config("config.json", _object(regular_files.beginning(beside, _LARGEST))).model("config.json", sample)
     except UsageError as error:
-        weights = of_weights(name, described)
-        return msgspec.structs.replace(weights, assumptions=(f"Activations are unknown: {str(error).rstrip('.')}.",))
-    if packed(name, described):
-        return msgspec.structs.replace(known, name=name)
-    weights = of_weights(name, described)
-    return msgspec.structs.replace(known, name=name, parameters=weights.parameters, trainable=weights.parameters)
+        return msgspec.structs.replace(_weights(name, tensors), assumptions=(f"Activations are unknown: {str(error).rstrip('.')}.",))
+    parameters = known.parameters if packed(tensors) else _weights(name, tensors).parameters
+    return msgspec.structs.replace(known, name=name, parameters=parameters, trainable=parameters)
 
 
-def _all(path: str, name: str) -> dict[str, Any]:
+def _weights(name: str, tensors: TensorHeaders) -> Model:
+    if kind := packed(tensors):
+        raise UsageError(f"{name} has quantised weights ({kind}), and does not say how many; put its config.json beside it.")
+    buffers = {tensor for tensor, one in tensors.items() if one.whole or tensor.endswith(("running_mean", "running_var"))}
+    shapes = {tensor: one.shape for tensor, one in tensors.items() if tensor not in buffers}
+    return weighed(name, shapes, sum(4 * tensors[tensor].size for tensor in buffers))
+
+
+def _all(path: str, name: str) -> TensorHeaders:
     """Return the headers of all files that an index lists, together; the index is beside a file that is one of several."""
     folder = os.path.dirname(path)
     index = re.sub(r"-\d+-of-\d+\.safetensors$", _INDEX, name)
     try:
         listed = _object(regular_files.beginning(os.path.join(folder, index), _LARGEST))["weight_map"]
-        headers = {}
+        found: TensorHeaders = {}
         for part in sorted({os.path.basename(str(part)) for part in listed.values()}):
-            headers.update(_header(os.path.join(folder, part), part))
+            found.update(_header(os.path.join(folder, part), part))
     except FileNotFoundError as error:
         missing = os.path.basename(str(error.filename))
         raise UsageError(f"{name} is part of a model whose {missing} is not there; name its config.json instead.") from None
     except AttributeError as error:
         raise ValueError(index) from error
-    return headers
+    return found
 
 
-def _header(path: str, name: str) -> dict[str, Any]:
+def _header(path: str, name: str) -> TensorHeaders:
     """Return the header of a file, whose data must be there as it says, or not at all."""
     length = int.from_bytes(regular_files.beginning(path, _PREFIX), "little")
     if not 0 < length <= _LARGEST:
@@ -82,12 +87,12 @@ def _header(path: str, name: str) -> dict[str, Any]:
     header = regular_files.beginning(path, _PREFIX + length)[_PREFIX:]
     if len(header) < length:
         raise ValueError(length)
-    described = _object(header)
-    wanted = data_bytes(name, described)
+    tensors = headers(name, _object(header))
+    wanted = data_bytes(name, tensors)
     there = os.path.getsize(path) - _PREFIX - length
     if 0 < there < wanted:  # a header alone is enough to count
         raise UsageError(f"{name} is cut off: it has {there:,} of {wanted:,} bytes of weights; download it again.")
-    return described
+    return tensors
 
 
 def _keras(path: str) -> dict[str, Any]:

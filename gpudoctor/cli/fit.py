@@ -6,7 +6,7 @@ import math
 import os
 import re
 import sys
-from typing import Annotated, Literal
+from typing import Annotated
 
 import msgspec
 import typer
@@ -29,7 +29,6 @@ from gpudoctor.fit.card import Card
 from gpudoctor.fit.counted import Sample, image_size
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model as preset
-from gpudoctor.fit.presets import of_parameters
 from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.manual import facts
@@ -106,7 +105,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
             optimizer=spelt(optimizer),
             checkpointing=checkpointing,
             lora=lora,
-            weights=_four_bits(weights),
+            weights=spelt(weights),
             accumulate=accumulate,
             shard=spelt(shard),
             gpus=gpus,
@@ -135,18 +134,8 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
     return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
 
 
-def _four_bits(weights: str) -> Literal["", "4bit"]:
-    if not weights:
-        return ""
-    if spelt(weights) != "4bit":
-        raise UsageError(f"--weights {weights!r} is unknown; it takes 4bit.")
-    return "4bit"
-
-
 def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
     """Return what is known of the model that the user named."""
-    if named.lower().startswith("params="):
-        return of_parameters(named, sample)
     if os.path.isdir(named):
         inside = (os.path.join(named, one) for one in _IN_FOLDER)
         found = next(filter(os.path.exists, inside), None)

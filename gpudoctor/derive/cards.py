@@ -9,7 +9,6 @@ import msgspec
 
 from gpudoctor.derive.views.gpu import GpuView
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.suitability import suitability
 from gpudoctor.matrix import GpuProduct, Matrix
 from gpudoctor.matrix.tables import DRIVERS, GPUS
 from gpudoctor.snapshot import Missing, NvmlGpu, Smoke
@@ -40,7 +39,7 @@ def published(product: GpuProduct) -> Card | None:
 def suits(product: GpuProduct) -> str:
     """Return what a GPU of the table is enough for, in a phrase; "" if its memory is unknown."""
     card = published(product)
-    return suitability(card) if card else ""
+    return card.suitability if card else ""
 
 
 def every(matrix: Matrix) -> tuple[Card, ...]:

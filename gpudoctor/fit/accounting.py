@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.asked import FOUR_BITS, OPTIMIZERS, SHARDINGS, Asked
+from gpudoctor.fit.asked import MOST_SAMPLES, OPTIMIZERS, SHARDINGS, Asked
 from gpudoctor.fit.model import NOTHING, TOGETHER, Activations, Affine, Model
+from gpudoctor.fit.tally import FP8, FULL
 
 RESERVE = 10**9
 """Bytes of CUDA context, kernels, cuBLAS and cuDNN workspaces: the upper end of the 300 MB to 1 GB in
@@ -19,10 +19,16 @@ NCCL_RESERVE = 400 << 20
 """Assumed for NCCL's buffers between several GPUs."""
 FRAGMENTATION = 0.05
 """The share of activations and workspace that the framework's allocator is assumed to lose."""
-_WHOLE = 4
-"""Bytes of a number in FP32."""
-_MOST = 1 << 40
-"""The largest batch that is looked for."""
+_FOUR_BITS = 0.5 + 4 / 64
+"""Bytes of a weight in 4 bits, with a scale in FP32 for each block of 64 as bitsandbytes keeps it by default.
+
+https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py
+"""
+_FP8_COPIES = 2
+"""Of a weight in training: Transformer Engine keeps it and, for backward, its transpose.
+
+https://github.com/NVIDIA/TransformerEngine/blob/main/transformer_engine/pytorch/module/linear.py
+"""
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,12 +62,16 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def trained(model: Model, asked: Asked) -> int:
-    """Return how many parameters are trained. Raises UsageError for LoRA on a model without known matrices."""
+    """Return how many parameters are trained. Raises UsageError for LoRA on a model without known matrices, or of a rank that saves nothing."""
     if not asked.lora:
         return model.trainable
-    adapters = sum(one.count * asked.lora * (one.rows + one.columns) for one in model.projections if one.adapted)
+    adapters = sum(one.count * asked.lora * (one.rows + one.columns) for one in model.adapted)
     if not adapters:
         raise UsageError(f"{model.name} has no linear layers that are known for LoRA; leave out --lora.")
+    if adapters >= (whole := model.adapted_parameters):
+        raise UsageError(
+            f"Adapters of rank {asked.lora:,} have {adapters:,} parameters, the layers that they adapt {whole:,}; use a lower --lora."
+        )
     return adapters
 
 
@@ -77,7 +87,7 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     """
     held, width = _held(model, asked), asked.numbers.bytes
     reserve = RESERVE + NCCL_RESERVE * (asked.gpus > 1)
-    unpacked = width * max((one.rows * one.columns for one in model.projections if one.adapted), default=0) * bool(asked.weights)
+    unpacked = width * max((one.rows * one.columns for one in model.adapted), default=0) * bool(asked.weights)
     if asked.infer:
         yield Memory(
             moment="in the forward pass",
@@ -88,64 +98,72 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
             reserve=reserve,
         )
         return
-    optimizer, sharding = OPTIMIZERS[asked.optimizer], SHARDINGS[asked.shard]
-    count = trained(model, asked)
+    optimizer, sharding, count = OPTIMIZERS[asked.optimizer], SHARDINGS[asked.shard], trained(model, asked)
+
+    def share(size: float, *, divided: bool) -> int:
+        return -(-round(size) // asked.gpus) if divided else round(size)
+
     weights = _stored(model, asked) + width * count * bool(asked.lora)
-    gathered = 2 * width * (model.largest_block or model.parameters)
     casts = weights * (asked.halved and not asked.lora and not asked.shard)
-    buckets = _WHOLE * count * sharding.copies * (asked.gpus > 1)
-    gradients = _share(_WHOLE * count, asked, shared=sharding.gradients)
-    masters = _WHOLE * (count if asked.lora else model.parameters) * asked.halved
-    state = _adafactor(model, count, asked) if optimizer.factored else round(optimizer.state * count)
-    kept, fewer, recomputed, transient = (line.at(batch) for line in (held.kept, held.checkpointed, held.recomputed, held.transient))
-    here = not asked.offload
+    divided = share(weights, divided=sharding.weights)
+    gathered = min(weights, divided + 2 * width * (model.largest_block or model.parameters))
+    buckets = FULL * count * sharding.copies * (asked.gpus > 1)
+    gradients = share(FULL * count, divided=sharding.gradients)
+    masters = FULL * (count if asked.lora else model.parameters) * asked.halved
+    state = _adafactor(model, count, asked) if optimizer.factored else optimizer.state * count
+    on_gpu = 0 if asked.offload else 1
     always = {
         "reserve": reserve,
-        "optimizer": here * _share(state, asked, shared=sharding.optimizer),
-        "master_copies": here * _share(masters, asked, shared=sharding.optimizer),
+        "optimizer": on_gpu * share(state, divided=sharding.optimizer),
+        "master_copies": on_gpu * share(masters, divided=sharding.optimizer),
     }
-    divided = _share(weights, asked, shared=sharding.weights)
+    kept, fewer, recomputed, transient = (line.at(batch) for line in (held.kept, held.checkpointed, held.recomputed, held.transient))
     for alive, present in model.backward if asked.accumulate == 1 else TOGETHER:
         yield Memory(
-            moment=_named(alive, present),
+            moment="at the start of backward" if not present else "at the end of backward" if present == 1 > alive else "during backward",
             **always,
-            weights=min(weights, divided + gathered) - round(casts * present * (alive < 1)) + model.buffers,
+            weights=gathered - round(casts * present * (alive < 1)) + model.buffers,
             gradients=round(gradients * present) + buckets,
             activations=min(round(kept * alive), round(fewer * alive) + recomputed) if asked.checkpointing else round(kept * alive),
             workspace=round(transient * alive) + unpacked,
         )
-    temporary = here * _share(optimizer.temporary * count, asked, shared=sharding.optimizer)
     yield Memory(
         moment="in the optimizer step",
         **always,
         weights=divided - casts + model.buffers,
         gradients=gradients + buckets,
-        workspace=temporary,
+        workspace=on_gpu * share(optimizer.temporary * count, divided=sharding.optimizer),
     )
 
 
 def _stored(model: Model, asked: Asked) -> int:
-    """Return the bytes of all weights. Raises UsageError for 4 bits on a model without known matrices."""
-    matrices = sum(one.count * one.rows * one.columns for one in model.projections if one.adapted)
-    packed = min(matrices, model.parameters) * bool(asked.weights)
-    if asked.weights and not packed:
-        raise UsageError(f"{model.name} has no linear layers that are known to be stored in 4 bits; leave out --weights.")
-    return round(packed * FOUR_BITS) + asked.numbers.bytes * (model.parameters - packed)
+    """Return the bytes of all weights without master copies. Raises UsageError for 4 bits on a model without known matrices."""
+    width = asked.numbers.bytes
+    packed = min(model.adapted_parameters, model.parameters)
+    if asked.weights:
+        each = _FOUR_BITS
+        if not packed:
+            raise UsageError(f"{model.name} has no linear layers that are known to be stored in 4 bits; leave out --weights.")
+    elif asked.precision == "fp8":
+        each = FP8 if asked.infer else _FP8_COPIES * FP8 + width * bool(asked.lora)
+    else:
+        each = width
+    return round(packed * each) + width * (model.parameters - packed)
 
 
 def largest_batch(model: Model, asked: Asked, available: int) -> int:
     """Return the largest batch on each GPU that fits into so many bytes; 0: not even one sample."""
-    return bisect_right(range(1, _MOST), available, key=lambda batch: memory(model, asked, batch).total)
+    return bisect_right(range(1, MOST_SAMPLES + 1), available, key=lambda batch: memory(model, asked, batch).total)
 
 
 def _held(model: Model, asked: Asked) -> Activations:
-    """Return the activations in the precision, by those in the other width if need be."""
+    """Return the activations in the precision, by those in another width if need be. Adapters read their inputs in BF16, not in FP8."""
     known, other, factor = (model.half, model.full, 0.5) if asked.halved else (model.full, model.half, 2)
+    if asked.precision == "fp8" and not asked.lora:
+        known = model.fp8 or known
     if not known and other:
-        scaled: dict[str, Any] = {
-            name: line.times(factor) for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine)
-        }
-        known = Activations(**scaled)
+        lines = {name: line for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine)}
+        known = msgspec.structs.replace(NOTHING, **{name: line.times(factor) for name, line in lines.items()})
     known = known or NOTHING
     if not asked.lora:
         return known
@@ -156,16 +174,6 @@ def _held(model: Model, asked: Asked) -> Activations:
 def _adafactor(model: Model, count: int, asked: Asked) -> int:
     """Return the bytes of Adafactor's state: rows and columns of matrices, and all that is in none."""
     if asked.lora:
-        return _WHOLE * sum(one.count * (one.rows + one.columns + 2 * asked.lora) for one in model.projections if one.adapted)
+        return FULL * sum(one.count * (one.rows + one.columns + 2 * asked.lora) for one in model.adapted)
     factored = sum(one.count * one.rows * one.columns for one in model.projections)
-    return _WHOLE * (max(count - factored, 0) + sum(one.count * (one.rows + one.columns) for one in model.projections))
-
-
-def _share(size: int, asked: Asked, *, shared: bool) -> int:
-    return -(-size // asked.gpus) if shared else size
-
-
-def _named(alive: float, present: float) -> str:
-    if not present:
-        return "at the start of backward"
-    return "at the end of backward" if present == 1 > alive else "during backward"
+    return FULL * (max(count - factored, 0) + sum(one.count * (one.rows + one.columns) for one in model.projections))

@@ -12,7 +12,6 @@ from gpudoctor.fit.card import Card
 from gpudoctor.fit.changes import Change, changes
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.speed import Speed, speed
-from gpudoctor.fit.suitability import parameters, parameters_by_rule, suitability
 from gpudoctor.schema_fields import means
 
 
@@ -50,14 +49,14 @@ def answer(model: Model, asked: Asked, card: Card, samples: int | None = None, p
         total_bytes=card.total,
         available_bytes=card.available,
         batch=asked.batch or 1,
-        suitability=suitability(card),
+        suitability=card.suitability,
         note=card.note,
-        rule_of_thumb_parameters=parameters_by_rule(card),
-        countable_parameters=parameters(card, asked),
+        rule_of_thumb_parameters=card.parameters_by_rule,
+        countable_parameters=card.parameters(asked),
         against_cpu={f"{network}, batch {batch}": ratio for (network, batch), ratio in card.against_cpu.items()},
     )
     if not card.computes(least):
-        why = f"it has no {asked.precision.upper()}, which came with compute capability {least[0]}.{least[1]}"
+        why = f"it has no {asked.precision.upper()}{' tensor cores, which' if asked.precision == 'fp8' else ', which'} came with compute capability {least[0]}.{least[1]}"
         return msgspec.structs.replace(blank, fits=False, largest_batch=0, why=why)
     largest = largest_batch(model, asked, card.available)
     if unknown:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from decimal import Decimal
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -13,18 +13,13 @@ from gpudoctor.errors import UsageError
 from gpudoctor.nearest import suggestion
 from gpudoctor.schema_fields import means
 
-_Row = TypeVar("_Row")
-
 
 class Precision(NamedTuple):
-    """A number format to compute in."""
+    """A number format: bytes of a number, the compute capability from which on GPUs have it, and the column of the GPU table with its peak."""
 
     bytes: int
-    """Of a number."""
     capability: tuple[int, int]
-    """The compute capability from which on GPUs compute in it; FP32 runs on all."""
     peak: str
-    """The column of the GPU table with its peak."""
 
 
 class Optimizer(NamedTuple):
@@ -38,13 +33,12 @@ class Optimizer(NamedTuple):
 
 
 class Sharding(NamedTuple):
-    """Which parts are divided by the number of GPUs."""
+    """Which parts are divided by the number of GPUs, and copies of the gradients beyond one: DistributedDataParallel's buckets."""
 
     optimizer: bool = False
     gradients: bool = False
     weights: bool = False
     copies: int = 0
-    """Of the gradients beyond one: DistributedDataParallel's buckets."""
 
 
 PRECISIONS = {
@@ -52,15 +46,8 @@ PRECISIONS = {
     "tf32": Precision(4, (8, 0), "tf32"),
     "bf16": Precision(2, (8, 0), "bf16"),
     "fp16": Precision(2, (5, 3), "fp16"),
-    "fp8": Precision(2, (8, 9), "bf16"),
+    "fp8": Precision(2, (8, 9), "bf16"),  # what is in no linear layer of a block is in BF16; the table of GPUs has no FP8 peaks
 }
-"""FP8 is counted as in torchao with dynamic scaling: a linear layer saves its input and weight in BF16 for backward, and casts them for each matmul.
-
-Transformer Engine saves the input in FP8, and keeps a linear weight and its transpose in FP8: 2 bytes a parameter too.
-
-The table of GPUs has no FP8 peaks. https://github.com/pytorch/ao/blob/main/torchao/float8/float8_linear.py,
-https://github.com/NVIDIA/TransformerEngine/blob/main/transformer_engine/pytorch/module/linear.py
-"""
 OPTIMIZERS = {
     "sgd": Optimizer(0),
     "momentum": Optimizer(4),
@@ -84,31 +71,22 @@ SHARDINGS = {
     "fsdp": Sharding(optimizer=True, gradients=True, weights=True),
 }
 """ZeRO: https://arxiv.org/abs/1910.02054. Buckets: https://github.com/pytorch/pytorch/pull/41954"""
-
-
-FOUR_BITS = 0.5 + 4 / 64
-"""Bytes of a weight in 4 bits, with a scale in FP32 for each block of 64 as bitsandbytes keeps it by default.
-
-https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py
-"""
-SPELLINGS = {
-    spelling: name
-    for name, spellings in {
-        "fp32": "float32 float f32",
-        "bf16": "bfloat16",
-        "fp16": "float16 half f16",
-        "fp8": "float8 f8_e4m3 float8_e4m3fn e4m3 f8_e5m2 float8_e5m2",
-        "adamw": "adamw_torch adamw_torch_fused",
-        "8bit-adam": "adam8bit adamw8bit adamw_8bit adamw_bnb_8bit paged_adamw_8bit",
-        "zero1": "zero-1",
-        "zero2": "zero-2 shard_grad_op",
-        "zero3": "zero-3",
-        "fsdp": "fsdp2 full_shard",
-        "4bit": "nf4 fp4 int4 4-bit",
-    }.items()
-    for spelling in spellings.split()
-}
-"""Other names: of PyTorch, safetensors and transformers' TrainingArguments."""
+FOUR_BITS = "4bit"
+_SPELLINGS = """fp32 float32 float f32
+bf16 bfloat16
+fp16 float16 half f16
+fp8 float8 f8_e4m3 float8_e4m3fn e4m3 f8_e5m2 float8_e5m2
+adamw adamw_torch adamw_torch_fused
+8bit-adam adam8bit adamw8bit adamw_8bit adamw_bnb_8bit paged_adamw_8bit
+zero1 zero-1
+zero2 zero-2 shard_grad_op
+zero3 zero-3
+fsdp fsdp2 full_shard
+4bit nf4 fp4 int4 4-bit"""
+SPELLINGS = {spelling: name for name, *spellings in map(str.split, _SPELLINGS.splitlines()) for spelling in spellings}
+"""Our names for those of PyTorch, safetensors and transformers' TrainingArguments."""
+MOST_SAMPLES = 10**9
+"""The largest batch that is believed: more samples than any data set has."""
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,9 +97,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     optimizer: Annotated[str, means("The optimizer.", "adamw")] = "adamw"
     checkpointing: Annotated[bool, means("Whether blocks are recomputed in backward.")] = False
     lora: Annotated[int, means("The rank of the adapters; 0: all parameters are trained.")] = 0
-    weights: Annotated[
-        Literal["", "4bit"], means("How the frozen linear layers of blocks are stored; empty: in the run's precision.", "4bit")
-    ] = ""
+    weights: Annotated[str, means("How the frozen linear layers of blocks are stored; empty: in the run's precision.", "4bit")] = ""
     accumulate: Annotated[int, means("How many batches' gradients are added up for a step of the optimizer.")] = 1
     shard: Annotated[str, means("How the run is divided over GPUs; empty: every GPU holds everything.", "fsdp")] = ""
     gpus: Annotated[int, means("How many GPUs.")] = 1
@@ -133,21 +109,23 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         chosen(PRECISIONS, self.precision, "--precision")
         chosen(OPTIMIZERS, self.optimizer, "--optimizer")
         chosen(SHARDINGS, self.shard, "--shard")
-        batch = 1 if self.batch is None else self.batch
+        chosen((FOUR_BITS, ""), self.weights, "--weights")
         for option, value, least, most in (
-            ("--batch", batch, 1, 1 << 40),
-            ("--gpus", self.gpus, 1, 1 << 20),
+            ("--batch", 1 if self.batch is None else self.batch, 1, MOST_SAMPLES),
+            ("--gpus", self.gpus, 1, 10**6),
             ("--lora", self.lora, 0, 1 << 16),
-            ("--accumulate", self.accumulate, 1, 1 << 40),
+            ("--accumulate", self.accumulate, 1, 10**6),
         ):
             if not least <= value <= most:
-                raise UsageError(f"{option} {value} is out of range; it takes {max(least, 1)} to {most:,}.")
+                raise UsageError(f"{option} {value:,} is out of range; it takes {max(least, 1)} to {most:,}.")
         if self.shard and self.gpus == 1:
             raise UsageError(f"--shard {self.shard} needs at least two GPUs; state how many with --gpus N.")
         if self.infer and (self.lora or self.shard or self.offload or self.checkpointing or self.accumulate > 1):
             raise UsageError("--infer is without training; leave out --lora, --shard, --offload, --checkpointing and --accumulate.")
         if self.weights and not (self.lora or self.infer):
             raise UsageError("Weights in 4 bits cannot be trained: add --lora R, or --infer.")
+        if self.weights and self.precision == "fp8":
+            raise UsageError("Weights in 4 bits are multiplied in 16 bits, not in FP8; use --precision bf16.")
 
     @property
     def numbers(self) -> Precision:
@@ -164,8 +142,10 @@ def count(text: str, option: str, most: int = 10**15) -> int:
     """Return a whole number as people write it: 50_000, 50,000, 1e6, 1.5M, 7B. Raises UsageError for any other text."""
     written = re.fullmatch(r"(\d[\d,_]*(?:\.\d+)?(?:e\+?\d{1,2})?)([kmbt]?)", text.strip().lower()[:40])
     value = Decimal(written[1].replace(",", "")).scaleb(3 * " kmbt".index(written[2] or " ")) if written else Decimal(0)
-    if not 1 <= value <= most or value % 1:
-        raise UsageError(f"{option}: {text[:40]!r} is not a whole number from 1 to {most:.0e}; write it as 50000, 1e6 or 7B.")
+    if written and not 1 <= value <= most:
+        raise UsageError(f"{option}: {text[:40]!r} is out of range; it takes 1 to {most:,}.")
+    if not written or value % 1:
+        raise UsageError(f"{option}: {text[:40]!r} is not a whole number; write it as 50000, 1e6 or 7B.")
     return int(value)
 
 
@@ -174,9 +154,8 @@ def spelt(word: str) -> str:
     return SPELLINGS.get(word.lower(), word.lower())
 
 
-def chosen(table: Mapping[str, _Row], name: str, option: str) -> _Row:
-    """Return the row of this name. Raises UsageError if there is none."""
-    if name not in table:
-        known = [one for one in table if one]
+def chosen(names: Iterable[str], name: str, option: str) -> None:
+    """Raise UsageError if there is no choice of this name."""
+    if name not in names:
+        known = [one for one in names if one]
         raise UsageError(f"{option} {name!r} is unknown; " + suggestion(name, known, f"it is one of {', '.join(known)}."))
-    return table[name]

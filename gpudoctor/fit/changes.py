@@ -74,15 +74,15 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_S
         yield _batch(asked, batch, smaller)
     if model.block_flops and model.step_flops and not (asked.checkpointing or asked.infer):
         yield "--checkpointing", {"checkpointing": True}, f"{model.block_flops / model.step_flops:.0%} more compute"
-    adapts = any(one.adapted for one in model.projections)
-    if adapts and (asked.lora or asked.infer) and not asked.weights:
+    packs = asked.precision != "fp8"
+    if model.adapted and (asked.lora or asked.infer) and packs and not asked.weights:
         yield "--weights 4bit", {"weights": "4bit"}, _PACKED
     if asked.infer:
         return
     if asked.optimizer in {"adam", "adamw"}:
         yield "--optimizer 8bit-adam", {"optimizer": "8bit-adam"}, "needs bitsandbytes"
-    if adapts and not asked.lora:
-        packed = card.available < 2 * model.parameters
+    if model.adapted and not asked.lora:
+        packed = packs and card.available < 2 * model.parameters
         options, fields = f"--lora {_RANK}{' --weights 4bit' * packed}", {"lora": _RANK, **({"weights": "4bit"} if packed else {})}
         yield options, fields, f"trains adapters only{f'; {_PACKED}' * packed}"
     if not asked.offload:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import prod
 
 import msgspec
@@ -12,8 +13,8 @@ from gpudoctor.fit.layers import Rows, run
 from gpudoctor.fit.model import Model, projections
 from gpudoctor.fit.tally import FULL, HALF, Tally
 
-_MOST = 1 << 20
-"""The longest side and the most tokens that are believed."""
+_MOST_TOKENS, _MOST_SIDE, _MOST_PARAMETERS = 10**8, 1 << 20, 10**15
+"""More are not believed."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -25,8 +26,10 @@ class Sample(msgspec.Struct, frozen=True):
 
     def shape(self, usual: tuple[int, ...], name: str, *, fixed: bool = False, most: int = 0) -> tuple[int, ...]:
         """Return the shape of a sample for a model that usually takes another. Raises UsageError if it takes none of this size."""
-        if any(not 1 <= size <= _MOST for size in (1 if self.tokens is None else self.tokens, *(self.image or ()))):
-            raise UsageError(f"--seq and --image take sizes from 1 to {_MOST:,}.")
+        if self.tokens is not None and not 1 <= self.tokens <= _MOST_TOKENS:
+            raise UsageError(f"--seq {self.tokens:,} is out of range; it takes 1 to {_MOST_TOKENS:,}.")
+        if self.image and not all(1 <= side <= _MOST_SIDE for side in self.image):
+            raise UsageError(f"--image {self.image[0]}x{self.image[1]} is out of range; a side has 1 to {_MOST_SIDE:,} pixels.")
         if len(usual) == 1:
             if self.image:
                 raise UsageError(f"{name} takes tokens, not images; state how many with --seq.")
@@ -71,8 +74,8 @@ class Network(msgspec.Struct, frozen=True):
 
 def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") -> Model:
     """Return what is known of a network of these layers for a sample of this shape."""
-    tally, half = (Tally(width) for width in (FULL, HALF))
-    for one in (tally, half):
+    tally, half, fp8 = tallies = Tally(FULL), Tally(HALF), Tally(HALF, fp8=True)
+    for one in tallies:
         run(rows, one, one.given(shape))
     tokens = len(shape) == 1
     return Model(
@@ -92,6 +95,24 @@ def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") 
         cache_elements=tally.cached,
         full=tally.activations,
         half=half.activations,
+        fp8=fp8.activations,
         backward=tally.moments,
         source=source,
+    )
+
+
+def weighed(name: str, shapes: Mapping[str, tuple[int, ...]], buffers: int) -> Model:
+    """Return what the shapes of weights by name, and bytes of buffers, say: parameters, and nothing about activations. Raises UsageError if they are none."""
+    parameters = sum(map(prod, shapes.values()))
+    if not 1 <= parameters <= _MOST_PARAMETERS:
+        raise UsageError(f"{name} states {parameters:,} weights; no model has that many.")
+    return Model(
+        name=name,
+        way="formula",
+        parameters=parameters,
+        trainable=parameters,
+        buffers=buffers,
+        projections=projections((*shape[::-1], bool(re.search(r"\.\d+\.", weight))) for weight, shape in shapes.items() if len(shape) == 2),
+        source="its header",
+        assumptions=("The file has the shapes of weights, not of activations; put its config.json beside it.",),
     )

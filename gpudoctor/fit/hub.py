@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from pkgutil import get_data
+from typing import Any
 
 import msgspec
 
@@ -11,7 +12,7 @@ from gpudoctor.errors import UncountedError, UsageError
 from gpudoctor.fit.counted import Network
 from gpudoctor.fit.layers import FUNCTIONS, Rows
 from gpudoctor.fit.networks import Transformer
-from gpudoctor.typed import converted
+from gpudoctor.typed import converted, from_json
 
 USUAL_TOKENS = 2048
 """In a sequence, for models that take any number."""
@@ -29,39 +30,27 @@ _NAMES = {
 _FUNCTIONS = {"gelu_pytorch_tanh": "gelu", "gelu_fast": "gelu_new", "swish": "silu", "quick_gelu": "silu"}
 
 
-class _Family(NamedTuple):
+class _Family(msgspec.Struct, frozen=True):
     """How the models of a kind are built."""
 
-    rows: Callable[[Transformer], Rows]
-    usual: dict[str, Any]
-    """What a file need not state."""
-    counted: str = "ForCausalLM"
+    rows: str
+    """The method of Transformer."""
+    counts: str
     """The end of the name of the class that is counted."""
-    experts: bool = False
+    usual: dict[str, Any]
+    """The fields that the class reads and what it takes for those that a file does not state; null: what the others imply."""
+    always: dict[str, Any]
+    """What no file can change."""
 
 
-_LLAMA = _Family(Transformer.decoder, {"hidden_act": "silu", "mlp_bias": False})
-_BERT = _Family(Transformer.encoder, {"max_position_embeddings": 512}, "Model")
-_FAMILIES = {
-    "llama": _LLAMA,
-    "mistral": _LLAMA,
-    "phi3": _LLAMA,
-    "qwen2": _Family(Transformer.decoder, {**_LLAMA.usual, "attention_bias": True}),
-    "qwen3": _Family(Transformer.decoder, {**_LLAMA.usual, "normed": True}),
-    "mixtral": _Family(Transformer.decoder, _LLAMA.usual, experts=True),
-    "qwen2_moe": _Family(Transformer.decoder, {**_LLAMA.usual, "attention_bias": True}, experts=True),
-    "qwen3_moe": _Family(Transformer.decoder, {**_LLAMA.usual, "normed": True}, experts=True),
-    "gemma": _Family(Transformer.decoder, {**_LLAMA.usual, "tie_word_embeddings": True, "hidden_act": "gelu"}),
-    "gpt2": _Family(
-        Transformer.older_decoder, {"max_position_embeddings": 1024, "tie_word_embeddings": True, "hidden_act": "gelu_new"}, "LMHeadModel"
-    ),
-    "bert": _BERT,
-    "roberta": _BERT,
-    "xlm-roberta": _BERT,
-    "camembert": _BERT,
-    "vit": _Family(Transformer.vision, {"num_labels": 2}, "ForImageClassification"),
-}
-"""By model_type: https://huggingface.co/docs/transformers has the configurations."""
+class _Table(msgspec.Struct, frozen=True):
+    families: dict[str, _Family]
+    """By model_type, as the configuration classes of transformers 5.24 have them: https://huggingface.co/docs/transformers."""
+    presets: dict[str, dict[str, Any]]
+    """Published configurations by the names of our presets, with their source."""
+
+
+TABLE = from_json(get_data(__package__, "models.json") or b"", _Table)  # packaged as this module is
 
 
 def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.json") -> Network:
@@ -71,43 +60,45 @@ def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.js
         raise UsageError(f"{name} states no model_type, so it is no config.json of transformers.")
     if reason := _refused(kind, fields):
         raise UncountedError(f"{name} {reason}")
-    family = _FAMILIES[kind]
-    stated = {**family.usual, **{_NAMES.get(field, field): value for field, value in fields.items() if value is not None}}
+    family = TABLE.families[kind]
+    stated = {_NAMES.get(field, field): value for field, value in fields.items()}
     if isinstance(labels := fields.get("id2label"), Mapping):
         stated["num_labels"] = len(labels)
-    function = str(stated.get("hidden_act", "gelu"))
-    if (known := _FUNCTIONS.get(function, function)) not in FUNCTIONS:
+    sizes = {**{field: stated.get(field, value) for field, value in family.usual.items()}, **family.always}
+    function = str(sizes["hidden_act"])
+    sizes["hidden_act"] = _FUNCTIONS.get(function, function)
+    if sizes["hidden_act"] not in FUNCTIONS:
         raise UsageError(f"{name}: the function {function[:40]!r} is unknown; known are {', '.join(FUNCTIONS)}.")
     try:
-        shape = converted({**stated, "hidden_act": known}, Transformer)
+        shape = converted({field: value for field, value in sizes.items() if value is not None}, Transformer)
     except msgspec.ValidationError as error:
         raise UsageError(f"{name} does not describe a model: {str(error).replace(' - at `$.', ' for `')}.") from None
+    rows: Rows = getattr(shape, family.rows)()
     assumed = tuple(_assumed(fields, family))
     if kind == "vit":
-        return Network(family.rows(shape), (shape.channels, shape.side, shape.side), source, fixed=True, assumptions=assumed)
-    if not shape.entries:
+        return Network(rows, (shape.num_channels, shape.image_size, shape.image_size), source, fixed=True, assumptions=assumed)
+    if not shape.vocab_size:
         raise UsageError(f"{name} has no vocab_size.")
-    return Network(family.rows(shape), (USUAL_TOKENS,), source, most=shape.places, assumptions=assumed)
+    return Network(rows, (USUAL_TOKENS,), source, most=shape.max_position_embeddings, assumptions=assumed)
 
 
 def _refused(kind: str, fields: Mapping[str, Any]) -> str:
     """Return why a model of this kind cannot be counted, a clause; "" if it can."""
-    if kind not in _FAMILIES:
+    if kind not in TABLE.families:
         return f"is of kind {kind[:40]!r}, which no formula counts"
-    experts = [field[:40] for field, value in fields.items() if "experts" in field and value]
-    if not _FAMILIES[kind].experts:
-        return f"has experts ({experts[0]}), which no formula counts for {kind}" if experts else ""
-    if fields.get("mlp_only_layers") or fields.get("decoder_sparse_step", 1) != 1:
-        return "has experts in some of its layers only, which no formula counts"
-    return "" if experts else "does not say how many experts it has"
+    experts = next((field[:40] for field, value in fields.items() if "experts" in field and value), "")
+    if experts and "num_local_experts" not in TABLE.families[kind].usual:
+        return f"has experts ({experts}), which no formula counts for {kind}"
+    partly = fields.get("mlp_only_layers") or fields.get("decoder_sparse_step", 1) != 1
+    return "has experts in some of its layers only, which no formula counts" if partly else ""
 
 
 def _assumed(fields: Mapping[str, Any], family: _Family) -> Iterator[str]:
     """Yield what a file states that is not counted."""
     named = fields.get("architectures")
     named = str(named[0])[:80] if isinstance(named, list) and named else ""
-    if named and not named.endswith(family.counted):
-        whole = named.partition("For")[0].removesuffix("Model") + family.counted
+    if named and not named.endswith(family.counts):
+        whole = named.partition("For")[0].removesuffix("Model") + family.counts
         yield f"{named} is counted as {whole}; what else it has, such as another output layer, is not."
     quantised = fields.get("quantization_config")
     if isinstance(quantised, Mapping):

@@ -9,9 +9,9 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample, counted
-from gpudoctor.fit.layers import FUNCTIONS, Conv, Dropout, Embedding, Flatten, Function, Linear, Norm, Pool, PoolTo, Row, Rows, run
+from gpudoctor.fit.layers import FUNCTIONS, Rows, conv, dropout, embedding, flatten, function, layer, linear, norm, pool, poolto, run
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.structures import Loss
+from gpudoctor.fit.structures import loss
 from gpudoctor.fit.tally import Tally, Tensor
 
 _MERGES = {"Add", "Subtract", "Multiply", "Average", "Maximum"}
@@ -22,42 +22,37 @@ def of_keras(name: str, document: Mapping[str, Any], sample: Sample) -> Model:
     """Return what is known of a Sequential or Functional model. Raises UsageError for a layer that is not counted."""
     try:
         layers = document["config"]["layers"]
-        shape = _shape(next(one for one in (_input(layer) for layer in layers) if one))
-        found = counted(name, (_Graph(name, layers), Loss()), sample.shape(shape, name), source="its configuration")
+        shape = _shape(next(shape for shape in (_input(one) for one in layers) if shape))
+        found = counted(name, (_graph(name, layers), loss()), sample.shape(shape, name), source="its configuration")
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         raise UsageError(f"{name} has no Sequential or Functional model that can be read.") from None
     return msgspec.structs.replace(found, assumptions=("Activations are counted as PyTorch keeps them, not Keras.",))
 
 
-class _Graph(Row, frozen=True):
+@layer
+def _graph(tally: Tally, x: Tensor, name: str, layers: list[Any]) -> Tensor:
     """Layers by name, each of which reads the outputs of others, or of the one before it."""
+    made: dict[str, Tensor] = {}
+    for one in layers:
+        read = [made[of] for of in _read(one.get("inbound_nodes", [])) if of in made] or [x]
+        x = made[str(one["config"].get("name"))] = _made(name, tally, one, read)
+    return x
 
-    name: str
-    layers: list[Any]
 
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        made: dict[str, Tensor] = {}
-        for layer in self.layers:
-            read = [made[of] for of in _read(layer.get("inbound_nodes", [])) if of in made] or [x]
-            x = made[str(layer["config"].get("name"))] = self._made(tally, layer, read)
-        return x
-
-    def _made(self, tally: Tally, layer: Mapping[str, Any], read: list[Tensor]) -> Tensor:
-        """Return what a layer makes of what it reads."""
-        kind, config, x = str(layer["class_name"]), layer["config"], read[0]
-        if kind in _MERGES:
-            return tally.made(x, x.shape)
-        if kind == "Concatenate":
-            place = 0 if len(x.shape) == 3 else len(x.shape) - 1
-            return tally.made(x, (*x.shape[:place], sum(one.shape[place] for one in read), *x.shape[place + 1 :]))
-        if kind not in _KINDS:
-            raise UsageError(
-                f"{self.name} has a layer of kind {kind[:40]}, which is not counted; name a function that builds it: module:function."
-            )
-        rows, function = _KINDS[kind](config, x), config.get("activation")
-        if isinstance(function, str) and function not in FUNCTIONS:
-            raise UsageError(f"{self.name} has the function {function[:40]!r}, which is not counted.")
-        return run((*rows, Function(function)) if isinstance(function, str) and function != "linear" else rows, tally, x)
+def _made(name: str, tally: Tally, one: Mapping[str, Any], read: list[Tensor]) -> Tensor:
+    """Return what a layer makes of what it reads."""
+    kind, config, x = str(one["class_name"]), one["config"], read[0]
+    if kind in _MERGES:
+        return tally.made(x, x.shape)
+    if kind == "Concatenate":
+        place = 0 if len(x.shape) == 3 else len(x.shape) - 1
+        return tally.made(x, (*x.shape[:place], sum(tensor.shape[place] for tensor in read), *x.shape[place + 1 :]))
+    if kind not in _KINDS:
+        raise UsageError(f"{name} has a layer of kind {kind[:40]}, which is not counted; name a function that builds it: module:function.")
+    rows, after = _KINDS[kind](config, x), config.get("activation")
+    if isinstance(after, str) and after not in FUNCTIONS:
+        raise UsageError(f"{name} has the function {after[:40]!r}, which is not counted.")
+    return run((*rows, function(after)) if isinstance(after, str) and after != "linear" else rows, tally, x)
 
 
 def _read(node: object) -> Iterator[str]:
@@ -70,10 +65,10 @@ def _read(node: object) -> Iterator[str]:
         yield from _read(child)
 
 
-def _input(layer: Mapping[str, Any]) -> Any:
+def _input(one: Mapping[str, Any]) -> Any:
     """Return the shape that a layer reads, with the batch first; None if it does not say."""
-    config = layer["config"]
-    return config.get("batch_shape") or config.get("batch_input_shape") or layer.get("build_config", {}).get("input_shape")
+    config = one["config"]
+    return config.get("batch_shape") or config.get("batch_input_shape") or one.get("build_config", {}).get("input_shape")
 
 
 def _shape(batched: Any) -> tuple[int, ...]:
@@ -99,28 +94,28 @@ def _biased(config: Mapping[str, Any]) -> bool:
 
 
 def _conv(config: Mapping[str, Any], out: int, groups: int) -> Rows:
-    return (Conv(out, *_window(config, config["kernel_size"], config["strides"]), bias=_biased(config), groups=groups),)
+    return (conv(out, *_window(config, config["kernel_size"], config["strides"]), bias=_biased(config), groups=groups),)
 
 
 def _pool(config: Mapping[str, Any], *, maximum: bool) -> Rows:
-    return (Pool(*_window(config, config["pool_size"], config.get("strides") or config["pool_size"]), maximum=maximum),)
+    return (pool(*_window(config, config["pool_size"], config.get("strides") or config["pool_size"]), maximum=maximum),)
 
 
 _Kind = Callable[[Mapping[str, Any], Tensor], Rows]
 _PASSED = ("InputLayer", "Rescaling", "Normalization", "RandomFlip", "RandomRotation", "RandomZoom", "Activation")
 _KINDS: dict[str, _Kind] = {
     **dict.fromkeys(_PASSED, lambda _, __: ()),
-    "Dense": lambda config, _: (Linear(_size(config["units"]), bias=_biased(config), adapted=False),),
+    "Dense": lambda config, _: (linear(_size(config["units"]), bias=_biased(config), adapted=False),),
     "Conv2D": lambda config, _: _conv(config, _size(config["filters"]), _size(config.get("groups", 1))),
     "DepthwiseConv2D": lambda config, x: _conv(config, x.shape[0], x.shape[0]),
     "MaxPooling2D": lambda config, _: _pool(config, maximum=True),
     "AveragePooling2D": lambda config, _: _pool(config, maximum=False),
-    "GlobalAveragePooling2D": lambda _, __: (PoolTo(1), Flatten()),
-    "BatchNormalization": lambda _, x: (Norm("batch" if len(x.shape) == 3 else "layer"),),
-    "LayerNormalization": lambda _, __: (Norm("layer"),),
-    "Embedding": lambda config, _: (Embedding(_size(config["input_dim"]), _size(config["output_dim"])),),
-    "ReLU": lambda _, __: (Function("relu"),),
-    "Flatten": lambda _, __: (Flatten(),),
-    "Dropout": lambda _, __: (Dropout(),),
+    "GlobalAveragePooling2D": lambda _, __: (poolto(1), flatten()),
+    "BatchNormalization": lambda _, x: (norm("batch" if len(x.shape) == 3 else "layer"),),
+    "LayerNormalization": lambda _, __: (norm("layer"),),
+    "Embedding": lambda config, _: (embedding(_size(config["input_dim"]), _size(config["output_dim"])),),
+    "ReLU": lambda _, __: (function("relu"),),
+    "Flatten": lambda _, __: (flatten(),),
+    "Dropout": lambda _, __: (dropout(),),
 }
 """The rows of each kind of Keras layer, without its activation."""

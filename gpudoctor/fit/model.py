@@ -126,9 +126,21 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """In FP32 or TF32. None: unknown, such as for a file that has shapes of parameters only."""
     half: Activations | None = None
     """In BF16 or FP16 under autocast, with FP32 parameters."""
+    fp8: Activations | None = None
+    """As `half`, but linear layers of blocks keep their inputs in FP8."""
     backward: Moments = TOGETHER
     """The moments of backward that can be the peak."""
     source: str = ""
     """Where its shapes are published."""
     assumptions: tuple[str, ...] = ()
     """What was assumed of it, in sentences."""
+
+    @property
+    def adapted(self) -> tuple[Projection, ...]:
+        """The linear layers of blocks, which LoRA adapts, 4 bits pack and FP8 computes."""
+        return tuple(one for one in self.projections if one.adapted)
+
+    @property
+    def adapted_parameters(self) -> int:
+        """The weights in them."""
+        return sum(one.count * one.rows * one.columns for one in self.adapted)

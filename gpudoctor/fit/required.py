@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked, count, spelt
+from gpudoctor.fit.asked import FOUR_BITS, OPTIMIZERS, PRECISIONS, SHARDINGS, Asked, count, spelt
 from gpudoctor.fit.counted import Sample, image_size
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.presets import model, of_parameters
+from gpudoctor.fit.presets import model
 
-_TABLES: dict[str, Mapping[str, object]] = {"precision": PRECISIONS, "optimizer": OPTIMIZERS, "shard": SHARDINGS}
 _WORDS: dict[str, tuple[str, Any]] = {
-    **{word: (field, word) for field, table in _TABLES.items() for word in table if word},
-    "4bit": ("weights", "4bit"),
+    **{word: ("precision", word) for word in PRECISIONS},
+    **{word: ("optimizer", word) for word in OPTIMIZERS},
+    **{word: ("shard", word) for word in SHARDINGS if word},
+    FOUR_BITS: ("weights", FOUR_BITS),
     **{word: (word, True) for word in ("checkpointing", "offload", "infer")},
     "lora": ("lora", 16),
 }
 """What each word sets; adapters have this rank unless another is stated."""
 _NUMBERS = ("batch", "gpus", "lora", "seq", "accumulate")
-_OF_PARAMETERS = ("params", "layers", "width")
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -51,15 +50,15 @@ def parse(text: str) -> Run:
         field, equal, value = word.partition("=")
         if (name := spelt(word)) in _WORDS:
             fields.update([_WORDS[name]])
-        elif field in _NUMBERS and equal:
+        elif equal and field in _NUMBERS:
             fields[field] = count(value, field)
-        elif field == "image" and equal:
+        elif equal and field == "image":
             fields[field] = image_size(value)
-        elif field in _OF_PARAMETERS or not (equal or names):
+        elif field in {"params", "layers", "width"} or not (equal or names):
             names.append(word)
         else:
             raise UsageError(f"{word!r} is no part of a run; write it as in fit=llama-7b,lora,bf16,batch=1.")
     sample, named = Sample(fields.pop("seq", None), fields.pop("image", None)), ",".join(names)
     if re.search(r":|\.(json|safetensors|keras)$", named):
         raise UsageError(f"{named} is a file or function, which a requirement cannot name; ask about it with gpudoctor fit.")
-    return Run(of_parameters(named, sample) if "params=" in named else model(named, sample), Asked(**fields))
+    return Run(model(named, sample), Asked(**fields))

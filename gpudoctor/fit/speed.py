@@ -10,7 +10,6 @@ from gpudoctor.fit.accounting import moments
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.suitability import tensor_cores
 from gpudoctor.schema_fields import means
 
 PEAK_SHARES = (0.25, 0.6)
@@ -40,7 +39,7 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
 def speed(model: Model, asked: Asked, card: Card, batch: int, *, samples: int | None, price: float | None) -> Speed | None:
     """Return how fast a step and so many samples are; None if FLOPs or rates are unknown."""
     flops, rate = _flops(model, asked), card.flops.get(asked.numbers.peak)
-    if not rate and not tensor_cores(card):  # such GPUs compute 16 bits about as fast as FP32
+    if not rate and not card.tensor_cores:  # such GPUs compute 16 bits about as fast as FP32
         rate = card.flops.get("fp32")
     if not flops or not rate or not card.bandwidth:
         return None

@@ -2,148 +2,113 @@
 
 from __future__ import annotations
 
-from gpudoctor.fit.layers import Conv, Function, Linear, Norm, Row, Rows, run
+from gpudoctor.fit.layers import Rows, conv, function, layer, linear, norm, run
 from gpudoctor.fit.tally import FULL, INDEX, Tally, Tensor
 
 
-class Attention(Row, frozen=True):
-    """Attention with its projections, by scaled_dot_product_attention; over a context of (tokens, width) if there is one."""
+@layer
+def attention(
+    tally: Tally,
+    x: Tensor,
+    heads: int,
+    of_keys: int = 0,
+    size: int = 0,
+    *,
+    bias: bool = True,
+    bias_out: bool = True,
+    context: tuple[int, int] | None = None,
+    cached: bool = False,
+    normed: bool = False,
+) -> Tensor:
+    """Attention with its projections, by scaled_dot_product_attention; over a context of (tokens, width) if there is one.
 
-    heads: int
-    of_keys: int = 0
-    """Heads of keys and values; 0: as many."""
-    size: int = 0
-    """Of a head; 0: the width divided by the heads."""
-    bias: bool = True
-    bias_out: bool | None = None
-    """None: as `bias`."""
-    context: tuple[int, int] | None = None
-    cached: bool = False
-    """Whether text generation keeps its keys and values."""
-    normed: bool = False
-    """Whether queries and keys are normalised for each head."""
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        tokens, width = x.shape
-        size = self.size or width // self.heads
-        y = tally.given(self.context) if self.context else x
-        q = Linear(self.heads * size, self.bias)(tally, x)
-        k, v = (Linear((self.of_keys or self.heads) * size, self.bias)(tally, y) for _ in range(2))
-        if self.normed:
-            q, k = (Norm("rms", share=one.shape[-1] // size)(tally, one) for one in (q, k))
-        mixed = tally.made(q, q.shape, wide=False)
-        for tensor in (q, k, v, mixed):
-            tally.read(tensor)
-        tally.bytes(4 * self.heads * tokens)
-        tally.scores += self.heads * tokens * k.shape[0]
-        tally.attend(4 * tokens * k.shape[0] * self.heads * size)
-        tally.cached += (k.size + v.size) * self.cached
-        return Linear(width, self.bias if self.bias_out is None else self.bias_out)(tally, mixed)
+    There are as many heads `of_keys` and values unless stated; their size is the width divided by the heads unless stated. Cached: generating text
+    keeps keys and values. Normed: queries and keys are normalised for each head.
+    """
+    (tokens, width), of_keys = x.shape, of_keys or heads
+    size, y = size or width // heads, tally.given(context) if context else x
+    q, *kv = (linear(count * size, bias=bias)(tally, one) for count, one in ((heads, x), (of_keys, y), (of_keys, y)))
+    k, v = kv
+    if normed:
+        q, k = (norm("rms", share=count)(tally, one) for count, one in ((heads, q), (of_keys, k)))
+    mixed = tally.made(q, q.shape, wide=False)
+    for tensor in (q, k, v, mixed):
+        tally.read(tensor)
+    tally.bytes(FULL * heads * tokens)
+    tally.scores += heads * tokens * k.shape[0]
+    tally.attend(4 * tokens * k.shape[0] * heads * size)
+    tally.cached += (k.size + v.size) * cached
+    return linear(width, bias=bias_out)(tally, mixed)
 
 
-class Gated(Row, frozen=True):
+@layer
+def gated(tally: Tally, x: Tensor, width: int, name: str = "silu", *, bias: bool = False) -> Tensor:
     """A product of two projections, one of them through a function, and the projection back."""
-
-    width: int
-    name: str = "silu"
-    bias: bool = False
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        gate = Function(self.name)(tally, Linear(self.width, self.bias)(tally, x))
-        up = Linear(self.width, self.bias)(tally, x)
-        tally.keep(gate)
-        tally.keep(up)
-        return Linear(x.shape[-1], self.bias)(tally, tally.made(up, up.shape))
+    gate = function(name)(tally, linear(width, bias=bias)(tally, x))
+    up = linear(width, bias=bias)(tally, x)
+    tally.keep(gate)
+    tally.keep(up)
+    return linear(x.shape[-1], bias=bias)(tally, tally.made(up, up.shape))
 
 
-class Experts(Row, frozen=True):
-    """Gated layers, some of which a router chooses for each token, and perhaps one more that all tokens go through."""
-
-    count: int
-    chosen: int
-    width: int
-    name: str = "silu"
-    shared: int = 0
-    """The width of the one for all tokens; 0: there is none."""
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        tokens, width = x.shape
-        tally.keep(Linear(self.count, bias=False, adapted=False)(tally, x), wide=True)  # the router's shares
-        y = Gated(self.width, self.name)(tally, tally.made(x, (tokens * self.chosen, width)))
-        for rows, columns in 2 * (self.count - 1) * [(width, self.width)] + (self.count - 1) * [(self.width, width)]:
-            tally.matrix(rows, columns, adapted=True)
-        tally.keep(y)
-        tally.bytes((INDEX + FULL) * tokens * self.chosen)
-        if self.shared:
-            tally.keep(Gated(self.shared, self.name)(tally, x))
-            tally.keep(Linear(1, bias=False, adapted=False)(tally, x))
-        return tally.made(x, x.shape, wide=False)
+@layer
+def experts(tally: Tally, x: Tensor, count: int, chosen: int, width: int, name: str = "silu", shared: int = 0) -> Tensor:
+    """Gated layers, some of which a router chooses for each token, and perhaps one more of width `shared` that all tokens go through."""
+    tokens, read = x.shape
+    tally.keep(linear(count, bias=False, adapted=False)(tally, x), wide=True)  # the router's shares
+    y = gated(width, name)(tally, tally.made(x, (tokens * chosen, read)))
+    for rows, columns in ((read, width), (read, width), (width, read)):
+        tally.matrix(rows, columns, adapted=True, count=count - 1)
+    tally.keep(y)
+    tally.bytes((INDEX + FULL) * tokens * chosen)
+    if shared:
+        tally.keep(gated(shared, name)(tally, x))
+        tally.keep(linear(1, bias=False, adapted=False)(tally, x))
+    return tally.made(x, x.shape, wide=False)
 
 
-class Shift(Row, frozen=True):
+@layer
+def shift(tally: Tally, x: Tensor, width: int) -> Tensor:
     """A projection of the time embedding of this width, added to each channel."""
-
-    width: int
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        tally.matrix(self.width, x.shape[0], adapted=False)
-        tally.multiply(2 * self.width * x.shape[0], x)
-        return tally.made(x, x.shape, parameters=x.shape[0])
+    tally.matrix(width, x.shape[0], adapted=False)
+    tally.multiply(2 * width * x.shape[0], x)
+    return tally.made(x, x.shape, parameters=x.shape[0])
 
 
-class Time(Row, frozen=True):
+@layer
+def time(tally: Tally, x: Tensor, reads: int, width: int) -> Tensor:
     """The time embedding: a dense layer to this width and another one."""
-
-    reads: int
-    width: int
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        run((Linear(self.width), Function("silu"), Linear(self.width)), tally, tally.given((self.reads,)))
-        return x
+    run((linear(width), function("silu"), linear(width)), tally, tally.given((reads,)))
+    return x
 
 
-class Residual(Row, frozen=True):
-    """The sum of layers and of what they read, perhaps through other layers."""
-
-    body: Rows
-    shortcut: Rows = ()
-    matched: bool = False
-    """The shortcut is a 1x1 convolution where the number of channels differs."""
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        y = run(self.body, tally, x)
-        run((Conv(y.shape[0], 1),) if self.matched and x.shape != y.shape else self.shortcut, tally, x)
-        return tally.made(y, y.shape, wide=x.wide or y.wide)
+@layer
+def residual(tally: Tally, x: Tensor, body: Rows, shortcut: Rows = (), *, matched: bool = False) -> Tensor:
+    """The sum of layers and of what they read, perhaps through other layers: if `matched`, a 1x1 convolution where the number of channels differs."""
+    y = run(body, tally, x)
+    run((conv(y.shape[0], 1),) if matched and x.shape != y.shape else shortcut, tally, x)
+    return tally.made(y, y.shape, wide=x.wide or y.wide)
 
 
-class Concat(Row, frozen=True):
+@layer
+def concat(tally: Tally, x: Tensor, body: Rows) -> Tensor:
     """The channels of what layers read, beside those of their output."""
-
-    body: Rows
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        y = run(self.body, tally, x)
-        return tally.made(y, (x.shape[0] + y.shape[0], *x.shape[1:]), wide=x.wide or y.wide)
+    y = run(body, tally, x)
+    return tally.made(y, (x.shape[0] + y.shape[0], *x.shape[1:]), wide=x.wide or y.wide)
 
 
-class Block(Row, frozen=True):
+@layer
+def block(tally: Tally, x: Tensor, body: Rows) -> Tensor:
     """Layers that checkpointing recomputes together and sharding gathers together."""
-
-    body: Rows
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        with tally.block(x):
-            return run(self.body, tally, x)
+    with tally.block(x):
+        return run(body, tally, x)
 
 
-class Loss(Row, frozen=True):
+@layer
+def loss(tally: Tally, x: Tensor, *, squares: bool = False) -> Tensor:
     """The loss: cross entropy over the last dimension, or a mean of squares."""
-
-    squares: bool = False
-
-    def __call__(self, tally: Tally, x: Tensor) -> Tensor:
-        y = x if self.squares else tally.given(x.shape)
-        tally.keep(y, wide=True)
-        tally.alive(2 * FULL * x.size)
-        tally.bytes(0 if self.squares else INDEX * (x.size // x.shape[-1]))
-        return y
+    y = x if squares else tally.given(x.shape)
+    tally.keep(y, wide=True)
+    tally.alive(2 * FULL * x.size)
+    tally.bytes(0 if squares else INDEX * (x.size // x.shape[-1]))
+    return y

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import prod
@@ -9,8 +10,8 @@ from typing import NamedTuple
 
 from gpudoctor.fit.model import Activations, Affine, Moments, corners
 
-FULL, HALF = 4, 2
-"""Bytes of a number in FP32, and in BF16 or FP16."""
+FULL, HALF, FP8 = 4, 2, 1 + 1 / 32
+"""Bytes of a number in FP32, in BF16 or FP16, and in FP8 with a scale of a byte for 32 as in MXFP8. Scales of whole tensors need less."""
 INDEX = 8
 """Bytes of an index: of a token, a label, a maximum."""
 _FUSED_BACKWARD = 2.5
@@ -54,27 +55,24 @@ class _Span(NamedTuple):
 
 
 class Tally:
-    """What was counted so far, in numbers of one width."""
+    """What was counted so far, in numbers of one width; the inputs of adapted linear layers perhaps in FP8."""
 
-    def __init__(self, width: int = FULL) -> None:
-        self.width = width
+    def __init__(self, width: int = FULL, *, fp8: bool = False) -> None:
+        self.width, self.fp8 = width, fp8
         self.parameters = self.forward = self.backward = self.buffers = self.fixed = self.cached = self.tied = self.scores = 0
         self.largest_block = self.block_flops = self.adapted = 0
-        self.matrices: list[tuple[int, int, bool]] = []
-        """The rows and columns of each weight matrix, and whether LoRA adapts it."""
+        self.matrices: Counter[tuple[int, int, bool]] = Counter()
+        """How many weight matrices have these rows and columns, and are adapted by LoRA or are not."""
         self._kept: dict[tuple[int, bool], int] = {}
         """The bytes of each kept tensor, by its number and whether it is in FP32 under autocast."""
         self._lasting: set[tuple[int, bool]] = set()
         """Those that backward needs although LoRA freezes the weights."""
         self._shared: set[int] = set()
         """The numbers of those that several layers need."""
-        self._sum = self._bytes = self._made = 0
-        self._working = 0
-        """The most numbers that one layer reads and makes."""
+        self._sum = self._bytes = self._made = self._working = self._before = 0
         self._blocks: list[_Span] = []
         self._alive: list[tuple[int, int]] = []
         """For each layer, the bytes that are alive in its backward, and the parameters of the layers before it."""
-        self._before = 0
 
     def given(self, shape: tuple[int, ...]) -> Tensor:
         """Return a tensor that is an input: it has no gradient."""
@@ -90,7 +88,7 @@ class Tally:
         self._before = self.parameters
         return y
 
-    def keep(self, tensor: Tensor, *, wide: bool = False, trains: bool = False) -> None:
+    def keep(self, tensor: Tensor, *, wide: bool = False, trains: bool = False, width: float = 0) -> None:
         """Count a tensor that backward needs, once; `wide`: under autocast in FP32; `trains`: only to train weights that LoRA freezes."""
         key = tensor.number, self.width == HALF and (wide or tensor.wide)
         if not trains:
@@ -98,12 +96,15 @@ class Tally:
         if key in self._kept:
             self._shared.add(tensor.number)
         else:
-            self._kept[key] = (tensor.whole or tensor.size) * (FULL if key[1] else self.width)
+            self._kept[key] = round((tensor.whole or tensor.size) * (width or (FULL if key[1] else self.width)))
             self._sum += self._kept[key]
 
-    def read(self, tensor: Tensor, *, trains: bool = False) -> None:
-        """Count what a matmul's backward needs of its input: under autocast each makes its own copy of one in FP32."""
-        self.keep(self.given(tensor.shape) if self.width == HALF and tensor.wide else tensor, trains=trains)
+    def read(self, tensor: Tensor, *, trains: bool = False, in_fp8: bool = False) -> None:
+        """Count what a matmul's backward needs of its input: each makes its own copy in FP8, and under autocast of one in FP32."""
+        if in_fp8 and self.fp8:
+            self.keep(self.given(tensor.shape), trains=True, width=FP8)
+        else:
+            self.keep(self.given(tensor.shape) if self.width == HALF and tensor.wide else tensor, trains=trains)
 
     def alive(self, count: int) -> None:
         """Note bytes that are alive at once, in any precision, beside what was kept so far."""
@@ -114,10 +115,10 @@ class Tally:
         self._bytes += count
         self._sum += count
 
-    def matrix(self, rows: int, columns: int, *, adapted: bool) -> None:
-        """Count a weight matrix."""
-        self.parameters += rows * columns
-        self.matrices.append((rows, columns, adapted))
+    def matrix(self, rows: int, columns: int, *, adapted: bool, count: int = 1) -> None:
+        """Count weight matrices."""
+        self.parameters += count * rows * columns
+        self.matrices[rows, columns, adapted] += count
 
     def multiply(self, flops: int, x: Tensor) -> None:
         """Count a product with weights; backward needs the weights' gradient and, unless `x` is an input, that of `x`."""

@@ -16,10 +16,19 @@ from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
 from gpudoctor.schema_fields import means
 
-FP8 = (
-    "FP8 is counted as in torchao: a linear layer keeps its input and weight in BF16 and casts them for each matmul. Transformer Engine keeps the "
-    "input in FP8, which needs less. Speed is that of BF16; both compute linear layers faster."
-)
+FP8 = {
+    "training": (
+        "FP8 is counted as Transformer Engine keeps it, by its source: linear layers of blocks save their inputs, weights and transposed weights in FP8, with "
+        "a scale for 32 numbers; all else is in BF16, master copies in FP32. torchao saves inputs in BF16, which needs more."
+    ),
+    "adapters": (
+        "FP8 is counted as Transformer Engine keeps it, by its source: frozen weights in BF16, and beside them each weight and its transpose in FP8. Adapters "
+        "read their inputs in BF16, so FP8 saves no memory here."
+    ),
+    "inference": "FP8 is counted for the weights of linear layers in blocks, with a scale for 32 numbers; all else, with keys and values, is in BF16.",
+    "none": "FP8 applies to linear layers in blocks. This model has none that are known, so it is counted in BF16.",
+}
+"""How FP8 was counted; no GPU measured it."""
 _FORMULA_WITHIN = (
     "parameters and FLOPs are exact; activations within 0.5% of a real step, with checkpointing too if the same blocks are recomputed "
     "(attention in Hugging Face transformers keeps up to 8% more)"
@@ -87,10 +96,18 @@ def document(
         run=asked,
         gpus=tuple(answers),
         fits_on=fits_on,
-        notes=(*model.assumptions, *((FP8,) if asked.precision == "fp8" else ()), *notes),
+        notes=(*model.assumptions, *_fp8(model, asked), *notes),
     )
 
 
 def _within(model: Model) -> str:
     """Return how far the way in which a model was counted was from a real step."""
     return next((one.traced_within for one in CATALOGUE if one.traced_within and one.name in model.traced_by), _FORMULA_WITHIN)
+
+
+def _fp8(model: Model, asked: Asked) -> tuple[str, ...]:
+    """Return how FP8 was counted, if it was asked for."""
+    if asked.precision != "fp8":
+        return ()
+    kind = "none" if not model.adapted else "inference" if asked.infer else "adapters" if asked.lora else "training"
+    return (FP8[kind], "Speed is that of BF16: the tables have no FP8 peaks.")

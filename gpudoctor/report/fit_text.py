@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpudoctor.digits import digits
 from gpudoctor.fit.answer import Answer
+from gpudoctor.fit.card import billions
 from gpudoctor.fit.speed import Speed
-from gpudoctor.fit.suitability import billions
 from gpudoctor.report.fit import FitDocument
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import VERDICTS
@@ -32,7 +32,7 @@ def render(found: FitDocument, look: Look, *, rule_of_thumb: bool = False) -> st
     if not found.gpus:
         _lead(page, _MARKS[None], "No NVIDIA GPU whose free memory can be read. Name one, as in --gpu 'RTX 4090'.")
     _run(page, found)
-    for gpu in sorted(found.gpus, key=lambda one: one.fits is True)[:1]:
+    for gpu in sorted((one for one in found.gpus if one.memory), key=lambda one: one.fits is True)[:1]:
         _memory(page, found, gpu)
     for part in (_changes, _speed):
         for gpu in found.gpus:
@@ -55,7 +55,7 @@ def _run(page: Page, found: FitDocument) -> None:
     said = (
         f"{billions(model.parameters)} parameters",
         model.sample,
-        f"{run.precision.upper()}{' counted as BF16' * (run.precision == 'fp8')}",
+        run.precision.upper(),
         "inference" if run.infer else run.optimizer,
         f"LoRA rank {run.lora}" * bool(run.lora),
         "weights in 4 bits" * bool(run.weights),

@@ -93,10 +93,25 @@ def test_a_machine_without_a_gpu_is_unknown_and_told_where_the_run_fits() -> Non
     assert "Name one, as in --gpu 'RTX 4090'." in " ".join(run("fit", "resnet50").stdout.decode().split())
 
 
-def test_fp8_is_said_to_be_counted_as_bf16() -> None:
-    text = run("fit", "resnet50", "--precision", "fp8", "--gpu", "H100").stdout.decode()
-    assert "FP8 counted as BF16" in text
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("resnet50",), "so it is counted in BF16"),
+        (("llama-1b",), "save their inputs, weights and transposed weights in FP8"),
+        (("llama-1b", "--lora", "8"), "FP8 saves no memory here"),
+        (("llama-1b", "--infer"), "with keys and values, is in BF16"),
+    ],
+)
+def test_how_fp8_is_counted_is_said(words: tuple[str, ...], said: str) -> None:
+    text = " ".join(run("fit", *words, "--precision", "fp8", "--gpu", "H100").stdout.decode().split())
+    assert said in text
     assert "exact" not in text
+
+
+def test_a_gpu_without_fp8_is_refused_and_the_memory_of_the_other_is_shown() -> None:
+    text = " ".join(run("fit", "llama-1b", "--precision", "fp8", "--batch", "1", "--gpu", "A100", "--gpu", "H100").stdout.decode().split())
+    assert "it has no FP8 tensor cores, which came with compute capability 8.9" in text
+    assert "Memory at batch 1 on NVIDIA H100" in text
 
 
 def test_weights_without_a_configuration_are_unknown(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from gpudoctor.derive import MachineView, cards
 from gpudoctor.findings import Policy
-from gpudoctor.fit.suitability import suitability
 from gpudoctor.matrix.tables import GPUS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, Copy, MemoryRate, Missing, Product, Smoke, Speed
@@ -31,7 +30,7 @@ def test_every_gpu_of_the_table_with_known_memory_has_a_card_and_a_line() -> Non
         if card is not None:
             assert 0 < card.available < card.total
             assert not card.observed
-            assert len(suitability(card)) < 200
+            assert len(card.suitability) < 200
     listed = cards.every(MATRIX)
     assert [card.total for card in listed] == sorted(card.total for card in listed)
     assert len(listed) > 80

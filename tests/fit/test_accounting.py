@@ -94,7 +94,15 @@ def test_checkpointing_keeps_what_pytorch_keeps_outside_of_blocks(name: str, sam
 @pytest.mark.parametrize(("precision", "saved"), [("fp32", 9_689_604), ("bf16", 6_289_924)])
 def test_adapters_keep_only_what_backward_needs_through_frozen_weights(precision: str, saved: int) -> None:
     """Bytes that PyTorch 2.15 saves for backward of one sample, with adapters of rank 8 on the linear layers of all blocks."""
-    shape = Transformer(layers=8, width=256, heads=4, inner=688, of_keys=2, entries=1000, function="silu", bias=False)
+    shape = Transformer(
+        num_hidden_layers=8,
+        hidden_size=256,
+        num_attention_heads=4,
+        intermediate_size=688,
+        num_key_value_heads=2,
+        vocab_size=1000,
+        hidden_act="silu",
+    )
     one = counted("llama", shape.decoder(), (64,))
     start, *_ = moments(one, Asked(precision=precision, lora=8), 1)
     assert start.activations == pytest.approx(saved, rel=0.011)
@@ -193,3 +201,44 @@ def test_accumulated_gradients_are_there_in_all_of_backward(one: Model, asked: A
 @pytest.mark.parametrize(("optimizer", "precision", "infer"), list(product(OPTIMIZERS, PRECISIONS, (False, True))))
 def test_every_optimizer_and_precision_is_counted(optimizer: str, precision: str, *, infer: bool) -> None:
     assert memory(MODELS[0], Asked(optimizer=optimizer, precision=precision, infer=infer), 1).total > 0
+
+
+def test_linear_layers_of_blocks_keep_inputs_and_both_weights_in_fp8() -> None:
+    """Llama 2 7B: queries, keys, values, gate and up read 4096 numbers a token, the output as well, which attention keeps in BF16 too, and down 11008."""
+    one, asked = model("llama-7b", Sample(512)), Asked(precision="fp8", batch=1)
+    assert one.half
+    assert one.fp8
+    each = 1 + 1 / 32
+    saved = 32 * 512 * (5 * 4096 * (2 - each) - 4096 * each + 11008 * (2 - each))
+    assert one.half.kept.per_sample - one.fp8.kept.per_sample == saved
+    start, *_ = moments(one, asked, 1)
+    linear = 32 * 202_375_168
+    assert start.weights == linear * 2 * each + 2 * (one.parameters - linear)
+    assert start.master_copies == 4 * one.parameters
+    assert memory(one, Asked(precision="fp8", infer=True), 1).weights == linear * each + 2 * (one.parameters - linear)
+
+
+def test_adapters_of_fp8_read_their_inputs_in_bf16_and_frozen_weights_stay() -> None:
+    one = model("llama-7b", Sample(512))
+    fp8, bf16 = (next(moments(one, Asked(precision=precision, lora=8), 1)) for precision in ("fp8", "bf16"))
+    assert fp8.activations == bf16.activations
+    assert fp8.weights - bf16.weights == 32 * 202_375_168 * 2 * (1 + 1 / 32)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"batch": 10**12}, "--batch 1,000,000,000,000 is out of range; it takes 1 to 1,000,000,000"),
+        ({"gpus": 10**9}, "--gpus 1,000,000,000 is out of range"),
+        ({"weights": "4bit", "precision": "fp8", "infer": True}, "not in FP8"),
+        ({"weights": "3bit", "infer": True}, "did you mean 4bit"),
+    ],
+)
+def test_what_no_run_has_is_one_sentence(options: dict[str, object], says: str) -> None:
+    with pytest.raises(UsageError, match=says):
+        Asked(**options)  # type: ignore[arg-type]
+
+
+def test_adapters_that_are_larger_than_what_they_adapt_are_refused() -> None:
+    with pytest.raises(UsageError, match="Adapters of rank 5,000 have 12,492,800,000 parameters, the layers that they adapt 6,476,005,376"):
+        trained(model("llama-7b", Sample()), Asked(lora=5000))

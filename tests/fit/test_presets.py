@@ -66,7 +66,7 @@ def test_a_preset_is_found_by_its_name_on_the_hub(named: str, name: str) -> None
         ("vgg16", Sample(tokens=7), "takes images, not tokens"),
         ("vgg16", Sample(image=(16, 16)), "too small"),
         ("vit-b", Sample(image=(384, 384)), "224x224 only"),
-        ("llama-7b", Sample(tokens=1 << 60), "from 1 to 1,048,576"),
+        ("llama-7b", Sample(tokens=1 << 60), "it takes 1 to 100,000,000"),
     ],
 )
 def test_a_size_that_does_not_fit_is_one_sentence(name: str, sample: Sample, says: str) -> None:

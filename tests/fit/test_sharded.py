@@ -12,11 +12,11 @@ import pytest
 from gpudoctor.fit.accounting import moments
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.counted import counted
-from gpudoctor.fit.layers import Function, Linear
-from gpudoctor.fit.structures import Block, Loss
+from gpudoctor.fit.layers import function, linear
+from gpudoctor.fit.structures import block, loss
 
-BLOCK = Block((Linear(1024), Function("relu"), Linear(512)))
-MODEL = counted("net", (Linear(512), *(BLOCK,) * 4, Linear(10), Loss()), (256,))
+BLOCK = block((linear(1024), function("relu"), linear(512)))
+MODEL = counted("net", (linear(512), *(BLOCK,) * 4, linear(10), loss()), (256,))
 PROGRAM = """
 import json, os, sys
 import torch
