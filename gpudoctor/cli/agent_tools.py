@@ -23,7 +23,7 @@ from gpudoctor.cli.content import content, diagnosed
 from gpudoctor.cli.deliver import redacted_report
 from gpudoctor.cli.error_document import document as error_document
 from gpudoctor.cli.look import redactor
-from gpudoctor.cli.machine import Stated, question
+from gpudoctor.cli.machine import question
 from gpudoctor.cli.settings import GivenOptions, settle, supposing
 from gpudoctor.crash import crash_sentence
 from gpudoctor.errors import GpudoctorError, UsageError
@@ -69,8 +69,8 @@ def server() -> MCPServer[None]:
 
 async def check(
     python: Annotated[str | None, Field(description="The interpreter or environment folder to examine; by default the active one")] = None,
-    require: Annotated[list[str], Field(max_length=64, description="What must hold: gpus>=2, memory>=40GiB, torch>=2.4, bf16")] = [],  # noqa: B006 -- never changed
-    node: Annotated[bool, Field(description="Examine only the machine, not a Python environment")] = False,  # noqa: FBT002
+    require: Annotated[list[str], Field(max_length=64, description="What must hold: gpus>=2, memory>=40GiB, torch>=2.4, bf16")] = [],
+    node: Annotated[bool, Field(description="Examine only the machine, not a Python environment")] = False,
 ) -> CallToolResult:
     """Find out whether this machine and Python environment can train on the GPU and, if not, what to change. Uses no GPU memory."""
 
@@ -84,7 +84,7 @@ async def check(
 
 async def diagnose(
     text: Annotated[str, Field(description="Error messages, logs, nvidia-smi, collect_env, pip list, or several of them mixed")] = "",
-    files: Annotated[list[str], Field(max_length=16, description="Text files, or a gpudoctor report, about the same machine")] = [],  # noqa: B006
+    files: Annotated[list[str], Field(max_length=16, description="Text files, or a gpudoctor report, about the same machine")] = [],
 ) -> CallToolResult:
     """Find the cause of a fault in pasted text, in files about one machine, or in both, without looking at this machine."""
 
@@ -109,10 +109,10 @@ async def envs() -> CallToolResult:
     return _answer(work)
 
 
-async def compat(  # noqa: PLR0917 -- the SDK calls it by name
-    requirements: Requirements = [],  # noqa: B006
-    requirement_files: RequirementFiles = [],  # noqa: B006
-    gpus: Gpus = [],  # noqa: B006
+async def compat(
+    requirements: Requirements = [],
+    requirement_files: RequirementFiles = [],
+    gpus: Gpus = [],
     driver: Driver = None,
     python_version: PythonVersion = None,
     os: System = "linux",
@@ -127,10 +127,10 @@ async def compat(  # noqa: PLR0917 -- the SDK calls it by name
     return _answer(work)
 
 
-async def plan(  # noqa: PLR0917
-    requirements: Requirements = [],  # noqa: B006
-    requirement_files: RequirementFiles = [],  # noqa: B006
-    gpus: Gpus = [],  # noqa: B006
+async def plan(
+    requirements: Requirements = [],
+    requirement_files: RequirementFiles = [],
+    gpus: Gpus = [],
     driver: Driver = None,
     python_version: PythonVersion = None,
     os: System | None = None,
@@ -142,8 +142,11 @@ async def plan(  # noqa: PLR0917
     """
 
     def work() -> msgspec.Struct:
-        matrix, stated = open_matrix(), Stated(driver=driver, gpus=tuple(gpus), cc=None, python=python_version, os=os, arch=arch)
-        asked, wanted = _asked(requirements, requirement_files), question(tuple(requirements), stated, matrix, "plan", None)
+        stated = Combination(
+            requirements=tuple(requirements), gpus=tuple(gpus), driver=driver, python=python_version, os=os or "linux", arch=arch
+        )
+        asked, matrix = _asked(requirements, requirement_files), open_matrix()
+        wanted = question(stated, matrix, "plan", os_stated=os is not None)
         found = propose(wanted if asked is None else with_files(wanted, asked, matrix), matrix).plan
         noted = msgspec.structs.replace(found, resolver_note="Planned from the tables alone (this tool uses no network).")
         return redactor("/", stays=False).struct(noted)

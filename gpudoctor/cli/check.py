@@ -9,14 +9,14 @@ from gpudoctor.cli.settings import GivenOptions
 
 
 @app.command(epilog=EPILOG)
-def check(  # noqa: PLR0917 -- Typer calls it by name
+def check(
     level: options.Level = None,
-    no_smoke: options.NoSmoke = False,  # noqa: FBT002 -- flags of the command line
-    node: options.Node = False,  # noqa: FBT002
-    allow_cpu: options.AllowCpu = False,  # noqa: FBT002
+    no_smoke: options.NoSmoke = False,
+    node: options.Node = False,
+    allow_cpu: options.AllowCpu = False,
     python: options.Python = None,
     cwd: options.Cwd = None,
-    format: options.Format = None,  # noqa: A002 -- named as the option
+    format: options.Format = None,
     output: options.Output = None,
     json: options.Json = None,
     junit: options.Junit = None,
@@ -29,13 +29,13 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     fail_on: options.FailOn = None,
     timeout: options.Timeout = None,
     wait: options.Wait = None,
-    force: options.Force = False,  # noqa: FBT002
-    identify: options.Identify = False,  # noqa: FBT002
+    force: options.Force = False,
+    identify: options.Identify = False,
     compat: options.Compat = None,
     config: options.Config = None,
-    verbose: options.Verbose = False,  # noqa: FBT002
-    quiet: options.Quiet = False,  # noqa: FBT002
-    no_color: options.NoColor = False,  # noqa: FBT002
+    verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
     root: options.Root = None,
 ) -> int:
     """Check this machine, train small networks on its GPUs, and say what is wrong and how to fix it.

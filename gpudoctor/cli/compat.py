@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @app.command(epilog=EPILOG)
-def compat(  # noqa: PLR0917 -- Typer calls it by name
-    requirements: options.OptionalRequirements = None,
+def compat(
+    requirements: options.Requirements = None,
     file: options.RequirementFiles = None,
     extra: options.Extra = None,
     group: options.Group = None,
@@ -32,7 +32,7 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
     cuda_compat: options.CudaCompat = None,
     system_cuda: options.SystemCuda = None,
     system_cudnn: options.SystemCudnn = None,
-    format: options.Format = None,  # noqa: A002 -- named as the option
+    format: options.Format = None,
     output: options.Output = None,
     json: options.Json = None,
     junit: options.Junit = None,
@@ -42,9 +42,9 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
     skip: options.Skip = None,
     fail_on: options.FailOn = None,
     compat: options.Compat = None,
-    verbose: options.Verbose = False,  # noqa: FBT002
-    quiet: options.QuietReport = False,  # noqa: FBT002
-    no_color: options.NoColor = False,  # noqa: FBT002
+    verbose: options.Verbose = False,
+    quiet: options.QuietReport = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Find out whether packages, driver, GPU and Python work together, before you buy or install anything.
 
@@ -53,7 +53,7 @@ def compat(  # noqa: PLR0917 -- Typer calls it by name
     \b
     Example:
       gpudoctor compat torch==2.8.0 --gpu 'GTX 1080' --driver 470.57.02
-    """  # noqa: D301 -- click leaves the lines after \b as they are
+    """
     combination = Combination(
         requirements=tuple(requirements or ()),
         driver=driver,

@@ -19,7 +19,7 @@ def completion(shell: Annotated[Literal["bash", "zsh", "fish"], typer.Argument(m
     bash, in ~/.bashrc:                  eval "$(gpudoctor completion bash)"
     zsh, in ~/.zshrc after compinit:     eval "$(gpudoctor completion zsh)"
     fish, in ~/.config/fish/config.fish: gpudoctor completion fish | source
-    """  # noqa: D301 -- click leaves the lines after \b as they are
+    """
     script = get_completion_script(prog_name="gpudoctor", complete_var="_GPUDOCTOR_COMPLETE", shell=shell)  # nosec B604 # the shell's name; none is started
     output.write(f"{script}\n".encode())
     return 0

@@ -9,9 +9,9 @@ from gpudoctor.cli.settings import GivenOptions
 
 
 @app.command(epilog=EPILOG)
-def diagnose(  # noqa: PLR0917 -- Typer calls it by name
-    files: options.Texts = ["-"],  # noqa: B006 -- Typer wants a list
-    format: options.Format = None,  # noqa: A002 -- named as the option
+def diagnose(
+    files: options.Texts = ["-"],
+    format: options.Format = None,
     output: options.Output = None,
     json: options.Json = None,
     junit: options.Junit = None,
@@ -21,9 +21,9 @@ def diagnose(  # noqa: PLR0917 -- Typer calls it by name
     skip: options.Skip = None,
     fail_on: options.FailOn = None,
     compat: options.Compat = None,
-    verbose: options.Verbose = False,  # noqa: FBT002
-    quiet: options.QuietReport = False,  # noqa: FBT002
-    no_color: options.NoColor = False,  # noqa: FBT002
+    verbose: options.Verbose = False,
+    quiet: options.QuietReport = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Find the cause of a fault in text: error messages, logs, nvidia-smi, torch.utils.collect_env, pip list, or several of them mixed.
 

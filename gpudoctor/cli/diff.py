@@ -17,17 +17,17 @@ from gpudoctor.report.diff import Diff
 
 
 @app.command(epilog=EPILOG)
-def diff(  # noqa: PLR0917 -- Typer calls it by name
+def diff(
     before: options.Before,
     after: options.After,
-    golden: options.Golden = False,  # noqa: FBT002
+    golden: options.Golden = False,
     ignore: options.Ignore = None,
     ignore_file: options.IgnoreFile = None,
-    format: options.DiffFormat = TextMarkdownOrJson.TEXT,  # noqa: A002 -- named as the option
-    output_: options.DiffOutput = None,
+    format: options.DiffFormat = TextMarkdownOrJson.TEXT,
+    output_: options.ResultOutput = None,
     compat: options.Compat = None,
-    verbose: options.VerboseDiff = False,  # noqa: FBT002
-    no_color: options.NoColor = False,  # noqa: FBT002
+    verbose: options.VerboseDiff = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Show what changed from report A to report B: causes first, then facts that rules read, then the rest.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from gpudoctor.check.environments import list_environments
-from gpudoctor.cli import failure, options, output, system
+from gpudoctor.cli import failure, options, system
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import app
 from gpudoctor.cli.settings import seconds
-from gpudoctor.report import document, environments
+from gpudoctor.cli.show import show
+from gpudoctor.report import environments
 
 _PATIENCE = 60.0
 """Seconds for all environments; fifty take five."""
@@ -18,10 +18,10 @@ _PATIENCE = 60.0
 
 @app.command()
 def envs(
-    format: options.EnvsFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    format: options.EnvsFormat = TextOrJson.TEXT,
     timeout: options.Timeout = None,
     compat: options.Compat = None,
-    no_color: options.NoColor = False,  # noqa: FBT002
+    no_color: options.NoColor = False,
     root: options.Root = None,
 ) -> int:
     """List the Python environments of this machine: their frameworks, and whether they could train here. Loads no framework.
@@ -29,15 +29,14 @@ def envs(
     Looks for virtual environments near the current directory and in the usual folders, conda, pixi, pyenv and uv, interpreters on PATH, and
     Jupyter kernels. Each is checked from its files, as `gpudoctor check --level look` does.
     """
-    as_json = format is TextOrJson.JSON
     place = root or "/"
 
     def carry_out() -> int:
         patience = seconds("--timeout", timeout or _PATIENCE)
         system.require_linux("envs")
-        found = redactor(place, stays=not as_json and on_terminal()).struct(list_environments(patience, compat, place))
-        shown = look(no_color=no_color)
-        output.write(document.encode(found) if as_json else shown.encoded(environments.draw(found, shown, os.environ.get("HOME", ""))))
+        home = os.environ.get("HOME", "")
+        found = list_environments(patience, compat, place)
+        show(found, format, lambda one, shown: environments.draw(one, shown, home), root=place, no_color=no_color)
         return 0
 
-    return failure.guarded(carry_out, as_json=as_json)
+    return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)

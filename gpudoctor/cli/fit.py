@@ -13,11 +13,11 @@ import typer
 
 from gpudoctor.check.model import CheckOptions
 from gpudoctor.check.run import run
-from gpudoctor.cli import completions, failure, options, output, system
+from gpudoctor.cli import completions, failure, options, system
 from gpudoctor.cli.content import examined
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.cli.show import show
 from gpudoctor.derive import MachineView, cards
 from gpudoctor.digits import digits
 from gpudoctor.errors import UncountedError, UsageError
@@ -36,8 +36,8 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.model_files import read_model
 from gpudoctor.probe.target import target
-from gpudoctor.report import document, fit_text
 from gpudoctor.report import fit as fit_document
+from gpudoctor.report import fit_text
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.trace import USUAL_BATCH, Step, traced
 
@@ -49,7 +49,7 @@ _FILES = (".json", ".safetensors", ".keras")
 
 
 @app.command(epilog=EPILOG)
-def fit(  # noqa: PLR0917 -- Typer calls it by name
+def fit(
     model: Annotated[
         str,
         typer.Argument(
@@ -66,7 +66,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         str, typer.Option(metavar="TYPE", help="fp32, tf32, bf16, fp16 or fp8; 16 bits are autocast with FP32 master copies.")
     ] = "fp32",
     optimizer: Annotated[str, typer.Option(metavar="NAME", help="sgd, momentum, adam, adamw, adafactor, 8bit-adam or lion.")] = "adamw",
-    checkpointing: Annotated[bool, typer.Option("--checkpointing", help="Recompute each block's activations in backward.")] = False,  # noqa: FBT002
+    checkpointing: Annotated[bool, typer.Option("--checkpointing", help="Recompute each block's activations in backward.")] = False,
     lora: Annotated[int, typer.Option(metavar="R", help="Train adapters of this rank on the linear layers of all blocks.")] = 0,
     weights: Annotated[
         str, typer.Option(metavar="4bit", help="Store frozen linear layers of blocks in 4 bits, with --lora (QLoRA) or --infer.")
@@ -74,8 +74,8 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
     accumulate: Annotated[int, typer.Option(metavar="N", help="Add up the gradients of N batches for a step of the optimizer.")] = 1,
     shard: Annotated[str, typer.Option(metavar="HOW", help="Divide the run over --gpus: zero1, zero2, zero3 or fsdp.")] = "",
     gpus: Annotated[int, typer.Option(metavar="N", help="How many GPUs take part.")] = 1,
-    offload: Annotated[bool, typer.Option("--offload", help="Keep the optimizer's state and master copies in host memory.")] = False,  # noqa: FBT002
-    infer: Annotated[bool, typer.Option("--infer", help="Count inference instead of training.")] = False,  # noqa: FBT002
+    offload: Annotated[bool, typer.Option("--offload", help="Keep the optimizer's state and master copies in host memory.")] = False,
+    infer: Annotated[bool, typer.Option("--infer", help="Count inference instead of training.")] = False,
     gpu: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Ask about this GPU by any common name instead of this machine's. Repeatable.")
     ] = None,
@@ -84,11 +84,11 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
     ] = None,
     samples: Annotated[str | None, typer.Option(metavar="N", help="Also say how long this many samples take: 50000, 1e6, 1.2M.")] = None,
     price: Annotated[float | None, typer.Option(metavar="P", help="Price of a GPU for an hour, for --samples.")] = None,
-    rule_of_thumb: Annotated[bool, typer.Option("--rule-of-thumb", help="Also show the rule (MiB - 400) * 2^20 / (4 * 2).")] = False,  # noqa: FBT002
+    rule_of_thumb: Annotated[bool, typer.Option("--rule-of-thumb", help="Also show the rule (MiB - 400) * 2^20 / (4 * 2).")] = False,
     python: options.Python = None,
-    format: Annotated[TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.fit/1).")] = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    format: Annotated[TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.fit/1).")] = TextOrJson.TEXT,
     compat: options.Compat = None,
-    no_color: options.NoColor = False,  # noqa: FBT002
+    no_color: options.NoColor = False,
 ) -> int:
     """Find out whether a model trains on a GPU, how large a batch fits and how fast a step is, by part and with what to change.
 
@@ -96,7 +96,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
     Examples:
       gpudoctor fit resnet50 --batch 256 --precision bf16
       gpudoctor fit llama-8b --precision bf16 --lora 16 --gpu 'RTX 4090'
-    """  # noqa: D301 -- click leaves the lines after \b as they are
+    """
 
     def carry_out() -> int:
         asked = Asked(
@@ -124,11 +124,7 @@ def fit(  # noqa: PLR0917 -- Typer calls it by name
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
         notes = _notes(counted, asked, answers)
         made = fit_document.document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
-        as_text = format is TextOrJson.TEXT
-        made = redactor("/", stays=as_text and on_terminal()).struct(made)
-        shown = look(no_color=no_color)
-        text = shown.encoded(fit_text.render(made, shown, rule_of_thumb=rule_of_thumb))
-        output.write(text if as_text else document.encode(made))
+        show(made, format, lambda one, shown: fit_text.render(one, shown, rule_of_thumb=rule_of_thumb), no_color=no_color)
         return made.exit_code
 
     return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)

@@ -27,15 +27,15 @@ def _fleet(context: typer.Context) -> None:
 
 
 @fleet.command(short_help="Merge the reports of many machines into one diagnosis.", epilog=EPILOG)
-def merge(  # noqa: PLR0917 -- Typer calls it by name
+def merge(
     reports: fleet_options.Reports,
     require: fleet_options.Require = None,
     golden: fleet_options.Golden = None,
     ignore: options.Ignore = None,
     ignore_file: options.IgnoreFile = None,
     fail_on: options.FailOn = None,
-    format: fleet_options.Format = TextOrJson.TEXT,  # noqa: A002 -- named as the option
-    output: fleet_options.Output = None,
+    format: fleet_options.Format = TextOrJson.TEXT,
+    output: options.ResultOutput = None,
     hostfile: fleet_options.Hostfile = None,
     nodelist: fleet_options.Nodelist = None,
     labels: fleet_options.Labels = None,
@@ -43,8 +43,8 @@ def merge(  # noqa: PLR0917 -- Typer calls it by name
     prometheus: fleet_options.Prometheus = None,
     history: fleet_options.History = None,
     compat: options.Compat = None,
-    verbose: fleet_options.Verbose = False,  # noqa: FBT002
-    no_color: options.NoColor = False,  # noqa: FBT002
+    verbose: fleet_options.Verbose = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Merge the reports of many machines: which nodes are broken and why, which differ from the others, which are slow.
 

@@ -31,16 +31,16 @@ _LONGEST = 200
 
 
 @fleet.command(short_help="Check every node of a Ray cluster.", epilog=EPILOG)
-def check(  # noqa: PLR0917 -- Typer calls it by name
+def check(
     address: fleet_options.Address = "",
-    ray: fleet_options.Ray = False,  # noqa: FBT002 -- flags of the command line
+    ray: fleet_options.Ray = False,
     level: options.Level = None,
-    node: options.Node = False,  # noqa: FBT002
-    allow_cpu: options.AllowCpu = False,  # noqa: FBT002
+    node: options.Node = False,
+    allow_cpu: options.AllowCpu = False,
     python: fleet_options.Python = None,
     runtime_env: fleet_options.RuntimeEnv = None,
     framework: options.Framework = None,
-    force: options.Force = False,  # noqa: FBT002
+    force: options.Force = False,
     timeout: fleet_options.Timeout = None,
     reports: fleet_options.SaveReports = None,
     require: fleet_options.Require = None,
@@ -48,8 +48,8 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     ignore: options.Ignore = None,
     ignore_file: options.IgnoreFile = None,
     fail_on: options.FailOn = None,
-    format: fleet_options.Format = TextOrJson.TEXT,  # noqa: A002 -- named as the option
-    output: fleet_options.Output = None,
+    format: fleet_options.Format = TextOrJson.TEXT,
+    output: options.ResultOutput = None,
     hostfile: fleet_options.Hostfile = None,
     nodelist: fleet_options.Nodelist = None,
     labels: fleet_options.Labels = None,
@@ -57,9 +57,9 @@ def check(  # noqa: PLR0917 -- Typer calls it by name
     prometheus: fleet_options.Prometheus = None,
     history: fleet_options.History = None,
     compat: options.Compat = None,
-    verbose: fleet_options.Verbose = False,  # noqa: FBT002
-    quiet: options.Quiet = False,  # noqa: FBT002
-    no_color: options.NoColor = False,  # noqa: FBT002
+    verbose: fleet_options.Verbose = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Run `gpudoctor check` on every node of a Ray cluster, one task each, and merge the reports.
 

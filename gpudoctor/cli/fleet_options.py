@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gpudoctor.cli import completions, formats
+from gpudoctor.cli import completions, formats, options
 
 Reports = Annotated[
     list[str],
@@ -16,8 +16,7 @@ Reports = Annotated[
         "A report without a host name is called by its file: gpu001.json is gpu001.",
     ),
 ]
-Format = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.fleet/1).")]
-Output = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result to FILE instead of standard output.")]
+Format = Annotated[formats.TextOrJson, options.text_or_json("fleet")]
 Verbose = Annotated[
     bool,
     typer.Option("--verbose", "-v", help="Also show consequences, notes, facts that no rule reads, and every figure that was compared."),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from gpudoctor.cli import failure, options, output
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.machine import Stated, question
+from gpudoctor.cli.machine import question
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan import Combination
 from gpudoctor.plan.indexed import indexed
 from gpudoctor.report import document
 
@@ -15,7 +16,7 @@ _FIRST = next(spec.name for spec in CATALOGUE if spec.wheel_index)
 
 
 @app.command(epilog=EPILOG)
-def index(  # noqa: PLR0917 -- Typer calls it by name
+def index(
     requirement: options.Indexed = _FIRST,
     driver: options.Driver = None,
     gpu: options.PlannedGpu = None,
@@ -23,8 +24,8 @@ def index(  # noqa: PLR0917 -- Typer calls it by name
     python_version: options.PythonVersion = None,
     os_: options.PlannedOs = None,
     arch: options.Arch = None,
-    torch_backend: options.TorchBackend = False,  # noqa: FBT002
-    format: options.IndexFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    torch_backend: options.TorchBackend = False,
+    format: options.IndexFormat = TextOrJson.TEXT,
     compat: options.Compat = None,
 ) -> int:
     """Print the address of the package index with the newest PyTorch build that works on this machine, or on one that you state.
@@ -34,12 +35,14 @@ def index(  # noqa: PLR0917 -- Typer calls it by name
     \b
     Example:
       pip install torch --index-url "$(gpudoctor index torch)"
-    """  # noqa: D301 -- click leaves the lines after \b as they are
-    machine = Stated(driver=driver, gpus=tuple(gpu or ()), cc=cc, python=python_version, os=os_, arch=arch)
+    """
+    combination = Combination(
+        requirements=(requirement,), driver=driver, gpus=tuple(gpu or ()), cc=cc, python=python_version, os=os_ or "linux", arch=arch
+    )
 
     def carry_out() -> int:
         matrix = open_matrix(compat)
-        found = indexed(question((requirement,), machine, matrix, "index", compat), matrix)
+        found = indexed(question(combination, matrix, "index", compat, os_stated=os_ is not None), matrix)
         if format is TextOrJson.JSON:
             output.write(document.encode(found))
             return found.exit_code

@@ -19,7 +19,7 @@ def matrix(
     subject: options.MatrixSubject,
     name: options.MatrixName = None,
     version: options.MatrixVersion = None,
-    format: options.RowFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    format: options.RowFormat = TextOrJson.TEXT,
     compat: options.Compat = None,
 ) -> int:
     """Look up a GPU, a driver, a CUDA or cuDNN release or a framework in the compatibility tables, with sources.

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from gpudoctor.cli import completions, formats
+
+
+def text_or_json(document: str) -> Any:
+    """Return the option that chooses between text and this document."""
+    return typer.Option("--format", help=f"text, or json (gpudoctor.{document}/1).")
+
 
 Level = Annotated[
     Literal["look", "touch", "train", "full"] | None,
@@ -133,8 +139,8 @@ Config = Annotated[
     ),
 ]
 Root = Annotated[str | None, typer.Option(metavar="DIR", hidden=True, help="Look at this recorded tree instead of /.")]
-EnvsFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.envs/1).")]
-XrayFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.xray/1).")]
+EnvsFormat = Annotated[formats.TextOrJson, text_or_json("envs")]
+XrayFormat = Annotated[formats.TextOrJson, text_or_json("xray")]
 Files = Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Shared libraries or programs to examine.")]
 Explained = Annotated[
     list[str],
@@ -149,7 +155,7 @@ Families = Annotated[
     typer.Argument(metavar="[FAMILY]...", autocompletion=completions.families, help="Families to list: driver, or GD2. Default: all."),
 ]
 SeverityOnly = Annotated[Literal["error", "warning", "note"] | None, typer.Option("--severity", help="List only rules of this severity.")]
-PageFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.rules/1).")]
+PageFormat = Annotated[formats.TextOrJson, text_or_json("rules")]
 
 RequirementFiles = Annotated[
     list[str] | None,
@@ -166,10 +172,6 @@ Group = Annotated[
     list[str] | None, typer.Option("--group", metavar="NAME", help="Also read this dependency group of the files. Repeatable.")
 ]
 Requirements = Annotated[
-    list[str],
-    typer.Argument(metavar="REQ...", help="Packages to install, as for pip: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."),
-]
-OptionalRequirements = Annotated[
     list[str] | None,
     typer.Argument(metavar="[REQ]...", help="Packages to install, as for pip: 'tensorflow[and-cuda]==2.16.1', torch, 'jax[cuda12]<0.6'."),
 ]
@@ -197,7 +199,7 @@ TicketOutput = Annotated[
 ShowRedactions = Annotated[
     bool, typer.Option("--show-redactions", help="Print to standard error how many values of each kind were removed, never the values.")
 ]
-QuietTicket = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
+NoProgress = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Driver = Annotated[str | None, typer.Option(metavar="V", help="NVIDIA driver: 535.104.05, or a branch: 535. For WSL, the Windows driver.")]
 Gpu = Annotated[list[str] | None, typer.Option(metavar="NAME", help="GPU by any common name: 'RTX 4090', 'a100 80gb'. Repeatable.")]
 PlannedGpu = Annotated[
@@ -215,7 +217,7 @@ Indexed = Annotated[str, typer.Argument(metavar="[REQ]", help="torch, or a bound
 TorchBackend = Annotated[
     bool, typer.Option("--torch-backend", help="Print the word for uv's --torch-backend, such as cu126, instead of the address.")
 ]
-IndexFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.index/1).")]
+IndexFormat = Annotated[formats.TextOrJson, text_or_json("index")]
 Offline = Annotated[bool, typer.Option("--offline", help="Plan from the built-in tables alone; do not ask uv or the package index.")]
 PlannedRequirements = Annotated[
     list[str] | None,
@@ -247,7 +249,7 @@ Verify = Annotated[
 ]
 Keep = Annotated[str | None, typer.Option("--keep", metavar="DIR", help="Make the environment in DIR and keep it; implies --verify.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before the download.")]
-PlanFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.plan/1).")]
+PlanFormat = Annotated[formats.TextOrJson, text_or_json("plan")]
 Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="Compute capability of a GPU that the tables do not know: 8.6.")]
 PythonVersion = Annotated[
     str | None, typer.Option(metavar="V", help="Python version: 3.11. Default: any version that the packages have wheels for.")
@@ -274,7 +276,7 @@ MatrixName = Annotated[
     ),
 ]
 MatrixVersion = Annotated[str | None, typer.Argument(metavar="[VERSION]", help="A release of the framework. Default: all releases.")]
-RowFormat = Annotated[formats.TextOrJson, typer.Option("--format", help="text, or json (gpudoctor.matrix/1).")]
+RowFormat = Annotated[formats.TextOrJson, text_or_json("matrix")]
 Before = Annotated[str, typer.Argument(metavar="A", help="A report, or any text that `diagnose` reads; - reads standard input.")]
 After = Annotated[str, typer.Argument(metavar="B", help="The report to compare with A.")]
 Golden = Annotated[
@@ -290,7 +292,9 @@ Ignore = Annotated[
 ]
 IgnoreFile = Annotated[str | None, typer.Option(metavar="FILE", help="Ignore the fields in FILE, one a line; # begins a comment.")]
 DiffFormat = Annotated[formats.TextMarkdownOrJson, typer.Option("--format", help="text, markdown, or json (gpudoctor.diff/1).")]
-DiffOutput = Annotated[str | None, typer.Option("--output", "-o", metavar="FILE", help="Write to FILE instead of standard output.")]
+ResultOutput = Annotated[
+    str | None, typer.Option("--output", "-o", metavar="FILE", help="Write the result to FILE instead of standard output.")
+]
 VerboseDiff = Annotated[
     bool,
     typer.Option(

@@ -27,7 +27,7 @@ from gpudoctor.rule_pages import read
 @app.command()
 def explain(
     what: options.Explained,
-    format: options.PageFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    format: options.PageFormat = TextOrJson.TEXT,
 ) -> int:
     """Explain a rule, an error message, an Xid, a CUDA error or an exit code: what it means and how to fix it.
 
@@ -38,7 +38,7 @@ def explain(
       gpudoctor explain 'undefined symbol: ncclCommRegister'
       gpudoctor explain exit-codes
       gpudoctor explain agents
-    """  # noqa: D301 -- click leaves the lines after \b as they are
+    """
     answer = manual.look_up(" ".join(what), open_matrix())
     if format is TextOrJson.JSON:
         output.write(documents.encode(pages.of_answer(answer)))
@@ -51,7 +51,7 @@ def explain(
 def rules(
     family: options.Families = None,
     severity: options.SeverityOnly = None,
-    format: options.PageFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    format: options.PageFormat = TextOrJson.TEXT,
 ) -> int:
     """List the rules by family.
 

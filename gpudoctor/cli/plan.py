@@ -13,25 +13,25 @@ from gpudoctor.check.interrupts import Interrupted, Interrupts
 from gpudoctor.cli import failure, options, output
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.live import display
-from gpudoctor.cli.look import look, on_terminal, redactor
-from gpudoctor.cli.machine import Stated, question
+from gpudoctor.cli.machine import question
 from gpudoctor.cli.program import EPILOG, app
+from gpudoctor.cli.show import show
 from gpudoctor.cli.verify import trainable, verified
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan import Combination
 from gpudoctor.plan.asked import asked_by
 from gpudoctor.plan.confirm import confirm
 from gpudoctor.plan.from_files import with_files
 from gpudoctor.plan.propose import Question, propose
 from gpudoctor.plan.resolution import Confirmed
-from gpudoctor.report import document, plan_files, plan_text
-from gpudoctor.report.plan import Plan
+from gpudoctor.report import plan_files, plan_text
 
 
 @app.command(epilog=EPILOG)
-def plan(  # noqa: PLR0917 -- Typer calls it by name
+def plan(
     requirements: options.PlannedRequirements = None,
     file: options.PlannedFiles = None,
     driver: options.Driver = None,
@@ -41,15 +41,15 @@ def plan(  # noqa: PLR0917 -- Typer calls it by name
     os_: options.PlannedOs = None,
     arch: options.Arch = None,
     write: options.WritePlan = None,
-    force: options.ForceWrite = False,  # noqa: FBT002
-    verify: options.Verify = False,  # noqa: FBT002
+    force: options.ForceWrite = False,
+    verify: options.Verify = False,
     keep: options.Keep = None,
-    yes: options.Yes = False,  # noqa: FBT002
-    format: options.PlanFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
-    offline: options.Offline = False,  # noqa: FBT002
+    yes: options.Yes = False,
+    format: options.PlanFormat = TextOrJson.TEXT,
+    offline: options.Offline = False,
     compat: options.Compat = None,
-    quiet: options.QuietTicket = False,  # noqa: FBT002
-    no_color: options.NoColor = False,  # noqa: FBT002
+    quiet: options.NoProgress = False,
+    no_color: options.NoColor = False,
 ) -> int:
     """Find the newest releases that satisfy the requirements and work on this machine, or on one that you state.
 
@@ -59,15 +59,22 @@ def plan(  # noqa: PLR0917 -- Typer calls it by name
     Examples:
       gpudoctor plan torch torchvision
       gpudoctor plan 'jax[cuda12]' --gpu V100 --driver 550.54.14
-    """  # noqa: D301 -- click leaves the lines after \b as they are
-    machine = Stated(driver=driver, gpus=tuple(gpu or ()), cc=cc, python=python_version, os=os_, arch=arch)
-
+    """
+    combination = Combination(
+        requirements=tuple(requirements or ()),
+        driver=driver,
+        gpus=tuple(gpu or ()),
+        cc=cc,
+        python=python_version,
+        os=os_ or "linux",
+        arch=arch,
+    )
     files, as_text = tuple(write or ()), format is TextOrJson.TEXT
 
     def carry_out() -> int:
         matrix = open_matrix(compat)
         _require_writable(files, force=force)
-        asked = _with_files(question(tuple(requirements or ()), machine, matrix, "plan", compat), tuple(file or ()), matrix)
+        asked = _with_files(question(combination, matrix, "plan", compat, os_stated=os_ is not None), tuple(file or ()), matrix)
         with interruptible():
             verified_too = verify or keep is not None
             found = _planned(trainable(asked) if verified_too else asked, matrix, offline=offline, quiet=quiet, as_text=as_text)
@@ -79,8 +86,7 @@ def plan(  # noqa: PLR0917 -- Typer calls it by name
                 output.say(f"gpudoctor: {name} was not written.")
             else:
                 output.write(plan_files.content(plan, found.lock, name).encode(), name)
-        shown = redactor("/", stays=as_text and on_terminal()).struct(plan)
-        output.write(_rendered(shown, format, no_color=no_color))
+        show(plan, format, plan_text.render, no_color=no_color)
         return plan.exit_code
 
     return failure.guarded(carry_out, as_json=not as_text)
@@ -122,10 +128,3 @@ def _planned(asked: Question, matrix: Matrix, *, offline: bool, quiet: bool, as_
     why = "--offline" if offline else "uv is asked on Linux only"
     plan = propose(asked, matrix).plan
     return Confirmed(msgspec.structs.replace(plan, resolver_note=f"Planned from the tables alone ({why})."))
-
-
-def _rendered(found: Plan, form: TextOrJson, *, no_color: bool) -> bytes:
-    if form is TextOrJson.JSON:
-        return document.encode(found)
-    shown = look(no_color=no_color)
-    return shown.encoded(plan_text.render(found, shown))

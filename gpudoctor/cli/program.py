@@ -31,7 +31,7 @@ def _version(asked: bool) -> None:  # noqa: FBT001 -- Typer's callback
 @app.callback(invoke_without_command=True)
 def _gpudoctor(
     context: typer.Context,
-    version: Annotated[bool, typer.Option("--version", "-V", is_eager=True, callback=_version, help="Print the version.")] = False,  # noqa: ARG001, FBT002
+    version: Annotated[bool, typer.Option("--version", "-V", is_eager=True, callback=_version, help="Print the version.")] = False,  # noqa: ARG001
 ) -> None:
     """Find out whether this machine can train on its GPU and, if not, what to fix."""
     if context.invoked_subcommand is None:

@@ -13,23 +13,23 @@ from gpudoctor.diagnose.rules import RULES
 
 
 @app.command(epilog=EPILOG)
-def smoke(  # noqa: PLR0917 -- Typer calls it by name
+def smoke(
     level: options.TrainLevel = "train",
     framework: options.Framework = None,
-    allow_cpu: options.AllowCpu = False,  # noqa: FBT002 -- flags of the command line
-    force: options.Force = False,  # noqa: FBT002
+    allow_cpu: options.AllowCpu = False,
+    force: options.Force = False,
     python: options.Python = None,
     cwd: options.Cwd = None,
-    format: options.Format = None,  # noqa: A002 -- named as the option
+    format: options.Format = None,
     output: options.Output = None,
     json: options.Json = None,
     junit: options.Junit = None,
     markdown: options.Markdown = None,
     sarif: options.Sarif = None,
     timeout: options.Timeout = None,
-    verbose: options.Verbose = False,  # noqa: FBT002
-    quiet: options.Quiet = False,  # noqa: FBT002
-    no_color: options.NoColor = False,  # noqa: FBT002
+    verbose: options.Verbose = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
     root: options.Root = None,
 ) -> int:
     """Train a small network with each installed framework on each free GPU; show stages, losses, speed and agreement with the CPU.

@@ -27,14 +27,14 @@ from gpudoctor.report.ticket.view import said
 
 
 @app.command()
-def ticket(  # noqa: PLR0917 -- Typer calls it by name
+def ticket(
     report: options.Report = None,
-    format: options.TicketFormat = TicketFormat.MARKDOWN,  # noqa: A002 -- named as the option
+    format: options.TicketFormat = TicketFormat.MARKDOWN,
     output_: options.TicketOutput = None,
-    show_redactions: options.ShowRedactions = False,  # noqa: FBT002 -- flags of the command line
+    show_redactions: options.ShowRedactions = False,
     python: options.Python = None,
     compat: options.Compat = None,
-    quiet: options.QuietTicket = False,  # noqa: FBT002
+    quiet: options.NoProgress = False,
     root: options.Root = None,
 ) -> int:
     """Write a report to publish: names, addresses, UUIDs, serial numbers and secrets become <host-1>, <user-1> and so on.
@@ -46,7 +46,7 @@ def ticket(  # noqa: PLR0917 -- Typer calls it by name
     Example, with training:
       gpudoctor check --json report.json
       gpudoctor ticket report.json | gh issue create --title "No GPU" --body-file -
-    """  # noqa: D301 -- click leaves the lines after \\b as they are
+    """
     file, place = file_named(output_), root or "/"
 
     def carry_out() -> int:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 
-from gpudoctor.cli import options, output, system
+from gpudoctor.cli import options, system
 from gpudoctor.cli.formats import TextOrJson
-from gpudoctor.cli.look import look, on_terminal, redactor
 from gpudoctor.cli.program import app
+from gpudoctor.cli.show import show
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import CRASHED, UNKNOWN
 from gpudoctor.probe.inventory import Scope
 from gpudoctor.probe.xray_run import xray_of
 from gpudoctor.regular_files import beginning
 from gpudoctor.report import document, libraries
+from gpudoctor.report.page import Look
 from gpudoctor.snapshot import Cause, Libraries, Missing
 from gpudoctor.snapshot.gaps import gaps
 from gpudoctor.snapshot.xray import Environment, Files
@@ -28,7 +29,7 @@ def xray(
     files: options.Files = None,
     python: options.Python = None,
     cwd: options.Cwd = None,
-    format: options.XrayFormat = TextOrJson.TEXT,  # noqa: A002 -- named as the option
+    format: options.XrayFormat = TextOrJson.TEXT,
     root: options.Root = None,
 ) -> int:
     """Show which CUDA libraries each framework would load, why, and which GPUs they have kernels for. Loads nothing.
@@ -38,14 +39,12 @@ def xray(
     system.require_linux("xray")
     scope = Scope(python=python, root=root or "/", cwd=cwd)
     seen = xray_of(scope, tuple(map(_file, files or ())), PATIENCE)
-    seen = redactor(scope.root, stays=format is TextOrJson.TEXT and on_terminal()).struct(seen)
-    output.write(document.xray(seen) if format is TextOrJson.JSON else _drawn(seen))
+    show(seen, format, _drawn, document.xray, root=scope.root)
     return _exit_code(seen)
 
 
-def _drawn(seen: Environment | Files) -> bytes:
-    shown = look(no_color=False)
-    return shown.encoded(libraries.files(seen, shown) if isinstance(seen, Files) else libraries.environment(seen, shown))
+def _drawn(seen: Environment | Files, shown: Look) -> str:
+    return libraries.files(seen, shown) if isinstance(seen, Files) else libraries.environment(seen, shown)
 
 
 def _exit_code(seen: Environment | Files) -> int:
