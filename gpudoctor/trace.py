@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from gpudoctor.children.channel import Heard, run, script
-from gpudoctor.children.counting import COUNTING, Counted, Refused
+from gpudoctor.children.counting import COUNTING, CountedStep, Uncountable
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.model import TOGETHER, Activations, Affine, Model, corners, projections
 from gpudoctor.process import Supervisor
@@ -44,7 +44,7 @@ def traced(executable: str, builder: str, step: Step, *, folder: str | None = No
     return model_of(builder, step, *counts(executable, builder, step, folder=folder or os.getcwd(), deadline=deadline))
 
 
-def counts(executable: str, builder: str, step: Step, *, folder: str, deadline: float) -> tuple[Counted, Counted]:
+def counts(executable: str, builder: str, step: Step, *, folder: str, deadline: float) -> tuple[CountedStep, CountedStep]:
     """Return the counts for the batch and for twice as many. Raises UsageError as `traced` does."""
     module, _, function = builder.partition(":")
     if not (module and function) and not builder.endswith(_CONFIGURATION):
@@ -65,9 +65,9 @@ def counts(executable: str, builder: str, step: Step, *, folder: str, deadline: 
         outcome = run(supervisor, script("fit", "train/fit.py", (executable,), environment, *arguments, stall=deadline, deadline=deadline))
     name = os.path.basename(builder)
     heard = Heard(outcome, COUNTING, name)
-    if refused := heard.first(Refused):
+    if refused := heard.first(Uncountable):
         raise UsageError(f"{name} {refused.reason.rstrip('.')}.")
-    counted = heard.all(Counted)
+    counted = heard.all(CountedStep)
     if heard.cut or len(counted) != 2:
         raise UsageError(f"{heard.gap().reason}.")
     return counted[0], counted[1]
@@ -80,10 +80,10 @@ def _options(step: Step) -> tuple[str, ...]:
     return ("--precision", step.precision, "--memory", str(memory), *seq, *image)
 
 
-def model_of(builder: str, step: Step, once: Counted, twice: Counted) -> Model:
+def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) -> Model:
     """Return what the counts for a batch and for twice as many say."""
 
-    def line(value: Callable[[Counted], int]) -> Affine:
+    def line(value: Callable[[CountedStep], int]) -> Affine:
         through = Affine.through(once.batch, value(once), value(twice))
         return Affine(max(0, through.per_sample), max(0, through.fixed))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from gpudoctor.changes.fold import CUDA_OF_THE_DRIVER, Line, lines
 from gpudoctor.changes.walk import Difference, Walk
-from gpudoctor.changes.watch import Record, runs
+from gpudoctor.changes.watch import FieldsRead, runs
 from gpudoctor.changes.words import values
 from gpudoctor.examination import Examination
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
@@ -27,7 +27,7 @@ def compare(
     found = tuple(Walk(before.snapshot, after.snapshot).differences())
     ignored = matcher(ignore)
     kept = [one for one in found if not ignored(one.path)]
-    record = Record()
+    record = FieldsRead()
     for examination in (before, after):
         runs(examination.snapshot, matrix, examination.policy, record)
     gpus = gpu_names(after.snapshot) | gpu_names(before.snapshot)
@@ -64,7 +64,7 @@ def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
     return lambda path: wanted.fullmatch(path) is not None
 
 
-def _fact(line: Line, record: Record) -> FactChange:
+def _fact(line: Line, record: FieldsRead) -> FactChange:
     leader: Difference = line.leader
     every = (leader, *line.also)
     kind = "appeared" if leader.before is None else "gone" if leader.after is None else "changed"

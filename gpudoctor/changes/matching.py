@@ -78,7 +78,7 @@ Pair = tuple[str, Any, Any]
 """An item's key, and the item before and after; None on the side that lacks it."""
 
 
-class Names:
+class ItemNames:
     """What the items of one snapshot's lists are called."""
 
     def __init__(self, gpus: Sequence[NvmlGpu]) -> None:
@@ -104,7 +104,7 @@ class Names:
         return "-".join(str(value) for value in values if not isinstance(value, Missing))
 
 
-def pairs(before: Sequence[Any], after: Sequence[Any], earlier: Names, later: Names) -> Iterator[Pair]:
+def pairs(before: Sequence[Any], after: Sequence[Any], earlier: ItemNames, later: ItemNames) -> Iterator[Pair]:
     """Yield the items of two lists side by side, by key."""
     same = Counter(before) & Counter(after)
     old, new = earlier.of(_without(before, same)), later.of(_without(after, same))

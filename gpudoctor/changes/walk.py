@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.changes.matching import Names, pairs
+from gpudoctor.changes.matching import ItemNames, pairs
 from gpudoctor.snapshot import TEXT, Cause, Fact, Missing, Snapshot
 from gpudoctor.snapshot.volatile import VOLATILE
 
@@ -63,7 +63,7 @@ class Walk:
 
     def __init__(self, before: Snapshot, after: Snapshot) -> None:
         self._before, self._after = before, after
-        self._earlier, self._later = Names(before.listed_gpus), Names(after.listed_gpus)
+        self._earlier, self._later = ItemNames(before.listed_gpus), ItemNames(after.listed_gpus)
         self._pasted = TEXT in {before.origin, after.origin}
 
     def differences(self) -> Iterator[Difference]:
@@ -113,7 +113,7 @@ class Walk:
 
 def _keys(items: Sequence[Any]) -> tuple[str, ...]:
     """Return the names of items whose order is all that changed."""
-    return tuple(Names(()).of(items))
+    return tuple(ItemNames(()).of(items))
 
 
 def _is_struct(value: Any) -> bool:

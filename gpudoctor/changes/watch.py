@@ -16,19 +16,19 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Missing, Snapshot
 
 
-class Record:
+class FieldsRead:
     """The fields that were read: structs and fields, by name."""
 
     def __init__(self) -> None:
         self.read: set[tuple[str, str]] = set()
 
 
-def runs(snapshot: Snapshot, matrix: Matrix, policy: Policy, record: Record) -> list[RuleRun]:
+def runs(snapshot: Snapshot, matrix: Matrix, policy: Policy, record: FieldsRead) -> list[RuleRun]:
     """Return what the rules find on a machine, and add the fields that they read to the record."""
     return run_all(choose(RULES, policy), MachineView(watched(snapshot, record), matrix, policy))
 
 
-def watched(value: Any, record: Record) -> Any:
+def watched(value: Any, record: FieldsRead) -> Any:
     """Return a copy of a snapshot, or of a part of one, that records each field that is read of it."""
     if isinstance(value, tuple):
         return tuple(watched(item, record) for item in value)

@@ -130,9 +130,9 @@ class Pipeline:
     def _train(self, snapshot: Snapshot, inventory: Inventory) -> Snapshot:
         if self._options.policy.level not in {Level.TRAIN, Level.FULL}:
             return snapshot
-        from gpudoctor.check.training import Training  # noqa: PLC0415 -- 15 ms, only for a check that trains
+        from gpudoctor.check.training import SmokeRun  # noqa: PLC0415 -- 15 ms, only for a check that trains
 
-        training = tried(Training, self._view(snapshot), inventory.interpreter, force=self._options.force)
+        training = tried(SmokeRun, self._view(snapshot), inventory.interpreter, force=self._options.force)
         if isinstance(training, Missing):
             return msgspec.structs.replace(snapshot, smoke=training)
         if isinstance(training.plans, Missing):

@@ -13,7 +13,7 @@ from gpudoctor.progress import Progress
 from gpudoctor.snapshot import NOT_ASKED, Loads, Missing, Smoke
 
 
-class Training:
+class SmokeRun:
     """The smoke training of one machine; `plans` is missing if nothing can train, `loads` is known after it ran."""
 
     def __init__(self, machine: MachineView, interpreter: str | None, *, force: bool) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.children import channel
+from gpudoctor.children.training import Crashed, Done
 
 
-class Counted(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="counted", forbid_unknown_fields=True):
+class CountedStep(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag="counted", forbid_unknown_fields=True):
     """One training step with a batch."""
 
     batch: int
@@ -32,18 +32,10 @@ class Counted(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", tag=
     projections: tuple[tuple[int, int, bool], ...] = ()
 
 
-class Refused(msgspec.Struct, frozen=True, tag_field="event", tag="refused", forbid_unknown_fields=True):
+class Uncountable(msgspec.Struct, frozen=True, tag_field="event", tag="refused", forbid_unknown_fields=True):
     """Why the model cannot be counted: a clause that follows the builder's name."""
 
     reason: str
 
 
-class Done(channel.Done, tag_field="event", tag="done", frozen=True):
-    """The last event."""
-
-
-class Crashed(channel.Crashed, tag_field="event", tag="crashed", frozen=True):
-    """Our script crashed."""
-
-
-COUNTING = (Counted, Refused, Done, Crashed)
+COUNTING = (CountedStep, Uncountable, Done, Crashed)

@@ -26,23 +26,23 @@ Digits = Annotated[str, msgspec.Meta(pattern="^([0-9a-f]{2})*$")]
 """Bytes in hexadecimal."""
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
+class ProbeEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", forbid_unknown_fields=True):
     """Base of the events that are not part of a snapshot."""
 
 
-class Count(Event, tag="count", frozen=True):
+class DeviceCount(ProbeEvent, tag="count", frozen=True):
     """How many devices the library counts, whatever else it answers."""
 
     count: int
 
 
-class Unable(Event, tag="unable", frozen=True):
+class Unable(ProbeEvent, tag="unable", frozen=True):
     """Why this interpreter cannot query at all."""
 
     reason: str
 
 
-class KernelResult(Event, tag="kernel-result", frozen=True):
+class KernelResult(ProbeEvent, tag="kernel-result", frozen=True):
     """What our own kernel computed."""
 
     elements: int
@@ -51,13 +51,13 @@ class KernelResult(Event, tag="kernel-result", frozen=True):
     kernel_right: bool
 
 
-class Stopped(Event, tag="stopped", frozen=True):
+class Stopped(ProbeEvent, tag="stopped", frozen=True):
     """The call after which the script could not continue."""
 
     refused: Missing
 
 
-class PythonReport(Event, tag="python", frozen=True):
+class PythonReport(ProbeEvent, tag="python", frozen=True):
     """An interpreter's report about itself."""
 
     process: tuple[int, int, int]
@@ -78,7 +78,7 @@ class PythonReport(Event, tag="python", frozen=True):
     """The bytes of the entries of `path`, if some are escaped."""
 
 
-class InsideReport(Event, tag="inside", frozen=True):
+class InsideReport(ProbeEvent, tag="inside", frozen=True):
     """What only a process of the interpreter knows, bytes as hexadecimal digits; parts that it cannot read are left out."""
 
     imports: dict[str, tuple[Digits, ...]] = {}
@@ -87,33 +87,33 @@ class InsideReport(Event, tag="inside", frozen=True):
     executable_hex: Digits = ""
 
 
-class Preloaded(Event, tag="libraries", frozen=True):
+class Preloaded(ProbeEvent, tag="libraries", frozen=True):
     """LD_PRELOAD, in order."""
 
     preloaded: tuple[str, ...]
 
 
-class UnreadFile(Event, tag="unread-file", frozen=True):
+class UnreadFile(ProbeEvent, tag="unread-file", frozen=True):
     """A file that could not be examined, and why."""
 
     path: str
     problem: str
 
 
-class Pids(Event, tag="pids", frozen=True):
+class Pids(ProbeEvent, tag="pids", frozen=True):
     """Whether process ids here are those of the whole machine."""
 
     of_host: bool | Missing
 
 
-class Refused(Event, tag="refused", frozen=True):
+class RefusedFields(ProbeEvent, tag="refused", frozen=True):
     """What a GPU does not report."""
 
     gpu: int
     fields: dict[str, Missing]
 
 
-class Alarmed(Event, tag="alarmed", frozen=True):
+class Alarmed(ProbeEvent, tag="alarmed", frozen=True):
     """Errors about the GPU itself."""
 
     gpu: int
@@ -148,8 +148,8 @@ LibcudaPart, CudaDevicePart = part(Libcuda, without=("hang",)), part(CudaDevice,
 ContextPart = part(CudaContext, without=("ordinal", "address", "skipped", "calls", "hang", *KernelResult.__struct_fields__))
 ReadFile = part(File, *(name for name in File.__struct_fields__ if name != "problem"))
 
-NVML = (NvmlPart, NvmlGpuPart, Count, Missing, Crashed, Done)
-LIBCUDA = (LibcudaPart, CudaDevicePart, Count, Missing, Unable, Crashed, Done)
+NVML = (NvmlPart, NvmlGpuPart, DeviceCount, Missing, Crashed, Done)
+LIBCUDA = (LibcudaPart, CudaDevicePart, DeviceCount, Missing, Unable, Crashed, Done)
 CONTEXT = (CudaCall, ContextPart, KernelResult, Stopped, Missing, Unable, Crashed, Done)
 PYTHON = (PythonReport, InsideReport, Crashed)
 LIBRARIES = (FrameworkLibraries, Extension, Preloaded, Missing, Crashed, Done)

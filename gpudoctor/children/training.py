@@ -10,11 +10,11 @@ from gpudoctor.children import channel
 from gpudoctor.snapshot import CompiledStep, Copy, MemoryRate, Product, Real, Speed, StageKind
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", forbid_unknown_fields=True):
+class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", forbid_unknown_fields=True):
     """Base of the events; `device` is the physical one, "GPU:1", and `logical` the framework's name for it."""
 
 
-class Begin(Event, tag="begin", frozen=True):
+class Begin(TrainingEvent, tag="begin", frozen=True):
     """A stage begins."""
 
     stage: StageKind
@@ -31,7 +31,7 @@ class Device(msgspec.Struct, frozen=True):
     compute_capability: str | None
 
 
-class Ended(Event, frozen=True, forbid_unknown_fields=False, kw_only=True):
+class Ended(TrainingEvent, frozen=True, forbid_unknown_fields=False, kw_only=True):
     """A stage ended; further facts are for readers of the script's own output."""
 
     stage: StageKind
@@ -44,7 +44,7 @@ class Ended(Event, frozen=True, forbid_unknown_fields=False, kw_only=True):
     networks: tuple[str, ...] | None = None
 
 
-class End(Ended, tag="end", frozen=True, kw_only=True):
+class Succeeded(Ended, tag="end", frozen=True, kw_only=True):
     """The stage succeeded."""
 
 
@@ -59,7 +59,7 @@ class Unsupported(Failed, tag="unsupported", frozen=True, kw_only=True):
     """This release cannot be trained with."""
 
 
-class Number(Event, tag="number", frozen=True):
+class Number(TrainingEvent, tag="number", frozen=True):
     """The progress of training: its mean loss."""
 
     name: str
@@ -70,7 +70,7 @@ class Number(Event, tag="number", frozen=True):
     value: Real
 
 
-class KernelRan(Event, tag="kernel", frozen=True):
+class KernelRan(TrainingEvent, tag="kernel", frozen=True):
     """The first matmul on a device."""
 
     device: str
@@ -88,7 +88,7 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outputs: tuple[str, ...]
 
 
-class Trained(Event, tag="training", frozen=True):
+class Trained(TrainingEvent, tag="training", frozen=True):
     """Training on one device."""
 
     device: str
@@ -107,7 +107,7 @@ class Trained(Event, tag="training", frozen=True):
     placement: Placement
 
 
-class Agreed(Event, tag="agreement", frozen=True):
+class Agreed(TrainingEvent, tag="agreement", frozen=True):
     """The first steps compared with the CPU's."""
 
     device: str
@@ -120,10 +120,10 @@ class Agreed(Event, tag="agreement", frozen=True):
     weight_tolerance: float
 
 
-def _measured(tag: str, kind: type[msgspec.Struct]) -> type[Event]:
+def _measured(tag: str, kind: type[msgspec.Struct]) -> type[TrainingEvent]:
     """Return the event with a measurement: the snapshot's fields but for the address."""
     fields = [(field.name, field.type) for field in msgspec.structs.fields(kind) if field.name != "address"]
-    return cast("type[Event]", msgspec.defstruct(f"Measured{kind.__name__}", fields, bases=(Event,), tag=tag, frozen=True))
+    return cast("type[TrainingEvent]", msgspec.defstruct(f"Measured{kind.__name__}", fields, bases=(TrainingEvent,), tag=tag, frozen=True))
 
 
 MEASURED = {
@@ -136,7 +136,7 @@ MEASURED = {
 """The event of each measurement of a device."""
 
 
-class Summed(Event, tag="sum", frozen=True):
+class Summed(TrainingEvent, tag="sum", frozen=True):
     """An all-reduce of one size."""
 
     over: tuple[str, ...]
@@ -148,7 +148,7 @@ class Summed(Event, tag="sum", frozen=True):
     wrong: tuple[str, ...]
 
 
-class RankPart(Event, tag="part", frozen=True):
+class RankPart(TrainingEvent, tag="part", frozen=True):
     """What one rank of several machines saw of an all-reduce."""
 
     size: int
@@ -156,7 +156,7 @@ class RankPart(Event, tag="part", frozen=True):
     errors: dict[str, Real]
 
 
-class Mapped(Event, tag="mapped", frozen=True):
+class Mapped(TrainingEvent, tag="mapped", frozen=True):
     """The CUDA libraries in the process."""
 
     files: tuple[str, ...]
@@ -170,7 +170,7 @@ class Crashed(channel.Crashed, tag_field="event", tag="crashed", frozen=True):
     """Our script crashed outside the stages."""
 
 
-RESULTS: dict[type[Event], StageKind] = {
+RESULTS: dict[type[TrainingEvent], StageKind] = {
     KernelRan: StageKind.KERNEL,
     Trained: StageKind.TRAINING,
     Agreed: StageKind.AGREEMENT,
@@ -182,6 +182,6 @@ RESULTS: dict[type[Event], StageKind] = {
     Summed: StageKind.ALL_REDUCE,
 }
 """The event that a stage must send to show anything."""
-TRAINING = (Begin, End, Failed, Unsupported, Number, *RESULTS, Mapped, Done, Crashed)
-ACROSS = (Begin, End, Failed, Unsupported, RankPart, Done, Crashed)
+TRAINING = (Begin, Succeeded, Failed, Unsupported, Number, *RESULTS, Mapped, Done, Crashed)
+ACROSS = (Begin, Succeeded, Failed, Unsupported, RankPart, Done, Crashed)
 """The events of an all-reduce between machines."""

@@ -34,7 +34,7 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.from_files import with_files
 from gpudoctor.plan.propose import propose
-from gpudoctor.requirement_files.model import Asked
+from gpudoctor.requirement_files.model import Requested
 from gpudoctor.requirement_files.reading import read_requirement_files
 
 ENVIRONMENTS_SECONDS = 60.0
@@ -163,7 +163,7 @@ async def explain(
     return _answer(lambda: pages.of_answer(manual.look_up(text, open_matrix())))
 
 
-def _asked(requirements: list[str], files: list[str]) -> Asked | None:
+def _asked(requirements: list[str], files: list[str]) -> Requested | None:
     """Return what the files ask for; None if none is named."""
     if not requirements and not files:
         raise UsageError("Give requirements or requirement_files.")

@@ -14,7 +14,7 @@ from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.asked import asked_by
 
 if TYPE_CHECKING:
-    from gpudoctor.requirement_files.model import Asked
+    from gpudoctor.requirement_files.model import Requested
 
 
 @app.command(epilog=EPILOG)
@@ -77,7 +77,7 @@ def compat(
     return failure.guarded(carry_out, as_json=form.errors_as_json)
 
 
-def _asked(files: tuple[str, ...], extras: tuple[str, ...], groups: tuple[str, ...], combination: Combination) -> Asked | None:
+def _asked(files: tuple[str, ...], extras: tuple[str, ...], groups: tuple[str, ...], combination: Combination) -> Requested | None:
     """Return what the files ask for; None if none is named."""
     if not files:
         if extras or groups:

@@ -27,7 +27,7 @@ _TOGETHER = 500
 """Pieces of text that are written together."""
 
 
-class Delivery(msgspec.Struct, frozen=True, kw_only=True):
+class FleetDelivery(msgspec.Struct, frozen=True, kw_only=True):
     """Where the result of one run goes."""
 
     format: TextOrJson = TextOrJson.TEXT
@@ -47,7 +47,7 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
                 output.check(file)
 
 
-def deliver(fleet: Fleet, delivery: Delivery) -> int:
+def deliver(fleet: Fleet, delivery: FleetDelivery) -> int:
     """Write the result and return the exit code."""
     output.write(_rendered(fleet, delivery), delivery.output)
     for option, (module, function) in _FILES.items():
@@ -64,7 +64,7 @@ def _encoded(text: Iterator[str]) -> Iterator[bytes]:
         yield "".join(pieces).encode("utf-8", "backslashreplace")
 
 
-def _rendered(fleet: Fleet, delivery: Delivery) -> bytes | Iterable[bytes]:
+def _rendered(fleet: Fleet, delivery: FleetDelivery) -> bytes | Iterable[bytes]:
     if delivery.format is TextOrJson.JSON:
         return document.encoded(fleet)
     shown = look(no_color=delivery.no_color, verbose=delivery.verbose, to_stdout=delivery.output is None)

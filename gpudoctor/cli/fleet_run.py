@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from gpudoctor.cli import failure
 from gpudoctor.cli.content import content
 from gpudoctor.cli.field_patterns import patterns
-from gpudoctor.cli.fleet_output import Delivery, deliver
+from gpudoctor.cli.fleet_output import FleetDelivery, deliver
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.errors import UsageError
 from gpudoctor.fleet import FleetOptions, Merge
@@ -30,7 +30,7 @@ class Gathered(NamedTuple):
     """The exit code if a signal ended it, else 0."""
 
 
-class FleetCommand(Delivery, frozen=True, kw_only=True):
+class FleetCommand(FleetDelivery, frozen=True, kw_only=True):
     """The options that all commands have."""
 
     require: list[str] | None

@@ -17,7 +17,7 @@ from gpudoctor.report import document, libraries
 from gpudoctor.report.page import Look
 from gpudoctor.snapshot import Cause, Libraries, Missing
 from gpudoctor.snapshot.gaps import gaps
-from gpudoctor.snapshot.xray import Environment, Files
+from gpudoctor.snapshot.xray import EnvironmentXray, FilesXray
 
 PATIENCE = 120.0
 """Seconds for the whole examination."""
@@ -43,17 +43,17 @@ def xray(
     return _exit_code(seen)
 
 
-def _drawn(seen: Environment | Files, shown: Look) -> str:
-    return libraries.files(seen, shown) if isinstance(seen, Files) else libraries.environment(seen, shown)
+def _drawn(seen: EnvironmentXray | FilesXray, shown: Look) -> str:
+    return libraries.files(seen, shown) if isinstance(seen, FilesXray) else libraries.environment(seen, shown)
 
 
-def _exit_code(seen: Environment | Files) -> int:
+def _exit_code(seen: EnvironmentXray | FilesXray) -> int:
     """Return 4 if our own code crashed, 3 if a framework's libraries or a file could not be examined, else 0."""
     if any(gap.cause is Cause.CRASHED for gap in gaps(seen)):
         return CRASHED
-    if isinstance(seen, Files) and any(one.problem for one in seen.files):
+    if isinstance(seen, FilesXray) and any(one.problem for one in seen.files):
         return UNKNOWN
-    causes = {gap.cause for gap in (_unseen(seen.libraries) if isinstance(seen, Environment) else [seen.unread])}
+    causes = {gap.cause for gap in (_unseen(seen.libraries) if isinstance(seen, EnvironmentXray) else [seen.unread])}
     return UNKNOWN if causes - {Cause.ABSENT, Cause.NOT_ASKED} else 0
 
 

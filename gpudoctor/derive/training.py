@@ -25,7 +25,7 @@ class Flaw(str, enum.Enum):
     NO_STEPS = "it made no steps"
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class FlawSeen(msgspec.Struct, frozen=True):
     """A flaw and the numbers that show it."""
 
     flaw: Flaw
@@ -43,18 +43,18 @@ def disagrees(agreement: Agreement) -> bool:
     return any(not isinstance(difference, int | float) or not difference <= tolerance for difference, tolerance in pairs)
 
 
-def judge(training: Training) -> Judgement | None:
+def judge(training: Training) -> FlawSeen | None:
     """What is wrong with `training`; None: its device trains correctly."""
     if not on_device(training.device, training.placed_on):
-        return Judgement(Flaw.WRONG_PLACE, f"asked for {training.device}, ran on {', '.join(training.placed_on) or 'no stated device'}")
+        return FlawSeen(Flaw.WRONG_PLACE, f"asked for {training.device}, ran on {', '.join(training.placed_on) or 'no stated device'}")
     if not training.losses:
-        return Judgement(Flaw.NO_STEPS, "no loss was reported")
+        return FlawSeen(Flaw.NO_STEPS, "no loss was reported")
     odd = next((step for step, loss in enumerate(training.losses, 1) if not isinstance(loss, int | float)), None)
     if odd is not None:
-        return Judgement(Flaw.NOT_FINITE, f"loss is {training.losses[odd - 1]} at step {odd} of {len(training.losses)}")
+        return FlawSeen(Flaw.NOT_FINITE, f"loss is {training.losses[odd - 1]} at step {odd} of {len(training.losses)}")
     if isinstance(training.agreement, Agreement) and disagrees(training.agreement):
         found = training.agreement
-        return Judgement(
+        return FlawSeen(
             Flaw.DISAGREES,
             f"after {found.steps} steps losses differ by {rounded(found.loss_difference)} (tolerance {found.loss_tolerance:.2g}) "
             f"and weights by {rounded(found.weight_difference)} (tolerance {found.weight_tolerance:.2g})",
@@ -68,19 +68,19 @@ def proven(smoke: Smoke, device: str) -> bool:
     return sound >= {*smoke.networks}
 
 
-def _compared(training: Training) -> Judgement | None:
+def _compared(training: Training) -> FlawSeen | None:
     missing = training.agreement
-    return Judgement(Flaw.NOT_COMPARED, missing.reason) if isinstance(missing, Missing) else None
+    return FlawSeen(Flaw.NOT_COMPARED, missing.reason) if isinstance(missing, Missing) else None
 
 
-def _learning(training: Training) -> Judgement | None:
+def _learning(training: Training) -> FlawSeen | None:
     first, last, accuracy = training.losses[0], training.losses[-1], training.accuracy
     assert isinstance(first, int | float)  # noqa: S101 -- judge() has seen to it
     fell = isinstance(last, int | float) and last <= first * LOSS_MUST_FALL_TO
     accurate = isinstance(accuracy, int | float) and accuracy >= training.expected_accuracy - ACCURACY_MARGIN
     if fell and accurate:
         return None
-    return Judgement(
+    return FlawSeen(
         Flaw.DID_NOT_LEARN,
         f"loss went from {first:.3g} to {rounded(last)}, accuracy is {rounded(accuracy)} (expected {training.expected_accuracy:.2f})",
     )

@@ -32,7 +32,7 @@ _FEW = 4
 """An architecture is rare if fewer than one in this many fat binaries has it, relative to the commonest: torch 2.15 has sm_100 in 476, sm_103f in 59."""
 
 
-class Code:
+class Architectures:
     """Architectures in one file: `sass` ("sm_90a"), `ptx` ("compute_90"), and why reading stopped early, if it did."""
 
     __slots__ = ("damage", "fatbins", "few", "ptx", "sass")
@@ -46,11 +46,11 @@ class Code:
         self.damage = ""
 
 
-def read(path: str, sections: Iterable[tuple[str, int, int]] | None = None) -> Code:
+def read(path: str, sections: Iterable[tuple[str, int, int]] | None = None) -> Architectures:
     """The code in the file at `path`, whose `sections` are as in Elf. Raises OSError and NotElf, like file.read."""
     wanted = list(file.read(path, code=True).sections if sections is None else sections)
     linked = [section for section in wanted if section[0] == file.CODE_SECTIONS[0]]
-    code = Code()
+    code = Architectures()
     if not wanted:
         return code
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -71,7 +71,7 @@ def read(path: str, sections: Iterable[tuple[str, int, int]] | None = None) -> C
 class _Walk:
     """One pass over the sections of a file."""
 
-    def __init__(self, mapped: mmap.mmap, code: Code) -> None:
+    def __init__(self, mapped: mmap.mmap, code: Architectures) -> None:
         self._mapped = mapped
         self._code = code
         self._left = MOST_HEADERS

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from gpudoctor.elf.cache import Cache
 from gpudoctor.elf.file import Elf
 from gpudoctor.elf.search import Folders, Tokens, split
-from gpudoctor.elf.system import Files, Refused
+from gpudoctor.elf.system import CannotLoad, FileSystem
 
 MOST_OBJECTS = 4096
 """Libraries in one process; beyond that nothing more is loaded."""
@@ -44,7 +44,7 @@ class Object:
         return self.path.rpartition("/")[2]
 
 
-class Resolution:
+class Lookup:
     """The result of one lookup. If `found` is None, `problem` says what stopped the search; without a problem it ran to its end."""
 
     __slots__ = ("already", "asked_by", "damaged", "found", "looked_in", "problem", "refused", "shadows", "wanted", "way")
@@ -59,7 +59,7 @@ class Resolution:
         self.problem = ""
         self.looked_in: list[str] = []
         self.refused: list[tuple[str, str]] = []
-        self.damaged: list[tuple[str, Refused]] = []
+        self.damaged: list[tuple[str, CannotLoad]] = []
         """The refused files that no process could load: empty, truncated, unreadable."""
         self.shadows: list[tuple[str, Way]] = []
 
@@ -70,10 +70,10 @@ class Opening:
     __slots__ = ("resolutions",)
 
     def __init__(self) -> None:
-        self.resolutions: list[Resolution] = []
+        self.resolutions: list[Lookup] = []
 
     @property
-    def missing(self) -> list[Resolution]:
+    def missing(self) -> list[Lookup]:
         """What was not found; the dlopen then fails and loads nothing."""
         return [one for one in self.resolutions if one.found is None]
 
@@ -98,7 +98,7 @@ class Setting:
 class Loader:
     """One simulated process."""
 
-    def __init__(self, files: Files, setting: Setting) -> None:
+    def __init__(self, files: FileSystem, setting: Setting) -> None:
         self._files = files
         self._setting = setting
         self.objects: list[Object] = []
@@ -111,7 +111,7 @@ class Loader:
         """Start `program` with LD_PRELOAD and the needs of both. `follow` as in `open`. Raises Refused if it cannot start."""
         elf = self._files.elf(program)
         if elf is None:
-            raise Refused("no such file", fatal=True)
+            raise CannotLoad("no such file", fatal=True)
         lib = next(iter(self._setting.defaults), "").strip("/")
         self._tokens = Tokens(lib, self._setting.platform or elf.machine)
         self.main = self._take(elf, program, None, Way("", "the program"))
@@ -165,8 +165,8 @@ class Loader:
         """The object known by `name`: its soname, or a name under which it was found."""
         return self._by_name.get(name)
 
-    def _resolve(self, wanted: str, caller: Object, *, shadows: bool) -> Resolution:
-        result = Resolution(wanted, caller)
+    def _resolve(self, wanted: str, caller: Object, *, shadows: bool) -> Lookup:
+        result = Lookup(wanted, caller)
         there = self.loaded(wanted)
         if there is not None:
             result.found, result.already = there, True
@@ -175,13 +175,13 @@ class Loader:
             return result
         try:
             self._search(result, wanted, caller, shadows=shadows)
-        except Refused as refused:
+        except CannotLoad as refused:
             result.problem = refused.reason
         if result.found is not None:
             self._by_name.setdefault(wanted, result.found)
         return result
 
-    def _search(self, result: Resolution, wanted: str, caller: Object, *, shadows: bool) -> None:
+    def _search(self, result: Lookup, wanted: str, caller: Object, *, shadows: bool) -> None:
         if "/" in wanted:
             path = self._tokens.expand(wanted, caller.origin)
             result.looked_in.append(path.rpartition("/")[0])
@@ -197,7 +197,7 @@ class Loader:
                     self._visit(result, f"{folder}/{wanted}", folder, caller, way)
                     if result.found is not None and not shadows:
                         return
-            except Refused as refused:
+            except CannotLoad as refused:
                 if refused.fatal:
                     raise
             if way is _LAST_LIST and not caller.elf.no_defaults:
@@ -205,18 +205,18 @@ class Loader:
                 if result.found is not None and not shadows:
                     return
 
-    def _ask_cache(self, result: Resolution, wanted: str, caller: Object) -> None:
+    def _ask_cache(self, result: Lookup, wanted: str, caller: Object) -> None:
         if result.found is None:
             result.looked_in.append(CACHE)
         path = self._setting.cache.get(wanted)
         if path is not None:
             try:
                 self._try(result, path, caller, Way("", CACHE))
-            except Refused as refused:
+            except CannotLoad as refused:
                 if refused.fatal:
                     raise
 
-    def _visit(self, result: Resolution, path: str, folder: str, caller: Object, way: Way) -> None:
+    def _visit(self, result: Lookup, path: str, folder: str, caller: Object, way: Way) -> None:
         if result.found is None:
             result.looked_in.append(folder)
             self._try(result, path, caller, way)
@@ -225,18 +225,18 @@ class Loader:
             return
         try:
             elf = self._files.elf(path)
-        except Refused:
+        except CannotLoad:
             return
         if elf is not None and self._fits(elf) and elf.identity != result.found.elf.identity:
             result.shadows.append((path, way))
 
-    def _try(self, result: Resolution, path: str, caller: Object, way: Way) -> None:
+    def _try(self, result: Lookup, path: str, caller: Object, way: Way) -> None:
         """Load `path` if possible; otherwise record it as refused."""
         if result.found is not None:
             return self._visit(result, path, "", caller, way)
         try:
             elf = self._files.elf(path)
-        except Refused as refused:
+        except CannotLoad as refused:
             result.refused.append((path, refused.reason))
             result.damaged.append((path, refused))
             if refused.fatal or refused.ends_list:

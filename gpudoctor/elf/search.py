@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.elf.system import Files
+from gpudoctor.elf.system import FileSystem
 
 MOST_FOLDERS = 65536
 """In one list; no search path that fits into an environment or a file's megabyte has more."""
@@ -59,7 +59,7 @@ class Folders:
 
     __slots__ = ("_entries", "_files", "_origin", "_tokens")
 
-    def __init__(self, files: Files, tokens: Tokens, entries: Iterable[str], origin: str) -> None:
+    def __init__(self, files: FileSystem, tokens: Tokens, entries: Iterable[str], origin: str) -> None:
         self._files = files
         self._tokens = tokens
         self._entries = entries

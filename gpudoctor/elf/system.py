@@ -14,7 +14,7 @@ _LOADER_BYTES = 2 << 20
 """An ld.so has a quarter of that."""
 
 
-class Refused(Exception):  # noqa: N818 -- an answer
+class CannotLoad(Exception):  # noqa: N818 -- an answer
     """The loader cannot load a file. `fatal`: it then gives up; `ends_list`: it skips the remaining subfolders of the same place.
 
     `kind` is a word of the snapshot's DamageKind.
@@ -28,7 +28,7 @@ class Refused(Exception):  # noqa: N818 -- an answer
         self.ends_list = ends_list
 
 
-class Files(Protocol):
+class FileSystem(Protocol):
     """The file system as the loader sees it."""
 
     def elf(self, path: str) -> file.Elf | None:
@@ -45,7 +45,7 @@ class System:
         """`live` are folders that are not below `root`: an environment examined beside another machine's tree."""
         self._root = root.rstrip("/")
         self._live = tuple(f"{folder.rstrip('/')}/" for folder in live) if self._root else ()
-        self._known: dict[str, file.Elf | Refused | None] = {}
+        self._known: dict[str, file.Elf | CannotLoad | None] = {}
         self._folders: dict[str, bool] = {}
         self._real: dict[str, str] = {}
         self._noexec: dict[str, bool] = {}
@@ -73,25 +73,25 @@ class System:
         if path not in self._known:
             self._known[path] = self._look(path)
         known = self._known[path]
-        if isinstance(known, Refused):
+        if isinstance(known, CannotLoad):
             raise known
         return known
 
-    def _look(self, path: str) -> file.Elf | Refused | None:
+    def _look(self, path: str) -> file.Elf | CannotLoad | None:
         place = self.place(path)
         try:
             found = file.read(place, code=True)
         except file.NotElf as reason:
-            return Refused(reason.reason, reason.kind, fatal=reason.fatal)
+            return CannotLoad(reason.reason, reason.kind, fatal=reason.fatal)
         except OSError as error:
             if error.errno in {errno.ENOENT, errno.ENOTDIR}:
                 dangles = os.path.islink(place)
-                return Refused(f"a link to {os.readlink(place)}, which does not exist", "dangling-link") if dangles else None
-            return Refused(error.strerror or str(error), ends_list=error.errno != errno.EACCES)
+                return CannotLoad(f"a link to {os.readlink(place)}, which does not exist", "dangling-link") if dangles else None
+            return CannotLoad(error.strerror or str(error), ends_list=error.errno != errno.EACCES)
         except ValueError:  # a zero byte in the name
             return None
         if place == path and self._forbids_execution(path.rpartition("/")[0] or "/"):
-            return Refused("on a file system that is mounted noexec", "noexec", fatal=True)
+            return CannotLoad("on a file system that is mounted noexec", "noexec", fatal=True)
         found.path = path
         return found
 

@@ -13,13 +13,13 @@ from gpudoctor.changes import matcher
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Verdict
 from gpudoctor.fleet.census import Census
-from gpudoctor.fleet.compared import Group
+from gpudoctor.fleet.compared import NodeGroup
 from gpudoctor.fleet.drift import Drifting, drifts
 from gpudoctor.fleet.figures import figures
 from gpudoctor.fleet.findings import Findings
-from gpudoctor.fleet.outliers import Samples
+from gpudoctor.fleet.outliers import FigureSamples
 from gpudoctor.fleet.places import among, tester
-from gpudoctor.fleet.require import Condition, checked
+from gpudoctor.fleet.require import FleetCondition, checked
 from gpudoctor.fleet.roster import NO_REPORT, Models, NodeRow, Roster, is_cause
 from gpudoctor.fleet.sent import NoReportError, Sent, sent
 from gpudoctor.fleet.slow import compared
@@ -43,7 +43,7 @@ class FleetOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     strict: bool = False
     """Whether warnings count as failures: --fail-on warning."""
-    require: tuple[Condition, ...] = ()
+    require: tuple[FleetCondition, ...] = ()
     ignore: tuple[str, ...] = ()
     """Patterns of the fields that are not compared."""
     golden: tuple[str, Snapshot] | None = None
@@ -65,8 +65,8 @@ class Merge:
     def __init__(self, asked: FleetOptions, matrix: Matrix, witness: Witness = _nobody) -> None:
         """`witness` is told the node, time and root causes of each report, also of those that are not the newest."""
         self._asked, self._matrix, self._witness = asked, matrix, witness
-        self._roster, self._findings, self._samples = Roster(), Findings(), Samples()
-        self._groups: dict[Models, Group] = {}
+        self._roster, self._findings, self._samples = Roster(), Findings(), FigureSamples()
+        self._groups: dict[Models, NodeGroup] = {}
 
     def add(self, data: bytes, *, source: str, node: str = "", stem: str = "") -> None:
         """Add what a node sent. Its name is `node`, or the host name in the report, or the `stem` of the file that it was in."""
@@ -138,7 +138,7 @@ class Merge:
         self._findings.add(row.place, report.findings)
         self._samples.add(row.place, figures(report.snapshot, ", ".join(models)))
         if models not in self._groups and len(self._groups) < _GROUPS:
-            self._groups[models] = Group(self._asked.golden[1] if self._asked.golden else None)
+            self._groups[models] = NodeGroup(self._asked.golden[1] if self._asked.golden else None)
         if models in self._groups:
             self._groups[models].add(row.place, report.snapshot, in_order=report.verdict == Verdict.READY.value)
 

@@ -28,7 +28,7 @@ class Value(msgspec.Struct):
     having: Runs
 
 
-class Fact(msgspec.Struct):
+class DifferingFact(msgspec.Struct):
     """A fact in which some node differs from the base."""
 
     first: Difference
@@ -41,12 +41,12 @@ class Fact(msgspec.Struct):
     """Whether there are too many values to compare."""
 
 
-class Group:
+class NodeGroup:
     """Nodes that are compared with each other."""
 
     def __init__(self, base: Snapshot | None = None) -> None:
         self.base = base
-        self.facts: dict[str, Fact] = {}
+        self.facts: dict[str, DifferingFact] = {}
         self.nodes = Runs()
         self._waiting: list[tuple[int, Snapshot, bool]] = []
         self._values = 0
@@ -75,10 +75,10 @@ class Group:
             if fact is None:
                 if len(self.facts) >= _FACTS:
                     continue
-                fact = self.facts[one.path] = Fact(one)
+                fact = self.facts[one.path] = DifferingFact(one)
             self._note(fact, one, place)
 
-    def _note(self, fact: Fact, one: Difference, place: int) -> None:
+    def _note(self, fact: DifferingFact, one: Difference, place: int) -> None:
         value = one.after
         if is_unread(value) or is_unread(one.before):  # where the base knows nothing, no node can be compared
             fact.unread.add(place)

@@ -17,10 +17,10 @@ import msgspec
 from gpudoctor.changes import gpu_names, in_words
 from gpudoctor.changes.fold import Line, lines
 from gpudoctor.changes.walk import Difference
-from gpudoctor.changes.watch import Record, runs
+from gpudoctor.changes.watch import FieldsRead, runs
 from gpudoctor.changes.words import GPU_LISTS
 from gpudoctor.findings import Policy
-from gpudoctor.fleet.compared import Fact, Group
+from gpudoctor.fleet.compared import DifferingFact, NodeGroup
 from gpudoctor.fleet.roster import Roster
 from gpudoctor.fleet.steady import alike
 from gpudoctor.matrix import Matrix
@@ -46,7 +46,7 @@ class _Having(msgspec.Struct):
 class _Kept(msgspec.Struct):
     """A fact that drifts."""
 
-    fact: Fact
+    fact: DifferingFact
     expected: Any
     agreeing: int
     of: int
@@ -72,14 +72,16 @@ class Drifting(msgspec.Struct, frozen=True):
     places: int
 
 
-def drifts(group: Group, hardware: str, roster: Roster, matrix: Matrix, ignored: Callable[[str], bool], *, golden: bool) -> list[Drifting]:
+def drifts(
+    group: NodeGroup, hardware: str, roster: Roster, matrix: Matrix, ignored: Callable[[str], bool], *, golden: bool
+) -> list[Drifting]:
     """Return the drifts of one group."""
     group.settle()
     if group.base is None:
         return []
     everyone = group.nodes.as_set() & roster.everyone
     kept = [one for path, fact in group.facts.items() if not ignored(path) and (one := _kept(fact, everyone, golden=golden))]
-    record = Record()
+    record = FieldsRead()
     if kept:
         runs(group.base, matrix, Policy(level=None), record)
     told: dict[tuple[str, str, str], _Told] = {}
@@ -89,7 +91,7 @@ def drifts(group: Group, hardware: str, roster: Roster, matrix: Matrix, ignored:
     return sorted(made, key=lambda one: (not one.told.read_by_rules, one.told.split, one.told.agreeing - one.told.of, one.told.path))
 
 
-def _kept(fact: Fact, everyone: int, *, golden: bool) -> _Kept | None:
+def _kept(fact: DifferingFact, everyone: int, *, golden: bool) -> _Kept | None:
     """Return what drifts; None for a fact that is each node's own, or that is the same on all nodes that know it."""
     if fact.own:
         return None
@@ -104,7 +106,7 @@ def _kept(fact: Fact, everyone: int, *, golden: bool) -> _Kept | None:
     return _Kept(fact, expected.value, agreeing, of, is_split, deviating)
 
 
-def _having(fact: Fact, everyone: int) -> list[_Having]:
+def _having(fact: DifferingFact, everyone: int) -> list[_Having]:
     """Return the values of a fact and the nodes with each, the first one is that of the base; near sizes are one value."""
     found = [_Having(fact.first.before, everyone & ~fact.unread.as_set())]
     for one in fact.values.values():
@@ -118,7 +120,7 @@ def _having(fact: Fact, everyone: int) -> list[_Having]:
     return found
 
 
-def _by_nodes(kept: Iterable[_Kept], record: Record) -> dict[int, list[tuple[_Kept, Difference]]]:
+def _by_nodes(kept: Iterable[_Kept], record: FieldsRead) -> dict[int, list[tuple[_Kept, Difference]]]:
     """Return what differs by the nodes on which it does: the same nodes have one cause."""
     groups: dict[int, list[tuple[_Kept, Difference]]] = {}
     for one in kept:
@@ -160,7 +162,7 @@ def _path(one: Difference) -> str:
     return ".".join("*" if step.item and type(step.holder).__name__ in GPU_LISTS else step.name for step in one.steps)
 
 
-def _drift(told: _Told, hardware: str, roster: Roster, record: Record) -> Drifting:
+def _drift(told: _Told, hardware: str, roster: Roster, record: FieldsRead) -> Drifting:
     kept, line = told.kept, told.line
     named = f"{line.subject} {line.what}".strip()
     drift = Drift(

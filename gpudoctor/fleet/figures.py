@@ -53,7 +53,7 @@ _PLACE: Final = frozenset({"device", "devices", "address"})
 """Keys that say where, not what."""
 
 
-class Key(msgspec.Struct, frozen=True):
+class FigureKey(msgspec.Struct, frozen=True):
     """Which figure it is; the figures of one key are compared with each other."""
 
     model: str
@@ -77,7 +77,7 @@ class Key(msgspec.Struct, frozen=True):
         return " ".join(filter(None, (self.framework, measured, on, *map(_said, self.details))))
 
 
-Measured = tuple[Key, str, float]
+Measured = tuple[FigureKey, str, float]
 """A figure, the address of the GPU that it is about or "", and the number."""
 
 
@@ -119,7 +119,7 @@ def _of(item: msgspec.Struct, framework: str, address: str, known: dict[str, str
             place = "" if name.startswith("cpu_") else address
             device = () if address else (getattr(item, "device", ""),)  # a CPU's training is not compared with a GPU's
             told = (*[getattr(item, one) for one in details], *device)
-            yield Key(known.get(place, models), framework, type(item).__name__, name, told), place, number
+            yield FigureKey(known.get(place, models), framework, type(item).__name__, name, told), place, number
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Final
 
 import msgspec
 
-from gpudoctor.fleet.figures import Key, Measured
+from gpudoctor.fleet.figures import FigureKey, Measured
 
 FEWEST: Final = 8
 """Figures below which none is called an outlier."""
@@ -42,10 +42,10 @@ class Worse(msgspec.Struct, frozen=True):
     value: float
 
 
-class Result(msgspec.Struct, frozen=True):
+class FigureResult(msgspec.Struct, frozen=True):
     """What the numbers of one figure say."""
 
-    key: Key
+    key: FigureKey
     count: int
     median: float
     spread: float
@@ -53,10 +53,10 @@ class Result(msgspec.Struct, frozen=True):
     worse: tuple[Worse, ...]
 
 
-class Sample:
+class FigureSample:
     """The numbers of one figure."""
 
-    def __init__(self, key: Key) -> None:
+    def __init__(self, key: FigureKey) -> None:
         self.key = key
         self._bins: Counter[float] = Counter()
         self._sign = 1 if key.kind.low_is_worse else -1
@@ -87,7 +87,7 @@ class Sample:
         )
         self._addresses = [self._addresses[number] for number in kept]
 
-    def result(self) -> Result:
+    def result(self) -> FigureResult:
         """Return the median, the limit, and what is beyond it, the worst first."""
         count = self._bins.total()
         middle = _median(self._bins)
@@ -97,19 +97,19 @@ class Sample:
         spread = _median(deviations) * _DEVIATION / _BINS
         median = math.exp(middle / _BINS)
         if count < FEWEST:
-            return Result(self.key, count, median, spread * median, None, ())
+            return FigureResult(self.key, count, median, spread * median, None, ())
         far = max(spread * _width(count), math.log1p(self.key.kind.floor))
         limit = median * math.exp(-self._sign * far)
         kept = zip(self._places, self._addresses, self._values, strict=True)
         worse = sorted((Worse(*one) for one in kept if one[-1] * self._sign < limit * self._sign), key=lambda one: one.value * self._sign)
-        return Result(self.key, count, median, spread * median, limit, tuple(worse))
+        return FigureResult(self.key, count, median, spread * median, limit, tuple(worse))
 
 
-class Samples:
+class FigureSamples:
     """The numbers of all figures."""
 
     def __init__(self) -> None:
-        self._samples: dict[Key, Sample] = {}
+        self._samples: dict[FigureKey, FigureSample] = {}
 
     def add(self, place: int, measured: Iterable[Measured]) -> None:
         """Add the figures of one report."""
@@ -118,10 +118,10 @@ class Samples:
             if sample is None:
                 if len(self._samples) >= _FIGURES:
                     continue
-                sample = self._samples[key] = Sample(key)
+                sample = self._samples[key] = FigureSample(key)
             sample.add(value, place, sys.intern(address))
 
-    def results(self) -> list[Result]:
+    def results(self) -> list[FigureResult]:
         """Return what each figure says."""
         return [sample.result() for sample in self._samples.values()]
 

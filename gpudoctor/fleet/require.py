@@ -28,7 +28,7 @@ _NAMED: Final = 3
 """Values that are named with their nodes; of more, the number."""
 
 
-class Condition(msgspec.Struct, frozen=True):
+class FleetCondition(msgspec.Struct, frozen=True):
     """One requirement."""
 
     text: str
@@ -44,26 +44,26 @@ class Condition(msgspec.Struct, frozen=True):
         return self.subject == "nodes" and self.comparison in {">=", ">", "=="}
 
 
-def parse(text: str) -> Condition:
+def parse(text: str) -> FleetCondition:
     """Return the requirement that `text` spells. Raises UsageError if it is invalid."""
     written = text.strip()
     number, same = _NUMBER.fullmatch(written), _SAME.fullmatch(written)
     if number is not None:
-        return Condition(written, number[1], number[2], int(number[3]))
+        return FleetCondition(written, number[1], number[2], int(number[3]))
     if same is not None and same[1] in SHARED:
-        return Condition(written, same[1])
+        return FleetCondition(written, same[1])
     if same is not None:
         rest = f"same: takes one of {', '.join(SHARED)}."
         raise UsageError(f"--require {written!r}: {suggestion(same[1], SHARED, rest)}")
     raise UsageError(f"--require {written!r}: write it as in 'nodes>=32', 'gpus>=256' or 'same:driver', in quotes.")
 
 
-def checked(conditions: Sequence[Condition], roster: Roster, usable: int) -> tuple[Requirement, ...]:
+def checked(conditions: Sequence[FleetCondition], roster: Roster, usable: int) -> tuple[Requirement, ...]:
     """Return whether the usable nodes meet each condition."""
     return tuple(_same(one, roster, usable) if not one.comparison else _number(one, roster, usable) for one in conditions)
 
 
-def _number(condition: Condition, roster: Roster, usable: int) -> Requirement:
+def _number(condition: FleetCondition, roster: Roster, usable: int) -> Requirement:
     if condition.subject == "nodes":
         seen = usable.bit_count()
         said = f"{counted(seen, 'node')} {'is' if seen == 1 else 'are'} usable"
@@ -73,7 +73,7 @@ def _number(condition: Condition, roster: Roster, usable: int) -> Requirement:
     return Requirement(condition.text, _COMPARED[condition.comparison](seen, condition.number), said)
 
 
-def _same(condition: Condition, roster: Roster, usable: int) -> Requirement:
+def _same(condition: FleetCondition, roster: Roster, usable: int) -> Requirement:
     made: dict[str | None, Runs] = defaultdict(Runs)
     for row in roster.rows(usable):
         made[_value(row.summary, condition.subject)].add(row.place)

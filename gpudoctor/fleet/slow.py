@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 from gpudoctor.fleet.findings import Findings
-from gpudoctor.fleet.outliers import Result, Worse
+from gpudoctor.fleet.outliers import FigureResult, Worse
 from gpudoctor.fleet.roster import NodeRow, Roster
 from gpudoctor.report.fleet import Figure, Outlier
 
 
-def compared(results: Iterable[Result], roster: Roster, findings: Findings) -> tuple[tuple[Figure, ...], tuple[Outlier, ...]]:
+def compared(results: Iterable[FigureResult], roster: Roster, findings: Findings) -> tuple[tuple[Figure, ...], tuple[Outlier, ...]]:
     """Return all figures in alphabetical order, and the outliers, those furthest from the median first."""
     ordered = sorted(results, key=lambda one: (one.key.model, one.key.name))
     outliers = [
@@ -25,7 +25,7 @@ def compared(results: Iterable[Result], roster: Roster, findings: Findings) -> t
     return figures, tuple(sorted(outliers, key=lambda one: -abs(one.difference)))
 
 
-def _figure(one: Result, outliers: int) -> Figure:
+def _figure(one: FigureResult, outliers: int) -> Figure:
     return Figure(
         name=one.key.name,
         model=one.key.model,

@@ -17,7 +17,7 @@ CPU = "cpu"
 """The local version of a build without CUDA."""
 
 
-class Build(msgspec.Struct, frozen=True):
+class GpuBuild(msgspec.Struct, frozen=True):
     """A build of a release that uses the GPU, and how to ask an installer for it."""
 
     release: FrameworkRelease
@@ -43,25 +43,25 @@ class Build(msgspec.Struct, frozen=True):
         return str(self.release.release)
 
 
-def builds(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
+def builds(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[GpuBuild]:
     """Yield the CUDA builds, newest release first, then the package index's own build, then the newest CUDA.
 
     Nothing for a framework whose builds the tables do not list.
     """
     key = ("builds", spec.name, platform)
     if key not in matrix.derived:
-        matrix.derived[key] = Kept(_builds_of(matrix, spec, platform))
+        matrix.derived[key] = ComputedOnce(_builds_of(matrix, spec, platform))
     return iter(matrix.derived[key])
 
 
-class Kept:
+class ComputedOnce:
     """The items of an iterator, each computed once, when somebody first asks for it."""
 
-    def __init__(self, source: Iterator[Build]) -> None:
+    def __init__(self, source: Iterator[GpuBuild]) -> None:
         self._source = source
-        self._seen: list[Build] = []
+        self._seen: list[GpuBuild] = []
 
-    def __iter__(self) -> Iterator[Build]:
+    def __iter__(self) -> Iterator[GpuBuild]:
         for place in count():
             if place == len(self._seen):  # another iteration may have come further
                 self._seen += islice(self._source, 1)
@@ -70,7 +70,7 @@ class Kept:
             yield self._seen[place]
 
 
-def _builds_of(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
+def _builds_of(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[GpuBuild]:
     if spec.wheel_index:
         return _by_index(matrix, spec, platform)
     if spec.plugin is not None:
@@ -78,13 +78,13 @@ def _builds_of(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[B
     return _by_extra(matrix, spec, platform) if spec.gpu_extra else iter(())
 
 
-def _by_index(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
+def _by_index(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[GpuBuild]:
     for row in reversed(matrix.releases(spec.name, platform)):
         own = _tag(row) if row.accelerator == "cuda" else ""
         for tag in _tags(matrix, row, own, platform):
             code = row if tag == own else matrix.resolve(spec.name, f"{row.release}+{tag}", platform).row
             if code is not None and code.built_with_cuda is not None:
-                yield Build(release=row, code=code, cuda=code.built_with_cuda, tag=tag, default=tag == own)
+                yield GpuBuild(release=row, code=code, cuda=code.built_with_cuda, tag=tag, default=tag == own)
 
 
 def _tag(row: FrameworkRelease) -> str:
@@ -100,13 +100,13 @@ def _tags(matrix: Matrix, row: FrameworkRelease, own: str, platform: str) -> lis
     return [*filter(None, (own,)), *sorted(official - {own}, key=lambda tag: int(tag[2:]), reverse=True)]
 
 
-def _by_extra(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[Build]:
+def _by_extra(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[GpuBuild]:
     for row in reversed(matrix.releases(spec.name, platform)):
         if row.accelerator == "cuda" and _has_extra(row, spec.gpu_extra):
-            yield Build(release=row, code=row, cuda=row.built_with_cuda, extra=spec.gpu_extra)
+            yield GpuBuild(release=row, code=row, cuda=row.built_with_cuda, extra=spec.gpu_extra)
 
 
-def _by_plugin(matrix: Matrix, spec: FrameworkSpec, plugin: CudaPlugin, platform: str) -> Iterator[Build]:
+def _by_plugin(matrix: Matrix, spec: FrameworkSpec, plugin: CudaPlugin, platform: str) -> Iterator[GpuBuild]:
     clients = {major: matrix.releases(plugin.client_for(major), platform) for major in plugin.majors}
     for row in reversed(matrix.releases(spec.name)):
         for major in plugin.majors:
@@ -114,7 +114,7 @@ def _by_plugin(matrix: Matrix, spec: FrameworkSpec, plugin: CudaPlugin, platform
             same = [client for client in clients[major] if client.release[:3] == row.release[:3]]  # a fourth number is the client's own
             if same and _has_extra(row, extra):
                 code = next((client for client in same if client.release == row.release), same[-1])
-                yield Build(release=row, code=code, cuda=code.built_with_cuda or Version(int(major), text=major), extra=extra)
+                yield GpuBuild(release=row, code=code, cuda=code.built_with_cuda or Version(int(major), text=major), extra=extra)
 
 
 def _has_extra(row: FrameworkRelease, extra: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from gpudoctor.frameworks import spec_of
 from gpudoctor.matrix import names, slices
-from gpudoctor.matrix.resolve import Resolution, final_release, resolve
+from gpudoctor.matrix.resolve import RowFor, final_release, resolve
 from gpudoctor.matrix.rows import (
     Chip,
     CpuNeed,
@@ -56,7 +56,7 @@ _BRANCH_SPAN = 5
 """Windows drivers of branch 550 include 551.x and 552.x; branches since 2020 are at least this far apart."""
 
 
-class Reader(Protocol):
+class TableReader(Protocol):
     """Returns the rows of a table, sorted by its key. Raises TableError for a wrong row."""
 
     def __call__(self, table: Table[Row], distribution: str = "", platform: str = "", /) -> tuple[Row, ...]:
@@ -67,7 +67,7 @@ class Reader(Protocol):
 class Matrix:
     """The tables, read on demand and cached. None means "unknown", never "incompatible"."""
 
-    def __init__(self, read_table: Reader) -> None:
+    def __init__(self, read_table: TableReader) -> None:
         self._read_table = read_table
         self._rows: dict[tuple[str, str, str], tuple[Any, ...]] = {}
         self._gpus: dict[str, GpuProduct] = {}
@@ -172,7 +172,7 @@ class Matrix:
         old = [row.branch for row in self.rows(DRIVERS) if row.oldest_capability is not None and row.oldest_capability <= capability]
         return min(young, default=None), max(old, default=None)
 
-    def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64") -> Resolution:
+    def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64") -> RowFor:
         """The row that applies to this version of a framework's distribution."""
         name = distribution.casefold().replace("_", "-")
         builds = self.rows(TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()

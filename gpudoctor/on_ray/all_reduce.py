@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gpudoctor.fleet.links import Group, Trial
-from gpudoctor.on_ray.cluster import Answer, Cluster, Node, Work
-from gpudoctor.on_ray.rank import Rank
+from gpudoctor.on_ray.cluster import Cluster, NodeAnswer, RayNode, Work
+from gpudoctor.on_ray.rank import RankResult
 from gpudoctor.typed import from_json
 
 _MODULE = "gpudoctor.on_ray.rank"
@@ -22,7 +22,7 @@ _START = 120.0
 class AllReduces:
     """Runs all-reduces on some nodes of a cluster, with the interpreter `python`."""
 
-    def __init__(self, cluster: Cluster, nodes: Mapping[str, Node], python: str, stall: float = STALL) -> None:
+    def __init__(self, cluster: Cluster, nodes: Mapping[str, RayNode], python: str, stall: float = STALL) -> None:
         self._cluster, self._nodes, self._python, self._stall = cluster, nodes, python, stall
         self._on_gpus = all(node.gpus for node in nodes.values())
 
@@ -35,7 +35,7 @@ class AllReduces:
         """Run one all-reduce in each group, all at the same time."""
         ports = self._ports(groups)
         works = [work for group in groups if group in ports for work in self._ranks(group, ports[group])]
-        answers: dict[Group, list[Answer]] = defaultdict(list)
+        answers: dict[Group, list[NodeAnswer]] = defaultdict(list)
         group_of = {node: group for group in groups for node in group}
         for answer in self._cluster.run(works, self._stall + _START):
             answers[group_of[answer.work.node.name]].append(answer)
@@ -65,7 +65,7 @@ def _host(address: str) -> str:
     return f"[{address}]" if ":" in address else address
 
 
-def _trial(group: Group, answers: Sequence[Answer]) -> Trial:
+def _trial(group: Group, answers: Sequence[NodeAnswer]) -> Trial:
     ranks = {answer.work.node.name: _rank(answer) for answer in answers}
     troubles = sorted((rank.hung, f"{name}: {rank.trouble}") for name, rank in ranks.items() if rank.trouble)
     if troubles:
@@ -77,11 +77,11 @@ def _trial(group: Group, answers: Sequence[Answer]) -> Trial:
     return Trial(group, rate=2 * (len(group) - 1) / len(group) * size / seconds)
 
 
-def _rank(answer: Answer) -> Rank:
+def _rank(answer: NodeAnswer) -> RankResult:
     if answer.silence:
-        return Rank(trouble=answer.silence, hung=True)
+        return RankResult(trouble=answer.silence, hung=True)
     try:
-        return from_json(answer.output, Rank)
+        return from_json(answer.output, RankResult)
     except msgspec.MsgspecError:
         last = answer.errors.decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]
-        return Rank(trouble=f"gpudoctor ended with status {answer.code} ({last})")
+        return RankResult(trouble=f"gpudoctor ended with status {answer.code} ({last})")

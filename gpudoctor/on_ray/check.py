@@ -14,7 +14,7 @@ from gpudoctor.findings.naming import counted
 from gpudoctor.fleet.links import Group, Trial, locate
 from gpudoctor.frameworks import SPANNING_NODES
 from gpudoctor.on_ray.all_reduce import AllReduces
-from gpudoctor.on_ray.cluster import Answer, Cluster, Work, connected
+from gpudoctor.on_ray.cluster import Cluster, NodeAnswer, Work, connected
 from gpudoctor.progress import Event, Progress
 from gpudoctor.report.fleet import LinkRate, Links
 from gpudoctor.report.hostlist import nodes
@@ -92,7 +92,7 @@ def _show(counts: Counter[str], waiting: set[str], progress: Progress) -> None:
     progress(Event("begin", f"{counted(total, 'node')}: {counts['done']} done, {counts['failed']} failed, {len(waiting)} waiting"))
 
 
-def _silence(answer: Answer) -> str:
+def _silence(answer: NodeAnswer) -> str:
     """Return why there is no report; empty if there is one, or an error document, which says it itself."""
     if answer.silence or answer.output:
         return answer.silence

@@ -37,7 +37,7 @@ _SEE_ALL = {"RAY_EXPERIMENTAL_NOSET_CUDA_VISIBLE_DEVICES": "1"}
 """Older Ray hides all GPUs from a task that claims none: ray/_private/accelerators/nvidia_gpu.py."""
 
 
-class Node(msgspec.Struct, frozen=True):
+class RayNode(msgspec.Struct, frozen=True):
     """A node of the cluster."""
 
     id: str
@@ -49,7 +49,7 @@ class Node(msgspec.Struct, frozen=True):
 class Work(msgspec.Struct, frozen=True):
     """What to run on one node."""
 
-    node: Node
+    node: RayNode
     module: str
     """The module of gpudoctor whose `main` is run."""
     arguments: tuple[str, ...]
@@ -57,7 +57,7 @@ class Work(msgspec.Struct, frozen=True):
     """How many GPUs to claim."""
 
 
-class Answer(msgspec.Struct, frozen=True):
+class NodeAnswer(msgspec.Struct, frozen=True):
     """What one node answered."""
 
     work: Work
@@ -78,12 +78,12 @@ class Cluster:
         self.poll: Callable[[], None] = lambda: None
         """Called between waits for answers; may raise."""
 
-    def nodes(self) -> tuple[Node, ...]:
+    def nodes(self) -> tuple[RayNode, ...]:
         """Return the nodes that are alive, by name; each name is unique."""
         alive = [one for one in ray.nodes() if one["Alive"]]  # type: ignore[no-untyped-call]
         called = Counter(_name(one) for one in alive)
         nodes = (
-            Node(
+            RayNode(
                 id=one["NodeID"],
                 name=_name(one) if called[_name(one)] == 1 else f"{_name(one)}-{one['NodeID'][:8]}",
                 address=one["NodeManagerAddress"],
@@ -93,7 +93,7 @@ class Cluster:
         )
         return tuple(sorted(nodes, key=lambda node: node.name))
 
-    def run(self, works: Sequence[Work], seconds: float) -> Iterator[Answer]:
+    def run(self, works: Sequence[Work], seconds: float) -> Iterator[NodeAnswer]:
         """Yield each node's answer as it comes; after `seconds` those that are missing. Whatever ends the iteration ends the tasks."""
         until = time.monotonic() + seconds
         tasks = {self._start(work, seconds): work for work in works}
@@ -104,7 +104,7 @@ class Cluster:
                 for one in done:
                     yield _answer(one, tasks.pop(one), seconds)
             for work in tasks.values():
-                yield Answer(work, silence=_late(work, seconds))
+                yield NodeAnswer(work, silence=_late(work, seconds))
         finally:
             _cancel(list(tasks))
 
@@ -167,14 +167,14 @@ def _name(node: Mapping[str, Any]) -> str:
     return str(node["NodeManagerHostname"] if given in {"", node["NodeManagerAddress"]} else given)
 
 
-def _answer(done: Any, work: Work, seconds: float) -> Answer:
+def _answer(done: Any, work: Work, seconds: float) -> NodeAnswer:
     try:
         code, output, errors = ray.get(done)
     except exceptions.RayError as error:
         if isinstance(error, TimeoutExpired):  # the error of a task also has the type of what was raised in it
-            return Answer(work, silence=f"no answer in {seconds:.0f} s")
-        return Answer(work, silence=_why(error))
-    return Answer(work, output, code, errors)
+            return NodeAnswer(work, silence=f"no answer in {seconds:.0f} s")
+        return NodeAnswer(work, silence=_why(error))
+    return NodeAnswer(work, output, code, errors)
 
 
 def _late(work: Work, seconds: float) -> str:

@@ -28,7 +28,7 @@ _IMPORT = 100.0
 _SIOCGIFADDR = 0x8915  # linux/sockios.h
 
 
-class Rank(msgspec.Struct, frozen=True):
+class RankResult(msgspec.Struct, frozen=True):
     """What one rank saw."""
 
     parts: tuple[RankPart, ...] = ()
@@ -50,7 +50,7 @@ def _free_port(address: str) -> int:
         return int(one.getsockname()[1])
 
 
-def _run(python: str, rest: list[str]) -> Rank:
+def _run(python: str, rest: list[str]) -> RankResult:
     device, address, rank, store, stall = rest
     arguments = ("--framework", SPANNING_NODES, "--devices", device, "--all-reduce", "--rank", f"{rank}/0/{store}")
     name, limit = "all-reduce", float(stall)
@@ -59,7 +59,7 @@ def _run(python: str, rest: list[str]) -> Rank:
         interpreter = (named_target(python, os.get_exec_path()).executable,)
         supervisor.start(script(name, "train/smoke.py", interpreter, environment, *arguments, stall=limit, deadline=_IMPORT + limit))
         heard = Heard(outcome_of(supervisor, name), ACROSS, "the all-reduce")
-    return Rank(heard.all(RankPart), _trouble(heard), hung=heard.timed_out)
+    return RankResult(heard.all(RankPart), _trouble(heard), hung=heard.timed_out)
 
 
 def _trouble(heard: Heard) -> str:

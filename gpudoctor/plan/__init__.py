@@ -14,13 +14,13 @@ from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
 
 if TYPE_CHECKING:
-    from gpudoctor.requirement_files.model import Asked
+    from gpudoctor.requirement_files.model import Requested
 
 __all__ = ["Combination", "examine"]
 
 
 def examine(
-    combination: Combination, policy: Policy, compat: str | None = None, asked: Asked | None = None, *, fixes: bool = False
+    combination: Combination, policy: Policy, compat: str | None = None, asked: Requested | None = None, *, fixes: bool = False
 ) -> Examination:
     """Check the combination, with what files of requirements ask for, against the shipped tables or those in the folder `compat`.
 

@@ -12,9 +12,9 @@ from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.frameworks import CATALOGUE, spec_of, stack_of
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan.model import Build, Combination
+from gpudoctor.plan.model import Combination, StatedBuild
 from gpudoctor.plan.stated import pinned
-from gpudoctor.requirement_files.model import Asked, Image, Stated
+from gpudoctor.requirement_files.model import BaseImage, Requested, StatedRequirement
 from gpudoctor.snapshot import Supposed, Unread
 from gpudoctor.snapshot.distributions import normalise
 
@@ -29,14 +29,14 @@ _SHOWN = 8
 _PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
 
 
-def asked_by(files: Iterable[str], extras: Iterable[str] = (), groups: Iterable[str] = ()) -> Asked:
+def asked_by(files: Iterable[str], extras: Iterable[str] = (), groups: Iterable[str] = ()) -> Requested:
     """Return what the named files ask for. Raises UsageError for one that cannot be read."""
     from gpudoctor.requirement_files.reading import read_requirement_files  # noqa: PLC0415 -- 10 ms that only files need
 
     return read_requirement_files(files, extras, groups)
 
 
-def combined(given: Combination, asked: Asked, matrix: Matrix) -> Combination:
+def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combination:
     """The combination of the command line with what the files state; the command line comes first. Raises UsageError for a contradiction."""
     python, pythons = _python(given, asked)
     image = asked.image
@@ -68,15 +68,15 @@ def combined(given: Combination, asked: Asked, matrix: Matrix) -> Combination:
     )
 
 
-def _name(one: Stated) -> str:
+def _name(one: StatedRequirement) -> str:
     return normalise(one.requirement.name)
 
 
-def _version(one: Stated) -> str:
+def _version(one: StatedRequirement) -> str:
     return (pinned(str(one.requirement.specifier)) or str(one.requirement.specifier).removeprefix("==")).removesuffix(".*")
 
 
-def _python(given: Combination, asked: Asked) -> tuple[str | None, tuple[str, ...]]:
+def _python(given: Combination, asked: Requested) -> tuple[str | None, tuple[str, ...]]:
     """The one Python version that the files allow, or the oldest if releases depend on it; and all that they allow."""
     if not asked.python or given.python is not None:
         return None, ()
@@ -88,7 +88,7 @@ def _python(given: Combination, asked: Asked) -> tuple[str | None, tuple[str, ..
     return first, allowed
 
 
-def allowed_pythons(asked: Asked) -> tuple[str, ...]:
+def allowed_pythons(asked: Requested) -> tuple[str, ...]:
     """The Python versions that the files allow; () for any. Raises UsageError if there is none."""
     if not asked.python:
         return ()
@@ -100,13 +100,13 @@ def allowed_pythons(asked: Asked) -> tuple[str, ...]:
     return allowed
 
 
-def _by_python(requirements: tuple[Stated, ...]) -> bool:
+def _by_python(requirements: tuple[StatedRequirement, ...]) -> bool:
     """Whether some package has another release on another Python."""
     names = [_name(one) for one in requirements if "python_" in str(one.requirement.marker or "")]
     return len(names) > len(set(names))
 
 
-def _of_image(image: Image | None, asked: Asked, matrix: Matrix) -> tuple[str, str]:
+def _of_image(image: BaseImage | None, asked: Requested, matrix: Matrix) -> tuple[str, str]:
     """CUDA and cuDNN of the image: named by its tag, or those that its framework's release was built with."""
     if image is None:
         return "", ""
@@ -119,50 +119,50 @@ def _of_image(image: Image | None, asked: Asked, matrix: Matrix) -> tuple[str, s
     return row.built_with_cuda.short, str(row.cudnn or "")
 
 
-def _builds(stated: list[Stated], toolkit: Stated | None, asked: Asked) -> dict[str, Build]:
+def _builds(stated: list[StatedRequirement], toolkit: StatedRequirement | None, asked: Requested) -> dict[str, StatedBuild]:
     """Which build of a framework's packages is installed, by package for all lines, or by requirement."""
-    found: dict[str, Build] = {}
+    found: dict[str, StatedBuild] = {}
     for spec in CATALOGUE:
         if spec.wheel_index:
             for index in asked.indexes:
                 local = _INDEX.search(index.url)
                 if local is not None:
-                    build = Build(local["local"], only=index.only, where=f"{index.url} ({index.place})")
+                    build = StatedBuild(local["local"], only=index.only, where=f"{index.url} ({index.place})")
                     found |= dict.fromkeys((spec.name, *spec.companions), build)
     for one in stated:
         local = _INDEX.search(one.index)
         if local is not None and spec_of(stack_of(_name(one)) or "").wheel_index:
-            found[str(one.requirement)] = Build(local["local"], only=one.index_only, where=f"{one.index} ({one.places[0]})")
+            found[str(one.requirement)] = StatedBuild(local["local"], only=one.index_only, where=f"{one.index} ({one.places[0]})")
         if one.conda and stack_of(_name(one)) is not None:
             found[str(one.requirement)] = _of_conda(one, toolkit)
     return found
 
 
-def _of_conda(one: Stated, toolkit: Stated | None) -> Build:
+def _of_conda(one: StatedRequirement, toolkit: StatedRequirement | None) -> StatedBuild:
     """conda's build of a framework: PyTorch's own, which equals its wheel, or conda-forge's, whose GPU code no table lists."""
     said = build_names.of_conda(one.build)
     spec = spec_of(stack_of(_name(one)) or "")
     if toolkit is not None and _name(toolkit) == _CPU_ONLY and spec.wheel_index and _name(one) in spec.one_build:
-        return Build("cpu", only=True, where=f"{_CPU_ONLY} ({toolkit.places[0]})")
+        return StatedBuild("cpu", only=True, where=f"{_CPU_ONLY} ({toolkit.places[0]})")
     with_toolkit = toolkit is not None and _name(toolkit) in _OFFICIAL and _name(one) in spec.one_build
     cuda = said.cuda or (_version(toolkit) if toolkit is not None else "")
     where = f"{one.build or 'conda'} ({one.places[0]})"
     official = spec.wheel_index and (with_toolkit or re.match(r"py3[\d.]+_(?:cuda|cpu)", one.build))
     if official and said.has_cuda is False:
-        return Build("cpu", only=True, where=where)
+        return StatedBuild("cpu", only=True, where=where)
     if official and cuda:
-        return Build(f"cu{''.join(cuda.split('.')[:2])}", only=True, where=where)
-    return Build("conda", only=True, where=where, cuda=cuda, has_cuda=said.has_cuda)
+        return StatedBuild(f"cu{''.join(cuda.split('.')[:2])}", only=True, where=where)
+    return StatedBuild("conda", only=True, where=where, cuda=cuda, has_cuda=said.has_cuda)
 
 
-def _is_part(one: Stated, matrix: Matrix) -> bool:
+def _is_part(one: StatedRequirement, matrix: Matrix) -> bool:
     """Whether a library of CUDA comes with the framework that requires it, and no table lists its releases."""
     name = _name(one)
     listed = name.startswith("nvidia-cudnn") or bool(matrix.releases(name))
     return name == "triton" or (name.startswith(("nvidia-", "cuda-")) and not listed)
 
 
-def _not_followed(asked: Asked, parts: list[Stated]) -> Iterator[str]:
+def _not_followed(asked: Requested, parts: list[StatedRequirement]) -> Iterator[str]:
     """What the report notes: libraries that come with a framework, what is installed only on request, and other lines."""
     for framework in dict.fromkeys(one.required_by for one in parts):
         yield f"not compared: the CUDA packages that the lock file lists for {framework}"
@@ -176,7 +176,7 @@ def _not_followed(asked: Asked, parts: list[Stated]) -> Iterator[str]:
             yield f"{one.text}: {one.reason} ({one.place})"
 
 
-def _supposed(asked: Asked, given: Combination, python: str | None, toolkit: Stated | None) -> tuple[Supposed, ...]:
+def _supposed(asked: Requested, given: Combination, python: str | None, toolkit: StatedRequirement | None) -> tuple[Supposed, ...]:
     """What the report says of the files."""
     found = [Supposed("files", ", ".join(asked.files), "-r")]
     if asked.image is not None:

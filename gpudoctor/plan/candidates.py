@@ -10,7 +10,7 @@ from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.specifiers import Requirement, satisfies
 from gpudoctor.frameworks import FrameworkSpec, framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
-from gpudoctor.matrix.builds import CPU, Build, builds
+from gpudoctor.matrix.builds import CPU, GpuBuild, builds
 from gpudoctor.plan import extras
 from gpudoctor.versions import Version
 
@@ -108,7 +108,7 @@ def _pythons(matrix: Matrix, spec: FrameworkSpec, row: FrameworkRelease, platfor
     return row.pythons if library is None or not library.pythons else tuple(one for one in row.pythons if one in library.pythons)
 
 
-def _has_asked_extra(build: Build, wanted: Requirement, spec: FrameworkSpec) -> bool:
+def _has_asked_extra(build: GpuBuild, wanted: Requirement, spec: FrameworkSpec) -> bool:
     """Return whether a build is of the CUDA version that the user chose by an extra, if any."""
     if spec.plugin is None:
         return True

@@ -28,7 +28,7 @@ ROUNDS = 6
 """How often tables and resolver may contradict each other."""
 
 
-class Demands(msgspec.Struct):
+class Learnt(msgspec.Struct):
     """What was learnt from conflicts."""
 
     bounds: dict[str, str] = {}
@@ -38,43 +38,43 @@ class Demands(msgspec.Struct):
 
 def confirm(question: Question, matrix: Matrix, progress: Progress = silent, seconds: float = PATIENCE) -> Confirmed:
     """Return a plan on which tables and uv agree; from the tables alone if uv cannot be asked, which the plan says."""
-    began, demands = time.monotonic(), Demands()
+    began, learnt = time.monotonic(), Learnt()
     proposal = propose(question, matrix)
     for _ in range(ROUNDS):
         if proposal.chosen is None:
-            return Confirmed(_noted(proposal.plan, demands.why))
+            return Confirmed(_noted(proposal.plan, learnt.why))
         unchecked = not proposal.chosen.judgement.works
         progress(Event("begin", "asking uv"))
-        answer = resolve(_request(proposal, question, demands), began + seconds)
+        answer = resolve(_request(proposal, question, learnt), began + seconds)
         progress(Event("end", "asking uv"))
         if isinstance(answer, Unavailable):
             return Confirmed(_noted(proposal.plan, f"{answer.sentence}: planned from the tables alone."))
         if isinstance(answer, Conflict):
-            if python := _other_python(proposal, question, demands, began + seconds):
+            if python := _other_python(proposal, question, learnt, began + seconds):
                 question = msgspec.structs.replace(question, pythons=(python,))
-                proposal = propose(question, matrix, demands.bounds)
+                proposal = propose(question, matrix, learnt.bounds)
                 continue
             if unchecked:  # perhaps it only lacks a wheel: nothing is known against it
                 return Confirmed(_noted(proposal.plan, f"uv found no such set without building a package: {answer.sentence}"))
-            contradiction = _learn(answer, proposal, question, demands, began + seconds)
+            contradiction = _learn(answer, proposal, question, learnt, began + seconds)
             if contradiction:
                 return Confirmed(_impossible(proposal.plan, contradiction))
         else:
             judgement = _judged_again(answer, proposal, question, matrix)
             if judgement.works or (unchecked and judgement.verdict is Verdict.UNKNOWN):
-                plan = _final(answer, judgement, proposal, question, demands)
+                plan = _final(answer, judgement, proposal, question, learnt)
                 return Confirmed(msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3)), answer.lock)
-            _remember(judgement, proposal, question, matrix, demands)
-        proposal = propose(question, matrix, demands.bounds)
+            _remember(judgement, proposal, question, matrix, learnt)
+        proposal = propose(question, matrix, learnt.bounds)
     return Confirmed(_noted(proposal.plan, f"uv and the tables did not agree in {ROUNDS} rounds: planned from the tables alone."))
 
 
-def _request(proposal: Proposal, question: Question, demands: Demands) -> Request:
+def _request(proposal: Proposal, question: Question, learnt: Learnt) -> Request:
     here, chosen = proposal.plan.environment, proposal.chosen
     pins = tuple(pin.requirement for pin in here.pins) if here else ()
     return Request(
         requirements=pins,
-        constraints=(*question.constraints, *(one.requirement for one in demands.constraints)),
+        constraints=(*question.constraints, *(one.requirement for one in learnt.constraints)),
         python=chosen.python if chosen else "",
         platform=question.machine.platform,
         glibc=next((one.value for one in _glibc(question)), ""),
@@ -90,7 +90,7 @@ def _glibc(question: Question) -> tuple[Assumption, ...]:
     return (Assumption("glibc", known, "this machine") if known else _GLIBC,)
 
 
-def _other_python(proposal: Proposal, question: Question, demands: Demands, until: float) -> str:
+def _other_python(proposal: Proposal, question: Question, learnt: Learnt, until: float) -> str:
     """Return the next Python on which uv finds the same releases; empty if it finds none, or the user states or has this one.
 
     A package that no table lists, such as h5py for Keras, often has no wheel for the newest Python yet.
@@ -99,25 +99,25 @@ def _other_python(proposal: Proposal, question: Question, demands: Demands, unti
     if chosen is None or chosen.python in {question.python, question.preferred}:
         return ""
     others = [python for python in proposal.search.pythons.suiting(chosen.candidates) if python != chosen.python]
-    pinned = _request(proposal, question, demands)
+    pinned = _request(proposal, question, learnt)
     found = (python for python in others[:1] if isinstance(resolve(msgspec.structs.replace(pinned, python=python), until), Resolution))
     return next(found, "")
 
 
-def _learn(conflict: Conflict, proposal: Proposal, question: Question, demands: Demands, until: float) -> str:
+def _learn(conflict: Conflict, proposal: Proposal, question: Question, learnt: Learnt, until: float) -> str:
     """Bound the releases by what uv finds if it may choose older ones; return the contradiction if there is nothing older."""
     chosen = proposal.chosen.candidates if proposal.chosen else ()
     texts = [f"{_with_extras(one)}<={one.release}" for one in chosen]
     stated = [one.text for one in proposal.wishes.requirements.values()]
-    pinned = _request(proposal, question, demands)
+    pinned = _request(proposal, question, learnt)
     relaxed = resolve(msgspec.structs.replace(pinned, requirements=(*stated, *texts), backend=""), until)
     if not isinstance(relaxed, Resolution):
         return conflict.sentence if isinstance(relaxed, Conflict) else f"{conflict.sentence} {relaxed.sentence}"
     found = {one.name: one.version.partition("+")[0] for one in relaxed.packages}
     older = [one for one in chosen if found.get(one.name, one.release) != one.release]
     for one in older:
-        _bound(demands, one.name, f"<={found[one.name]}")
-    demands.why = conflict.sentence
+        _bound(learnt, one.name, f"<={found[one.name]}")
+    learnt.why = conflict.sentence
     return "" if older else conflict.sentence
 
 
@@ -125,8 +125,8 @@ def _with_extras(one: Candidate) -> str:
     return f"{one.name}[{','.join(one.extras)}]" if one.extras else one.name
 
 
-def _bound(demands: Demands, name: str, specifier: str) -> None:
-    demands.bounds = {**demands.bounds, name: ",".join(filter(None, (demands.bounds.get(name, ""), specifier)))}
+def _bound(learnt: Learnt, name: str, specifier: str) -> None:
+    learnt.bounds = {**learnt.bounds, name: ",".join(filter(None, (learnt.bounds.get(name, ""), specifier)))}
 
 
 def _judged_again(resolution: Resolution, proposal: Proposal, question: Question, matrix: Matrix) -> Judgement:
@@ -140,20 +140,20 @@ def _judged_again(resolution: Resolution, proposal: Proposal, question: Question
     return judge(texts, proposal.chosen.python if proposal.chosen else "")
 
 
-def _remember(judgement: Judgement, proposal: Proposal, question: Question, matrix: Matrix, demands: Demands) -> None:
+def _remember(judgement: Judgement, proposal: Proposal, question: Question, matrix: Matrix, learnt: Learnt) -> None:
     """Add the constraint that answers what the rules found; without one, exclude the release of the first package."""
     chosen = proposal.chosen.candidates if proposal.chosen else ()
-    demands.why = judgement.why
+    learnt.why = judgement.why
     for constraints in remedies(judgement, chosen, question.machine, matrix):
-        if not set(constraints) <= set(demands.constraints):
-            demands.constraints = (*demands.constraints, *constraints)
+        if not set(constraints) <= set(learnt.constraints):
+            learnt.constraints = (*learnt.constraints, *constraints)
             return
-    _bound(demands, chosen[-1].name, f"!={chosen[-1].release}")
+    _bound(learnt, chosen[-1].name, f"!={chosen[-1].release}")
 
 
-def _final(resolution: Resolution, judgement: Judgement, proposal: Proposal, question: Question, demands: Demands) -> Plan:
+def _final(resolution: Resolution, judgement: Judgement, proposal: Proposal, question: Question, learnt: Learnt) -> Plan:
     assert proposal.chosen is not None  # noqa: S101 -- for mypy
-    extra = tuple(one for one in demands.constraints if one not in proposal.chosen.constraints)
+    extra = tuple(one for one in learnt.constraints if one not in proposal.chosen.constraints)
     found = msgspec.structs.replace(proposal.chosen, constraints=(*proposal.chosen.constraints, *extra))
     if judgement.verdict is not Verdict.READY:
         found = msgspec.structs.replace(found, judgement=judgement)
@@ -165,7 +165,7 @@ def _final(resolution: Resolution, judgement: Judgement, proposal: Proposal, que
         exit_code=exit_code(here),
         headline=headline(here.verdict, found),
         resolver="uv",
-        resolver_note=f"Nothing newer, because uv found a conflict: {demands.why}" if demands.bounds else "",
+        resolver_note=f"Nothing newer, because uv found a conflict: {learnt.why}" if learnt.bounds else "",
     )
 
 

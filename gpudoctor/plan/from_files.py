@@ -8,11 +8,11 @@ from gpudoctor.errors import UsageError
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.asked import allowed_pythons
 from gpudoctor.plan.propose import Question
-from gpudoctor.requirement_files.model import Asked, Stated
+from gpudoctor.requirement_files.model import Requested, StatedRequirement
 from gpudoctor.snapshot.distributions import normalise
 
 
-def with_files(question: Question, asked: Asked, matrix: Matrix) -> Question:
+def with_files(question: Question, asked: Requested, matrix: Matrix) -> Question:
     """Return the question with the requirements, constraints and Python versions of the files. Raises UsageError if they exclude each other."""
     of_conda = [one for one in asked.requirements if one.conda and not _on_the_index(one, matrix)]
     of_pip = [one for one in asked.requirements if one not in of_conda]
@@ -31,7 +31,7 @@ def with_files(question: Question, asked: Asked, matrix: Matrix) -> Question:
     )
 
 
-def _on_the_index(one: Stated, matrix: Matrix) -> bool:
+def _on_the_index(one: StatedRequirement, matrix: Matrix) -> bool:
     """Return whether the package index has a package of conda by the same name."""
     name = normalise(one.requirement.name)
     return name == "numpy" or bool(matrix.releases(name)) or matrix.without_gpu_code(name)

@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.snapshot import Supposed, Unread
 
 
-class Build(msgspec.Struct, frozen=True):
+class StatedBuild(msgspec.Struct, frozen=True):
     """The build of a package that an index, conda or an image holds."""
 
     local: str
@@ -46,7 +46,7 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     """Whether to leave out the packages that these require."""
     places: Mapping[str, str] = {}
     """Where a requirement was read; one of the command line has no place."""
-    builds: Mapping[str, Build] = {}
+    builds: Mapping[str, StatedBuild] = {}
     """By distribution, or by a requirement of the files."""
     pythons: tuple[str, ...] = ()
     """The Python versions that the files allow; () for any."""

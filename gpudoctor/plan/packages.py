@@ -13,7 +13,7 @@ from gpudoctor.derive.specifiers import Requirement, contradict, holds, key, req
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.tables import CUDNN
-from gpudoctor.plan.model import Build
+from gpudoctor.plan.model import StatedBuild
 from gpudoctor.plan.stated import pinned
 from gpudoctor.snapshot import Distribution
 from gpudoctor.snapshot.distributions import normalise
@@ -55,7 +55,7 @@ class Taken(msgspec.Struct):
 class FromFiles(msgspec.Struct, frozen=True):
     """What files of requirements state beside requirements."""
 
-    builds: Mapping[str, Build] = {}
+    builds: Mapping[str, StatedBuild] = {}
     """By distribution."""
     limits: Mapping[str, Requirement] = {}
     """The constraints, by distribution."""

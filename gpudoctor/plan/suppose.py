@@ -17,7 +17,7 @@ from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.machine import NOT_STATED, Machine, machine
 from gpudoctor.plan.misspelt import refuse
-from gpudoctor.plan.model import Build, Combination
+from gpudoctor.plan.model import Combination, StatedBuild
 from gpudoctor.plan.packages import FromFiles, Packages
 from gpudoctor.plan.stated import both, stated
 from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Snapshot
@@ -121,7 +121,7 @@ def _loaded_cuda(one: Distribution, others: Iterable[Distribution], platform: st
     return Fact(str(loaded), f"its library for CUDA {loaded}") if loaded is not None else NOT_STATED
 
 
-def _applying(combination: Combination, left_out: tuple[str, ...]) -> dict[str, Build]:
+def _applying(combination: Combination, left_out: tuple[str, ...]) -> dict[str, StatedBuild]:
     """The builds by package: those that the files name for all, then those of requirements that apply here."""
     own = {text: one for text, one in combination.builds.items() if text in combination.places}
     found = {name: one for name, one in combination.builds.items() if name not in own}
@@ -166,14 +166,14 @@ def _named(names: tuple[str, ...]) -> str:
     return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
-def _has_cuda(distribution: Distribution, build: Build) -> bool | Missing:
+def _has_cuda(distribution: Distribution, build: StatedBuild) -> bool | Missing:
     """Whether a build that no table lists is for CUDA. conda chooses the one for CUDA where it finds a driver, for what else has a plugin."""
     if build.has_cuda is not None:
         return build.has_cuda
     return True if spec_of(framework_of(distribution.name) or "").plugin else NOT_STATED
 
 
-def _framework(distribution: Distribution, cuda: Fact | Missing, build: Build | None) -> Framework:
+def _framework(distribution: Distribution, cuda: Fact | Missing, build: StatedBuild | None) -> Framework:
     """A framework known only by its release and CUDA; from other names what they say about CUDA is cut off: cupy-cuda12x."""
     unlisted = build if build is not None and build.local == _UNLISTED else None
     local = distribution.version.partition("+")[2]

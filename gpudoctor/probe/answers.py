@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.children import events
 from gpudoctor.children.channel import Heard
-from gpudoctor.children.events import Count, KernelResult, PythonReport, Unable
+from gpudoctor.children.events import DeviceCount, KernelResult, PythonReport, Unable
 from gpudoctor.probe.target import Target
 from gpudoctor.process import End, Outcome
 from gpudoctor.snapshot import (
@@ -66,7 +66,7 @@ def _devices(heard: Heard, form: _Form, rest: Missing) -> Any:
     said: dict[int, list[Any]] = {}
     for event in heard.all(form.events[1]):
         said.setdefault(getattr(event, form.number), []).append(event)
-    counts = heard.all(Count)
+    counts = heard.all(DeviceCount)
     if not counts:
         return rest
     asked = heard.outcome.mark.rpartition(" ")[2]

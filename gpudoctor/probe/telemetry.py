@@ -12,9 +12,9 @@ from collections.abc import Mapping
 import msgspec
 
 from gpudoctor.children.channel import Crashed, Heard, decoded, own, script
-from gpudoctor.children.events import Alarmed, NvmlPart, Pids, Refused
+from gpudoctor.children.events import Alarmed, NvmlPart, Pids, RefusedFields
 from gpudoctor.probe.inventory import own_path
-from gpudoctor.probe.telemetry_summary import Gathered, Refusals, Sample
+from gpudoctor.probe.telemetry_summary import GpuSamples, Refusals, Sample
 from gpudoctor.process import End, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import Cause, GpuLoad, Hang, Loads, Missing, Nvml, NvmlGpu, Status
@@ -26,7 +26,7 @@ _NOWHERE = ("import", "devices", "processes")
 """Stages in which a framework does not use its devices yet."""
 
 
-TELEMETRY = (NvmlPart, Sample, Pids, Refused, Alarmed, Missing, Crashed)
+TELEMETRY = (NvmlPart, Sample, Pids, RefusedFields, Alarmed, Missing, Crashed)
 """The events of the script, which writes lines until it is killed."""
 
 
@@ -41,7 +41,7 @@ class GpuWatch:
         self._hung = isinstance(nvml, Nvml) and isinstance(nvml.hang, Hang)
         seen = nvml.gpus if isinstance(nvml, Nvml) and isinstance(nvml.gpus, tuple) else ()
         self._gpus: dict[int, NvmlGpu] = {gpu.index: gpu for gpu in seen if gpu.address in places.values()}
-        self._gathered: dict[tuple[str, int], Gathered] = {}
+        self._gathered: dict[tuple[str, int], GpuSamples] = {}
         self._refused: dict[int, Refusals] = {}
         self._alarms: dict[int, tuple[Status, ...]] = {}
         self._missing: Missing | None = None
@@ -85,7 +85,7 @@ class GpuWatch:
             self._missing = said
         elif isinstance(said, Alarmed):
             self._alarms[said.gpu] = said.alarms
-        elif isinstance(said, Refused):
+        elif isinstance(said, RefusedFields):
             self._refused.setdefault(said.gpu, {}).update(said.fields)
 
     def _add(self, sample: Sample) -> None:
@@ -98,7 +98,7 @@ class GpuWatch:
         address = str(self._gpus[sample.gpu].address)
         key = (doing.who, sample.gpu)
         if key not in self._gathered:
-            self._gathered[key] = Gathered(doing.who, address)
+            self._gathered[key] = GpuSamples(doing.who, address)
         here = self._places.get(doing.device) == address if doing.device else doing.what not in _NOWHERE
         self._gathered[key].add(sample, (doing.what, doing.network) if here and doing.what else None)
 
@@ -117,7 +117,7 @@ class GpuWatch:
         seconds = round(self._last - self._first, 3)
         return Loads(gpus=loads, seconds=seconds, cpu_seconds=self._cpu / 1e6, cut=cut.reason if cut else "")
 
-    def _load(self, index: int, gathered: Gathered) -> GpuLoad | None:
+    def _load(self, index: int, gathered: GpuSamples) -> GpuLoad | None:
         found = gathered.load(self._gpus[index].memory_used, self._refused.get(index, {}), pids_of_host=self._pids_of_host)
         return found and msgspec.structs.replace(found, alarms=self._alarms.get(index, ()))
 

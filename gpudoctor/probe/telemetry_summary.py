@@ -46,7 +46,7 @@ Refusals = dict[str, Missing]
 """Why a GPU does not report a field."""
 
 
-class Gathered:
+class GpuSamples:
     """One GPU during the training of one framework."""
 
     def __init__(self, framework: str, address: str) -> None:

@@ -18,39 +18,41 @@ from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.target import Target, target
 from gpudoctor.process import Outcome, Supervisor
 from gpudoctor.snapshot import NOT_ASKED, Libraries, Missing, Python, readable
-from gpudoctor.snapshot.xray import Environment, File, Files
+from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray
 
 
-def xray_of(scope: Scope, files: tuple[str, ...], patience: float) -> Environment | Files:
+def xray_of(scope: Scope, files: tuple[str, ...], patience: float) -> EnvironmentXray | FilesXray:
     """The X-ray of the files, or of the environment if none are named, within `patience` seconds."""
     with Supervisor(time.monotonic() + patience) as supervisor:
         return of_files(supervisor, scope, files) if files else of_environment(supervisor, scope)
 
 
-def of_environment(supervisor: Supervisor, scope: Scope) -> Environment:
+def of_environment(supervisor: Supervisor, scope: Scope) -> EnvironmentXray:
     """Raises UsageError if the user named something that is not a Python; one that does not start only costs what depends on it."""
     python, path, chosen, own = _interpreter(supervisor, scope)
     if isinstance(python, Missing):
-        return Environment(python=readable(chosen.executable), why=chosen.why, frameworks=(), libraries=python)
+        return EnvironmentXray(python=readable(chosen.executable), why=chosen.why, frameworks=(), libraries=python)
     found = frameworks(path, packages(path).distributions, own)
     asked = subjects(found)
     seen: Libraries | Missing = NOTHING
     if asked:
         seen = libraries(_probe(supervisor, arguments(python.executable, path, asked, scope.root, own)), asked)
-    return Environment(python=python.executable, why=chosen.why, frameworks=found, libraries=seen, script_folder=script_folder(scope.cwd))
+    return EnvironmentXray(
+        python=python.executable, why=chosen.why, frameworks=found, libraries=seen, script_folder=script_folder(scope.cwd)
+    )
 
 
-def of_files(supervisor: Supervisor, scope: Scope, paths: tuple[str, ...]) -> Files:
+def of_files(supervisor: Supervisor, scope: Scope, paths: tuple[str, ...]) -> FilesXray:
     """Likewise."""
     python, path, chosen, own = _interpreter(supervisor, scope)
     if isinstance(python, Missing):
-        return Files(readable(chosen.executable), tuple(File(readable(path), problem=python.reason) for path in paths), python)
+        return FilesXray(readable(chosen.executable), tuple(File(readable(path), problem=python.reason) for path in paths), python)
     words = arguments(python.executable, path, (), scope.root, own)
     outcome = _probe(supervisor, (*words, *(word for one in paths for word in ("--file", one))))
     heard = Heard(outcome, FILES, "the X-ray")
     found = [File(**said(event)) for event in heard.events if isinstance(event, ReadFile | UnreadFile)]
     rest = heard.cut or NOT_ASKED
-    return Files(python.executable, (*found, *(File(path, problem=rest.reason) for path in paths[len(found) :])), rest)
+    return FilesXray(python.executable, (*found, *(File(path, problem=rest.reason) for path in paths[len(found) :])), rest)
 
 
 def _interpreter(supervisor: Supervisor, scope: Scope) -> tuple[Python | Missing, tuple[str, ...], Target, Inside]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from gpudoctor.process.confinement import start
-from gpudoctor.process.memory import MemoryKills, kills, risen
+from gpudoctor.process.memory import KillCount, kills, risen
 
 ANSWER = "{answer}"
 """Placeholder in `Spec.argv` for the number of the descriptor that the child answers on."""
@@ -83,7 +83,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Why it could not be started."""
     pid: int = 0
     """Of the process that was started; 0 if none was."""
-    memory_kills: MemoryKills | None = None
+    memory_kills: KillCount | None = None
     """The kernel's out-of-memory kills while it ran, if it ended badly by itself; None if unknown."""
 
     @property

@@ -15,7 +15,7 @@ _MACHINE = "/proc/vmstat"
 _COUNTER = r"(?m)^oom_kill (\d+)$"
 
 
-class MemoryKills(msgspec.Struct, frozen=True):
+class KillCount(msgspec.Struct, frozen=True):
     """A counter's value, or by how much it rose."""
 
     count: int
@@ -28,19 +28,19 @@ class MemoryKills(msgspec.Struct, frozen=True):
         return self.where == _MACHINE
 
 
-def kills() -> MemoryKills | None:
+def kills() -> KillCount | None:
     """Of this process's control group, otherwise of the whole machine; None if the kernel counts neither."""
     for folder, file in (*_of_group(), ("", _MACHINE)):
         if found := re.search(_COUNTER, _text(folder + file)):
-            return MemoryKills(int(found[1]), f"{file.lstrip('/')} of this control group" if folder else file)
+            return KillCount(int(found[1]), f"{file.lstrip('/')} of this control group" if folder else file)
     return None
 
 
-def risen(before: MemoryKills | None, now: MemoryKills | None) -> MemoryKills | None:
+def risen(before: KillCount | None, now: KillCount | None) -> KillCount | None:
     """By how much the counter rose; None if unknown."""
     if before is None or now is None or before.where != now.where:
         return None
-    return MemoryKills(now.count - before.count, now.where)
+    return KillCount(now.count - before.count, now.where)
 
 
 def _of_group() -> Iterator[tuple[str, str]]:

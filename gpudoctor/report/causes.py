@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.findings import FixKind, Impact
 from gpudoctor.report import gpus, groups
 from gpudoctor.report.fixes import FixStep, steps
-from gpudoctor.report.groups import Group
+from gpudoctor.report.groups import GroupedFinding
 from gpudoctor.report.headline import headline
 from gpudoctor.report.model import Finding, Report
 from gpudoctor.report.page import Page
@@ -39,7 +39,7 @@ def draw_notes(page: Page, report: Report) -> None:
             page.shortened = True
 
 
-def _head(page: Page, report: Report, group: Group) -> None:
+def _head(page: Page, report: Report, group: GroupedFinding) -> None:
     first = group.first
     doubt = first.doubt
     cost = first.impact if first.impact in {Impact.SLOWER, Impact.AT_RISK} else ""
@@ -48,7 +48,7 @@ def _head(page: Page, report: Report, group: Group) -> None:
     page.paragraph(groups.message(report, group), f"{first.severity} {first.code}{aside}: ", lead_style=style, hang=2)
 
 
-def _body(page: Page, report: Report, group: Group) -> None:
+def _body(page: Page, report: Report, group: GroupedFinding) -> None:
     page.shortened |= bool(group.others)
     for other in group.others if page.look.verbose else ():
         page.paragraph(other.message, indent=2)
@@ -75,7 +75,7 @@ def _commands(page: Page, step: FixStep) -> tuple[str, ...]:
     return step.commands[:1]
 
 
-def _evidence(page: Page, group: Group) -> None:
+def _evidence(page: Page, group: GroupedFinding) -> None:
     """Add what was seen: a line each of the first GPU, or everything of every GPU."""
     every = tuple(dict.fromkeys(seen for finding in group.findings for seen in finding.evidence))
     shown = every if page.look.verbose else group.first.evidence[:_EVIDENCE]

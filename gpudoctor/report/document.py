@@ -16,7 +16,7 @@ from gpudoctor.report.model import Code, DomainWord, Name, Report, RungWord, Sev
 from gpudoctor.report.streamed import Streamed
 from gpudoctor.schema_fields import means
 from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, readable
-from gpudoctor.snapshot.xray import Environment, File, Files
+from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray
 
 _INVISIBLE = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
 """Controls, and characters that change the direction of a text or cannot be seen; a terminal that shows the JSON would obey them."""
@@ -113,9 +113,9 @@ class XrayDocument(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     files: Annotated[tuple[File, ...], means("The files that were named.")] = ()
 
 
-def xray(seen: Environment | Files) -> bytes:
+def xray(seen: EnvironmentXray | FilesXray) -> bytes:
     """`seen` as JSON, one document, ending with a newline."""
-    if isinstance(seen, Files):
+    if isinstance(seen, FilesXray):
         return encode(XrayDocument(schema=XRAY, python=seen.python, files=seen.files))
     named = {name: getattr(seen, name) for name in ("python", "why", "frameworks", "libraries", "script_folder")}
     return encode(XrayDocument(schema=XRAY, **named))

@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.findings import FixKind
 from gpudoctor.findings.naming import joined
-from gpudoctor.report.groups import Group
+from gpudoctor.report.groups import GroupedFinding
 from gpudoctor.report.model import Fix
 
 LEADS = {
@@ -37,7 +37,7 @@ class FixStep(msgspec.Struct, frozen=True, kw_only=True):
         return " ".join((f"{self.lead}: {self.title}", *self.commands))
 
 
-def steps(group: Group) -> Iterator[FixStep]:
+def steps(group: GroupedFinding) -> Iterator[FixStep]:
     """Yield the fixes of findings that say the same."""
     verified, fixed = {""}, False
     for place, fix in enumerate(group.first.fixes):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from gpudoctor.findings import FixKind, Severity
 from gpudoctor.report import gpus, groups, oneline, words
 from gpudoctor.report.fixes import steps
-from gpudoctor.report.groups import Group
+from gpudoctor.report.groups import GroupedFinding
 from gpudoctor.report.headline import headline
 from gpudoctor.report.model import Finding, Report
 
@@ -32,7 +32,7 @@ def render(report: Report) -> str:
     return "\n".join((*lines, words.printable(oneline.render(report), plain=False), ""))
 
 
-def _finding(report: Report, group: Group) -> str:
+def _finding(report: Report, group: GroupedFinding) -> str:
     first, about = group.first, gpus.subjects(report, group.findings)
     severity = Severity.ERROR if _fails(report, first) else Severity(first.severity)
     title = f"{first.code} {first.title}" + (f" ({about})" if about else "")

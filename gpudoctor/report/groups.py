@@ -11,7 +11,7 @@ from gpudoctor.report import gpus
 from gpudoctor.report.model import Finding, Report
 
 
-class Group(msgspec.Struct, frozen=True):
+class GroupedFinding(msgspec.Struct, frozen=True):
     """A finding, and those of the same rule about other GPUs that have the same fixes."""
 
     findings: tuple[Finding, ...]
@@ -31,17 +31,17 @@ class Group(msgspec.Struct, frozen=True):
         return list(dict.fromkeys(finding.fixes[place].command for finding in self.findings))
 
 
-def causes(report: Report) -> list[Group]:
+def causes(report: Report) -> list[GroupedFinding]:
     """Return the root causes that count, the worst first."""
     return _grouped(report, report.causes)
 
 
-def notes(report: Report) -> list[Group]:
+def notes(report: Report) -> list[GroupedFinding]:
     """Return the notes that no other finding explains."""
     return _grouped(report, (one for one in report.findings if not one.because_of and one not in report.causes))
 
 
-def message(report: Report, group: Group) -> str:
+def message(report: Report, group: GroupedFinding) -> str:
     """Return the group's text, and the other GPUs it applies to."""
     told = group.first.message
     if not group.others:
@@ -50,12 +50,12 @@ def message(report: Report, group: Group) -> str:
     return f"{told} {'The same' if alike else 'Similarly'} on {gpus.subjects(report, group.others)}."
 
 
-def _grouped(report: Report, findings: Iterable[Finding]) -> list[Group]:
+def _grouped(report: Report, findings: Iterable[Finding]) -> list[GroupedFinding]:
     groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         same = (finding.code, finding.severity, finding.confidence, *_told(report, finding))
         groups.setdefault(same, []).append(finding)
-    return [Group(tuple(group)) for group in groups.values()]
+    return [GroupedFinding(tuple(group)) for group in groups.values()]
 
 
 def _told(report: Report, finding: Finding) -> Iterator[str | tuple[str, ...]]:

@@ -30,7 +30,7 @@ class Piece(NamedTuple):
     title: str
 
 
-class Row(NamedTuple):
+class CheckRow(NamedTuple):
     """One check over all nodes."""
 
     label: str
@@ -47,16 +47,16 @@ class Tick(NamedTuple):
     name: str
 
 
-def rows(fleet: Fleet) -> list[Row]:
+def rows(fleet: Fleet) -> list[CheckRow]:
     """Return the verdicts, then a row for each finding, difference, slow figure and bad link."""
     verdicts = {node.name: node.verdict if node.verdict in RANKS else "unknown" for node in fleet.nodes}
     names = list(verdicts)
     silent = {name: kind for name, kind in verdicts.items() if kind == NO_REPORT}
     bad = sum(kind != "ready" for kind in verdicts.values())
-    drawn = [Row("verdict", "", bad, _drawn(names, verdicts))]
+    drawn = [CheckRow("verdict", "", bad, _drawn(names, verdicts))]
     for label, code, kind, some in _checks(fleet):
         marked = dict.fromkeys(some, kind)
-        drawn.append(Row(label, code, len(marked), _drawn(names, {**silent, **marked})))
+        drawn.append(CheckRow(label, code, len(marked), _drawn(names, {**silent, **marked})))
     return drawn
 
 

@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring  # nosec
 from gpudoctor.findings import Severity
 from gpudoctor.report import oneline
 from gpudoctor.report.fixes import steps
-from gpudoctor.report.groups import Group
+from gpudoctor.report.groups import GroupedFinding
 from gpudoctor.report.model import CouldNotTell, Finding, Report, Subject
 from gpudoctor.report.words import printable
 
@@ -92,7 +92,7 @@ def _lines(finding: Finding) -> Iterable[str]:
     yield f"{finding.severity}: {finding.message}"
     for seen in finding.evidence:
         yield f"Evidence: {seen.what} = {seen.value}" + (f" [{seen.where}]" if seen.where else "")
-    for step in steps(Group((finding,))):
+    for step in steps(GroupedFinding((finding,))):
         yield step.line
         if step.verify:
             yield f"Verify: {step.verify}"

@@ -20,7 +20,7 @@ from gpudoctor.snapshot import (
     Place,
     ScriptFolder,
 )
-from gpudoctor.snapshot.xray import Environment, File, Files
+from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray
 
 _LEGEND = {
     "!!": "missing or damaged, and the framework needs it to use the GPU",
@@ -34,7 +34,7 @@ _LONG = 24
 """Letters of a folder that are worth a letter of their own."""
 
 
-def environment(seen: Environment, look: Look) -> str:
+def environment(seen: EnvironmentXray, look: Look) -> str:
     """Return the page of an environment: each framework's libraries, with file, package and the reason why it is this file."""
     page = Page(look)
     page.paragraph(f"Libraries that {seen.python} would load", style="bold", hang=2)
@@ -77,7 +77,7 @@ def _legend(page: Page, words: set[str]) -> None:
 class _Shortener:
     """Replaces long folders that occur often with a letter; the legend explains it."""
 
-    def __init__(self, seen: Environment) -> None:
+    def __init__(self, seen: EnvironmentXray) -> None:
         places = [str(one.location).rpartition("/")[0] for one in seen.frameworks if isinstance(one.location, str)]
         long = [place for place in dict.fromkeys(places) if len(place) > _LONG]
         self._names = {place: f"<{letter}>" for place, letter in zip(long, string.ascii_uppercase, strict=False)}
@@ -180,7 +180,7 @@ def _extension(page: Page, one: Extension, short: _Shortener) -> None:
     page.paragraph(f"{short.path(one.path)}{wanted}", indent=4, hang=2)
 
 
-def files(seen: Files, look: Look) -> str:
+def files(seen: FilesXray, look: Look) -> str:
     """Return what each file needs, as a process of the interpreter would find it."""
     page = Page(look)
     for one in seen.files:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.findings import Verdict
 from gpudoctor.report import gpus, groups, words
-from gpudoctor.report.groups import Group
+from gpudoctor.report.groups import GroupedFinding
 from gpudoctor.report.headline import stopped_by
 from gpudoctor.report.model import Report
 
@@ -34,7 +34,7 @@ def _parts(report: Report) -> tuple[str, str, str]:
     return f"{verdict} {found[0].first.code} ", _sentence(report, found[0]), more + tail
 
 
-def _sentence(report: Report, group: Group) -> str:
+def _sentence(report: Report, group: GroupedFinding) -> str:
     """Return a finding's title, after the GPUs that it is about."""
     title, about = group.first.title, gpus.subjects(report, group.findings)
     if group.first.subject.kind != "gpu":

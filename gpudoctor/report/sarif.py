@@ -19,7 +19,7 @@ from gpudoctor.findings import FixKind, Severity
 from gpudoctor.report.build import digest, url
 from gpudoctor.report.document import encode
 from gpudoctor.report.fixes import steps
-from gpudoctor.report.groups import Group
+from gpudoctor.report.groups import GroupedFinding
 from gpudoctor.report.model import Finding, Report
 from gpudoctor.report.words import printable
 
@@ -148,7 +148,7 @@ def _message(text: str) -> dict[str, str]:
 
 def _lines(finding: Finding) -> Iterator[str]:
     yield finding.message
-    yield from (step.line for step in steps(Group((finding,))) if step.kind == FixKind.FIX)
+    yield from (step.line for step in steps(GroupedFinding((finding,))) if step.kind == FixKind.FIX)
 
 
 def _location(finding: Finding) -> dict[str, Any]:

@@ -17,7 +17,7 @@ _LABEL = 24
 """The longest label of several GPUs in one row: more addresses than one need a row each."""
 
 
-class Row(msgspec.Struct, frozen=True):
+class StageRow(msgspec.Struct, frozen=True):
     """GPUs of one model that passed the same stages."""
 
     gpus: str
@@ -27,15 +27,15 @@ class Row(msgspec.Struct, frozen=True):
     """What stopped the first of them; empty if nothing did."""
 
 
-class Table(msgspec.Struct, frozen=True):
+class StageTable(msgspec.Struct, frozen=True):
     """The stages as columns, a row for equal GPUs, and what the marks mean."""
 
     stages: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[StageRow, ...]
     legend: tuple[Mark, ...]
 
 
-def table(report: Report) -> Table | None:
+def table(report: Report) -> StageTable | None:
     """Return the stages of the report's GPUs; None if none was tried."""
     if not _was_tried(report):
         return None
@@ -43,12 +43,12 @@ def table(report: Report) -> Table | None:
     for row in report.ladder:
         alike.setdefault((row.model, *(step.state for step in row.steps)), []).append(row)
     rows = tuple(
-        Row(gpu_label(rows), model, tuple(map(_mark, states)), _sentence(rows[0]) if _trouble(rows[0]) else "")
+        StageRow(gpu_label(rows), model, tuple(map(_mark, states)), _sentence(rows[0]) if _trouble(rows[0]) else "")
         for (model, *states), rows in alike.items()
     )
     used = {step.state for row in report.ladder for step in row.steps}
     legend = tuple(mark for state, mark in STATES.items() if state in used and mark.word != mark.sign)
-    return Table(tuple(STAGES.get(step.rung, step.rung) for step in report.ladder[0].steps), rows, legend)
+    return StageTable(tuple(STAGES.get(step.rung, step.rung) for step in report.ladder[0].steps), rows, legend)
 
 
 def _was_tried(report: Report) -> bool:

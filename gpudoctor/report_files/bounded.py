@@ -28,7 +28,7 @@ class Budget:
             raise TooMuchError(f"the input unpacks to more than {self._most >> 30} GiB")
 
 
-class Counted(io.RawIOBase):
+class CountedStream(io.RawIOBase):
     """A stream whose bytes are counted, and that can give back its beginning."""
 
     def __init__(self, stream: BinaryIO, budget: Budget, beginning: bytes = b"") -> None:

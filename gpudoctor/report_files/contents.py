@@ -11,7 +11,7 @@ from typing import BinaryIO, cast
 import msgspec
 
 from gpudoctor.report_files.arrival import Arrival, arrived, missed, unfollowed
-from gpudoctor.report_files.bounded import LARGEST, Budget, Counted
+from gpudoctor.report_files.bounded import LARGEST, Budget, CountedStream
 from gpudoctor.report_files.documents import documents
 from gpudoctor.report_files.unpacked import UnpackError, gzipped, zstandard
 
@@ -24,7 +24,7 @@ _METADATA = 1 << 20
 
 def reports_in(stream: BinaryIO, source: str, file: str, budget: Budget, depth: int = 0) -> Iterator[Arrival]:
     """Yield the reports in a stream, however it is packed."""
-    counted = Counted(stream, budget)
+    counted = CountedStream(stream, budget)
     try:
         yield from _unpacked(counted, source, file, budget, depth)
     except (OSError, EOFError, zlib.error, tarfile.TarError, UnpackError) as error:
@@ -32,7 +32,7 @@ def reports_in(stream: BinaryIO, source: str, file: str, budget: Budget, depth: 
         yield missed(source, file, f"it cannot be unpacked to its end: {reason}")
 
 
-def _unpacked(counted: Counted, source: str, file: str, budget: Budget, depth: int) -> Iterator[Arrival]:
+def _unpacked(counted: CountedStream, source: str, file: str, budget: Budget, depth: int) -> Iterator[Arrival]:
     head = counted.peek(_TAR_HEAD)
     packed = head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) or head[_TAR_MAGIC] == b"ustar"
     if packed and depth == _DEEPEST:
@@ -59,7 +59,7 @@ class _Member(tarfile.TarInfo):
         return made
 
 
-def _members(counted: Counted, source: str, budget: Budget, depth: int) -> Iterator[Arrival]:
+def _members(counted: CountedStream, source: str, budget: Budget, depth: int) -> Iterator[Arrival]:
     """Yield the reports in the regular files of a tar; nothing is written to disk."""
     with tarfile.open(fileobj=counted, mode="r|", tarinfo=_Member) as archive:
         while (member := archive.next()) is not None:
@@ -72,7 +72,7 @@ def _members(counted: Counted, source: str, budget: Budget, depth: int) -> Itera
                 yield unfollowed(place, member.name)
 
 
-def _documents(counted: Counted, source: str, file: str) -> Iterator[Arrival]:
+def _documents(counted: CountedStream, source: str, file: str) -> Iterator[Arrival]:
     """Yield each JSON document of a text: a report alone, one a line, or several one after another."""
     found = documents(counted)
     _, first = next(found, (1, b""))

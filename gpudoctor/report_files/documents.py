@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.report_files.bounded import LARGEST, Counted
+from gpudoctor.report_files.bounded import LARGEST, CountedStream
 
 _CHUNK = 1 << 20
 
 
-def documents(text: Counted) -> Iterator[tuple[int, bytes | None]]:
+def documents(text: CountedStream) -> Iterator[tuple[int, bytes | None]]:
     """Yield each document and the number of its first line; None for one that is too large.
 
     Other lines around them, such as what srun says, are left out; a text without any document is yielded as it is.

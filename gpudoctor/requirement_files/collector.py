@@ -9,7 +9,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from gpudoctor.errors import UsageError
-from gpudoctor.requirement_files.model import Asked, Image, Index, NotRead, Place, Python, Stated
+from gpudoctor.requirement_files.model import BaseImage, FileLine, NotRead, PackageIndex, Requested, StatedPython, StatedRequirement
 from gpudoctor.snapshot.distributions import normalise
 
 _MOST = 20_000
@@ -26,16 +26,16 @@ class Collector:
         """Dependency groups to read, normalised."""
         self._offered: set[str] = set()
         self._files: dict[str, None] = {}
-        self._requirements: dict[tuple[object, ...], Stated] = {}
-        self._constraints: dict[tuple[object, ...], Stated] = {}
-        self._indexes: dict[str, Index] = {}
-        self._pythons: dict[str, Python] = {}
-        self._not_read: dict[tuple[str, Place], NotRead] = {}
-        self.image: Image | None = None
+        self._requirements: dict[tuple[object, ...], StatedRequirement] = {}
+        self._constraints: dict[tuple[object, ...], StatedRequirement] = {}
+        self._indexes: dict[str, PackageIndex] = {}
+        self._pythons: dict[str, StatedPython] = {}
+        self._not_read: dict[tuple[str, FileLine], NotRead] = {}
+        self.image: BaseImage | None = None
 
-    def asked(self) -> Asked:
+    def asked(self) -> Requested:
         """Everything gathered."""
-        return Asked(
+        return Requested(
             files=tuple(self._files),
             requirements=tuple(self._requirements.values()),
             constraints=tuple(self._constraints.values()),
@@ -58,7 +58,7 @@ class Collector:
         self._offered.add(written)
         if normalise(name) in named:
             return True
-        self.not_read(written, "it is installed only on request", Place(file, 0), package=False)
+        self.not_read(written, "it is installed only on request", FileLine(file, 0), package=False)
         return False
 
     def refuse_unoffered(self) -> None:
@@ -73,7 +73,7 @@ class Collector:
         """Note that a file is read."""
         self._files[name] = None
 
-    def text(self, text: str, place: Place, *, constraint: bool = False, index: str | tuple[str, bool] = "") -> None:
+    def text(self, text: str, place: FileLine, *, constraint: bool = False, index: str | tuple[str, bool] = "") -> None:
         """Take a PEP 508 requirement, or note why it is none."""
         try:
             requirement = Requirement(text)
@@ -81,9 +81,9 @@ class Collector:
             self.not_read(text, "it is not a requirement", place)
             return
         url, only = (index, True) if isinstance(index, str) else index
-        self.add(Stated(requirement=requirement, places=(place,), index=url, index_only=only), constraint=constraint)
+        self.add(StatedRequirement(requirement=requirement, places=(place,), index=url, index_only=only), constraint=constraint)
 
-    def add(self, stated: Stated, *, constraint: bool = False) -> None:
+    def add(self, stated: StatedRequirement, *, constraint: bool = False) -> None:
         """Take a requirement; one from an address counts as the release that the wheel's name states."""
         if stated.requirement.url:
             found = of_wheel(stated.requirement.url, stated.requirement)
@@ -100,15 +100,15 @@ class Collector:
         if len(into) > _MOST:
             raise UsageError(f"{stated.places[0]}: the files list more than {_MOST} packages; name the ones that matter.")
 
-    def index(self, url: str, place: Place, *, only: bool = False) -> None:
+    def index(self, url: str, place: FileLine, *, only: bool = False) -> None:
         """Take an index."""
-        self._indexes.setdefault(url.rstrip("/"), Index(url.rstrip("/"), place, only))
+        self._indexes.setdefault(url.rstrip("/"), PackageIndex(url.rstrip("/"), place, only))
 
-    def python(self, specifier: str, place: Place) -> None:
+    def python(self, specifier: str, place: FileLine) -> None:
         """Take what a file says of the interpreter."""
-        self._pythons.setdefault(specifier, Python(specifier, place))
+        self._pythons.setdefault(specifier, StatedPython(specifier, place))
 
-    def not_read(self, text: str, reason: str, place: Place, *, name: str = "", package: bool = True) -> None:
+    def not_read(self, text: str, reason: str, place: FileLine, *, name: str = "", package: bool = True) -> None:
         """Note a line that was not understood or not followed."""
         shown = " ".join(text.split())[:_SHOWN]
         self._not_read.setdefault((shown, place), NotRead(shown, reason, place, name, package))

@@ -11,7 +11,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from gpudoctor.errors import UsageError
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.model import Place, Stated
+from gpudoctor.requirement_files.model import FileLine, StatedRequirement
 from gpudoctor.requirement_files.requirements_txt import line as pip_line
 
 _LARGEST = 256 << 10
@@ -34,15 +34,15 @@ def read_environment(text: str, file: str, into: Collector) -> None:
         root = yaml.compose(text, Loader=yaml.SafeLoader)  # the C parser overflows its stack on deep nesting
     except yaml.YAMLError as error:
         line = getattr(getattr(error, "problem_mark", None), "line", -1) + 1
-        raise UsageError(f"{Place(file, line)} is not valid YAML: {getattr(error, 'problem', None) or 'it cannot be parsed'}.") from None
+        raise UsageError(f"{FileLine(file, line)} is not valid YAML: {getattr(error, 'problem', None) or 'it cannot be parsed'}.") from None
     except RecursionError:
         raise UsageError(f"{file} is nested too deeply to be an environment.yml.") from None
     for item in _items(root, "dependencies"):
         if item.id == "scalar":
-            specification(item.value, Place(file, item.start_mark.line + 1), into)
+            specification(item.value, FileLine(file, item.start_mark.line + 1), into)
         for one in _items(item, "pip"):
             if one.id == "scalar":
-                pip_line(one.value.strip(), Place(file, one.start_mark.line + 1), into)
+                pip_line(one.value.strip(), FileLine(file, one.start_mark.line + 1), into)
 
 
 def _items(node: Any, key: str) -> Iterator[Any]:
@@ -52,7 +52,7 @@ def _items(node: Any, key: str) -> Iterator[Any]:
             yield from listed.value
 
 
-def specification(text: str, place: Place, into: Collector) -> None:
+def specification(text: str, place: FileLine, into: Collector) -> None:
     """Take a specification such as pytorch=2.5.1=py3.12_cuda12.4* or conda-forge::jaxlib[version='>=0.5', build=*cuda12*]."""
     found = _SPECIFICATION.fullmatch(text.partition(" #")[0].strip())
     if found is None:
@@ -79,7 +79,7 @@ def _split(rest: str) -> tuple[str, str]:
     return joined, ""
 
 
-def package(named: tuple[str, str, str], place: Place, into: Collector) -> None:
+def package(named: tuple[str, str, str], place: FileLine, into: Collector) -> None:
     """Take a conda package, its name, version and build, under the name of the distribution that it holds."""
     name, version, build = named
     specifier = ",".join(_clause(part) for part in version.split(",") if part.strip() not in {"", "*"})
@@ -94,7 +94,7 @@ def package(named: tuple[str, str, str], place: Place, into: Collector) -> None:
             f"{name} {version}".strip(), "its name or version is written as only conda writes it", place, package=not name.startswith("_")
         )
         return
-    into.add(Stated(requirement=wanted, places=(place,), conda=True, build="" if build in {"*", "<pip>"} else build))
+    into.add(StatedRequirement(requirement=wanted, places=(place,), conda=True, build="" if build in {"*", "<pip>"} else build))
 
 
 def _clause(part: str) -> str:
@@ -109,7 +109,7 @@ def _clause(part: str) -> str:
 def read_list(text: str, file: str, into: Collector) -> None:
     """Take what `conda list` prints: its table, --export or --explicit."""
     for number, one in enumerate(text.split("\n"), 1):
-        line, place = one.strip(), Place(file, number)
+        line, place = one.strip(), FileLine(file, number)
         if not line or line.startswith(("#", "@EXPLICIT")):
             continue
         words = line.split()

@@ -11,7 +11,7 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files import images, installs
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.model import Place
+from gpudoctor.requirement_files.model import FileLine
 
 _LARGEST = 256 << 10
 """Characters of a Dockerfile; joining the lines of one instruction takes quadratic time."""
@@ -29,7 +29,7 @@ class Instruction(msgspec.Struct, frozen=True):
     line: int
 
 
-class Stage(msgspec.Struct):
+class BuildStage(msgspec.Struct):
     """One build stage."""
 
     name: str
@@ -50,17 +50,17 @@ def read(text: str, file: str, into: Collector) -> None:
     for stage in stages:
         if stage.name not in used and any(one.word == "RUN" and installs.installs(one.rest) for one in stage.instructions):
             into.not_read(
-                f"FROM {stage.image} AS {stage.name}", "the last stage does not use this one", Place(file, stage.line), package=False
+                f"FROM {stage.image} AS {stage.name}", "the last stage does not use this one", FileLine(file, stage.line), package=False
             )
     base = _base(stages)
-    images.take(base.image, Place(file, base.line), into)
+    images.take(base.image, FileLine(file, base.line), into)
     for stage in (one for one in stages if one.name in used):
         variables = dict(stage.variables)
         for one in stage.instructions:
             if one.word in {"ARG", "ENV"}:
                 variables.update(_assignments(one, variables))
             elif one.word == "RUN":
-                place = Place(file, one.line)
+                place = FileLine(file, one.line)
                 installs.take(substituted(_command(one.rest), variables), place, into, one.rest)
 
 
@@ -92,14 +92,14 @@ def _until(end: str, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
         yield line
 
 
-def _stages(found: Iterator[Instruction]) -> list[Stage]:
+def _stages(found: Iterator[Instruction]) -> list[BuildStage]:
     before: dict[str, str] = {}
-    stages: list[Stage] = []
+    stages: list[BuildStage] = []
     for one in found:
         if one.word == "FROM":
             words = substituted(_FLAGS.sub("", one.rest), before).split()
             named = words[2].lower() if len(words) > 2 and words[1].lower() == "as" else str(len(stages))
-            stages.append(Stage(named, words[0] if words else "", one.line, [], dict(before)))
+            stages.append(BuildStage(named, words[0] if words else "", one.line, [], dict(before)))
         elif stages:
             stages[-1].instructions.append(one)
         elif one.word == "ARG":
@@ -107,7 +107,7 @@ def _stages(found: Iterator[Instruction]) -> list[Stage]:
     return stages
 
 
-def _used(stages: list[Stage]) -> set[str]:
+def _used(stages: list[BuildStage]) -> set[str]:
     """The names of the last stage and of those that it builds on or copies from."""
     by_name = {stage.name: stage for stage in stages} | {str(place): stage for place, stage in enumerate(stages)}
     used, left = set(), [stages[-1]]
@@ -122,7 +122,7 @@ def _used(stages: list[Stage]) -> set[str]:
     return used
 
 
-def _base(stages: list[Stage]) -> Stage:
+def _base(stages: list[BuildStage]) -> BuildStage:
     """The stage whose image the last one is built on."""
     by_name = {stage.name: stage for stage in stages}
     base, seen = stages[-1], set()

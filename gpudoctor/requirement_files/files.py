@@ -47,7 +47,7 @@ def toml_of(text: str, file: str) -> dict[str, Any]:
         raise UsageError(f"{file} has a number with thousands of digits.") from None
 
 
-class Lines:
+class LineFinder:
     """Finds the line of a text that a parser took something from without saying where."""
 
     def __init__(self, text: str) -> None:

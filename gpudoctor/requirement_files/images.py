@@ -6,7 +6,7 @@ import re
 
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.model import Image, Place
+from gpudoctor.requirement_files.model import BaseImage, FileLine
 
 _PATHS = re.compile(
     r"(?:docker\.io/|index\.docker\.io/|registry-1\.docker\.io/)?(?:library/)?(?P<path>[^:@\s]+)(?::(?P<tag>[^@\s]+))?(?:@\S+)?"
@@ -15,7 +15,7 @@ _CUDA = re.compile(r"(?P<cuda>\d+\.\d+(?:\.\d+)?)-(?:cudnn(?P<cudnn>\d*)-)?(?P<k
 _PYTHON = re.compile(r"(?:python)?(?P<python>3\.\d+)(?:\.\d+)?\b")
 
 
-def take(name: str, place: Place, into: Collector) -> None:
+def take(name: str, place: FileLine, into: Collector) -> None:
     """Take what an image's name tells; what it does not tell is noted."""
     found = _PATHS.fullmatch(name)
     path, tag = (found["path"], found["tag"] or "latest") if found else (name, "")
@@ -24,13 +24,13 @@ def take(name: str, place: Place, into: Collector) -> None:
     elif (own := next((one for one in CATALOGUE if one.image == path), None)) is not None:
         _framework(own, name, tag, place, into)
     elif path.startswith("nvcr.io/nvidia/"):
-        into.image = Image(name=name, place=place)
+        into.image = BaseImage(name=name, place=place)
         holds = next((one.distributions[0] for one in CATALOGUE if one.vendor_image == path), path.rpartition("/")[2])
         into.not_read(name, "it has NVIDIA's own build of the framework", place, name=holds)
     elif path == "scratch":
         return
     else:
-        into.image = Image(name=name, place=place)
+        into.image = BaseImage(name=name, place=place)
         python = _PYTHON.match(tag) if re.search(r"(?:^|/)(?:python|uv)$", path) else None
         if python is not None:
             into.python(f"=={python['python']}.*", place)
@@ -38,13 +38,13 @@ def take(name: str, place: Place, into: Collector) -> None:
             into.not_read(f"FROM {name}", "what this image holds is not known", place, package=False)
 
 
-def _cuda(name: str, path: str, tag: str, place: Place, into: Collector) -> None:
+def _cuda(name: str, path: str, tag: str, place: FileLine, into: Collector) -> None:
     found = _CUDA.fullmatch(tag.partition("-cuda")[2] if path.endswith("dl-base") else tag)
     if found is None:
         into.not_read(f"FROM {name}", "its tag does not tell the CUDA version", place, package=False)
         return
     with_cudnn = "-cudnn" in tag
-    into.image = Image(
+    into.image = BaseImage(
         name=name,
         place=place,
         cuda=found["cuda"] if found["kind"] != "base" else "",
@@ -55,18 +55,18 @@ def _cuda(name: str, path: str, tag: str, place: Place, into: Collector) -> None
     )
 
 
-def _framework(spec: FrameworkSpec, name: str, tag: str, place: Place, into: Collector) -> None:
+def _framework(spec: FrameworkSpec, name: str, tag: str, place: FileLine, into: Collector) -> None:
     """Take the release, CUDA and cuDNN that the tag of a framework's own image states."""
     found = re.fullmatch(spec.image_tag, tag)
     if found is None:
-        into.image = Image(name=name, place=place)
+        into.image = BaseImage(name=name, place=place)
         into.not_read(f"FROM {name}", f"its tag does not tell the release of {spec.title}", place, name=spec.name)
         return
     said = found.groupdict()
     if "cuda" in said:
         cuda, cudnn = said["cuda"], said["cudnn"]
-        into.image = Image(name=name, place=place, cuda=cuda, cudnn=cudnn, with_cudnn=True, toolkit=said["kind"] == "devel")
+        into.image = BaseImage(name=name, place=place, cuda=cuda, cudnn=cudnn, with_cudnn=True, toolkit=said["kind"] == "devel")
         into.text(f"{spec.name}=={said['release']}+cu{cuda.replace('.', '')}", place)
         return
-    into.image = Image(name=name, place=place, framework_cuda=spec.name if said["gpu"] else "")
+    into.image = BaseImage(name=name, place=place, framework_cuda=spec.name if said["gpu"] else "")
     into.text(f"{spec.name if said['gpu'] else spec.without_cuda}=={said['release']}", place)

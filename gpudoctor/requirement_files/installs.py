@@ -11,7 +11,7 @@ from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.requirement_files import conda, requirements_txt
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.files import text_of
-from gpudoctor.requirement_files.model import Place
+from gpudoctor.requirement_files.model import FileLine
 
 _INSTALLS = re.compile(
     r"(?:^|[\s/;&|])(?:pip[\d.]* +(?:-\S+ +){0,4}install|uv +(?:pip +(?:install|sync)|add|sync)|"
@@ -58,7 +58,7 @@ def installs(command: str) -> bool:
     return _INSTALLS.search(command) is not None
 
 
-def take(command: str, place: Place, into: Collector, written: str) -> None:
+def take(command: str, place: FileLine, into: Collector, written: str) -> None:
     """Take what the commands of a shell's line install; `written` is the line before its variables were replaced."""
     conditions = 0
     for written_words in _commands(_COMPUTED.sub(_UNKNOWN, command)):
@@ -98,7 +98,7 @@ def _stripped(words: list[str]) -> list[str]:
     return words[place:]
 
 
-def _take(words: list[str], place: Place, into: Collector) -> bool:
+def _take(words: list[str], place: FileLine, into: Collector) -> bool:
     """Take one command; whether it was understood."""
     if len(words) > 2 and _PYTHON.fullmatch(words[0]) and words[1] == "-m":
         words = words[2:]
@@ -121,7 +121,7 @@ def _take(words: list[str], place: Place, into: Collector) -> bool:
     return False
 
 
-def _uv(words: list[str], place: Place, into: Collector) -> bool:
+def _uv(words: list[str], place: FileLine, into: Collector) -> bool:
     if words[:2] == ["pip", "install"]:
         _pip(words[2:], place, into)
         return True
@@ -138,7 +138,7 @@ def _uv(words: list[str], place: Place, into: Collector) -> bool:
     return False
 
 
-def _pip(words: list[str], place: Place, into: Collector) -> None:
+def _pip(words: list[str], place: FileLine, into: Collector) -> None:
     """Take the arguments of pip install; an index counts for this command's packages only."""
     options, packages = _parted(words)
     urls = [(value, name in _REPLACING) for name, value in options if name in _INDEXES]
@@ -184,7 +184,7 @@ def _parted(words: list[str]) -> tuple[list[tuple[str, str]], list[str]]:
     return options, others
 
 
-def _include(file: str, place: Place, into: Collector, *, constraint: bool) -> None:
+def _include(file: str, place: FileLine, into: Collector, *, constraint: bool) -> None:
     """Read a requirements file that the image copies from beside the Dockerfile."""
     folder = os.path.dirname(place.file)
     inside = file.lstrip("/")
@@ -197,7 +197,7 @@ def _include(file: str, place: Place, into: Collector, *, constraint: bool) -> N
     requirements_txt.read(text_of(found, f"installed by {place}"), found, into, constraint=constraint)
 
 
-def _conda(words: list[str], place: Place, into: Collector) -> bool:
+def _conda(words: list[str], place: FileLine, into: Collector) -> bool:
     if words[:1] == ["env"]:
         file = next((words[at + 1] for at, word in enumerate(words[:-1]) if word in {"-f", "--file"}), "environment.yml")
         into.not_read(" ".join(("conda", *words)), f"pass {os.path.basename(file)} too", place)

@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.model import Place
+from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot import Missing, decode
 
 HEADER = re.compile(r"^Package +Version\b.*\n-{3,} +-{3,}", re.MULTILINE)
@@ -20,7 +20,7 @@ def read_table(text: str, file: str, into: Collector) -> None:
     for number, line in enumerate(text.split("\n"), 1):
         words = line.split()
         if len(words) >= 2 and words[0] != "Package" and not line.startswith("-"):
-            into.text(f"{words[0]}=={words[1]}", Place(file, number))
+            into.text(f"{words[0]}=={words[1]}", FileLine(file, number))
 
 
 def read_report(text: str, file: str, into: Collector) -> None:
@@ -33,8 +33,8 @@ def read_report(text: str, file: str, into: Collector) -> None:
     if isinstance(snapshot.packages, Missing):
         raise UsageError(f"The gpudoctor report {file} lists no packages; make one with `gpudoctor check --format json`.")
     if not isinstance(snapshot.python, Missing) and isinstance(snapshot.python.version, str):
-        into.python(f"=={snapshot.python.version}", Place(file, 0))
+        into.python(f"=={snapshot.python.version}", FileLine(file, 0))
     for one in snapshot.packages.distributions:
-        into.text(f"{one.name}=={one.version}", Place(file, 0))
+        into.text(f"{one.name}=={one.version}", FileLine(file, 0))
     for text_ in () if isinstance(snapshot.packages.others, Missing) else snapshot.packages.others:
-        into.text(text_, Place(file, 0))
+        into.text(text_, FileLine(file, 0))

@@ -10,8 +10,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from gpudoctor.frameworks import framework_of
 from gpudoctor.requirement_files import uv_lock
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import Lines, table, tables, toml_of
-from gpudoctor.requirement_files.model import Place, Stated
+from gpudoctor.requirement_files.files import LineFinder, table, tables, toml_of
+from gpudoctor.requirement_files.model import FileLine, StatedRequirement
 from gpudoctor.requirement_files.poetry import pep440
 from gpudoctor.snapshot.distributions import normalise
 
@@ -29,10 +29,10 @@ _LOCAL = ("git", "vcs", "path", "directory", "archive")
 
 def read(text: str, file: str, into: Collector) -> None:
     """Take the packages of a lock file that would be installed without the extras and groups that nobody named."""
-    document, lines = toml_of(text, file), Lines(text)
+    document, lines = toml_of(text, file), LineFinder(text)
     required = document.get("requires-python") or table(document, "metadata").get("python-versions")
     if isinstance(required, str) and (specifier := pep440(required)):
-        into.python(specifier, Place(file, lines.of("python")))
+        into.python(specifier, FileLine(file, lines.of("python")))
     packages = tables(document.get("package")) or tables(document.get("packages"))
     conditions = uv_lock.conditions(packages, str(required or ""), file, into) if _of_uv(packages) else {}
     extras, required_by = _of_extras(document, into, file), _required_by(packages)
@@ -42,12 +42,12 @@ def read(text: str, file: str, into: Collector) -> None:
             continue
         line = lines.of(f'name = "{name}"')
         if {"virtual", "editable"} & table(one, "source").keys():
-            into.not_read(name, "it is source code of the project, whose requirements are read", Place(file, line), package=False)
+            into.not_read(name, "it is source code of the project, whose requirements are read", FileLine(file, line), package=False)
             continue
         if _left_out(one, extras, into, file) or (conditions and place not in conditions):
             continue
         marker = conditions.get(place) or _marker(one, into, file)
-        _take(one, marker, Place(file, line), into, required_by.get(normalise(name), ""))
+        _take(one, marker, FileLine(file, line), into, required_by.get(normalise(name), ""))
 
 
 def _of_uv(packages: list[dict[str, Any]]) -> bool:
@@ -56,7 +56,7 @@ def _of_uv(packages: list[dict[str, Any]]) -> bool:
     )
 
 
-def _take(one: dict[str, Any], marker: str, place: Place, into: Collector, required_by: str) -> None:
+def _take(one: dict[str, Any], marker: str, place: FileLine, into: Collector, required_by: str) -> None:
     name, version, source = str(one["name"]), one.get("version"), table(one, "source")
     kind = next((key for key in _LOCAL if key in source or key in one), source.get("type"))
     if not isinstance(version, str) or kind in _LOCAL:
@@ -69,7 +69,7 @@ def _take(one: dict[str, Any], marker: str, place: Place, into: Collector, requi
         into.not_read(f"{name} {version}", "its version or marker is not valid", place, name=normalise(name))
         return
     into.add(
-        Stated(
+        StatedRequirement(
             requirement=wanted,
             places=(place,),
             index=index,

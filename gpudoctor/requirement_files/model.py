@@ -6,7 +6,7 @@ import msgspec
 from packaging.requirements import Requirement
 
 
-class Place(msgspec.Struct, frozen=True):
+class FileLine(msgspec.Struct, frozen=True):
     """A line of a file."""
 
     file: str
@@ -17,12 +17,12 @@ class Place(msgspec.Struct, frozen=True):
         return f"{self.file}:{self.line}" if self.line else self.file
 
 
-class Stated(msgspec.Struct, frozen=True, kw_only=True):
+class StatedRequirement(msgspec.Struct, frozen=True, kw_only=True):
     """One requirement or constraint."""
 
     requirement: Requirement
     """conda's specifications are spelt as PEP 508."""
-    places: tuple[Place, ...]
+    places: tuple[FileLine, ...]
     """Every line that says the same."""
     conda: bool = False
     """Whether conda installs it, from its own builds, and not pip from a wheel."""
@@ -38,28 +38,28 @@ class Stated(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a lock file lists its wheels, and they show that they hold no GPU code."""
 
 
-class Index(msgspec.Struct, frozen=True):
+class PackageIndex(msgspec.Struct, frozen=True):
     """An index or a folder of wheels."""
 
     url: str
-    place: Place
+    place: FileLine
     only: bool = False
     """Whether it replaces PyPI (--index-url) instead of adding to it."""
 
 
-class Python(msgspec.Struct, frozen=True):
+class StatedPython(msgspec.Struct, frozen=True):
     """What a file says of the interpreter."""
 
     specifier: str
     """PEP 440: ==3.11.* or >=3.10,<3.13."""
-    place: Place
+    place: FileLine
 
 
-class Image(msgspec.Struct, frozen=True, kw_only=True):
+class BaseImage(msgspec.Struct, frozen=True, kw_only=True):
     """The image that a Dockerfile begins with. A fact that its name does not tell is empty."""
 
     name: str
-    place: Place
+    place: FileLine
     cuda: str = ""
     """The CUDA toolkit's version."""
     with_cudnn: bool = False
@@ -78,21 +78,21 @@ class NotRead(msgspec.Struct, frozen=True):
 
     text: str
     reason: str
-    place: Place
+    place: FileLine
     name: str = ""
     """The package that the line installs, if it names one."""
     package: bool = True
     """Whether the line would install something."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class Requested(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that the files ask for."""
 
     files: tuple[str, ...]
     """Every file that was read, also those that others include."""
-    requirements: tuple[Stated, ...] = ()
-    constraints: tuple[Stated, ...] = ()
-    indexes: tuple[Index, ...] = ()
-    python: tuple[Python, ...] = ()
-    image: Image | None = None
+    requirements: tuple[StatedRequirement, ...] = ()
+    constraints: tuple[StatedRequirement, ...] = ()
+    indexes: tuple[PackageIndex, ...] = ()
+    python: tuple[StatedPython, ...] = ()
+    image: BaseImage | None = None
     not_read: tuple[NotRead, ...] = ()

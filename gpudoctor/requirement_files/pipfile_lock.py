@@ -7,8 +7,8 @@ from typing import Any
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import Lines, table, tables
-from gpudoctor.requirement_files.model import Place
+from gpudoctor.requirement_files.files import LineFinder, table, tables
+from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot.distributions import normalise
 
 
@@ -18,18 +18,18 @@ def read(text: str, file: str, into: Collector) -> None:
         document = json.loads(text)
     except (ValueError, RecursionError):
         raise UsageError(f"{file} is not valid JSON; make it again with `pipenv lock`.") from None
-    lines = Lines(text)
+    lines = LineFinder(text)
     meta = table(document, "_meta") if isinstance(document, dict) else {}
     sources = {str(one.get("name")): str(one.get("url", "")) for one in tables(meta.get("sources"))}
     version = table(meta, "requires").get("python_version")
     if isinstance(version, str):
-        into.python(f"=={version}.*", Place(file, lines.of("python_version")))
+        into.python(f"=={version}.*", FileLine(file, lines.of("python_version")))
     sections = ["default", *(["develop"] if table(document, "develop") and into.wants_group("dev", file) else [])]
     for name, one in (item for section in sections for item in table(document, section).items()):
-        _take(name, one if isinstance(one, dict) else {}, Place(file, lines.of(f'"{name}"')), into, sources)
+        _take(name, one if isinstance(one, dict) else {}, FileLine(file, lines.of(f'"{name}"')), into, sources)
 
 
-def _take(name: str, one: dict[str, Any], place: Place, into: Collector, sources: dict[str, str]) -> None:
+def _take(name: str, one: dict[str, Any], place: FileLine, into: Collector, sources: dict[str, str]) -> None:
     version = one.get("version")
     if not isinstance(version, str):
         into.not_read(name, "it is installed from a folder or a repository, which does not tell the release", place, name=normalise(name))

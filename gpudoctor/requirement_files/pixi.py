@@ -7,26 +7,26 @@ from typing import Any
 
 from gpudoctor.requirement_files import conda
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import Lines, table, toml_of
-from gpudoctor.requirement_files.model import Place
+from gpudoctor.requirement_files.files import LineFinder, table, toml_of
+from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot.distributions import normalise
 
 
 def read(text: str, file: str, into: Collector) -> None:
     """Take what a pixi.toml asks for."""
-    read_table(toml_of(text, file), file, Lines(text), into)
+    read_table(toml_of(text, file), file, LineFinder(text), into)
 
 
-def read_table(pixi: dict[str, Any], file: str, lines: Lines, into: Collector) -> None:
+def read_table(pixi: dict[str, Any], file: str, lines: LineFinder, into: Collector) -> None:
     """Take the packages of the default environment, and of the features that were named as groups."""
     for part in (pixi, *_features(pixi, file, into)):
         for name, given in table(part, "dependencies").items():
             one = given if isinstance(given, dict) else {"version": given}
-            conda.package((name, str(one.get("version", "*")), str(one.get("build", ""))), Place(file, lines.of(name)), into)
+            conda.package((name, str(one.get("version", "*")), str(one.get("build", ""))), FileLine(file, lines.of(name)), into)
         for name, given in table(part, "pypi-dependencies").items():
-            _of_the_index(name, given if isinstance(given, dict) else {"version": given}, Place(file, lines.of(name)), into)
+            _of_the_index(name, given if isinstance(given, dict) else {"version": given}, FileLine(file, lines.of(name)), into)
         for platform in table(part, "target"):
-            into.not_read(f"target.{platform}", "it applies to one platform", Place(file, lines.of(f"target.{platform}")), package=False)
+            into.not_read(f"target.{platform}", "it applies to one platform", FileLine(file, lines.of(f"target.{platform}")), package=False)
 
 
 def _features(pixi: dict[str, Any], file: str, into: Collector) -> Iterator[dict[str, Any]]:
@@ -38,7 +38,7 @@ def _features(pixi: dict[str, Any], file: str, into: Collector) -> Iterator[dict
             yield feature
 
 
-def _of_the_index(name: str, one: dict[str, Any], place: Place, into: Collector) -> None:
+def _of_the_index(name: str, one: dict[str, Any], place: FileLine, into: Collector) -> None:
     version = one.get("version")
     if not isinstance(version, str):
         kind = next((key for key in ("git", "path", "url") if key in one), "another source")

@@ -6,12 +6,12 @@ import re
 from typing import Any
 
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import Lines, table, tables
-from gpudoctor.requirement_files.model import Place
+from gpudoctor.requirement_files.files import LineFinder, table, tables
+from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot.distributions import normalise
 
 
-def read_table(poetry: dict[str, Any], file: str, lines: Lines, into: Collector) -> None:
+def read_table(poetry: dict[str, Any], file: str, lines: LineFinder, into: Collector) -> None:
     """Take what [tool.poetry] asks for: its dependencies, and those of the groups that were named."""
     sources: dict[object, str] = {one.get("name"): str(one.get("url", "")) for one in tables(poetry.get("source"))}
     wanted = {normalise(extra) for extra in table(poetry, "extras") if into.wants_extra(extra, file)}
@@ -23,10 +23,10 @@ def read_table(poetry: dict[str, Any], file: str, lines: Lines, into: Collector)
         for each in given if isinstance(given, list) else [given]:
             one = each if isinstance(each, dict) else {"version": each}
             if not one.get("optional") or normalise(name) in extras:
-                _take(name, one, Place(file, lines.of(name)), into, sources)
+                _take(name, one, FileLine(file, lines.of(name)), into, sources)
 
 
-def _take(name: str, one: dict[str, Any], place: Place, into: Collector, sources: dict[object, str]) -> None:
+def _take(name: str, one: dict[str, Any], place: FileLine, into: Collector, sources: dict[object, str]) -> None:
     version = one.get("version")
     specifier = pep440(version) if isinstance(version, str) else None
     if name == "python":

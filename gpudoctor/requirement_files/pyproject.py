@@ -8,30 +8,30 @@ from typing import Any
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files import pixi, poetry
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import Lines, table, tables, toml_of
-from gpudoctor.requirement_files.model import Place
+from gpudoctor.requirement_files.files import LineFinder, table, tables, toml_of
+from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.requirement_files.requirements_txt import requirement
 from gpudoctor.snapshot.distributions import normalise
 
 
 def read(text: str, file: str, into: Collector) -> None:
     """Take what a pyproject.toml asks for."""
-    document, lines = toml_of(text, file), Lines(text)
+    document, lines = toml_of(text, file), LineFinder(text)
     project, uv = table(document, "project"), table(document, "tool", "uv")
     if isinstance(project.get("requires-python"), str):
-        into.python(project["requires-python"], Place(file, lines.of("requires-python")))
+        into.python(project["requires-python"], FileLine(file, lines.of("requires-python")))
     indexes = dict(_indexes(uv, file, lines, into))
     sources = {normalise(name): one for name, one in table(uv, "sources").items()}
     overrides = {_name(words): words for words in strings(uv.get("override-dependencies"))}
     for written in _dependencies(document, into, file):
         words = overrides.get(_name(written), written)
-        _take(words, Place(file, lines.of(words)), into, sources, indexes)
+        _take(words, FileLine(file, lines.of(words)), into, sources, indexes)
     for words in (*strings(uv.get("constraint-dependencies")), *overrides.values()):
-        requirement(words, Place(file, lines.of(words)), into, constraint=True)
+        requirement(words, FileLine(file, lines.of(words)), into, constraint=True)
     for name in strings(project.get("dynamic")):
         if name == "dependencies":
             into.not_read(
-                "dynamic = dependencies", "the build backend computes them; pass the file it reads", Place(file, lines.of("dynamic"))
+                "dynamic = dependencies", "the build backend computes them; pass the file it reads", FileLine(file, lines.of("dynamic"))
             )
     poetry.read_table(table(document, "tool", "poetry"), file, lines, into)
     pixi.read_table(table(document, "tool", "pixi"), file, lines, into)
@@ -64,20 +64,20 @@ def _group(name: str, groups: dict[str, Any], file: str, above: tuple[str, ...])
             yield from _group(normalise(included), groups, file, (*above, name))
 
 
-def _indexes(uv: dict[str, Any], file: str, lines: Lines, into: Collector) -> Iterator[tuple[str, str]]:
+def _indexes(uv: dict[str, Any], file: str, lines: LineFinder, into: Collector) -> Iterator[tuple[str, str]]:
     """The URL of each named index; one that is not explicit serves all packages."""
     for one in tables(uv.get("index")):
         url = one.get("url")
         if isinstance(url, str):
             yield str(one.get("name", "")), url
             if not one.get("explicit"):
-                into.index(url, Place(file, lines.of(url)), only=one.get("default") is True)
+                into.index(url, FileLine(file, lines.of(url)), only=one.get("default") is True)
     for key in ("index-url", "extra-index-url"):
         for url in [uv[key]] if isinstance(uv.get(key), str) else strings(uv.get(key)):
-            into.index(url, Place(file, lines.of(url)), only=key == "index-url")
+            into.index(url, FileLine(file, lines.of(url)), only=key == "index-url")
 
 
-def _take(words: str, place: Place, into: Collector, sources: dict[str, Any], indexes: dict[str, str]) -> None:
+def _take(words: str, place: FileLine, into: Collector, sources: dict[str, Any], indexes: dict[str, str]) -> None:
     name = _name(words)
     given = sources.get(name.rstrip("0123456789.<>,") if name not in sources else name)
     chosen = [one for one in (tables(given) or tables([given])) if _applies(one, into)]

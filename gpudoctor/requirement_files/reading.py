@@ -9,7 +9,7 @@ from os.path import basename
 from gpudoctor.requirement_files import conda, dockerfile, listings, locks, pipfile_lock, pixi, pyproject, requirements_txt
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.files import PATIENCE, text_of
-from gpudoctor.requirement_files.model import Asked
+from gpudoctor.requirement_files.model import Requested
 from gpudoctor.snapshot.distributions import normalise
 
 Reader = Callable[[str, str, Collector], None]
@@ -37,7 +37,7 @@ _BY_CONTENT: tuple[tuple[str, Reader], ...] = (
 )
 
 
-def read_requirement_files(files: Iterable[str], extras: Iterable[str] = (), groups: Iterable[str] = ()) -> Asked:
+def read_requirement_files(files: Iterable[str], extras: Iterable[str] = (), groups: Iterable[str] = ()) -> Requested:
     """Everything that the files ask for, without what they install only on request: `extras` and dependency `groups` name that.
 
     Raises UsageError for a file that cannot be read or that includes itself, and for an extra or a group that no file has.

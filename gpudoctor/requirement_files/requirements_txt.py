@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.collector import Collector, of_wheel
 from gpudoctor.requirement_files.files import text_of
-from gpudoctor.requirement_files.model import Place, Stated
+from gpudoctor.requirement_files.model import FileLine, StatedRequirement
 
 _DEEPEST = 20
 _COMMENT = re.compile(r"(?:^|(?<!\s)\s+)#.*$")
@@ -34,7 +34,7 @@ def read(text: str, file: str, into: Collector, *, constraint: bool = False, abo
     if not above and len(lines) > 4 and sum(_REQUIREMENT.match(one) is not None for _, one in lines) * 2 < len(lines):
         raise UsageError(f"{file} is not a file of requirements; for a log or a report use `gpudoctor diagnose {file}`.")
     for number, joined in lines:
-        line(joined, Place(file, number), into, constraint=constraint, above=(*above, real))
+        line(joined, FileLine(file, number), into, constraint=constraint, above=(*above, real))
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -53,7 +53,7 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield began, joined.strip()
 
 
-def line(text: str, place: Place, into: Collector, *, constraint: bool = False, above: tuple[str, ...] = ()) -> None:
+def line(text: str, place: FileLine, into: Collector, *, constraint: bool = False, above: tuple[str, ...] = ()) -> None:
     """Take one logical line."""
     if _VARIABLE.search(text):
         into.not_read(text, "its variable is set only when pip runs", place)
@@ -63,7 +63,7 @@ def line(text: str, place: Place, into: Collector, *, constraint: bool = False, 
         requirement(_OPTIONS.sub("", text), place, into, constraint=constraint)
 
 
-def requirement(text: str, place: Place, into: Collector, *, constraint: bool = False, index: tuple[str, bool] = ("", True)) -> None:
+def requirement(text: str, place: FileLine, into: Collector, *, constraint: bool = False, index: tuple[str, bool] = ("", True)) -> None:
     """Take one requirement as pip accepts it: PEP 508, or a file or address. `index` is its own index, and whether it has no other."""
     if " @ " not in text and _ADDRESS.search(text.partition(";")[0]):
         address, _, marker = text.partition(";")
@@ -71,7 +71,7 @@ def requirement(text: str, place: Place, into: Collector, *, constraint: bool = 
         if found is None:
             into.not_read(text, "it is a file or an address, which does not tell the release", place, name=_egg(text))
         else:
-            into.add(Stated(requirement=found, places=(place,), index=index[0], index_only=index[1]), constraint=constraint)
+            into.add(StatedRequirement(requirement=found, places=(place,), index=index[0], index_only=index[1]), constraint=constraint)
         return
     into.text(text, place, constraint=constraint, index=index)
 
@@ -81,7 +81,7 @@ def _egg(text: str) -> str:
     return named[1] if named else ""
 
 
-def _option(line: str, place: Place, into: Collector, above: tuple[str, ...], *, constraint: bool) -> None:
+def _option(line: str, place: FileLine, into: Collector, above: tuple[str, ...], *, constraint: bool) -> None:
     name, value = _split(line)
     if name in _INCLUDES and value:
         file = value if "://" in value else os.path.join(os.path.dirname(place.file), value)

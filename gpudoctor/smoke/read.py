@@ -16,17 +16,16 @@ from gpudoctor.children.training import (
     Agreed,
     Begin,
     Done,
-    End,
     Ended,
     Failed,
     KernelRan,
     Mapped,
+    Succeeded,
     Summed,
     Trained,
     Unsupported,
 )
-from gpudoctor.process import End as Ending
-from gpudoctor.process import Outcome, end_of
+from gpudoctor.process import End, Outcome, end_of
 from gpudoctor.smoke.plan import TrainingPlan
 from gpudoctor.snapshot import (
     NOT_ASKED,
@@ -104,8 +103,8 @@ def _output(stages: tuple[Stage, ...], outcome: Outcome) -> str | Missing:
 def _memory_kills(outcome: Outcome) -> MemoryKills | Missing:
     """The kernel's out-of-memory kills if they may be the reason: after SIGKILL, or if the child reports that one of its processes was killed."""
     seen = outcome.memory_kills
-    killed = outcome.end is Ending.SIGNALLED and outcome.code == signal.SIGKILL
-    if seen is None or not (killed or (outcome.end is Ending.EXITED and not seen.of_machine)):
+    killed = outcome.end is End.SIGNALLED and outcome.code == signal.SIGKILL
+    if seen is None or not (killed or (outcome.end is End.EXITED and not seen.of_machine)):
         return NOT_ASKED
     return MemoryKills(count=seen.count, where=seen.where, of_machine=seen.of_machine)
 
@@ -163,9 +162,9 @@ def _closed(event: Ended, begun: list[About], shown: set[About]) -> Stage:
 
 
 def _interrupted(outcome: Outcome) -> StageState:
-    if outcome.end is Ending.STALLED:
+    if outcome.end is End.STALLED:
         return StageState.HUNG
-    return StageState.STOPPED if outcome.end in {Ending.OVERDUE, Ending.STOPPED} else StageState.CRASHED
+    return StageState.STOPPED if outcome.end in {End.OVERDUE, End.STOPPED} else StageState.CRASHED
 
 
 def _last_words(outcome: Outcome) -> str:
@@ -183,8 +182,8 @@ def _address(plan: TrainingPlan, device: str) -> str | Missing:
 
 
 def _devices(plan: TrainingPlan, ended: tuple[Ended, ...]) -> tuple[SmokeDevice, ...] | Missing:
-    told = next((event for event in ended if event.stage == StageKind.DEVICES and isinstance(event, End | Failed)), None)
-    if told is None or (isinstance(told, End) and told.devices is None):
+    told = next((event for event in ended if event.stage == StageKind.DEVICES and isinstance(event, Succeeded | Failed)), None)
+    if told is None or (isinstance(told, Succeeded) and told.devices is None):
         return Missing(Cause.FAILED, f"{plan.framework} stopped before it listed its devices")
     return tuple(
         SmokeDevice(

@@ -38,7 +38,7 @@ class File(msgspec.Struct, frozen=True, tag_field="type", tag="file"):
     needs: tuple[Need, ...] = ()
 
 
-class Files(msgspec.Struct, frozen=True):
+class FilesXray(msgspec.Struct, frozen=True):
     """The X-ray of files, as the interpreter `python` would load them."""
 
     python: str
@@ -47,7 +47,7 @@ class Files(msgspec.Struct, frozen=True):
     """Why files with a problem were not read, if the file is not to blame."""
 
 
-class Environment(msgspec.Struct, frozen=True):
+class EnvironmentXray(msgspec.Struct, frozen=True):
     """The X-ray of an environment."""
 
     python: str

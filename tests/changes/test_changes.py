@@ -14,7 +14,7 @@ from gpudoctor.changes import compare
 from gpudoctor.changes.fold import lines
 from gpudoctor.changes.matching import GPUS, KEYS
 from gpudoctor.changes.walk import Walk
-from gpudoctor.changes.watch import Record, runs
+from gpudoctor.changes.watch import FieldsRead, runs
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.choose import choose
@@ -138,7 +138,7 @@ def test_one_changed_fact_is_one_line(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES[::5])
 def test_rules_find_the_same_on_a_watched_machine(name: str) -> None:
-    record = Record()
+    record = FieldsRead()
     plainly = run_all(choose(RULES, policy(name)), MachineView(recorded(name), MATRIX, policy(name)))
     assert runs(recorded(name), MATRIX, policy(name), record) == plainly
     assert record.read

@@ -13,7 +13,7 @@ import pytest
 
 from gpudoctor.children import events
 from gpudoctor.children.channel import Heard, isolated, own, run, script
-from gpudoctor.children.events import Count, InsideReport, KernelResult, Pids, Preloaded, PythonReport, Stopped, UnreadFile
+from gpudoctor.children.events import DeviceCount, InsideReport, KernelResult, Pids, Preloaded, PythonReport, Stopped, UnreadFile
 from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.inventory import own_path
 from gpudoctor.probe.libraries import arguments, subjects
@@ -42,18 +42,18 @@ def kinds(outcome: Outcome, known: tuple[Any, ...]) -> set[type]:
 
 def test_nvml(fake_nvml: Environ) -> None:
     spec = script("nvml", "own/nvml_probe.py", own(), fake_nvml(gpus=2), "--path", *own_path(), **LIMITS)
-    assert kinds(ran(spec), events.NVML) >= {events.NvmlPart, events.NvmlGpuPart, Count}
+    assert kinds(ran(spec), events.NVML) >= {events.NvmlPart, events.NvmlGpuPart, DeviceCount}
 
 
 def test_nvml_that_refuses_everything(fake_nvml: Environ) -> None:
     refusing = fake_nvml(gpus=2, calls={"*.0": "return 15", "*.1": "return 3"})
     spec = script("nvml", "own/nvml_probe.py", own(), refusing, "--path", *own_path(), **LIMITS)
-    assert kinds(ran(spec), events.NVML) >= {events.NvmlPart, events.NvmlGpuPart, Count}
+    assert kinds(ran(spec), events.NVML) >= {events.NvmlPart, events.NvmlGpuPart, DeviceCount}
 
 
 def test_libcuda(fake_cuda: Environ) -> None:
     spec = script("libcuda", "target/libcuda_probe.py", isolated(sys.executable), fake_cuda(gpus=2), **LIMITS)
-    assert kinds(ran(spec), events.LIBCUDA) >= {events.LibcudaPart, events.CudaDevicePart, Count}
+    assert kinds(ran(spec), events.LIBCUDA) >= {events.LibcudaPart, events.CudaDevicePart, DeviceCount}
 
 
 @pytest.mark.parametrize(("calls", "last"), [({}, KernelResult), ({"cuMemAlloc": "return 2"}, Stopped)])

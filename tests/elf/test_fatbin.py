@@ -34,7 +34,7 @@ def fat(*entries: bytes, claimed: int | None = None) -> bytes:
     return struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body) if claimed is None else claimed) + body
 
 
-def read(path: Path, data: bytes) -> fatbin.Code:
+def read(path: Path, data: bytes) -> fatbin.Architectures:
     path.write_bytes(b"\1" * 24 + data + b"\2" * 8)
     return fatbin.read(str(path), [(".nv_fatbin", 24, len(data))])
 
@@ -115,7 +115,7 @@ def listed(path: Path) -> tuple[set[str], set[str]]:
     return set(re.findall(r"\.(sm_\d+[af]?)\.cubin", text)), {f"compute_{one}" for one in re.findall(r"\.sm_(\d+[af]?)\.ptx", text)}
 
 
-def agrees(path: Path) -> fatbin.Code:
+def agrees(path: Path) -> fatbin.Architectures:
     code = fatbin.read(str(path))
     sass, ptx = listed(path)
     assert {name.rstrip("f") for name in code.sass} == sass

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.elf.cache import Cache
 from gpudoctor.elf.loader import Loader, Setting, Way
-from gpudoctor.elf.system import Refused, System
+from gpudoctor.elf.system import CannotLoad, System
 
 MAIN = r"""
 #include <dlfcn.h>
@@ -247,7 +247,7 @@ def test_a_search_path_of_a_hundred_thousand_entries_is_fast(place: Path) -> Non
 
 
 def test_a_missing_program_is_refused() -> None:
-    with pytest.raises(Refused, match="no such file"):
+    with pytest.raises(CannotLoad, match="no such file"):
         Loader(System(), Setting((), Cache())).start("/nowhere/python")
 
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.fleet.figures import Key
-from gpudoctor.fleet.outliers import FEWEST, Result, Sample
+from gpudoctor.fleet.figures import FigureKey
+from gpudoctor.fleet.outliers import FEWEST, FigureResult, FigureSample
 
-RATE = Key("NVIDIA A100-SXM4-80GB", "torch 2.8.0", "Product", "flops", ("fp16", 8192))
-STEP = Key("NVIDIA A100-SXM4-80GB", "torch 2.8.0", "CompiledStep", "step_seconds", ())
+RATE = FigureKey("NVIDIA A100-SXM4-80GB", "torch 2.8.0", "Product", "flops", ("fp16", 8192))
+STEP = FigureKey("NVIDIA A100-SXM4-80GB", "torch 2.8.0", "CompiledStep", "step_seconds", ())
 
 
-def result(values: list[float], key: Key = RATE) -> Result:
-    sample = Sample(key)
+def result(values: list[float], key: FigureKey = RATE) -> FigureResult:
+    sample = FigureSample(key)
     for row, value in enumerate(values):
         sample.add(value, row, "0000:01:00.0")
     return sample.result()

@@ -10,9 +10,9 @@ import pytest
 
 from gpudoctor.on_ray.all_reduce import _trial
 from gpudoctor.on_ray.check import CheckPlan, _silence, _trained_for_links, _works
-from gpudoctor.on_ray.cluster import Answer, Cluster, Node, Work
+from gpudoctor.on_ray.cluster import Cluster, NodeAnswer, RayNode, Work
 
-NODES = (Node("a" * 56, "gpu1", "10.0.0.1", gpus=8), Node("b" * 56, "login", "10.0.0.2"))
+NODES = (RayNode("a" * 56, "gpu1", "10.0.0.1", gpus=8), RayNode("b" * 56, "login", "10.0.0.2"))
 WORK = Work(NODES[0], "module", ())
 OTHER = Work(NODES[1], "module", ())
 
@@ -44,10 +44,10 @@ def test_the_environment_of_ray_tasks_is_examined_unless_another_is_named() -> N
 
 
 def test_a_check_that_ends_without_a_report_is_a_result() -> None:
-    assert _silence(Answer(WORK, b"{}")) == ""
-    assert _silence(Answer(WORK, silence="no answer in 5 s")) == "no answer in 5 s"
-    assert _silence(Answer(WORK, b"", -9)) == "gpudoctor ended with status -9 and without a report"
-    assert _silence(Answer(WORK, b"", 1, b"Traceback\nImportError: \xff no msgspec\n")).endswith(r"(ImportError: \xff no msgspec)")
+    assert _silence(NodeAnswer(WORK, b"{}")) == ""
+    assert _silence(NodeAnswer(WORK, silence="no answer in 5 s")) == "no answer in 5 s"
+    assert _silence(NodeAnswer(WORK, b"", -9)) == "gpudoctor ended with status -9 and without a report"
+    assert _silence(NodeAnswer(WORK, b"", 1, b"Traceback\nImportError: \xff no msgspec\n")).endswith(r"(ImportError: \xff no msgspec)")
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def test_only_nodes_on_which_pytorch_trained_run_an_all_reduce(smoke: object, ab
     assert not _trained_for_links(b"\xff{")
 
 
-def rank(work: Work, **told: Any) -> Answer:
-    return Answer(work, msgspec.json.encode(told))
+def rank(work: Work, **told: Any) -> NodeAnswer:
+    return NodeAnswer(work, msgspec.json.encode(told))
 
 
 def part(name: str, error: float | str = 0.0, size: int = 4096, seconds: float = 1e-3) -> dict[str, object]:
@@ -76,7 +76,7 @@ def test_a_rank_that_fails_says_more_than_one_that_waits_for_it() -> None:
     waiting = rank(WORK, trouble="no sign of life for 60 s", hung=True)
     failing = rank(OTHER, trouble="all-reduce failed: Connection refused")
     assert _trial(("gpu1", "login"), [waiting, failing]).trouble == "login: all-reduce failed: Connection refused"
-    assert _trial(("gpu1", "login"), [waiting, Answer(OTHER, silence="the node left the cluster")]).trouble.startswith("gpu1: no sign")
+    assert _trial(("gpu1", "login"), [waiting, NodeAnswer(OTHER, silence="the node left the cluster")]).trouble.startswith("gpu1: no sign")
 
 
 @pytest.mark.parametrize("error", [0.5, "nan"])
@@ -93,5 +93,5 @@ def test_the_rate_is_that_of_the_largest_size_on_the_slowest_rank() -> None:
 
 
 def test_a_rank_that_says_nothing_is_no_result() -> None:
-    trial = _trial(("gpu1", "login"), [rank(WORK, parts=[part("rank 0")]), Answer(OTHER, b"", 1, b"ImportError: torch")])
+    trial = _trial(("gpu1", "login"), [rank(WORK, parts=[part("rank 0")]), NodeAnswer(OTHER, b"", 1, b"ImportError: torch")])
     assert trial.trouble == "login: gpudoctor ended with status 1 (ImportError: torch)"

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.probe.telemetry import GpuWatch
-from gpudoctor.probe.telemetry_summary import Gathered, Sample
+from gpudoctor.probe.telemetry_summary import GpuSamples, Sample
 from gpudoctor.process import Spec, Supervisor
 from gpudoctor.progress import Event, silent
 from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Nvml, NvmlGpu, Snapshot, Span, decode, encode
@@ -195,7 +195,7 @@ def test_sampling_eight_gpus_takes_at_most_two_percent_of_a_core(play: Callable[
 
 
 def gathered(*samples: dict[str, Any], pids_of_host: bool | Missing = True, **refused: Missing) -> GpuLoad:
-    one = Gathered("torch", ADDRESSES[0])
+    one = GpuSamples("torch", ADDRESSES[0])
     for number, sample in enumerate(samples):
         one.add(Sample(gpu=0, at=float(number), **sample), ("training", "dense"))
     load = one.load(0, refused, pids_of_host=pids_of_host)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.process import End, MemoryKills, Outcome, Spec, Supervisor, memory
+from gpudoctor.process import End, KillCount, Outcome, Spec, Supervisor, memory
 
 GROUP_2 = {"/proc/self/cgroup": "0::/system.slice/job.scope\n", "/proc/vmstat": "oom_kill 9\n"}
 GROUP_1 = {"/proc/self/cgroup": "5:cpu,cpuacct:/a\n4:memory:/docker/1f\n0::/\n", "/proc/vmstat": "oom_kill 9\n"}
@@ -18,18 +18,18 @@ CONTROL = "oom_kill_disable 0\nunder_oom 0\noom_kill 1\n"
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        (GROUP_2 | {"/sys/fs/cgroup/system.slice/job.scope/memory.events": EVENTS}, MemoryKills(2, "memory.events of this control group")),
-        (GROUP_2 | {"/sys/fs/cgroup/memory.events": EVENTS}, MemoryKills(2, "memory.events of this control group")),
+        (GROUP_2 | {"/sys/fs/cgroup/system.slice/job.scope/memory.events": EVENTS}, KillCount(2, "memory.events of this control group")),
+        (GROUP_2 | {"/sys/fs/cgroup/memory.events": EVENTS}, KillCount(2, "memory.events of this control group")),
         (
             GROUP_1 | {"/sys/fs/cgroup/memory/docker/1f/memory.oom_control": CONTROL},
-            MemoryKills(1, "memory.oom_control of this control group"),
+            KillCount(1, "memory.oom_control of this control group"),
         ),
-        (GROUP_1 | {"/sys/fs/cgroup/memory/memory.oom_control": CONTROL}, MemoryKills(1, "memory.oom_control of this control group")),
-        (GROUP_2, MemoryKills(9, "/proc/vmstat")),
+        (GROUP_1 | {"/sys/fs/cgroup/memory/memory.oom_control": CONTROL}, KillCount(1, "memory.oom_control of this control group")),
+        (GROUP_2, KillCount(9, "/proc/vmstat")),
         ({}, None),
     ],
 )
-def test_the_nearest_counter_is_read(files: dict[str, str], expected: MemoryKills | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_nearest_counter_is_read(files: dict[str, str], expected: KillCount | None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_text", lambda file: files.get(file, ""))
     assert memory.kills() == expected
 
@@ -41,9 +41,9 @@ def test_a_file_of_the_kernel_is_read_whole() -> None:
 
 
 def test_a_rise_compares_the_same_counter() -> None:
-    one, other = MemoryKills(3, "/proc/vmstat"), MemoryKills(5, "/proc/vmstat")
-    assert memory.risen(one, other) == MemoryKills(2, "/proc/vmstat")
-    assert memory.risen(one, MemoryKills(5, "memory.events of this control group")) is None
+    one, other = KillCount(3, "/proc/vmstat"), KillCount(5, "/proc/vmstat")
+    assert memory.risen(one, other) == KillCount(2, "/proc/vmstat")
+    assert memory.risen(one, KillCount(5, "memory.events of this control group")) is None
     assert memory.risen(None, one) is None
 
 
@@ -51,12 +51,12 @@ def test_a_rise_compares_the_same_counter() -> None:
     ("kills", "words"),
     [
         (None, "sender unknown, usually the kernel when out of memory"),
-        (MemoryKills(1, "memory.events of this control group"), "SIGKILL in importing it by the kernel, out of memory"),
-        (MemoryKills(1, "/proc/vmstat"), "SIGKILL in importing it, probably by the kernel, out of memory"),
-        (MemoryKills(0, "/proc/vmstat"), "by another program: the kernel counted no out-of-memory kill"),
+        (KillCount(1, "memory.events of this control group"), "SIGKILL in importing it by the kernel, out of memory"),
+        (KillCount(1, "/proc/vmstat"), "SIGKILL in importing it, probably by the kernel, out of memory"),
+        (KillCount(0, "/proc/vmstat"), "by another program: the kernel counted no out-of-memory kill"),
     ],
 )
-def test_who_killed_it(kills: MemoryKills | None, words: str) -> None:
+def test_who_killed_it(kills: KillCount | None, words: str) -> None:
     killed = Outcome(name="it", end=End.SIGNALLED, code=signal.SIGKILL, mark="importing it", memory_kills=kills)
     assert words in killed.trouble
     assert "memory" not in Outcome(name="it", end=End.SIGNALLED, code=signal.SIGSEGV, memory_kills=kills).trouble

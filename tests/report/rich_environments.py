@@ -27,7 +27,7 @@ from gpudoctor.snapshot import (
     ScriptFolder,
 )
 from gpudoctor.snapshot.libraries import Asking
-from gpudoctor.snapshot.xray import Environment
+from gpudoctor.snapshot.xray import EnvironmentXray
 
 _ABSENT: Final = Missing(Cause.ABSENT, "it is not there")
 _REFUSED: Final = Missing(Cause.DENIED, "permission denied")
@@ -80,7 +80,7 @@ def _use(wanted: str, file: LibraryFile | Missing, **more: object) -> LibraryUse
 _HOME: Final = "/home/ann/environments/of/a/long/path/site-packages"
 _EMPTY: Final = Damage(f"{_HOME}/nvidia/../libcudnn.so.9", DamageKind.EMPTY, "an empty file")
 _CUT: Final = Damage(f"{_HOME}/nvidia/libnvrtc.so.12.8", DamageKind.TRUNCATED, "cut off after 4 KiB")
-XRAY: Final = Environment(
+XRAY: Final = EnvironmentXray(
     "/opt/venv/bin/python",
     "named with --python",
     (

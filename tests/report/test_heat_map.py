@@ -10,7 +10,7 @@ import pytest
 
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.fleet import Deviation, Drift, Figure, FindingGroup, Fleet, LinkFault, Links, Node, Outlier
-from gpudoctor.report.heat_map import WIDTH, Piece, Row, rows, ticks
+from gpudoctor.report.heat_map import WIDTH, CheckRow, Piece, rows, ticks
 from gpudoctor.report.hostlist import nodes
 
 
@@ -20,7 +20,7 @@ def fleet(count: int, verdicts: Mapping[int, str], **parts: Any) -> Fleet:
     return Fleet(tool=TOOL, created="", verdict="broken", because="", exit_code=1, nodes=every, **parts)
 
 
-def verdict_row(count: int, verdicts: Mapping[int, str]) -> Row:
+def verdict_row(count: int, verdicts: Mapping[int, str]) -> CheckRow:
     return rows(fleet(count, verdicts))[0]
 
 

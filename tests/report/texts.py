@@ -50,7 +50,7 @@ from gpudoctor.report.model import Report
 from gpudoctor.report.page import Look
 from gpudoctor.report.ticket import facts as ticket_facts
 from gpudoctor.report.ticket import markdown, page
-from gpudoctor.snapshot.xray import Environment, File, Files, Need
+from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray, Need
 from tests.fleet import generated
 from tests.fleet.reports import merged
 from tests.machines.store import recorded
@@ -158,7 +158,7 @@ _LISTED: Final = (("gpu", "a100"), ("driver", "470.256.02"), ("cuda", "11.8"))
 def _environment(name: str) -> str:
     seen = recorded(name)
     assert isinstance(seen.frameworks, tuple)
-    return libraries.environment(Environment("/opt/venv/bin/python", "named with --python", seen.frameworks, seen.libraries), WIDE)
+    return libraries.environment(EnvironmentXray("/opt/venv/bin/python", "named with --python", seen.frameworks, seen.libraries), WIDE)
 
 
 def _files() -> str:
@@ -168,7 +168,8 @@ def _files() -> str:
         "/opt/app/train", machine="x86_64", soname="libtrain.so", runpath="$ORIGIN", needed=("libcudart.so.12",), needs=(direct, missing)
     )
     return libraries.files(
-        Files("/opt/environments/of/a/long/path/" + "python" * 10, (file, File("/opt/app/notes", problem="it is not an ELF file"))), WIDE
+        FilesXray("/opt/environments/of/a/long/path/" + "python" * 10, (file, File("/opt/app/notes", problem="it is not an ELF file"))),
+        WIDE,
     )
 
 

@@ -10,18 +10,18 @@ import pytest
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files import reading
-from gpudoctor.requirement_files.model import Asked
+from gpudoctor.requirement_files.model import Requested
 from gpudoctor.requirement_files.reading import read_requirement_files
 
 CU128 = "https://download.pytorch.org/whl/cu128"
 
 
-def read(folder: Path, name: str, text: str, **asked: tuple[str, ...]) -> Asked:
+def read(folder: Path, name: str, text: str, **asked: tuple[str, ...]) -> Requested:
     (folder / name).write_text(text)
     return read_requirement_files([str(folder / name)], **asked)
 
 
-def wanted(asked: Asked) -> list[str]:
+def wanted(asked: Requested) -> list[str]:
     return [str(one.requirement) for one in asked.requirements]
 
 

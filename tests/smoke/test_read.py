@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpudoctor.process import End, MemoryKills, Outcome
+from gpudoctor.process import End, KillCount, Outcome
 from gpudoctor.smoke import TrainingPlan
 from gpudoctor.smoke.read import read
 from gpudoctor.snapshot import Agreement, Missing, Smoke
@@ -66,5 +66,5 @@ def test_each_network_has_its_own_comparison() -> None:
     ],
 )
 def test_another_processs_out_of_memory_is_not_reported(end: End, code: int, where: str, told: bool) -> None:
-    outcome = Outcome(name="smoke torch", end=end, code=code, memory_kills=MemoryKills(1, where))
+    outcome = Outcome(name="smoke torch", end=end, code=code, memory_kills=KillCount(1, where))
     assert isinstance(read(PLAN, outcome).memory_kills, Missing) is not told

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gpudoctor.changes.watch import Record, runs
+from gpudoctor.changes.watch import FieldsRead, runs
 from gpudoctor.findings import Severity
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, Missing
@@ -66,7 +66,7 @@ def test_a_field_that_is_missing_is_no_error_of_the_machine(cause: Cause) -> Non
 
 
 def test_a_field_is_read_by_a_rule_or_there_is_a_reason_why_not() -> None:
-    record = Record()
+    record = FieldsRead()
     for state in STATES:
         runs(in_state(1, (0,), state), open_matrix(None), LOOK, record)
     reasoned = {state.path for state in STATES if state.why}

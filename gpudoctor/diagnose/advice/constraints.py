@@ -13,7 +13,7 @@ from gpudoctor.derive.packages import minor_version
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.frameworks import FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.matrix.builds import Build, Kept, builds
+from gpudoctor.matrix.builds import ComputedOnce, GpuBuild, builds
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version, parse
 
@@ -52,7 +52,7 @@ class Constraints(msgspec.Struct, frozen=True):
                 if found is not None:
                     yield found
 
-    def builds(self, spec: FrameworkSpec, since: str = "") -> Iterator[Build]:
+    def builds(self, spec: FrameworkSpec, since: str = "") -> Iterator[GpuBuild]:
         """Yield a framework's CUDA builds that run with this driver on every GPU, newest release first, whatever Python they are for.
 
         None is of a release before `since`: to ask which of those run would take most of the time.
@@ -61,10 +61,10 @@ class Constraints(msgspec.Struct, frozen=True):
         if key not in self.machine.matrix.derived:
             every, oldest = builds(self.machine.matrix, spec, self.platform), parse(since)
             young = every if oldest is None else takewhile(lambda build: build.release.release >= oldest, every)
-            self.machine.matrix.derived[key] = Kept(filter(self._runs, young))
+            self.machine.matrix.derived[key] = ComputedOnce(filter(self._runs, young))
         return iter(self.machine.matrix.derived[key])
 
-    def _runs(self, build: Build) -> bool:
+    def _runs(self, build: GpuBuild) -> bool:
         return self.driver_runs(build.cuda) and self.runs_on_gpus(build.code)
 
     @property

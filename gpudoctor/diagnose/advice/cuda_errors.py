@@ -28,7 +28,7 @@ def _is_whole(gpu: Gpu) -> bool:
     return isinstance(gpu.nvml, NvmlGpu) and gpu.nvml.mig_enabled is False
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class PossibleCause(msgspec.Struct, frozen=True):
     """One possible cause of a code."""
 
     cause: str
@@ -51,7 +51,7 @@ _STUB = "Remove the toolkit's stubs folder from LD_LIBRARY_PATH and /etc/ld.so.c
 _COMPAT = "Remove the cuda-compat folder from LD_LIBRARY_PATH and /etc/ld.so.conf.d"
 _LOADED = 'ldconfig -p | grep libcuda.so; echo "$LD_LIBRARY_PATH"'
 _LOG = "sudo dmesg -T | grep -E 'NVRM|Xid'"
-_RESET = Candidate(
+_RESET = PossibleCause(
     "the GPU failed or was reset after the driver was loaded",
     "Reset it",
     "sudo nvidia-smi --gpu-reset",
@@ -64,16 +64,16 @@ _RESTART_MPS = "echo quit | nvidia-cuda-mps-control; nvidia-cuda-mps-control -d"
 _CLIENTS = "echo ps | nvidia-cuda-mps-control"
 _MASK = "CUDA_VISIBLE_DEVICES"
 
-CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
+CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
     CudaError.OUT_OF_MEMORY: (
-        Candidate("another process holds the GPU's memory", "End it", check="nvidia-smi", action=Action.FREE_GPU),
-        Candidate(
+        PossibleCause("another process holds the GPU's memory", "End it", check="nvidia-smi", action=Action.FREE_GPU),
+        PossibleCause(
             "this GPU or MIG instance is too small", "Use a larger one", check="nvidia-smi -q -d MEMORY", action=Action.REPLACE_HARDWARE
         ),
     ),
-    CudaError.STUB_LIBRARY: (Candidate("a CUDA toolkit's stub is loaded instead of the driver's libcuda", _STUB, check=_LOADED),),
+    CudaError.STUB_LIBRARY: (PossibleCause("a CUDA toolkit's stub is loaded instead of the driver's libcuda", _STUB, check=_LOADED),),
     CudaError.DEVICE_UNAVAILABLE: (
-        Candidate(
+        PossibleCause(
             "the GPU is in an exclusive or prohibited compute mode",
             "Set the default mode",
             "sudo nvidia-smi -c DEFAULT",
@@ -84,34 +84,34 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
         _RESET,
     ),
     CudaError.NO_DEVICE: (
-        Candidate(f"{_MASK} hides every GPU", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
-        Candidate(
+        PossibleCause(f"{_MASK} hides every GPU", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
+        PossibleCause(
             "the device files are missing",
             "Create them",
             "sudo nvidia-modprobe -c 255 -c 0 && sudo nvidia-modprobe -u -c 0",
             "ls -l /dev/nvidia*",
             on_host=True,
         ),
-        Candidate(
+        PossibleCause(
             "MIG is on but has no instance", "Turn MIG off", "sudo nvidia-smi -mig 0", "nvidia-smi -L", on_host=True, unless=_is_whole
         ),
     ),
     CudaError.INVALID_DEVICE: (
-        Candidate(f"{_MASK} names a GPU twice, or one that does not exist", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
-        Candidate("a GPU disappeared after it was counted", "Reboot", "sudo reboot", _LOG, on_host=True, action=Action.REBOOT),
+        PossibleCause(f"{_MASK} names a GPU twice, or one that does not exist", f"Unset {_MASK}", f"unset {_MASK}", variable=_MASK),
+        PossibleCause("a GPU disappeared after it was counted", "Reboot", "sudo reboot", _LOG, on_host=True, action=Action.REBOOT),
     ),
     CudaError.INVALID_CONTEXT: (
-        Candidate("a preloaded library intercepts CUDA", "Unset LD_PRELOAD", "unset LD_PRELOAD", variable="LD_PRELOAD"),
+        PossibleCause("a preloaded library intercepts CUDA", "Unset LD_PRELOAD", "unset LD_PRELOAD", variable="LD_PRELOAD"),
         _RESET,
     ),
     CudaError.NO_BINARY_FOR_GPU: (
-        Candidate("CUDA_DISABLE_PTX_JIT is set", "Unset it", "unset CUDA_DISABLE_PTX_JIT", variable="CUDA_DISABLE_PTX_JIT"),
-        Candidate(
+        PossibleCause("CUDA_DISABLE_PTX_JIT is set", "Unset it", "unset CUDA_DISABLE_PTX_JIT", variable="CUDA_DISABLE_PTX_JIT"),
+        PossibleCause(
             "the driver's PTX compiler does not support this GPU", "Update the NVIDIA driver", on_host=True, action=Action.UPDATE_DRIVER
         ),
     ),
     CudaError.ECC_UNCORRECTABLE: (
-        Candidate(
+        PossibleCause(
             "the GPU's memory had an uncorrectable error",
             "Reset it",
             "sudo nvidia-smi --gpu-reset",
@@ -122,7 +122,7 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
         ),
     ),
     CudaError.INVALID_PTX: (
-        Candidate(
+        PossibleCause(
             "libcuda and libnvidia-ptxjitcompiler have different versions",
             "Reinstall the whole driver",
             on_host=True,
@@ -130,7 +130,7 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
         ),
     ),
     CudaError.JIT_COMPILER_NOT_FOUND: (
-        Candidate(
+        PossibleCause(
             "the driver's PTX compiler is missing",
             "Install libnvidia-ptxjitcompiler.so.1 of the driver's version",
             check="ldconfig -p | grep -E 'libcuda|ptxjit'",
@@ -139,62 +139,64 @@ CUDA_CANDIDATES: dict[int, tuple[Candidate, ...]] = {
         ),
     ),
     CudaError.UNSUPPORTED_PTX_VERSION: (
-        Candidate(
+        PossibleCause(
             "libnvidia-ptxjitcompiler is older than the PTX", "Reinstall the whole driver", on_host=True, action=Action.UPDATE_DRIVER
         ),
     ),
     CudaError.JIT_COMPILATION_DISABLED: (
-        Candidate("CUDA_DISABLE_PTX_JIT stops the driver from compiling PTX", "Unset it", "unset CUDA_DISABLE_PTX_JIT"),
+        PossibleCause("CUDA_DISABLE_PTX_JIT stops the driver from compiling PTX", "Unset it", "unset CUDA_DISABLE_PTX_JIT"),
     ),
     CudaError.OPERATING_SYSTEM: (
-        Candidate("a resource limit of this shell is too low", "Raise it", "ulimit -l unlimited; ulimit -v unlimited", "ulimit -a"),
-        Candidate("the kernel driver refused a call", "Reboot", "sudo reboot", _LOG, on_host=True, action=Action.REBOOT),
+        PossibleCause("a resource limit of this shell is too low", "Raise it", "ulimit -l unlimited; ulimit -v unlimited", "ulimit -a"),
+        PossibleCause("the kernel driver refused a call", "Reboot", "sudo reboot", _LOG, on_host=True, action=Action.REBOOT),
     ),
     CudaError.ILLEGAL_ADDRESS: (
         _RESET,
-        Candidate("the GPU is overclocked or undervolted", "Restore the default clocks", "sudo nvidia-smi -rgc; sudo nvidia-smi -rmc"),
+        PossibleCause("the GPU is overclocked or undervolted", "Restore the default clocks", "sudo nvidia-smi -rgc; sudo nvidia-smi -rmc"),
     ),
     CudaError.LAUNCH_FAILED: (
         _RESET,
-        Candidate("another program crashed the context that MPS shares", "Restart MPS", _RESTART_MPS, "pgrep -a nvidia-cuda-mps"),
+        PossibleCause("another program crashed the context that MPS shares", "Restart MPS", _RESTART_MPS, "pgrep -a nvidia-cuda-mps"),
     ),
     CudaError.NOT_SUPPORTED: (
-        Candidate("this virtual GPU has no compute licence", "Restart its licence client", "sudo systemctl restart nvidia-gridd"),
-        Candidate("libcuda is older than the kernel driver", "Reboot", "sudo reboot", _LOADED, on_host=True, action=Action.REBOOT),
+        PossibleCause("this virtual GPU has no compute licence", "Restart its licence client", "sudo systemctl restart nvidia-gridd"),
+        PossibleCause("libcuda is older than the kernel driver", "Reboot", "sudo reboot", _LOADED, on_host=True, action=Action.REBOOT),
     ),
     CudaError.SYSTEM_NOT_READY: (
-        Candidate("the fabric manager is not running", "Start it", "sudo systemctl enable --now nvidia-fabricmanager", on_host=True),
-        Candidate(
+        PossibleCause("the fabric manager is not running", "Start it", "sudo systemctl enable --now nvidia-fabricmanager", on_host=True),
+        PossibleCause(
             "confidential computing is on, but the GPUs are not set to ready", "Set them to ready", "sudo nvidia-smi conf-compute -srs 1"
         ),
     ),
     CudaError.SYSTEM_DRIVER_MISMATCH: (
-        Candidate(
+        PossibleCause(
             "the driver was updated, but the old kernel module is still loaded", "Reboot", "sudo reboot", on_host=True, action=Action.REBOOT
         ),
-        Candidate("a cuda-compat libcuda shadows the driver's", _COMPAT, check=_LOADED),
+        PossibleCause("a cuda-compat libcuda shadows the driver's", _COMPAT, check=_LOADED),
     ),
     CudaError.COMPAT_NOT_SUPPORTED_ON_DEVICE: (
-        Candidate("a cuda-compat libcuda is loaded on a GPU that does not support it", _COMPAT, check=_LOADED),
+        PossibleCause("a cuda-compat libcuda is loaded on a GPU that does not support it", _COMPAT, check=_LOADED),
     ),
     CudaError.MPS_CONNECTION_FAILED: (
-        Candidate("the MPS daemon is not running", "Start it", "nvidia-cuda-mps-control -d", "pgrep -a nvidia-cuda-mps"),
-        Candidate("the MPS daemon belongs to another user", "Run without it", "export CUDA_MPS_PIPE_DIRECTORY=/nonexistent"),
+        PossibleCause("the MPS daemon is not running", "Start it", "nvidia-cuda-mps-control -d", "pgrep -a nvidia-cuda-mps"),
+        PossibleCause("the MPS daemon belongs to another user", "Run without it", "export CUDA_MPS_PIPE_DIRECTORY=/nonexistent"),
     ),
-    CudaError.MPS_RPC_FAILURE: (Candidate("the MPS server died", "Restart MPS", _RESTART_MPS, "tail /var/log/nvidia-mps/server.log"),),
+    CudaError.MPS_RPC_FAILURE: (PossibleCause("the MPS server died", "Restart MPS", _RESTART_MPS, "tail /var/log/nvidia-mps/server.log"),),
     CudaError.MPS_SERVER_NOT_READY: (
-        Candidate("the MPS server is starting or recovering from a crashed program", "Restart MPS", _RESTART_MPS),
+        PossibleCause("the MPS server is starting or recovering from a crashed program", "Restart MPS", _RESTART_MPS),
     ),
     CudaError.MPS_MAX_CLIENTS_REACHED: (
-        Candidate("MPS already serves its maximum number of clients", "End one of them", check=_CLIENTS, action=Action.FREE_GPU),
+        PossibleCause("MPS already serves its maximum number of clients", "End one of them", check=_CLIENTS, action=Action.FREE_GPU),
     ),
     CudaError.MPS_MAX_CONNECTIONS_REACHED: (
-        Candidate("all MPS connections to the GPU are in use", "End a program that uses MPS", check=_CLIENTS, action=Action.FREE_GPU),
+        PossibleCause("all MPS connections to the GPU are in use", "End a program that uses MPS", check=_CLIENTS, action=Action.FREE_GPU),
     ),
     CudaError.UNKNOWN: (
-        Candidate("nvidia_uvm is not usable", "Reload it", "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm", on_host=True),
-        Candidate("/dev/nvidia-uvm is missing or stale", "Create it", "sudo nvidia-modprobe -u -c 0", "ls -l /dev/nvidia*", on_host=True),
-        Candidate(
+        PossibleCause("nvidia_uvm is not usable", "Reload it", "sudo rmmod nvidia_uvm; sudo modprobe nvidia_uvm", on_host=True),
+        PossibleCause(
+            "/dev/nvidia-uvm is missing or stale", "Create it", "sudo nvidia-modprobe -u -c 0", "ls -l /dev/nvidia*", on_host=True
+        ),
+        PossibleCause(
             "a GPU fell off the bus",
             "Power-cycle the machine",
             "sudo poweroff",
@@ -221,7 +223,7 @@ def cures(code: int, machine: MachineView, failing: Sequence[Gpu] = ()) -> tuple
     return tuple(fixes)
 
 
-def _is_open(candidate: Candidate, machine: MachineView, gpus: Sequence[Gpu]) -> bool:
+def _is_open(candidate: PossibleCause, machine: MachineView, gpus: Sequence[Gpu]) -> bool:
     """Return whether nothing that was observed rules a cause out."""
     if candidate.variable and candidate.variable not in machine.environment.set_variables:
         return False
@@ -234,7 +236,7 @@ def _restart(site: Site) -> Fix:
     return reboot("Reboot to reload the driver and reset the GPUs")
 
 
-def _try(candidate: Candidate, site: Site, kind: FixKind, failing: Sequence[Gpu]) -> tuple[Fix, ...]:
+def _try(candidate: PossibleCause, site: Site, kind: FixKind, failing: Sequence[Gpu]) -> tuple[Fix, ...]:
     where = "on the host, " if site.container and candidate.on_host else ""
     title = f"If {candidate.cause}: {where}{candidate.cure[0].lower()}{candidate.cure[1:]}"
     aim = f" -i {','.join(gpu.key for gpu in failing)}" if candidate.per_gpu and failing else ""

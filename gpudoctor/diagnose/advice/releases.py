@@ -11,7 +11,7 @@ from gpudoctor.derive.cuda import STUB
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.matrix.builds import Build
+from gpudoctor.matrix.builds import GpuBuild
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
@@ -77,7 +77,7 @@ def _candidates(here: Constraints, spec: FrameworkSpec, since: str = "") -> Iter
             yield found
 
 
-def _of_index(here: Constraints, spec: FrameworkSpec, build: Build) -> Pick:
+def _of_index(here: Constraints, spec: FrameworkSpec, build: GpuBuild) -> Pick:
     """Return a release with the installed companions, with its local version if the same release is, or may be, installed in another build."""
     stack = here.machine.stack_or_missing
     installed = stack.distributions if isinstance(stack, Stack) else {}
@@ -102,7 +102,7 @@ def _of_index(here: Constraints, spec: FrameworkSpec, build: Build) -> Pick:
     )
 
 
-def _of_extra(here: Constraints, spec: FrameworkSpec, build: Build) -> Pick:
+def _of_extra(here: Constraints, spec: FrameworkSpec, build: GpuBuild) -> Pick:
     """Return a release whose CUDA half an extra installs, for the Python versions with a wheel of both."""
     lists = [set(row.pythons) for row in here.pinned(build.release, build.extra) if row.pythons]
     kind = f"for CUDA {build.cuda.major}" if spec.plugin is not None and build.cuda else "with CUDA"

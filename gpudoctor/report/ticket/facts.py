@@ -19,17 +19,17 @@ _LINE = 300
 """Letters of a value that are shown; the JSON report has all."""
 
 
-class Section(NamedTuple):
+class FactSection(NamedTuple):
     """A section of the snapshot."""
 
     name: str
     facts: tuple[tuple[str, str], ...]
 
 
-def sections(snapshot: Snapshot) -> list[Section]:
+def sections(snapshot: Snapshot) -> list[FactSection]:
     """Return the sections that were looked at; one without a value has its reason as the only fact."""
     named = ((name, getattr(snapshot, name)) for name in Snapshot.__struct_fields__ if name not in _ABOUT)
-    every = (Section(name.replace("_", " "), tuple(_flat("", value))) for name, value in named)
+    every = (FactSection(name.replace("_", " "), tuple(_flat("", value))) for name, value in named)
     return [section for section in every if section.facts]
 
 

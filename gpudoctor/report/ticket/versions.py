@@ -10,7 +10,7 @@ from gpudoctor.report.model import Report
 from gpudoctor.snapshot import Fact, Host, KernelDriver, Libcuda, Missing, Nvml, Packages, Python, Snapshot
 
 
-class Row(NamedTuple):
+class VersionRow(NamedTuple):
     """A version."""
 
     what: str
@@ -18,52 +18,52 @@ class Row(NamedTuple):
     where: str = ""
 
 
-def rows(report: Report) -> list[Row]:
+def rows(report: Report) -> list[VersionRow]:
     """Return the known versions, the driver first."""
     return [row for row in _rows(report) if row.version]
 
 
-def _rows(report: Report) -> Iterator[Row]:
+def _rows(report: Report) -> Iterator[VersionRow]:
     seen, summary = report.snapshot, report.summary
-    yield from (Row("GPU", f"{_count(one.count)}{one.model or 'NVIDIA GPU'}{_memory(one.memory)}") for one in summary.gpus or ())
+    yield from (VersionRow("GPU", f"{_count(one.count)}{one.model or 'NVIDIA GPU'}{_memory(one.memory)}") for one in summary.gpus or ())
     yield from _driver(seen)
-    yield Row("CUDA supported by the driver", summary.cuda or "")
+    yield VersionRow("CUDA supported by the driver", summary.cuda or "")
     for build in summary.frameworks or ():
-        yield Row(build.name, build.version or "", _folder(seen, build.name))
-        yield Row(f"CUDA of {build.name}", "none" if build.cuda == "" else build.cuda or "")
-        yield Row(f"cuDNN of {build.name}", build.cudnn or "")
+        yield VersionRow(build.name, build.version or "", _folder(seen, build.name))
+        yield VersionRow(f"CUDA of {build.name}", "none" if build.cuda == "" else build.cuda or "")
+        yield VersionRow(f"cuDNN of {build.name}", build.cudnn or "")
     yield from _toolkits(seen)
     if isinstance(seen.python, Python):
         kind = f" ({summary.environment})" if summary.environment else ""
-        yield Row("Python", f"{summary.python or ''}{kind if summary.python else ''}", seen.python.executable)
+        yield VersionRow("Python", f"{summary.python or ''}{kind if summary.python else ''}", seen.python.executable)
     yield from _host(seen)
-    yield Row("Container", summary.container or "")
+    yield VersionRow("Container", summary.container or "")
     yield from _packages(seen)
 
 
-def _driver(seen: Snapshot) -> Iterator[Row]:
+def _driver(seen: Snapshot) -> Iterator[VersionRow]:
     if isinstance(seen.kernel_driver, KernelDriver):
         flavour = f" ({seen.kernel_driver.flavour})" if isinstance(seen.kernel_driver.flavour, str) else ""
         fact = seen.kernel_driver.version
-        yield from [Row("NVIDIA kernel driver", f"{fact.value}{flavour}", fact.where)] if isinstance(fact, Fact) else []
+        yield from [VersionRow("NVIDIA kernel driver", f"{fact.value}{flavour}", fact.where)] if isinstance(fact, Fact) else []
     if isinstance(seen.nvml, Nvml):
-        yield Row("NVIDIA driver libraries", _text(seen.nvml.driver_version), _text(seen.nvml.library))
+        yield VersionRow("NVIDIA driver libraries", _text(seen.nvml.driver_version), _text(seen.nvml.library))
     if isinstance(seen.libcuda, Libcuda):
-        yield Row("CUDA of libcuda", _text(seen.libcuda.cuda_served), _text(seen.libcuda.library))
+        yield VersionRow("CUDA of libcuda", _text(seen.libcuda.cuda_served), _text(seen.libcuda.library))
 
 
-def _toolkits(seen: Snapshot) -> Iterator[Row]:
+def _toolkits(seen: Snapshot) -> Iterator[VersionRow]:
     for one in () if isinstance(seen.toolkits, Missing) else seen.toolkits:
         if isinstance(one.toolkit_cuda, Fact):
-            yield Row("CUDA toolkit", one.toolkit_cuda.value, one.path or one.toolkit_cuda.where)
+            yield VersionRow("CUDA toolkit", one.toolkit_cuda.value, one.path or one.toolkit_cuda.where)
     if isinstance(seen.system_cudnn, Fact):
-        yield Row("cuDNN of the system", seen.system_cudnn.value, seen.system_cudnn.where)
+        yield VersionRow("cuDNN of the system", seen.system_cudnn.value, seen.system_cudnn.where)
 
 
-def _host(seen: Snapshot) -> Iterator[Row]:
+def _host(seen: Snapshot) -> Iterator[VersionRow]:
     if isinstance(seen.host, Host):
-        yield Row("Operating system", " ".join(filter(None, map(_text, (seen.host.distribution, seen.host.distribution_version)))))
-        yield Row("Kernel", " ".join(filter(None, map(_text, (seen.host.kernel, seen.host.architecture)))))
+        yield VersionRow("Operating system", " ".join(filter(None, map(_text, (seen.host.distribution, seen.host.distribution_version)))))
+        yield VersionRow("Kernel", " ".join(filter(None, map(_text, (seen.host.kernel, seen.host.architecture)))))
 
 
 def _folder(seen: Snapshot, framework: str) -> str:
@@ -71,14 +71,14 @@ def _folder(seen: Snapshot, framework: str) -> str:
     return next((_text(one.location) for one in found if one.name == framework), "")
 
 
-def _packages(seen: Snapshot) -> Iterator[Row]:
+def _packages(seen: Snapshot) -> Iterator[VersionRow]:
     """Yield the packages that are no framework, each with its folder if that is not the one of most."""
     listed = seen.packages.distributions if isinstance(seen.packages, Packages) else ()
     frameworks = {one.distribution for one in (() if isinstance(seen.frameworks, Missing) else seen.frameworks)}
     usual = Counter(one.where for one in listed).most_common(1)
     for one in listed:
         if one.name not in frameworks:
-            yield Row(one.name, one.version, "" if one.where == usual[0][0] else one.where)
+            yield VersionRow(one.name, one.version, "" if one.where == usual[0][0] else one.where)
 
 
 def _memory(size: int | None) -> str:

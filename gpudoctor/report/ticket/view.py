@@ -32,7 +32,7 @@ _REMOVED = {
 _MANY = {Kind.CREDENTIALS: "logins in URLs", Kind.ADDRESS: "IP addresses", Kind.MAC: "MAC addresses", Kind.MAIL: "e-mail addresses"}
 
 
-class Cause(msgspec.Struct, frozen=True, kw_only=True):
+class TicketCause(msgspec.Struct, frozen=True, kw_only=True):
     """A root cause or a note."""
 
     code: str
@@ -47,7 +47,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     evidence: tuple[Evidence, ...]
 
 
-class View(msgspec.Struct, frozen=True, kw_only=True):
+class TicketView(msgspec.Struct, frozen=True, kw_only=True):
     """A ticket."""
 
     mark: Mark
@@ -55,18 +55,18 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     scope: str
     headline: str
     about: list[str]
-    causes: list[Cause]
-    notes: list[Cause]
+    causes: list[TicketCause]
+    notes: list[TicketCause]
     explained: list[tuple[Finding, str]]
     """Findings that follow from the causes, and what each is about."""
-    stages: stages.Table | None
-    versions: list[versions.Row]
+    stages: stages.StageTable | None
+    versions: list[versions.VersionRow]
     unchecked: list[tuple[str, str]]
     """Why, and which rules."""
     passed: int
     remarks: tuple[str, ...]
     readings: list[str]
-    facts: list[facts.Section]
+    facts: list[facts.FactSection]
     trainings: list[curves.Panel]
     loads: list[curves.Panel]
     removed: str
@@ -74,10 +74,10 @@ class View(msgspec.Struct, frozen=True, kw_only=True):
     report: Report
 
 
-def view(report: Report, removed: Mapping[Kind, int]) -> View:
+def view(report: Report, removed: Mapping[Kind, int]) -> TicketView:
     """Return what a ticket shows of `report`, from which `removed` values of each kind were removed."""
     top = headline(report)
-    return View(
+    return TicketView(
         mark=top.mark,
         verdict=report.verdict,
         scope=top.scope,
@@ -109,7 +109,7 @@ def view(report: Report, removed: Mapping[Kind, int]) -> View:
     )
 
 
-def footer(view: View) -> list[str]:
+def footer(view: TicketView) -> list[str]:
     """Return how a ticket ends: what was examined, by what, and what was removed."""
     report = view.report
     examined = report.examined
@@ -128,9 +128,9 @@ def said(removed: Mapping[Kind, int]) -> str:
     return ", ".join(parts) or "nothing"
 
 
-def _cause(report: Report, group: groups.Group) -> Cause:
+def _cause(report: Report, group: groups.GroupedFinding) -> TicketCause:
     first = group.first
-    return Cause(
+    return TicketCause(
         code=first.code,
         name=first.name,
         url=first.url,

@@ -13,7 +13,7 @@ from gpudoctor.children.own.xray.extensions import extensions
 from gpudoctor.children.own.xray.patient import Around, Patient, missing, nearby, places
 from gpudoctor.children.own.xray.wanted import WantedFramework, loading
 from gpudoctor.elf.loader import Loader, Setting
-from gpudoctor.elf.system import Refused, System
+from gpudoctor.elf.system import CannotLoad, System
 from gpudoctor.frameworks import spec_of
 
 Say = Callable[[dict[str, Any]], None]
@@ -45,9 +45,9 @@ def around(task: Task) -> Around:
     program = system.real(task.executable)
     elf = system.elf(program)
     if elf is None:
-        raise Refused(f"{program} does not exist")
+        raise CannotLoad(f"{program} does not exist")
     if "musl" in elf.interpreter:
-        raise Refused("its C library is musl, whose loader gpudoctor does not simulate")
+        raise CannotLoad("its C library is musl, whose loader gpudoctor does not simulate")
     defaults = system.defaults(elf.interpreter, elf.machine, elf.bits)
     setting = Setting(defaults, system.cache(elf.machine, elf.bits), library_path, preload)
     prefixes = [folder for folder in (prefix, task.environ.get("CONDA_PREFIX", "")) if folder.startswith("/")]
@@ -61,7 +61,7 @@ def environment(task: Task, say: Say, mark: Mark) -> None:
     mark("reading the interpreter")
     try:
         shared = around(task)
-    except Refused as refused:
+    except CannotLoad as refused:
         say(missing("failed", f"the loader could not be simulated for {task.executable}: {refused.reason}"))
         return
     for wish in task.frameworks:
@@ -93,7 +93,7 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
     said: dict[str, Any] = {"type": "framework-libraries", "framework": wish.name}
     try:
         patient, own = loading(wish.name)(wish, shared)
-    except Refused as refused:
+    except CannotLoad as refused:
         return {**said, "uses": missing("failed", refused.reason)}
     objects = [found for path in own if (found := _object(shared, path)) is not None]
     uses: Any = list(patient.uses.values())
@@ -124,7 +124,7 @@ def _broken(patient: Patient, path: str) -> None:
     """Record a file of the framework's own that exists but cannot be loaded."""
     try:
         patient.around.system.elf(path)
-    except Refused as refused:
+    except CannotLoad as refused:
         patient.break_off(path, refused.kind, refused.reason)
 
 
@@ -136,7 +136,7 @@ def _code_size(shared: Around, path: str) -> int:
 def _object(shared: Around, path: str) -> dict[str, Any] | None:
     try:
         elf = shared.system.elf(path)
-    except Refused as refused:
+    except CannotLoad as refused:
         return {"type": "library-file", "path": path, "code": missing("failed", refused.reason)}
     if elf is None:
         return None
@@ -150,7 +150,7 @@ def single(task: Task, path: str, say: Say) -> None:
     try:
         shared = around(task)
         elf = shared.system.elf(path)
-    except Refused as refused:
+    except CannotLoad as refused:
         say({"type": "unread-file", "path": path, "problem": refused.reason})
         return
     if elf is None:

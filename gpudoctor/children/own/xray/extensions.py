@@ -9,7 +9,7 @@ from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.patient import Around, missing
 from gpudoctor.elf import symbols
 from gpudoctor.elf.file import Elf
-from gpudoctor.elf.system import Refused
+from gpudoctor.elf.system import CannotLoad
 from gpudoctor.frameworks import ADDONS, Addon, spec_of
 
 MOST_FILES = 24
@@ -51,7 +51,7 @@ def _files(around: Around, site: str, name: str, addon: Addon, cuda: str) -> lis
 def _extension(around: Around, path: str, framework: str, home: str) -> dict[str, Any] | None:
     try:
         elf = around.system.elf(path)
-    except Refused:
+    except CannotLoad:
         return None
     if elf is None:
         return None
@@ -73,6 +73,6 @@ def _undefined(around: Around, path: str, elf: Elf, framework: str, home: str) -
             library = around.system.elf(f"{home}/lib/{name}")
             if left and library is not None:
                 left -= symbols.defined(around.system.place(library.path), library, left)
-    except (OSError, Refused) as error:
+    except (OSError, CannotLoad) as error:
         return missing("failed", str(error))
     return sorted(left)[:MOST_NAMES]

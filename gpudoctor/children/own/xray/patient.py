@@ -9,8 +9,8 @@ from typing import Any
 from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.elf import fatbin, file
-from gpudoctor.elf.loader import Loader, Object, Opening, Resolution, Setting, Way
-from gpudoctor.elf.system import Refused, System
+from gpudoctor.elf.loader import Loader, Lookup, Object, Opening, Setting, Way
+from gpudoctor.elf.system import CannotLoad, System
 
 BASE = frozenset((
     "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libutil.so.1", "libgcc_s.so.1", "libstdc++.so.6",
@@ -51,7 +51,7 @@ class Around:
             if not elf.sections:
                 return missing("absent", f"{path} has no GPU code")
             found = fatbin.read(self.system.place(path), elf.sections)
-        except Refused as refused:
+        except CannotLoad as refused:
             return missing("failed", f"{path}: {refused.reason}")
         except (OSError, file.NotElf) as error:
             return missing("failed", f"{path}: {error}")
@@ -113,7 +113,7 @@ class Patient:
                 self.note_broken(one)
         return opening
 
-    def note_broken(self, one: Resolution) -> None:
+    def note_broken(self, one: Lookup) -> None:
         """Record a file that the framework needs and that cannot be loaded, unless it is CUDA's."""
         if component(one.wanted) is None or "/" in one.wanted:
             asker = one.asked_by.path if one.asked_by is not None and one.asked_by is not self.main else ""
@@ -151,7 +151,7 @@ class Patient:
             self.note(one, asking="linked", vital=vital)
         return opening
 
-    def note(self, one: Resolution, *, asking: str, vital: bool) -> None:
+    def note(self, one: Lookup, *, asking: str, vital: bool) -> None:
         """Record the result of a lookup, if it is for a CUDA library; the framework's own lookups outrank others'."""
         part = component(one.wanted)
         if part is None or "/" in one.wanted:
@@ -162,7 +162,7 @@ class Patient:
         self._own[one.wanted] = own
         self.uses[one.wanted] = self._use(one, part, asking, vital=vital)
 
-    def _use(self, one: Resolution, part: str, asking: str, *, vital: bool) -> dict[str, Any]:
+    def _use(self, one: Lookup, part: str, asking: str, *, vital: bool) -> dict[str, Any]:
         said: dict[str, Any] = {
             "type": "library-use",
             "component": part,
@@ -189,7 +189,7 @@ class Patient:
         said["elsewhere"] = nearby(others[:MOST_ELSEWHERE])
         return said
 
-    def _damage(self, path: str, refused: Refused, part: str) -> dict[str, Any]:
+    def _damage(self, path: str, refused: CannotLoad, part: str) -> dict[str, Any]:
         return damage(path, refused.kind, refused.reason, self.around.disk.owners(path, part))
 
 

@@ -19,7 +19,7 @@ HALF, QUARTER = 0.5, 0.25
 _UNDER_LOAD = "NVML, during the training run"
 
 
-class LinkFault(msgspec.Struct, frozen=True):
+class PcieFault(msgspec.Struct, frozen=True):
     """A fault of a link; `text` completes "its PCIe link ..."."""
 
     text: str
@@ -29,7 +29,7 @@ class LinkFault(msgspec.Struct, frozen=True):
     impact: Impact = Impact.SLOWER
 
 
-def link_faults(gpu: GpuView) -> Iterator[LinkFault]:
+def link_faults(gpu: GpuView) -> Iterator[PcieFault]:
     """Return the faults of the GPU's link; ends the rule if its width is unknown."""
     yield from _narrow(gpu)
     yield from _limited_by_slot(gpu)
@@ -38,7 +38,7 @@ def link_faults(gpu: GpuView) -> Iterator[LinkFault]:
     yield from _failing(gpu)
 
 
-def _narrow(gpu: GpuView) -> Iterator[LinkFault]:
+def _narrow(gpu: GpuView) -> Iterator[PcieFault]:
     """Fewer lanes than card and slot support, or than another GPU of this model has.
 
     Lanes during training count too: some links drop lanes while idle.
@@ -50,21 +50,21 @@ def _narrow(gpu: GpuView) -> Iterator[LinkFault]:
     best = max((lanes for lanes in others if isinstance(lanes, int)), default=0)
     if 0 < width < most:
         evidence = Evidence("link width, maximum", f"x{width}, x{most}", _UNDER_LOAD if stages else "NVML")
-        yield LinkFault(f"runs with {width} of {most} lanes", evidence)
+        yield PcieFault(f"runs with {width} of {most} lanes", evidence)
     elif 0 < width < best:
         evidence = Evidence("link width, same model elsewhere", f"x{width}, x{best}", "NVML")
-        yield LinkFault(f"runs with {width} {'lane' if width == 1 else 'lanes'}; another GPU of the same model has {best}", evidence)
+        yield PcieFault(f"runs with {width} {'lane' if width == 1 else 'lanes'}; another GPU of the same model has {best}", evidence)
 
 
-def bus_faults(device: PciDevice) -> Iterator[LinkFault]:
+def bus_faults(device: PciDevice) -> Iterator[PcieFault]:
     """Return the fault of a link that only lspci shows: a quarter of the GPU's own lanes or fewer: slots commonly have half of them. Without NVML the slot's own number is unknown."""
     width, most = known(device.link_width, Rung.SLOT), known(device.link_width_max, Rung.SLOT)
     if 0 < width <= most * QUARTER:
         evidence = Evidence("link width, of the GPU", f"x{width}, x{most}", "lspci")
-        yield LinkFault(f"runs with {width} of the GPU's {most} lanes", evidence, Confidence.LIKELY)
+        yield PcieFault(f"runs with {width} of the GPU's {most} lanes", evidence, Confidence.LIKELY)
 
 
-def _limited_by_slot(gpu: GpuView) -> Iterator[LinkFault]:
+def _limited_by_slot(gpu: GpuView) -> Iterator[PcieFault]:
     """A slot that gives the GPU half of its own bandwidth or less; NVML's maximum is that of GPU and slot together."""
     lanes, generation = gpu.nvml.link_width_max, gpu.nvml.link_generation_max
     if not isinstance(lanes, int) or not isinstance(generation, int) or not lanes or not generation:
@@ -77,14 +77,14 @@ def _limited_by_slot(gpu: GpuView) -> Iterator[LinkFault]:
     if share > HALF:
         return
     slot, card = f"Gen {generation} x{lanes}", f"Gen {card_generation} x{card_lanes}"
-    yield LinkFault(
+    yield PcieFault(
         f"is limited to {slot} by its slot (the GPU supports {card})",
         Evidence("maximum in this slot, of the GPU", f"{slot}, {card}", "NVML, /sys/bus/pci/devices"),
         severity=Severity.NOTE if share > QUARTER else Severity.WARNING,
     )
 
 
-def _slow(gpu: GpuView) -> Iterator[LinkFault]:
+def _slow(gpu: GpuView) -> Iterator[PcieFault]:
     """A link below its maximum generation under load: certain during large copies, likely otherwise."""
     seen = gpu.nvml
     fastest = seen.link_generation_max
@@ -98,25 +98,25 @@ def _slow(gpu: GpuView) -> Iterator[LinkFault]:
         doing, confidence = ("copies", Confidence.CERTAIN) if copying else ("other work", Confidence.LIKELY)
         if max(speeds) < fastest:
             evidence = Evidence("highest generation seen, maximum", f"{max(speeds)}, {fastest} during {doing}", _UNDER_LOAD)
-            yield LinkFault(f"ran at Gen {max(speeds)} instead of Gen {fastest} during {doing}", evidence, confidence)
+            yield PcieFault(f"ran at Gen {max(speeds)} instead of Gen {fastest} during {doing}", evidence, confidence)
         return
     speed, load = seen.link_generation, seen.utilization
     if isinstance(speed, int) and isinstance(load, int) and speed < fastest and load >= BUSY:
         evidence = Evidence("generation under load, maximum", f"{speed}, {fastest} at {load}% utilisation", "NVML")
-        yield LinkFault(f"runs at Gen {speed} instead of Gen {fastest} under load", evidence, Confidence.LIKELY)
+        yield PcieFault(f"runs at Gen {speed} instead of Gen {fastest} under load", evidence, Confidence.LIKELY)
 
 
-def _repeating(gpu: GpuView) -> Iterator[LinkFault]:
+def _repeating(gpu: GpuView) -> Iterator[PcieFault]:
     first, later = gpu.nvml.pcie_replays, gpu.nvml.pcie_replays_later
     repeated = sum(stage.replays for stage in gpu.stages_under_load if isinstance(stage.replays, int))
     if repeated:
         evidence = Evidence("replays", str(repeated), _UNDER_LOAD)
-        yield LinkFault(f"had {repeated:,} {'replay' if repeated == 1 else 'replays'} during the training run", evidence)
+        yield PcieFault(f"had {repeated:,} {'replay' if repeated == 1 else 'replays'} during the training run", evidence)
     elif isinstance(first, int) and isinstance(later, int) and later > first:
-        yield LinkFault("is replaying packets right now", Evidence("replay counter, a moment later", f"{first}, {later}", "NVML"))
+        yield PcieFault("is replaying packets right now", Evidence("replay counter, a moment later", f"{first}, {later}", "NVML"))
 
 
-def _failing(gpu: GpuView) -> Iterator[LinkFault]:
+def _failing(gpu: GpuView) -> Iterator[PcieFault]:
     """The uncorrectable errors counted by PCIe Advanced Error Reporting (AER)."""
     device = gpu.observed.pci
     if isinstance(device, Missing):
@@ -125,4 +125,4 @@ def _failing(gpu: GpuView) -> Iterator[LinkFault]:
     if count:
         evidence = Evidence("uncorrectable AER errors", str(count), f"/sys/bus/pci/devices/{device.address}/aer_dev_*")
         text = f"had {count} uncorrectable {'error' if count == 1 else 'errors'} (AER) since boot"
-        yield LinkFault(text, evidence, Confidence.LIKELY, impact=Impact.AT_RISK)
+        yield PcieFault(text, evidence, Confidence.LIKELY, impact=Impact.AT_RISK)
