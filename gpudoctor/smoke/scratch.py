@@ -6,10 +6,9 @@ import os
 import shutil
 import stat
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 
 if sys.platform != "win32":  # see gpudoctor/process/confinement.py
     import fcntl
@@ -24,21 +23,41 @@ _PATIENCE = 1.0
 
 @contextmanager
 def scratch() -> Iterator[dict[str, str]]:
-    """A variable that names the folder; no variable where none can be made, because a machine without room for it may still train."""
-    _remove_abandoned()
-    try:
-        folder = tempfile.mkdtemp(prefix=_PREFIX)
-        inside = os.path.join(folder, _INSIDE)
-        os.mkdir(inside, 0o700)
-        lock = _locked(folder)
-    except OSError:
-        yield {}
-        return
-    try:
-        yield {"TMPDIR": inside}
-    finally:
-        _remove(folder)
-        os.close(lock)
+    """A variable that names the folder; no variable where none can be made, because a machine without room for it may still train.
+
+    A signal may interrupt this anywhere, once. So a name is chosen before anything has it, which neither mkdtemp nor gettempdir does, whose
+    file that tries a folder may stay; and a removal that was cut short is done again.
+    """
+    name = f"{_PREFIX}{os.urandom(8).hex()}"
+    folders = [os.path.join(place, name) for place in _places()]
+    with ExitStack() as locks:
+        try:
+            try:
+                _remove_abandoned()
+                yield _made(folders, locks)
+            finally:
+                _remove(folders)
+        finally:
+            _remove(folders)
+
+
+def _places() -> list[str]:
+    """Return where temporary files may be, in the order of Python's tempfile, but not the current directory."""
+    named = (os.environ.get(variable) for variable in ("TMPDIR", "TEMP", "TMP"))
+    usual = ("/tmp", "/var/tmp")  # noqa: S108 -- the name in it cannot be guessed, and mkdir follows no link
+    return list(dict.fromkeys(os.path.abspath(place) for place in (*named, *usual) if place))
+
+
+def _made(folders: Sequence[str], locks: ExitStack) -> dict[str, str]:
+    """Make the first folder that can be made, and lock it."""
+    for folder in folders:
+        with suppress(OSError):
+            inside = os.path.join(folder, _INSIDE)
+            os.mkdir(folder, 0o700)
+            os.mkdir(inside, 0o700)
+            locks.callback(os.close, _locked(folder))
+            return {"TMPDIR": inside}
+    return {}
 
 
 def _locked(folder: str) -> int:
@@ -50,10 +69,11 @@ def _locked(folder: str) -> int:
     return lock
 
 
-def _remove(folder: str) -> None:
+def _remove(folders: Sequence[str]) -> None:
     until = time.monotonic() + _PATIENCE
-    while os.path.exists(folder) and time.monotonic() < until:
-        _remove_now(folder)
+    while (left := [folder for folder in folders if os.path.exists(folder)]) and time.monotonic() < until:
+        for folder in left:
+            _remove_now(folder)
 
 
 def _remove_now(folder: str) -> None:
@@ -66,10 +86,11 @@ def _remove_now(folder: str) -> None:
 
 def _remove_abandoned() -> None:
     """Remove what earlier runs of this user left that were killed."""
-    with suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
-        for entry in entries:
-            if entry.name.startswith(_PREFIX) and _is_abandoned(entry):
-                _remove_now(entry.path)
+    for place in _places():
+        with suppress(OSError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.name.startswith(_PREFIX) and _is_abandoned(entry):
+                    _remove_now(entry.path)
 
 
 def _is_abandoned(entry: os.DirEntry[str]) -> bool:

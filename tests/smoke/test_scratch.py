@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
 import signal
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
 import pytest
 
+import gpudoctor.smoke.scratch as scratch_module
 from gpudoctor.smoke.scratch import scratch
 
 HOLD = "import signal; from gpudoctor.smoke.scratch import scratch\nwith scratch() as place: print(place['TMPDIR'], flush=True); signal.pause()"
@@ -18,7 +22,6 @@ HOLD = "import signal; from gpudoctor.smoke.scratch import scratch\nwith scratch
 
 @pytest.fixture(autouse=True)
 def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
 
@@ -87,7 +90,49 @@ def test_the_next_run_goes_on_where_one_was_killed_as_it_cleaned_up() -> None:
     assert int(done.stdout) >= 5
 
 
+def interrupted_at(step: int) -> bool:
+    """Use a folder, and be interrupted once, where scratch.py starts its line number `step`; return whether it has that many."""
+    steps = itertools.count()
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename != scratch_module.__file__:
+            return None
+        if event == "line" and next(steps) == step:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        with scratch() as place:
+            Path(place["TMPDIR"], "kernel.cubin").touch()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+def test_nothing_is_left_wherever_a_signal_interrupts_it(tmp_path: Path) -> None:
+    for step in itertools.count():
+        interrupted = interrupted_at(step)
+        if list(tmp_path.iterdir()):
+            gc.collect()  # a context manager whose __exit__ was interrupted ends with it
+        assert not list(tmp_path.iterdir()), f"left by an interruption at step {step}"
+        if not interrupted:
+            assert step > 40
+            return
+
+
+def test_a_folder_that_cannot_be_used_is_passed_over(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TMP", os.environ["TMPDIR"])
+    monkeypatch.setenv("TMPDIR", "/proc")
+    with scratch() as place:
+        assert Path(place["TMPDIR"]).is_relative_to(tmp_path)
+
+
 def test_training_goes_on_where_no_folder_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", "/proc")
+    monkeypatch.setattr(scratch_module, "_places", lambda: ["/proc"])
     with scratch() as place:
         assert place == {}

@@ -152,7 +152,7 @@ def test_the_others_hang_too_and_leave_nothing(
     monkeypatch.setattr(run, "SUM_STALL", 3.0)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    monkeypatch.setenv("TMPDIR", str(scratch))
     (tmp_path / "sitecustomize.py").write_text(only_in_sums(hangs(framework)))
     plan = on_cpu(measure=True, framework=framework, executable=recorded(tmp_path, "CPU:0", python=framework_python(framework)))
     smoke = carried_out(plan, {**os.environ, **QUICK, "PYTHONPATH": str(tmp_path)})
@@ -166,7 +166,7 @@ def test_compiled_files_are_removed_even_if_the_child_is_killed(
 ) -> None:
     scratch = tmp_path / "scratch"
     scratch.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(scratch))
+    monkeypatch.setenv("TMPDIR", str(scratch))
     (tmp_path / "sitecustomize.py").write_text(KILLED_WHEN_COMPILED.format(log=str(tmp_path / "log")))
     plan = on_cpu(measure=True, framework="torch", executable=str(framework_python("torch")))
     smoke = carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path / "home")})
