@@ -6,6 +6,8 @@ import gc
 import os
 import sys
 
+from gpudoctor.crash import crash_sentence
+
 _STOPPED = 130
 """The exit code after SIGINT, as a shell has it."""
 _CRASHED = 4
@@ -26,8 +28,6 @@ def main() -> None:
     except KeyboardInterrupt:  # before the command's own handling, as a module was imported
         os._exit(_STOPPED)
     except Exception as crash:  # noqa: BLE001 -- of what handles every other crash
-        from gpudoctor.crash import crash_sentence  # noqa: PLC0415
-
         _say(crash_sentence(crash))
         os._exit(_CRASHED)
 

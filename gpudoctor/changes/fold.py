@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from gpudoctor.changes.walk import Difference, is_unread
-from gpudoctor.changes.words import GPU_LISTS, HEADS, subject, values, what
+from gpudoctor.changes.words import GPU_LISTS, HEADS, quantity, subject, values, what
 from gpudoctor.snapshot import Cause
 
 _DRIVER: Final = frozenset({("KernelDriver", "version"), ("Nvml", "driver_version")})
@@ -25,6 +25,8 @@ class Line(msgspec.Struct):
     leader: Difference
     subject: str
     what: str
+    quantity: str
+    """The same, but for a maximum that of which it is one: "PCIe link" beside "maximum PCIe link"."""
     before: str
     after: str
     also: list[Difference]
@@ -54,7 +56,7 @@ class Line(msgspec.Struct):
         if self.subject != other.subject:
             return False
         came_or_went = (one.before is None and two.before is None) or (one.after is None and two.after is None)
-        return came_or_went or (self.what, self.before, self.after) == (other.what.removeprefix("maximum "), other.before, other.after)
+        return came_or_went or (self.what, self.before, self.after) == (other.quantity, other.before, other.after)
 
     def _took_along(self, other: Line) -> bool:
         """Return whether the other fact is one of a GPU that came or went, or of a thing that cannot be read any more."""
@@ -86,10 +88,8 @@ def lines(differences: Iterable[Difference], gpus: dict[str, str]) -> list[Line]
 
 def _worded(one: Difference, gpus: dict[str, str]) -> Line:
     about, begin = subject(one, gpus)
-    fact = what(one, begin)
-    if _is_driver(one):
-        fact = "driver"
-    return Line(one, about, fact, *values(one), [])
+    named = ("driver", "driver") if _is_driver(one) else (what(one, begin), quantity(one, begin))
+    return Line(one, about, *named, *values(one), [])
 
 
 def _rank(one: Difference) -> int:

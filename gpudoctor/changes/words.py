@@ -72,6 +72,8 @@ FIELDS: Final = {
     "persistence": "persistence mode",
     "rocm_build": "built with ROCm",
 }
+_LIMITED: Final = {"link_generation_max": "link_generation", "link_speed_max": "link_speed", "link_width_max": "link_width"}
+"""The field whose maximum a field is."""
 _SILENT = frozenset(
     {"distributions", "devices", "gpus", "nodes", "packages", "frameworks", "uses", "objects", "extensions", "values", "value"}
 )
@@ -141,6 +143,13 @@ def what(difference: Difference, begin: int) -> str:
         return ""
     words = [_words_of(step, first=not begin and not place) for place, step in enumerate(steps)]
     return " ".join(filter(None, words)) or " ".join(step.name.replace("_", " ") for step in steps)
+
+
+def quantity(difference: Difference, begin: int) -> str:
+    """Return the same name for a fact and for its maximum."""
+    *before, last = difference.steps
+    limited = msgspec.structs.replace(last, name=_LIMITED.get(last.name, last.name))
+    return what(msgspec.structs.replace(difference, steps=(*before, limited)), begin)
 
 
 def _words_of(step: PathStep, *, first: bool) -> str:

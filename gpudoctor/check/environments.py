@@ -15,7 +15,7 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.environment_list import MOST, EnvironmentPlace, environments, kernels
 from gpudoctor.probe.interpreter import asking
 from gpudoctor.probe.inventory import Inventory, Scope
-from gpudoctor.probe.observation import target_sections
+from gpudoctor.probe.observation import finished, target_sections
 from gpudoctor.probe.target import Target
 from gpudoctor.process import Supervisor
 from gpudoctor.report.build import TOOL, build
@@ -36,7 +36,7 @@ def list_environments(timeout: float, compat: str | None = None, root: str = "/"
     with Supervisor(until) as supervisor:
         inventory = Inventory(supervisor, Scope(node=True, root=root))
         inventory.begin()
-        machine = inventory.finish()
+        machine = finished(inventory)
     report = build(_examined(machine, matrix, Policy(level=Level.LOOK, node=True)))
     first = next(iter(report.causes), None)
     return EnvironmentsDocument(

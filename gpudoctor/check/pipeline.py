@@ -26,6 +26,7 @@ from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Level
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.inventory import Inventory
+from gpudoctor.probe.observation import finished
 from gpudoctor.probe.tried import extended, tried
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
@@ -73,7 +74,7 @@ class Pipeline:
         try:
             try:
                 interrupts.allow()
-                snapshot = inventory.finish()
+                snapshot = finished(inventory)
             finally:
                 self._end("inventory", self._began)
             if self._options.wait:
@@ -84,7 +85,7 @@ class Pipeline:
             self._interrupted = interrupt.number
             self._supervisor.stop()
             stopped = Missing(Cause.NOT_ASKED, f"stopped by {interrupt}")
-            seen = inventory.finish() if snapshot is None else snapshot
+            seen = finished(inventory) if snapshot is None else snapshot
             seen = msgspec.structs.replace(seen, remarks=(*seen.remarks, stopped.reason))
             if snapshot is None:
                 return seen
@@ -98,7 +99,7 @@ class Pipeline:
             nonlocal inventory
             inventory = Inventory(self._supervisor, self._options.scope)
             inventory.begin()
-            return inventory.finish()
+            return finished(inventory)
 
         def trouble(seen: Snapshot) -> str:
             machine = self._view(seen)

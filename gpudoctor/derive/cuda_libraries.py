@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -47,6 +48,14 @@ _UNSTATED = Missing(Cause.NOT_STATED, "the version that would be loaded is unkno
 _LEAST = {"==", ">=", "~=", "==="}
 
 
+class Origin(enum.Enum):
+    """What shows the version of a library that would be loaded."""
+
+    FILE = "the file that the loader finds"
+    WHEEL = "the metadata of its wheel"
+    SYSTEM = "the system's cuDNN"
+
+
 class Component(msgspec.Struct, frozen=True, kw_only=True):
     """One CUDA library of one framework."""
 
@@ -58,6 +67,9 @@ class Component(msgspec.Struct, frozen=True, kw_only=True):
     loaded: Version | Missing
     """The version that its processes would load; if that name is not found, the one installed instead."""
     loaded_where: str = ""
+    loaded_name: str = ""
+    """What has that version: a file, a wheel, or where the system's cuDNN was found."""
+    origin: Origin | None = None
     wheel: str = ""
     """The distribution that contains it, "nvidia-cudnn-cu12"."""
     chosen: bool = False
@@ -86,13 +98,15 @@ def component(
     wanted, wanted_where = _required_release(name, cuda, demands, _published(rows, wheels))
     uses = tuple(_uses(name, framework, snapshot))
     file, wheel = _file(uses), _wheel(framework, wheels, demands, stack)
-    loaded, loaded_where = _loaded(name, framework, snapshot, file, wheel)
+    loaded, where, place, origin = _loaded(name, framework, snapshot, file, wheel)
     return Component(
         name=name,
         wanted=wanted,
         wanted_where=wanted_where,
         loaded=loaded,
-        loaded_where=loaded_where,
+        loaded_where=where,
+        loaded_name=place,
+        origin=origin,
         wheel=wheel.name if wheel else wheels[0],
         chosen=wheel is not None and wheel.chosen and file is None,
         demands=demands,
@@ -147,16 +161,18 @@ def _wheel(framework: Framework, names: tuple[str, ...], demands: tuple[Demand, 
 
 def _loaded(
     name: str, framework: Framework, snapshot: Snapshot, file: LibraryFile | None, wheel: Distribution | None
-) -> tuple[Version | Missing, str]:
-    places = []
+) -> tuple[Version | Missing, str, str, Origin | None]:
+    """The version that would be loaded, with its evidence's place, what has it, and what shows it."""
+    places: list[tuple[str, tuple[str, str, Origin]]] = []
     if file is not None and isinstance(file.version, Fact):
-        places.append((file.version.value, f"{file.path} ({file.version.where})"))
+        places.append((file.version.value, (f"{file.path} ({file.version.where})", file.path, Origin.FILE)))
     if wheel is not None:
-        places.append((wheel.version, f"{wheel.name} {wheel.version}, {wheel.where}"))
+        places.append((wheel.version, (f"{wheel.name} {wheel.version}, {wheel.where}", wheel.name, Origin.WHEEL)))
     if name == "cudnn" and isinstance(snapshot.system_cudnn, Fact) and not spec_of(framework.name).brings_cuda:
-        places.append((snapshot.system_cudnn.value, snapshot.system_cudnn.where))
-    parsed = ((versions.parse(text), where) for text, where in places)
-    return next(((version, where) for version, where in parsed if version is not None), (_UNSTATED, ""))
+        where = snapshot.system_cudnn.where
+        places.append((snapshot.system_cudnn.value, (where, where, Origin.SYSTEM)))
+    parsed = ((versions.parse(text), place) for text, place in places)
+    return next(((version, *place) for version, place in parsed if version is not None), (_UNSTATED, "", "", None))
 
 
 def _code(uses: tuple[LibraryUse, ...]) -> EffectiveCode | Missing:
@@ -184,7 +200,7 @@ def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix:
     if not isinstance(found.code, Missing) or isinstance(found.loaded, Missing) or "." not in found.loaded.text:
         return found
     jetson = isinstance(snapshot.host, Host) and snapshot.host.platform == Platform.JETSON
-    if jetson and not found.loaded_where.startswith(found.wheel):
+    if jetson and found.origin is not Origin.WHEEL:
         return found
     platform = wheel_platform.name(snapshot.host, snapshot.python)
     if platform or not wheel_platform.is_unstated(snapshot.host):

@@ -27,6 +27,8 @@ from gpudoctor.snapshot import (
     readable,
 )
 
+_OUR_IMPORT = "import pynvml"
+"""The mark of what is no call of the driver."""
 MOST_DEVICES = 1024
 """More than any machine has: a higher count is garbage."""
 
@@ -49,8 +51,8 @@ _LIBCUDA = _Form("the libcuda probe", events.LIBCUDA, Libcuda, "devices", CudaDe
 
 def _hang(heard: Heard, cut: Missing | None) -> Hang | Missing:
     outcome = heard.outcome
-    if heard.timed_out and outcome.mark and not outcome.mark.startswith("import "):
-        return Hang(call=outcome.mark, seconds=round(outcome.quiet, 1), uninterruptible=outcome.stuck)
+    if heard.timed_out and outcome.mark and outcome.mark != _OUR_IMPORT:
+        return Hang(call=outcome.doing, seconds=round(outcome.quiet, 1), uninterruptible=outcome.stuck)
     return cut or Missing(Cause.ABSENT, "every call returned")
 
 
@@ -69,8 +71,7 @@ def _devices(heard: Heard, form: _Form, rest: Missing) -> Any:
     counts = heard.all(DeviceCount)
     if not counts:
         return rest
-    asked = heard.outcome.mark.rpartition(" ")[2]
-    last = int(asked) if asked.isdecimal() and len(asked) < 9 else max(said, default=0)
+    last = (heard.outcome.devices or (max(said, default=0),))[-1]
     beyond = Missing(rest.cause, f"not reached: {rest.reason}")
     return tuple(
         _whole({form.number: number, **events.known(tuple(said.get(number, ())))}, form.item, rest if number <= last else beyond)

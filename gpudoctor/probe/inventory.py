@@ -1,10 +1,9 @@
-"""The whole inventory: children start first and are read last; in between this process reads what it can itself."""
+"""The first half of an inventory: starts its children. While they look, observation.py, which reads the rest, can be imported."""
 
 from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Mapping
 
 import msgspec
@@ -13,9 +12,9 @@ from gpudoctor.children.channel import isolated, outcome_of, own, script
 from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.interpreter import START, asking
 from gpudoctor.probe.target import Target, target
-from gpudoctor.probe.tried import WHEN, extended, nothing_seen, tried
+from gpudoctor.probe.tried import tried
 from gpudoctor.process import Outcome, Supervisor
-from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Missing, Snapshot
+from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Missing
 
 MASK = "CUDA_VISIBLE_DEVICES"
 NODE = Missing(Cause.NOT_ASKED, "--node skips the Python environment")
@@ -49,9 +48,9 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inventory:
-    """One look at the machine and the target environment: `begin` starts the children, `finish` assembles the snapshot.
+    """One look at the machine and the target environment: `begin` starts the children, `observation.finished` assembles the snapshot.
 
-    `target` is known after `begin`, `interpreter` after `finish`: the path that starts the target's own interpreter, or None if it does not
+    `target` is known after `begin`, `interpreter` at the end: the path that starts the target's own interpreter, or None if it does not
     work. `libcuda_interpreter` is the one that could query libcuda, possibly our own. All are as the file system has them.
     """
 
@@ -69,11 +68,11 @@ class Inventory:
         self.target = Target("", "")
         self.interpreter: str | None = None
         self.libcuda_interpreter = sys.executable
-        self._crash: Missing | None = None
+        self.crash: Missing | None = None
 
     def begin(self) -> None:
         """Start the children. Raises UsageError if --python names nothing that can be started."""
-        self._crash = tried(self._begin)
+        self.crash = tried(self._begin)
 
     def _begin(self) -> None:
         self.nodes = tried(device_nodes, self.scope.root)  # before any driver library can create one
@@ -99,15 +98,6 @@ class Inventory:
         limits = {"stall": self.patience.hardware_stall, "deadline": self.patience.hardware}
         spec = script(name, path, interpreter, environ, *arguments, **limits)
         self.supervisor.start(spec, lambda _line: self.spoke.add(name))
-
-    def finish(self) -> Snapshot:
-        """Read what this process can read itself, wait for the children, and assemble the snapshot.
-
-        Raises UsageError if --python names something that is not a Python interpreter.
-        """
-        from gpudoctor.probe.observation import observe  # noqa: PLC0415 -- 20 ms, while the children look
-
-        return nothing_seen(self._crash) if self._crash else extended(Snapshot(created=time.strftime(WHEN, time.gmtime())), observe, self)
 
     def wait(self, name: str, until: float = float("inf")) -> Outcome:
         """How a child ended; one that was never started counts as stopped."""

@@ -26,7 +26,7 @@ from gpudoctor.probe.pci import pci
 from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.surroundings import with_surroundings
 from gpudoctor.probe.toolkits import compilers, toolkits
-from gpudoctor.probe.tried import extended, tried
+from gpudoctor.probe.tried import WHEN, extended, nothing_seen, tried
 from gpudoctor.probe.variables import variables
 from gpudoctor.process import Outcome
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda, Missing, Packages, Python, Snapshot, readable
@@ -35,8 +35,17 @@ First = TypeVar("First")
 Second = TypeVar("Second")
 
 
-def observe(empty: Snapshot, inventory: Inventory) -> Snapshot:
-    """The snapshot of one look."""
+def finished(inventory: Inventory) -> Snapshot:
+    """Read what this process can read itself, wait for the children of an inventory that has begun, and assemble the snapshot.
+
+    Raises UsageError if --python names something that is not a Python interpreter.
+    """
+    if inventory.crash:
+        return nothing_seen(inventory.crash)
+    return extended(Snapshot(created=time.strftime(WHEN, time.gmtime())), _observed, inventory)
+
+
+def _observed(empty: Snapshot, inventory: Inventory) -> Snapshot:
     scope, environ = inventory.scope, inventory.environ
     python, environment = _two(tried(_target, inventory))
     seen = extended(empty, _machine, scope.root, environ, inventory.nodes, identify=scope.identify)

@@ -8,6 +8,11 @@ from collections.abc import Iterator
 from gpudoctor.probe import files
 from gpudoctor.snapshot import Cause, Missing, SystemPackage, SystemPackages, readable
 
+try:
+    import sqlite3
+except ImportError:  # a Python may be built without it
+    sqlite3 = None  # type: ignore[assignment]
+
 DPKG = "/var/lib/dpkg/status"
 RPM = ("/usr/lib/sysimage/rpm/rpmdb.sqlite", "/var/lib/rpm/rpmdb.sqlite")
 RPM_UNREADABLE = ("/var/lib/rpm/Packages", "/usr/lib/sysimage/rpm/Packages.db", "/var/lib/rpm/Packages.db")
@@ -92,8 +97,8 @@ _ENTRY = 16
 
 def _rpm(path: str) -> Iterator[tuple[str, str]]:
     """Read only wanted headers, through the index of names. The database is opened as immutable: no lock is taken."""
-    import sqlite3  # noqa: PLC0415 -- a Python may be built without it
-
+    if sqlite3 is None:
+        raise ValueError("this Python was built without SQLite")
     quoted = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
     connection = sqlite3.connect(f"file:{quoted}?mode=ro&immutable=1", uri=True, timeout=0)
     try:

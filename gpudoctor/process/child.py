@@ -28,6 +28,8 @@ MARK = ord("@")
 _SILENCE = 1.0
 """Seconds without a sign of life that are worth mentioning."""
 _PIPE_READS = 32
+_DIGITS = 8
+"""Of a device's number; more are garbage."""
 """Reads of 64 KiB: enough to empty any pipe of the kernel's usual size, and an end if somebody keeps filling it."""
 
 
@@ -71,6 +73,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The lines of its answer, without progress marks."""
     mark: str = ""
     """The last progress mark: what it was doing when it ended or was killed."""
+    devices: tuple[int, ...] = ()
+    """The numbers of the devices that it was asking then."""
     stdout: str = ""
     stderr: str = ""
     """The ends of its output, undecodable bytes escaped."""
@@ -87,9 +91,14 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The kernel's out-of-memory kills while it ran, if it ended badly by itself; None if unknown."""
 
     @property
+    def doing(self) -> str:
+        """Its last mark, with the numbers of the devices."""
+        return " ".join((self.mark, *map(str, self.devices)))
+
+    @property
     def trouble(self) -> str:
         """How it ended in words; empty where it ended well."""
-        doing = f" in {self.mark}" if self.mark else ""
+        doing = f" in {self.doing}" if self.mark else ""
         if self.end is End.EXITED:
             return f"ended with status {self.code}{doing}" if self.code else ""
         if self.end is End.SIGNALLED:
@@ -188,6 +197,7 @@ class Child:
         self._answer: list[bytes] = []
         self._stdout, self._stderr = Tail(), Tail()
         self._mark = ""
+        self._devices: tuple[int, ...] = ()
         self._kills = kills()
         self.started = self.last_sign = time.monotonic()
         reading, writing = os.pipe()
@@ -220,7 +230,9 @@ class Child:
         self.last_sign = time.monotonic()
         for line in self._lines.add(data):
             if line[0] == MARK:
-                self._mark = line[1:].decode("utf-8", "backslashreplace")
+                what, *devices = line[1:].split(b"\t")
+                self._mark = what.decode("utf-8", "backslashreplace")
+                self._devices = tuple(int(one) for one in devices if one.isdigit() and len(one) <= _DIGITS)
             elif self.spec.keep:
                 self._answer.append(line)
             if self._on_line:
@@ -279,6 +291,7 @@ class Child:
             code=code,
             lines=tuple(self._answer),
             mark=self._mark,
+            devices=self._devices,
             stdout=self._stdout.text(),
             stderr=self._stderr.text(),
             seconds=now - self.started,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from gpudoctor.probe.inventory import Inventory, Patience, Scope
+from gpudoctor.probe.observation import finished
 from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import Snapshot, decode, encode
 
@@ -31,6 +32,6 @@ def look(scope: Scope, environ: Mapping[str, str] = EMPTY, patience: Patience | 
     with Supervisor(time.monotonic() + 60) as supervisor:
         inventory = Inventory(supervisor, scope, environ, patience)
         inventory.begin()
-        snapshot = inventory.finish()
+        snapshot = finished(inventory)
     assert decode(encode(snapshot)) == snapshot
     return snapshot, inventory

@@ -194,8 +194,8 @@ def test_empty_environments(environ: dict[str, str]) -> None:
 def test_the_hot_path_imports_nothing_slow() -> None:
     code = (
         "import sys, time\nfrom gpudoctor.process import Supervisor\nfrom gpudoctor.probe.inventory import Inventory\n"
-        "from gpudoctor.probe.inventory import Scope\nbefore = set(sys.modules)\n"
-        "with Supervisor(time.monotonic() + 30) as supervisor:\n    inventory = Inventory(supervisor, Scope())\n    inventory.begin()\n    inventory.finish()\n"
+        "from gpudoctor.probe.inventory import Scope\nbefore = set(sys.modules)\nfrom gpudoctor.probe.observation import finished\n"
+        "with Supervisor(time.monotonic() + 30) as supervisor:\n    inventory = Inventory(supervisor, Scope())\n    inventory.begin()\n    finished(inventory)\n"
         "print(' '.join(set(sys.modules) - before))"
     )
     done = subprocess.run(

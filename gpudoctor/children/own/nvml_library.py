@@ -120,13 +120,13 @@ class Nvml:
         getattr(self.pynvml, function)(*handle, self.pynvml.byref(struct))
         return struct
 
-    def ask(self, calls, convert, handle=(), suffix="", *, quiet=False):
-        """The values of the first call that the driver knows, or the missing value of the last; `quiet` calls set no mark."""
+    def ask(self, calls, convert, handle=(), devices=(), *, quiet=False):
+        """The values of the first call that the driver knows, or the missing value of the last; `devices` are the numbers of the GPUs that are asked; `quiet` calls set no mark."""
         problem = None
         self.record.asked += 1
         for function, *arguments in calls:
             if not quiet:
-                answer.mark(function.partition("_v")[0] + suffix)
+                answer.mark(function.partition("_v")[0], *devices)
             try:
                 return convert(self.call(function, handle, arguments))
             except Exception as error:

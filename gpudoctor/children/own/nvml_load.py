@@ -71,7 +71,7 @@ class Gpu:
         self.nvml, self.index, self.family = nvml, index, family
         self.record, self.known = Record(), 0
         nvml.record = self.record
-        self.handle = nvml.ask((("nvmlDeviceGetHandleByIndex", index),), lambda value: (value,), suffix=" %d" % index)
+        self.handle = nvml.ask((("nvmlDeviceGetHandleByIndex", index),), lambda value: (value,), devices=(index,))
         self.counters = Counters(nvml.pynvml, self.handle, self.ask, nvml.failure)
         self.questions = {QUESTION[name][0]: functools.partial(self.ask, *QUESTION[name][1:]) for name in ASKED}
         self.questions["pcie_replays",] = self.replays

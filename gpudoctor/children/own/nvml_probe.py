@@ -38,9 +38,9 @@ class Gpu:
     """One GPU, by its index."""
 
     def __init__(self, nvml, index):
-        self.nvml, self.index, self.suffix = nvml, index, " %d" % index
+        self.nvml, self.index = nvml, index
         self.record = nvml.record = Record()
-        handle = nvml.ask((("nvmlDeviceGetHandleByIndex", index),), lambda value: (value,), suffix=self.suffix)
+        handle = nvml.ask((("nvmlDeviceGetHandleByIndex", index),), lambda value: (value,), devices=(index,))
         self.open = not isinstance(handle, dict)
         self.handle = handle
         self.counters = Counters(nvml.pynvml, handle, self.ask, nvml.failure)
@@ -48,7 +48,7 @@ class Gpu:
         self.details = Details(self.ask, "--identify" in sys.argv)
 
     def ask(self, calls, convert, *, quiet=False):
-        return self.nvml.ask(calls, convert, self.handle, self.suffix, quiet=quiet)
+        return self.nvml.ask(calls, convert, self.handle, (self.index,), quiet=quiet)
 
     def tell(self, told):
         answer.say(dict(told, type="nvml-gpu", index=self.index))
@@ -108,7 +108,7 @@ class Gpu:
             if not isinstance(handle, dict):
                 told = {"type": "mig-instance", "place": place}
                 for fields, calls, convert in MIG_QUESTIONS:
-                    told.update(filled(fields, self.nvml.ask(calls, convert, handle, self.suffix)))
+                    told.update(filled(fields, self.nvml.ask(calls, convert, handle, (self.index,))))
                 found.append(told)
             elif handle.code not in (INVALID_ARGUMENT, NOT_FOUND):
                 return handle
@@ -136,7 +136,7 @@ def of_pair(nvml, call, convert, pair):
     """One answer about two GPUs."""
     one, other = pair
     nvml.record = Record()
-    (value,) = first(nvml.ask((call,), convert, (one.handle[0], other.handle[0]), " %d %d" % (one.index, other.index)))
+    (value,) = first(nvml.ask((call,), convert, (one.handle[0], other.handle[0]), (one.index, other.index)))
     if nvml.record.alarms:
         blame(nvml, nvml.record.alarms, pair)
     return value

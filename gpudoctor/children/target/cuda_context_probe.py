@@ -40,7 +40,7 @@ class Driver(object):
         self.ordinal = ordinal
 
     def __call__(self, name, *arguments, **names):
-        answer.mark("%s %d" % (name, self.ordinal))
+        answer.mark(name)
         function = getattr(self.cuda, names.get("symbol", name), None)
         if function is None:
             raise Refused(answer.missing("unsupported", "the library has no %s" % name))
@@ -55,7 +55,7 @@ class Driver(object):
         import ctypes
 
         value = ctypes.c_int()
-        answer.mark("cuDeviceGetAttribute %d" % self.ordinal)
+        answer.mark("cuDeviceGetAttribute")
         code = self.cuda.cuDeviceGetAttribute(ctypes.byref(value), number, device)
         return libcuda.failure(self.cuda, "cuDeviceGetAttribute", code) if code else value.value
 

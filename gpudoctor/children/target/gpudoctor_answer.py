@@ -69,9 +69,9 @@ def say(value):
     _waiting.append(as_json(value) + "\n")
 
 
-def mark(doing):
-    """Announce the next step before it can hang."""
-    _waiting.append("@" + doing + "\n")
+def mark(doing, *devices):
+    """Announce the next step before it can hang, and the numbers of the devices that it asks."""
+    _waiting.append("@" + doing + "".join("\t%d" % device for device in devices) + "\n")
     flush()
 
 

@@ -44,7 +44,7 @@ def device(cuda, ordinal):
     uuid, total = (ctypes.c_ubyte * 16)(), ctypes.c_size_t()
 
     def asked(names, value, *arguments):
-        answer.mark("%s %d" % (names[0].partition("_")[0], ordinal))
+        answer.mark(names[0].partition("_")[0], ordinal)
         problem = call(cuda, names, *arguments)
         return problem or value()
 

@@ -65,7 +65,7 @@ def _error(context: CudaContext) -> tuple[str, int] | None:
         status = call.status
         return None if status.code in _OF_OTHER_RULES else (f"{call.call} returns {status.code} ({status.name})", status.code)
     if isinstance(right, Missing) and right.cause in {Cause.FAILED, Cause.UNLOADABLE}:
-        return right.reason.removesuffix(f" {context.ordinal}"), 0
+        return right.reason, 0
     return None
 
 

@@ -26,12 +26,12 @@ _MOST_STUCK = 5
 )
 def driver_hung(machine: MachineView) -> Iterator[Problem]:
     """Driver call hangs."""
-    for library, hang in _hangs(machine):
+    for library, hang, where in _hangs(machine):
         if not (hang.uninterruptible or hang.seconds >= HANG_SECONDS):
             continue
         state = "; the process cannot be killed (state D)" if hang.uninterruptible else ""
         yield Problem(
-            message=f"{library} hangs in {hang.call}: no response for {hang.seconds:.0f} s{state}.",
+            message=f"{library} hangs in {hang.call}{where}: no response for {hang.seconds:.0f} s{state}.",
             evidence=(Evidence("call that hangs", hang.call, library), *_stuck_processes(machine)),
             fixes=(read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot()),
         )
@@ -40,16 +40,17 @@ def driver_hung(machine: MachineView) -> Iterator[Problem]:
             known(section, Rung.NVML)
 
 
-def _hangs(machine: MachineView) -> Iterator[tuple[str, Hang]]:
-    """Yield the calls that did not return, each with its library."""
+def _hangs(machine: MachineView) -> Iterator[tuple[str, Hang, str]]:
+    """Yield the calls that did not return, each with its library and, of our kernel's, on which GPU."""
+    labels = {gpu.key: gpu.label for gpu in machine.hardware}
     contexts = machine.observed.contexts
     sections = [("NVML", machine.observed.nvml), ("libcuda", machine.observed.libcuda)]
     for library, section in sections:
         if not isinstance(section, Missing) and isinstance(section.hang, Hang):
-            yield library, section.hang
+            yield library, section.hang, ""
     for context in () if isinstance(contexts, Missing) else contexts:
         if isinstance(context.hang, Hang):
-            yield "libcuda", context.hang
+            yield "libcuda", context.hang, f" on {labels.get(str(context.address), f'CUDA device {context.ordinal}')}"
 
 
 def _stuck_processes(machine: MachineView) -> Iterator[Evidence]:

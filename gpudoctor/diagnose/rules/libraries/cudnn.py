@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive import FrameworkView, known
-from gpudoctor.derive.cuda_libraries import WHEELS
+from gpudoctor.derive.cuda_libraries import WHEELS, Origin
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind
-from gpudoctor.snapshot import Cause, Fact, Missing, TextLog
+from gpudoctor.snapshot import Cause, Missing, TextLog
 from gpudoctor.versions import Version
 
 
@@ -27,10 +27,9 @@ def loaded_cudnn(framework: FrameworkView) -> Version:
 
     Ends the rule where a text without a fault states only the system's: the release has an extra that installs its own, which is found first.
     """
-    found, observed = framework.cudnn, framework.machine.observed
-    log, system = observed.text_log, observed.system_cudnn
+    found, log = framework.cudnn, framework.machine.observed.text_log
     harmless = isinstance(log, TextLog) and not log.lines and framework.observed.sees_gpu is not False
-    if harmless and isinstance(system, Fact) and found.loaded_where == system.where and _installs_its_own(framework):
+    if harmless and found.origin is Origin.SYSTEM and _installs_its_own(framework):
         known(Missing(Cause.NOT_STATED, "the text does not say whether the framework loads the system's cuDNN or its own"))
     return known(found.loaded)
 
@@ -46,9 +45,9 @@ def install_cudnn(framework: FrameworkView, wanted: Version) -> tuple[Fix, ...]:
     next_major = f"<{wanted.major + 1}"  # metadata such as jax 0.4.25's has no upper bound
     specifier = required if satisfies(f"{wanted.major + 1}", required) is False else f"{required},{next_major}"
     install = install_fix(f"Install {found.wheel}{specifier}", framework.machine.observed.python, f"{found.wheel}{specifier}")
-    if found.wheel and found.loaded_where.startswith(found.wheel):
+    if found.origin is Origin.WHEEL:
         return (install,)
-    replace = f"Replace {found.loaded_where.partition(' (')[0]} with cuDNN {wanted} or a newer {wanted.major}.x for the same CUDA."
+    replace = f"Replace {found.loaded_name} with cuDNN {wanted} or a newer {wanted.major}.x for the same CUDA."
     wheel = None if isinstance(stack, Missing) else stack.distributions.get(found.wheel)
     if not found.wheel or (wheel is not None and satisfies(wheel.version, specifier)):
         return (Fix(replace, needs=(DOWNLOAD,)),)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, known
-from gpudoctor.derive.cuda_libraries import unlike
+from gpudoctor.derive.cuda_libraries import Origin, unlike
 from gpudoctor.derive.specifiers import below
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn
@@ -37,5 +37,4 @@ def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
 def _below_requirement(framework: FrameworkView) -> bool:
     """Return whether the wheel is older than a requirement allows, even if only by a patch version."""
     found = framework.cudnn
-    from_wheel = found.loaded_where.startswith(found.wheel)
-    return from_wheel and any(below(str(found.loaded), demand.requirement.specifier) for demand in found.demands)
+    return found.origin is Origin.WHEEL and any(below(str(found.loaded), demand.requirement.specifier) for demand in found.demands)

@@ -3,11 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, known, not_applicable
-from gpudoctor.derive.cuda_libraries import unlike
+from gpudoctor.derive.cuda_libraries import Origin, unlike
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn
 from gpudoctor.findings import Problem, Rung, Severity
-from gpudoctor.snapshot import Fact
 
 
 @rule(
@@ -22,8 +21,8 @@ from gpudoctor.snapshot import Fact
 )
 def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
     """cuDNN has the wrong major version."""
-    found, system = framework.cudnn, framework.machine.observed.system_cudnn
-    if framework.observed.sees_gpu is True and isinstance(system, Fact) and found.loaded_where == system.where:
+    found = framework.cudnn
+    if framework.observed.sees_gpu is True and found.origin is Origin.SYSTEM:
         not_applicable("it sees the GPU, so it loads another cuDNN than the one that the text states")
     wanted, loaded = known(found.wanted), loaded_cudnn(framework)
     if unlike(wanted, loaded) == "major":

@@ -19,11 +19,11 @@ def test_who_is_stuck_is_evidence() -> None:
 
 
 def test_a_hang_of_our_kernel_is_a_hung_driver() -> None:
-    hung = machine(1, contexts=touched(1, kernel_right=TIMED_OUT, hang=Hang("cuDevicePrimaryCtxRetain 0", 31.0, False)))
+    hung = machine(1, contexts=touched(1, kernel_right=TIMED_OUT, hang=Hang("cuDevicePrimaryCtxRetain", 31.0, False)))
     (finding,) = findings_of(RULE, hung)
-    assert finding.message == "libcuda hangs in cuDevicePrimaryCtxRetain 0: no response for 31 s."
+    assert finding.message == "libcuda hangs in cuDevicePrimaryCtxRetain on GPU 0 (0000:01:00.0): no response for 31 s."
     assert findings_of("cuda-init-fails", hung) == []
-    slow = machine(1, contexts=touched(1, kernel_right=TIMED_OUT, hang=Hang("cuDevicePrimaryCtxRetain 0", 12.0, False)))
+    slow = machine(1, contexts=touched(1, kernel_right=TIMED_OUT, hang=Hang("cuDevicePrimaryCtxRetain", 12.0, False)))
     assert findings_of(RULE, slow) == []
 
 
