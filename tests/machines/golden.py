@@ -17,8 +17,12 @@ Key = TypeVar("Key")
 
 def text(diagnosis: Diagnosis) -> str:
     """Return all parts of the findings, what was verified, the stages of the GPUs and what was not checked, one line each."""
-    findings = ("\n  ".join(_lines(finding)) for finding in diagnosis.findings)
-    return "\n\n".join([*findings, "\n".join(_beside_findings(diagnosis))])
+    return "\n\n".join([*map(finding_text, diagnosis.findings), "\n".join(_beside_findings(diagnosis))])
+
+
+def finding_text(finding: Finding) -> str:
+    """Return all parts of a finding, one line each."""
+    return "\n  ".join(_lines(finding))
 
 
 @cache
