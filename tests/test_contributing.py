@@ -20,6 +20,7 @@ RUN_BY = {
     "scripts/generate": ("scripts/lint", "python scripts/generate --check"),
     "scripts/new_rule": ("tests/scripts/test_new_rule.py", "new_rule"),
     "scripts/record_machines": ("tests/test_machines.py", "scripts/record_machines"),
+    "scripts/record_rules": ("tests/diagnose/test_conditions.py", "scripts/record_rules"),
     "-m scripts.refresh.torch": ("tests/scripts/refresh/test_check.py", '"torch"'),
     "-m pip wheel": ("tests/scripts/test_scripts.py", '"pip", "wheel"'),
 }

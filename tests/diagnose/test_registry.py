@@ -8,6 +8,8 @@ import msgspec
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Level, Severity
+from gpudoctor.matrix import Matrix
+from tests.diagnose import traits
 from tests.seams.every import every
 
 OF_TRAINING = {
@@ -46,6 +48,10 @@ PREDICTIONS = {
     "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl1",
 }  # fmt: skip
 """What is withdrawn, or no error, where the GPU trains all the same. The others saw a failure, or cost something although it trains."""
+
+
+def test_the_traits_of_every_rule_are_those_that_were_read(matrix: Matrix) -> None:
+    assert traits.text(matrix) == traits.FILE.read_text(encoding="utf-8"), "if the new ones are better: scripts/record_rules"
 
 
 def test_rules_that_predict_a_failure_are_these() -> None:

@@ -10,20 +10,23 @@ import pytest
 
 from gpudoctor.matrix import Matrix
 from gpudoctor.signatures.table import SIGNATURES
+from tests import told
 from tests.read import causes as families
-from tests.read.test_read import causes
+from tests.read.test_read import causes_of, judged
 
 _MODULES = [importlib.import_module(f"{families.__name__}.{one.name}") for one in pkgutil.iter_modules(families.__path__)]
 
 
-def _texts(name: str) -> list[object]:
-    return [
-        pytest.param(cause, text, id=f"{module.__name__.rpartition('.')[2]}-{number}-{cause}")
+def _texts(name: str) -> dict[str, tuple[str, str]]:
+    """Return the causes and texts of all families by name."""
+    return {
+        f"{module.__name__.rpartition('.')[2]}-{name.lower().replace('_', ' ')}-{number}-{cause}": (cause, text)
         for module in _MODULES
         for number, (cause, text) in enumerate(getattr(module, name, ()))
-    ]
+    }
 
 
+CASES, NEAR_MISSES = _texts("CASES"), _texts("NEAR_MISSES")
 _FEWEST = 3
 """Texts of a cause: one alone may fit its words and not what the program prints."""
 
@@ -34,11 +37,21 @@ def test_every_cause_has_three_texts() -> None:
     assert {cause: written[cause] for cause in likeliest | written.keys() if written[cause] < _FEWEST} == {}
 
 
-@pytest.mark.parametrize(("cause", "text"), _texts("CASES"))
-def test_the_cause_leads(cause: str, text: str, matrix: Matrix) -> None:
-    assert causes(text, matrix)[:1] == [cause]
+@pytest.mark.parametrize("name", CASES)
+def test_the_cause_leads(name: str, matrix: Matrix) -> None:
+    cause, text = CASES[name]
+    found = judged(text, matrix)
+    assert causes_of(found)[:1] == [cause]
+    assert told.text(found) == told.kept(told.OF_TEXTS)[name], "if the new words are the better ones: scripts/record_rules"
 
 
-@pytest.mark.parametrize(("cause", "text"), _texts("NEAR_MISSES"))
-def test_what_only_looks_like_the_cause_does_not_find_it(cause: str, text: str, matrix: Matrix) -> None:
-    assert cause not in causes(text, matrix)
+@pytest.mark.parametrize("name", NEAR_MISSES)
+def test_what_only_looks_like_the_cause_does_not_find_it(name: str, matrix: Matrix) -> None:
+    cause, text = NEAR_MISSES[name]
+    found = judged(text, matrix)
+    assert cause not in causes_of(found)
+    assert told.text(found) == told.kept(told.OF_TEXTS)[name], "if the new words are the better ones: scripts/record_rules"
+
+
+def test_what_was_said_of_texts_is_of_these_texts() -> None:
+    assert {*told.kept(told.OF_TEXTS)} == {*CASES, *NEAR_MISSES}

@@ -29,7 +29,11 @@ def judged(text: str, matrix: Matrix) -> Diagnosis:
 
 
 def causes(text: str, matrix: Matrix) -> list[str]:
-    return [finding.name for finding in judged(text, matrix).root_causes if finding.severity is not Severity.NOTE]
+    return causes_of(judged(text, matrix))
+
+
+def causes_of(diagnosis: Diagnosis) -> list[str]:
+    return [finding.name for finding in diagnosis.root_causes if finding.severity is not Severity.NOTE]
 
 
 @pytest.mark.parametrize(("cause", "text"), texts.CASES, ids=[f"{cause}-{number}" for number, (cause, _) in enumerate(texts.CASES)])

@@ -1,0 +1,32 @@
+"""The answer of each rule changes with the facts on which it depends, at the values that are kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.diagnose import conditions
+
+MACHINES = [
+    pytest.param(family, question, machine, id=f"{question}-{machine}")
+    for family in conditions.FAMILIES
+    for question, machine in conditions.kept(family)
+]
+
+
+@pytest.mark.parametrize(("family", "question", "machine"), MACHINES)
+def test_an_answer_changes_with_the_facts_on_which_it_depends(family: str, question: str, machine: str) -> None:
+    before = conditions.answer(question, machine)
+    cases = conditions.kept(family)[question, machine]
+    said = {
+        (pointer, value): conditions.difference(before, conditions.answer(question, machine, {pointer: value})) for pointer, value in cases
+    }
+    assert said == cases, "if the new answers are the better ones: scripts/record_rules"
+
+
+IN_TEXTS_ALONE = {"gpu-memory-preallocation", "mkl-version-incompatible"}
+"""Rules whose recorded machine is a text that names the fault: tests/read/causes/told.txt holds what is said."""
+
+
+def test_every_rule_has_conditions() -> None:
+    asked = {question for family in conditions.FAMILIES for question, _ in conditions.kept(family)}
+    assert asked == conditions.QUESTIONS.keys() - IN_TEXTS_ALONE
