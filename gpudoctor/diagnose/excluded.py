@@ -51,7 +51,7 @@ _OF_LINUX_DRIVER = frozenset(
     ]
 )
 """Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
-_OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old"})
+_OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old", "libcuda-not-on-loader-path", "container-ldcache-stale"})
 """Causes in the loader and libraries of Linux, which WSL and Jetson have too."""
 _OF_LINUX_ACCESS = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-path", "device-permission-denied"})
 """What stands between a program and a GPU that Linux could give it."""

@@ -59,6 +59,8 @@ _FAIL_TO_IMPORT = frozenset(
         "glibc-too-old",
     }
 )
+_USUAL = "cpu-only-build"
+"""Why a framework sees no GPU, if nothing else speaks for a cause."""
 _AFTER_IMPORT = frozenset({"cpu-only-build", "windows-native-no-gpu", "no-cuda-wheel-for-platform"})
 """What is only worth knowing of a framework that cannot be imported."""
 _CLOSER_THAN_PLATFORM = frozenset({*LIBRARIES, "container-no-gpu-access", "gpu-too-new-for-build"})
@@ -115,6 +117,8 @@ class LogReading:
         possible = [name for name in (*on_platform, *named) if name not in self._excluded]
         causes = list(dict.fromkeys(possible or named))
         why = self._support(sign, causes) | on_platform
+        if signature.needs_support and not why and _USUAL in possible and self._may_be_usual(sign):
+            return _Choice([_USUAL], [_USUAL], {})
         if (signature.needs_support and not why) or (not possible and (signature.needs_support or signature.vague)):
             return None
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
@@ -122,13 +126,21 @@ class LogReading:
         likely = sorted(likely, key=lambda name: (name not in why, in_text and name in on_platform))
         return _Choice(causes, likely, why) if likely else None
 
+    def _may_be_usual(self, sign: Recognised) -> bool:
+        """Return whether a build without CUDA explains a framework that sees no GPU best: the driver works, and nothing tells of the build."""
+        frameworks = [one for one in self._machine.frameworks if one.observed.sees_gpu is not True]
+        named = any(stack_of(word) for word in _WORD.findall(sign.line.lower()))
+        unknown = any(isinstance(one.observed.cuda_build, Missing) for one in frameworks) if frameworks else named
+        return unknown and "no-driver" in self._excluded
+
     def _support(self, sign: Recognised, causes: Sequence[str]) -> dict[str, Evidence]:
         """Return what speaks for each of these causes beside the line of the sign."""
         beside = hinted(sign.beside)
         return {
             name: said
             for name, said in self._supported.items()
-            if name in causes and (said.value not in sign.line or name in beside or _is_read(said))
+            if name in causes
+            and (name in beside or said.value not in (sign.line if said.what == "log" else sign.matched) or _is_read(said))
         }
 
     @cached_property

@@ -20,8 +20,8 @@ from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
 from gpudoctor.snapshot import Fact, Host, Nvml, Platform, Status, TextLog, Variables
 
-_NEARLY_ALL = 0.8
-"""Share of a GPU's memory in use that leaves no room for training."""
+_NEARLY_ALL, _MOST = 0.8, 0.5
+"""Shares of a GPU's memory in use: what leaves no room for training, and what no driver takes for itself where no process is listed."""
 
 
 def supported(machine: MachineView, log: TextLog) -> dict[str, Evidence]:
@@ -76,18 +76,27 @@ def _driver_not_loaded(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
     for gpu in machine.observed.listed_gpus:
-        if isinstance(gpu.memory_used, int) and isinstance(gpu.memory_total, int) and gpu.memory_used > _NEARLY_ALL * gpu.memory_total:
+        share = _MOST if gpu.compute_processes == () and not machine.site.container else _NEARLY_ALL
+        if isinstance(gpu.memory_used, int) and isinstance(gpu.memory_total, int) and gpu.memory_used > share * gpu.memory_total:
             yield Evidence("memory in use", f"{gpu.memory_used >> 20} of {gpu.memory_total >> 20} MiB", "nvidia-smi")
     yield from _accounts(text)
 
 
-_REQUESTS_GPU = expression(r"--gres[= ]\S{0,20}gpu|--gpus\S{0,20}[= ]\S|\s-G ?\d|nvidia\.com/gpu")
+_REQUEST = r"(?:--gres[= ]\S{0,20}gpu\S{0,12}|--gpus\S{0,20}[= ]\S{1,12}|\s-G ?\d|nvidia\.com/gpu)"
+_REQUESTS_GPU = expression(_REQUEST)
+_WOULD_REQUEST = expression(
+    rf"(?i)\b(?:with|adding|using|setting|specifying|after|only) [^\n]{{0,40}}{_REQUEST}[^\n]{{0,60}}\b(?:works?|worked|visible|fine|fix\w{{0,2}}|solv\w{{1,2}}|detected|found|sees|true|there)\b|{_REQUEST}[^\n]{{0,40}}\b(?:recommend|suggest|should i|solve|fixe|help)"
+)
+"""A request that would cure a job, so the job made none."""
+_NOT_ON_A_NODE = expression(r"(?i)\blogin[ -]?node\b")
 
 
 def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the line that shows a Slurm job, if no line requests a GPU."""
-    found = next((line for line in reversed(text.splitlines()) if UNDER_SLURM.search(line)), "")
-    if found and not _REQUESTS_GPU.search(text):
+    lines = text.splitlines()
+    found = next((line for line in reversed(lines) if UNDER_SLURM.search(line)), "")
+    requested = any(_REQUESTS_GPU.search(line) and not _WOULD_REQUEST.search(line) for line in lines)
+    if found and (not requested or _NOT_ON_A_NODE.search(text)):
         yield Evidence("Slurm without a request for a GPU", found.strip(), "the log")
 
 

@@ -13,6 +13,7 @@ from gpudoctor.read.statements import Line
 from gpudoctor.read.variants import Variant, variants
 from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
+from gpudoctor.signatures.phrases import is_supposed
 from gpudoctor.signatures.table import SIGNATURES
 
 FORMS: Final = tuple((reader.name, form) for reader in READERS for form in reader.forms)
@@ -24,6 +25,9 @@ _TABLES: Final = (
     tuple(pattern for pattern, _ in HARMLESS),
 )
 _PLACES: Final = tuple((table, place) for table, patterns in enumerate(_TABLES) for place in range(len(patterns)))
+_SAID: Final = {(FAULT, place) for place, one in enumerate(SIGNATURES) if one.said} | {
+    (HINT, place) for place, one in enumerate(HINTS) if one.said
+}
 _ENOUGH: Final = 40_000
 """Lines that are read together. What people mail is shorter, and joining the lines of a larger log would take seconds."""
 
@@ -62,7 +66,7 @@ def _hits(forms: LineForms, every: Sequence[Variant]) -> Iterator[Hit]:
     for number, place, match in forms.among([one.text for one in every]):
         one = every[number]
         table, row = _PLACES[place]
-        if one.is_other and not _is_new(one, match, table, plain):
+        if (one.is_other and not _is_new(one, match, table, plain)) or ((table, row) in _SAID and is_supposed(match)):
             continue
         yield Hit(Line(one.line.number, one.text, joined=one.seam > 0, file=one.line.file), table, row, match)
         if not one.is_other:

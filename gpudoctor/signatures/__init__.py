@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.signatures.phrases import is_supposed
 from gpudoctor.signatures.signature import Signature
 
 __all__ = ["Recognised", "Signature", "harmless", "hinted", "recognise"]
@@ -28,6 +29,12 @@ class Recognised(msgspec.Struct, frozen=True):
 
     signature: Signature
     line: str
+
+    @property
+    def matched(self) -> str:
+        """What of the line the signature matched."""
+        found = re.search(self.signature.pattern, self.line)
+        return found[0] if found else self.line
 
     @property
     def beside(self) -> str:
@@ -58,7 +65,8 @@ def _first_matches(module: str, name: str, text: str) -> Iterator[tuple[Any, str
     table, lines = getattr(_table(module), name), text.splitlines()
     first: dict[int, str] = {}
     for number, place, match in _forms(module, name).among(lines):
-        first.setdefault(place, _shown(lines[number], match))
+        if not (table[place].said and is_supposed(match)):
+            first.setdefault(place, _shown(lines[number], match))
     for place in sorted(first):
         yield table[place], first[place]
 

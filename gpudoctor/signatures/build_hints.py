@@ -41,7 +41,7 @@ BUILD_HINTS = (
     ),
     # jax alone brings no CUDA plugin: https://docs.jax.dev/en/latest/installation.html
     Hint(
-        r"\bpip3? install (?:-U |--upgrade |-q ){0,3}[\"']?jax(?:lib)?[\"']?(?: jaxlib)?\s{0,3}$",
+        r"\bpip3? install (?:-U |--upgrade |-q ){0,3}[\"']?jax(?:lib)?[\"']?(?: jaxlib)?(?![\w\[=<>~-]|\.\w)",
         "cpu-only-build",
         "pip install --upgrade jax jaxlib",
     ),
@@ -81,6 +81,13 @@ BUILD_HINTS = (
         r"(?i)\bcpu[- ]?only (?:mode|version|build|wheel|package)|(?<![a-z])cpu ?(?:\u7248|\u7684\u7248)|(?<![a-z])gpu ?\u7248\u672c?\u7684?(?:\u600e\u4e48|\u5982\u4f55)",
         "cpu-only-build",
         "pip installed the CPU-only version",
+    ),
+    # what helped
+    Hint(
+        r"(?i)\b(?:after|once|until|when|solv\w{1,3}|fix\w{0,3}|help\w{0,3}|works?)\b[^\n]{0,40}\binstall\w{0,4} [^\n]{0,120}/whl/cu\d{2,3}\b|\binstall\w{0,4} [^\n]{0,120}/whl/cu\d{2,3}\b[^\n]{0,40}\b(?:solv|fix|help|work)|\breinstall\w{0,3} [^\n]{0,30}\b(?:gpu|cuda)[- ](?:version|build|wheel|variant)",
+        "cpu-only-build",
+        "after pip install torch --index-url https://download.pytorch.org/whl/cu121 it uses the GPU",
+        said=True,
     ),
     # https://pytorch.org/get-started/previous-versions/, https://www.tensorflow.org/install/pip
     Hint(

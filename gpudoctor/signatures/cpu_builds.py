@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
+_FRAMEWORK = r"\b(?:(?:py)?torch|tensorflow|jax(?:lib)?)\b"
+_GOT = r"\b(?:install\w{0,3}|gets?|got|g[ia]ves?|pick\w{0,3}|chooses?|chose|replac\w{1,3}|downgrad\w{1,3}|pull\w{0,3}|takes?|took|obtain\w{0,3}|download\w{0,3}|resolv\w{1,3}|brings?|brought|end(?:s|ed)? up with)"
+_WITHOUT_CUDA = r"\b(?:(?:cpu(?:[- ]only)?|non-gpu)[- ](?:version|build|variant|package|wheel|one)|(?:plain|cpu[- ]only|non-gpu) (?:py)?(?:torch|tensorflow|jaxlib))\b"
+
 CPU_BUILDS = (
     Signature(
         r"Torch not compiled with CUDA enabled",
@@ -39,17 +43,26 @@ CPU_BUILDS = (
         ("torch is installed without nvidia packages",),
         vague=True,
     ),
+    # as people say it
     Signature(
-        r"(?i)\b(?:install\w{0,3}|gets?|got|gives?|picks?|chooses?|replac\w{1,3}|downgrad\w{1,3})\b[^\n]{0,60}\bcpu(?:[- ]only)?[- ](?:version|build|variant|package)\b[^\n]{0,120}\b(?:instead|rather than|not|should|even though|although|despite)\b"
+        rf"(?i)^(?=[^\n]{{0,400}}{_FRAMEWORK})[^\n]{{0,400}}?(?:{_GOT}\b[^\n]{{0,60}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA}[^\n]{{0,40}}\b(?:is|was|gets|got|are|were) (?:\w{{1,12}} )?(?:installed|pulled|chosen|picked|downloaded)\b)"
         r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)"
-        r"|(?i:\bcpu(?:[- ]only)?(?:[- ](?:version|build|variant|package))? (?:is |was |got )?installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)"
-        # the build that a list of versions names, and what an installer put in the place of another
-        r"|(?i:\b(?:py)?(?:torch|tensorflow|jaxlib)\b[^\n]{0,60}\b\d{1,2}\.\d{1,2}\.\d{1,2}\W{1,3}cpu[- ]only\b|\breplac\w{1,3}\b[^\n]{0,40}\b(?:with|by)\b[^\n]{0,30}\bcpu[- ]only (?:\w{1,12} )?(?:version|build|variant|package|wheel)\b)",
+        r"|(?i:\bcpu(?:[- ]only)? installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)"
+        # the build that a list of versions names, or conda's
+        r"|(?i:\b(?:py)?(?:torch|tensorflow|jaxlib)\b[^\n]{0,60}\b\d{1,2}\.\d{1,2}\.\d{1,2}\W{1,3}cpu[- ]only\b|\b(?:pytorch|tensorflow|jaxlib)\b[^\n]{0,30}[= ]py\d\.?\d{1,2}_cpu_\d)"
+        r"|(?i:\binstall(?:s|ed)?\b[^\n]{0,20}\b(?:pytorch|torch|tensorflow)[_-]cpu\b[^\n]{0,10}\b(?:rather than|instead of|and not|not)\b)",
         ("cpu-only-build",),
         "an installer chose the build without CUDA",
-        ("conda installs the CPU version of PyTorch instead of the CUDA one",),
+        (
+            "conda installs the CPU version of PyTorch instead of the CUDA one",
+            "our environment.yml gives people the cpu build of pytorch",
+            "my pytorch was replaced with a CPU version",
+            "pytorch=1.9.1=py3.8_cpu_0",
+        ),
         vague=True,
+        said=True,
         despite_versions=True,  # the release has builds with CUDA too
+        last=True,
     ),
     # what other packages say without CUDA: Paddle, MXNet, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
     Signature(

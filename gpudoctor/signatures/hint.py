@@ -11,3 +11,5 @@ class Hint(msgspec.Struct, frozen=True):
     pattern: str
     cause: str
     line: str
+    said: bool = False
+    """People say it, so a clause may only suppose it."""

@@ -50,7 +50,7 @@ LIBRARIES = (
     ),
     # PaddlePaddle's hl_cuda_cudnn.cc
     Signature(
-        r"libcudnn v\d{1,2} with header v\d{1,2} unmatched",
+        r"libcudnn v\d{1,2} with header v\d{1,2} unmatched|bindings are for CUDNN [^\n]{3,80} while the loaded CuDNN is version",
         ("cudnn-wrong-major",),
         "the loaded cuDNN has another major version than the one that PaddlePaddle was compiled with",
         ("[cudnn init] libcudnn v7 with header v5 unmatched!",),
@@ -90,7 +90,7 @@ LIBRARIES = (
     ),
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
     _no_cudnn(
-        r"Could not load library libcudnn|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
+        r"Could not load library libcudnn|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|\blibcudnn\b[^\n]{0,12} not found\b|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
         "Could not load library libcudnn_cnn_infer.so.8",
         "libcudnn.so.9: cannot open shared object file",
         "Unable to load cuDNN. Is it installed?",

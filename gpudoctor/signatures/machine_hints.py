@@ -82,6 +82,12 @@ MACHINE_HINTS = (
         "",
         "#SBATCH --gres=gpu:1",
     ),
+    Hint(
+        r"(?i)\bno gpus? (?:was |were |is |are |has been |got )(?:\w{1,12} )?(?:allocated|assigned|requested|granted|reserved)\b|\b(?:did not|didn't|forgot to|forgot|never|without) (?:request|ask|allocat|reserv)\w{0,4} (?:for )?(?:a |any |the )?gpus?\b|\bNoDevFiles\b",
+        "scheduler-gpu-not-allocated",
+        "no GPU was allocated to the job",
+        said=True,
+    ),
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
     # what NVIDIA's images print when they start without a GPU
     Hint(
@@ -198,6 +204,13 @@ MACHINE_HINTS = (
         r"cannot access '?/dev/nvidia(?:\*|\d{1,2}|ctl)'?: No such file|(?i:\bno /dev/nvidia(?:\*|0|ctl)|\bnvidia-modprobe\b[^\n]{0,40}\b(?:creat|fix|solv|help))",
         "device-nodes-missing",
         "ls: cannot access '/dev/nvidia0': No such file or directory",
+    ),
+    Hint(
+        r"(?i)\b(?:no|(?:not|n't) have an?) (?:nvidia |dedicated |discrete )?gpus? (?:\w{1,12} ){0,2}in (?:this|my|the|that|our) (?:machine|computer|pc|laptop|server|vm|box|host|node|instance)\b"
+        r"|\b(?:machine|computer|pc|laptop|server|vm|box|host|instance) (?:(?:has|have|had|comes with) no|do(?:es)?(?:n't| not) have (?:a|an|any)) (?:nvidia |dedicated |discrete )?gpus?\b",
+        "no-gpu",
+        "there is no GPU in this machine",
+        said=True,
     ),
     Hint(
         r"(?i)\blspci\b[^\n]{0,40}nvidia[^\n]{0,30}\b(?:nothing|empty|no output|no result|shows no|prints no)",

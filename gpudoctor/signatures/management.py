@@ -70,7 +70,7 @@ MANAGEMENT = (
         # systemd-udevd and nvidia-persistenced
         r"|Process '/s?bin/modprobe nvidia[\w-]{0,10}' failed with exit code|nvidia-persistenced failed to initialize"
         # as people write it
-        r"|(?i:\bnvidia-smi\W{0,3}\s[^\n.]{0,60}(?:\bcan ?no?t|\bcould ?no?t|n.t|\bunable to|\bnot able to|\bfails? to|\bfailed to) communicate (?:with|to) (?:the )?(?:nvidia )?drivers?\b)",
+        r"|(?i:\bnvidia-smi\W{0,3}\s[^\n.]{0,60}(?:\bcan ?no?t|\bcould ?no?t|n.t|\bunable to|\bnot able to|\bfails? to|\bfailed to) (?:(?:communicate|talk|connect|speak) (?:with|to)|reach|contact) (?:the )?(?:nvidia )?drivers?\b)",
         (
             "no-driver",
             "wsl-linux-driver-installed",
@@ -94,6 +94,14 @@ MANAGEMENT = (
         ("bash: nvidia-smi: command not found",),
         vague=True,
         needs_support=True,
+    ),
+    # https://github.com/microsoft/WSL/issues/11277
+    Signature(
+        r"(?i)\bnvidia-smi\b[^\n]{0,60}\b(?:segmentation fault|segfault\w{0,3}|sigsegv|core dumped)|\b(?:segmentation fault|segfault\w{0,3})\b[^\n]{0,24}\bnvidia-smi\b",
+        ("wsl-driver-stack-broken", "driver-library-mismatch"),
+        "nvidia-smi crashes in the driver's libraries",
+        ("nvidia-smi ends with a segmentation fault",),
+        tells="cat /proc/driver/nvidia/version; ldconfig -p | grep -E 'libcuda|nvidia-ml'",
     ),
     # what nvidia-smi prints if the loader finds no NVML
     Signature(

@@ -12,6 +12,8 @@ _GPU_MEMORY = (
     "wsl-pinned-memory-limit",
 )
 _BY_DESIGN = ("gpu-memory-preallocation", "gpu-memory-insufficient")
+_MEMORY = r"\b(?:(?:gpu|device|nvidia|cuda|video|graphics)(?: ?\d{1,2}|'s)?[ -](?:memory|ram)|vram)\b"
+_TAKEN = r"(?:occupied|held|used|allocated|taken|full|reserved|locked)\b"
 _TAKES_MOST = "TensorFlow or JAX takes most GPU memory at start, by design"
 
 MEMORY = (
@@ -102,29 +104,24 @@ MEMORY = (
             "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5563.00 MiB on device 0: cudaMalloc failed: out of memory",
         ),
     ),
-    # https://github.com/pytorch/pytorch/issues/5736
+    # as people say it: https://github.com/pytorch/pytorch/issues/5736
     Signature(
-        r"(?i)\b(?:gpu|device|nvidia|cuda)(?: ?\d{1,2})? memory\b[^\n]{0,16}(?:\bnot|\bnever|n't) (?:been )?(?:released|deallocated|freed)",
+        rf"(?i){_MEMORY}[^\n.]{{0,16}}(?:\bnot|\bnever|n't) (?:been |being |properly |fully ){{0,2}}(?:released|deallocated|freed|cleared)"
+        rf"|{_MEMORY} (?:is |was |are |were )?(?:still|stays?|remains?|keeps being) (?:in use|{_TAKEN})|\b(?:still|keeps?) (?:occup|hold|us)\w{{1,4}} (?:the |all |most of the )?{_MEMORY}"
+        rf"|\b(?:zombie|defunct|orphan\w{{0,2}}|killed|terminated|dead) (?:process|job)\w{{0,2}}\b[^\n]{{0,60}}{_MEMORY}"
+        r"|\bgpu\b[^\n.]{0,30}\bha(?:s|ve|d) (?:\w{1,8} )?\d{1,3} ?[gm]i?b (?:allocated|occupied|used|taken)\b[^\n]{0,60}\bno process"
+        rf"|\bno process(?:es)?\b[^\n]{{0,60}}\b[\d.]{{1,5}} ?(?:[gm]i?b )?(?:of|/) ?[\d.]{{1,5}} ?[gm]i?b (?:\w{{1,12}} ){{0,3}}(?:in use|{_TAKEN})",
         ("gpu-memory-held-by-other-process",),
         "memory stays in use after a program ended, usually by a process of it that is left",
-        ("GPU memory is not released after the script was interrupted",),
+        (
+            "GPU memory is not released after the script was interrupted",
+            "a zombie process keeps the GPU memory",
+            "it still holds GPU memory",
+            "the GPU memory stays occupied when the process has ended",
+            "nvidia-smi lists no process, but 11 of 12 GB are still in use",
+        ),
         vague=True,
-    ),
-    Signature(
-        r"(?i)\b(?:zombie|defunct|orphan\w{0,2}|killed|terminated|dead) (?:process|job)\w{0,2}\b[^\n]{0,60}\b(?:gpu memory|vram)\b",
-        ("gpu-memory-held-by-other-process",),
-        "a process that is left holds GPU memory",
-        ("a zombie process keeps the GPU memory",),
-        vague=True,
-    ),
-    Signature(
-        r"(?i)\b(?:still|keeps?) (?:occup|hold|us)\w{1,4} (?:the )?(?:gpu memory|vram)\b"
-        r"|(?i:\b(?:gpu memory|vram) (?:is |was )?(?:still|remains?) (?:occupied|held|used|in use|allocated|full)\b)"
-        r"|(?i:\bgpu\b[^\n.]{0,30}\bha(?:s|ve|d) (?:\w{1,8} )?\d{1,3} ?[gm]i?b (?:allocated|occupied|used|taken)\b[^\n]{0,60}\bno process)",
-        ("gpu-memory-held-by-other-process",),
-        "a process that is left holds GPU memory",
-        ("it still holds GPU memory",),
-        vague=True,
+        said=True,
     ),
     # https://docs.jax.dev/en/latest/gpu_memory_allocation.html, https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth
     Signature(

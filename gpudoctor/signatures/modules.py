@@ -160,7 +160,7 @@ MODULES = (
     ),
     # nvidia-installer, which builds nothing but these modules
     Signature(
-        r"Unable to find the development tool `|You do not appear to have libc header files installed|The CC version check failed",
+        r"Unable to find the development tool `|You do not appear to have libc header files installed|(?i:\b(?:cc|gcc|compiler)[- ]version[- ]check failed)|[Cc]ompiler used to compile the kernel\b|kernel is compiled using gcc version",
         ("kernel-module-not-built",),
         "the NVIDIA module cannot be compiled here: a tool is missing or is not the kernel's",
         ("ERROR: Unable to find the development tool `cc` in your path; please make sure that you have the package 'gcc' installed.",),

@@ -10,7 +10,7 @@ from gpudoctor.signatures.signature import Signature
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u4e00-\u9fff]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:(?:is |was )?return(?:s|ed|ing)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,8}\W{0,3})?(?:it )?(?:(?:siempre |sempre |immer |toujours )?(?:retorna|devuelve|regresa|restituisce|ritorna|d\u00e0|da|gibt|liefert|ergibt|ist|renvoie|retourne|donne|est|zwraca|\u0432\u043e\u0437\u0432\u0440\u0430\u0449\u0430\u0435\u0442|\u0432\u044b\u0434\u0430[\u0435\u0451]\u0442)\W{1,3})?(?:(?:always|still|just|only) )?(?:(?:(?:is |was )?return(?:s|ed|ing)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
         "amd-gpu-unsupported",
@@ -36,13 +36,16 @@ SEES_NO_GPU = Signature(
 _SAID = (
     r"(?i)\b(?:tensorflow|torch|jax)\b[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b"
     r"|\b(?:tensorflow|torch|jax)\b[^\n]{0,40}\b(?:sees?|detects?|finds?|found|reports?|shows?) (?:no|zero) (?:nvidia |cuda )?(?:gpus?|devices?)\b"
-    r"|(?<!if )(?<!if no )(?<!if the )\bgpus?(?: device)?(?: (?:is|was|are))?(?:n't| not)(?: being| getting)? (?:recogni[sz]ed|detected|found|visible|used|utili[sz]ed|available)\b"
+    r"|\bgpus?(?: device)?(?: (?:is|was|are))?(?:n't| not)(?: being| getting)? (?:recogni[sz]ed|detected|found|visible|used|utili[sz]ed|available)\b"
     r"|\b(?:can'?t|cannot|trouble|unable to|fail\w{0,3} to)\b[^\n.]{0,20}\bget\w{0,4} (?:the |my |it to use the |it to use my )?gpus?\b(?: to (?:work|be)| recogni[sz]ed| detected| working)?"
 )
 """As people say it."""
 _SAID_OF_ALL = (
-    r"(?i)(?:\b(?:not|cannot|unable to|failed to|fails to)|n't)(?: \w{1,12}){0,2} (?:list|detect|find|see|recogni|identif|regist|pick)\w{0,6} (?:up )?(?:(?:the|my|any|an?|our|its|nvidia|cuda|[rg]tx|\d{3,4}|ti|discrete) ){0,4}gpus?\b"
+    r"(?i)(?:\b(?:not|cannot|unable to|failed to|fails to)|n't)(?: \w{1,12}){0,2} (?:list|detect|find|see|recogni|identif|regist|pick)\w{0,6} (?:up )?(?:(?:the|my|any|an?|our|its|nvidia|cuda|[rg]tx|\d{3,4}|ti|discrete|graphics|video) ){0,4}(?:gpus?|cards?)\b"
+    r"|(?:\bcannot|\bcan'?t|\bunable to|\bnot able to) use (?:the |my |any |our |its ){0,2}(?:nvidia )?gpus?\b(?! memory)|\b(?:torch|tensorflow|jax|cuda) (?:says|returns|prints|shows|is) false\b"
     r"|\b(?:only|just) (?:find|see|use|list|detect|show|get|recogni|identif)\w{0,6} (?:the |my |a |one )?cpus?\b"
+    r"|\b(?:only|just|everything|entirely|always|still|exclusively|solely)\b[^\n.,;]{0,24}\b(?:on|uses|using) (?:the |my )?cpu\b|\b(?:runs?|running|ran|works?|uses|using|trains?|training) (?:\w{1,12} )?(?:on |with )?(?:the |my )?cpu (?:only\b|instead of\b|rather than\b|and not\b)"
+    r"|\bnever (?:us|touch|utili[sz])\w{1,4} (?:the |my |our )?(?:nvidia |geforce )?(?:gpus?|cards?|geforce|[rg]tx)\b|\bgpu (?:\w{1,12} )?(?:stays|sits|remains) (?:idle|unused|at 0 ?%)"
 )
 """As people say it whatever sees none."""
 _SAID_ELSEWHERE = (
@@ -51,7 +54,7 @@ _SAID_ELSEWHERE = (
     r"|\b(?:no|n\u00e3o) (?:me )?(?:reconoce|reconhece|detecta|encuentra|encontra|usa|utiliza) (?:la |a |mi |minha |o |el |ninguna )?(?:gpu|tarjeta gr\u00e1fica|placa de v\u00eddeo)\b|\bno ve (?:la |mi |ninguna )?(?:gpu|tarjeta gr\u00e1fica)\b"
     r"|\bne (?:d\u00e9tecte|reconna\u00eet|trouve|voit|utilise) pas (?:le |la |mon |ma )?(?:gpu|carte graphique)\b"
     r"|\u043d\u0435 \u0432\u0438\u0434\u0438\u0442 (?:gpu|\u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\u0443)"
-    r"|(?:\u68c0\u6d4b\u4e0d\u5230|\u627e\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230|\u8bc6\u522b\u4e0d\u4e86|\u65e0\u6cd5\u8bc6\u522b|\u65e0\u6cd5\u4f7f\u7528|\u4e0d\u80fd\u4f7f\u7528|\u7528\u4e0d\u4e86) ?(?:gpu|\u663e\u5361)|gpu ?(?:\u4e0d\u53ef\u7528|\u4e0d\u80fd\u7528|\u7528\u4e0d\u4e86)"
+    r"|(?:\u68c0\u6d4b\u4e0d\u5230|\u627e\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230|\u8bc6\u522b\u4e0d\u4e86|\u65e0\u6cd5\u8bc6\u522b|\u65e0\u6cd5\u4f7f\u7528|\u4e0d\u80fd\u4f7f\u7528|\u7528\u4e0d\u4e86) ?(?:gpu|\u663e\u5361)|(?:\u4e00\u76f4|\u53ea|\u90fd|\u8fd8\u662f|\u4ecd\u7136)[^\n]{0,6}(?:\u5728|\u7528|\u4f7f\u7528) ?cpu|gpu ?(?:\u4e0d\u53ef\u7528|\u4e0d\u80fd\u7528|\u7528\u4e0d\u4e86)"
     r"|gpu ?(?:\u304c|\u3092) ?\u8a8d\u8b58 ?(?:\u3055\u308c\u306a\u3044|\u3055\u308c\u307e\u305b\u3093|\u3057\u306a\u3044|\u3057\u307e\u305b\u3093)"
 )
 """As people say it in other languages."""
@@ -72,7 +75,7 @@ _AS_PEOPLE_SAY = (
     (_SAID_ELSEWHERE, ("GPU wird nicht erkannt", "\u68c0\u6d4b\u4e0d\u5230 GPU")),
 )
 SAID_TO_SEE_NO_GPU = tuple(
-    msgspec.structs.replace(signature, pattern=pattern, lines=lines, vague=True, last=True)
+    msgspec.structs.replace(signature, pattern=pattern, lines=lines, vague=True, last=True, said=True)
     for signature in SEE_NO_GPU
     for pattern, lines in _AS_PEOPLE_SAY
 )

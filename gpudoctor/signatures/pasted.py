@@ -141,14 +141,4 @@ PASTED = (
         vague=True,
         last=True,
     ),
-    Signature(
-        r"(?i)\b(?:install|got|gets?|pull|download|obtain)(?:s|ed|ing)?\b[^\n]{0,50}\bcpu(?:[- ]only)? (?:version|build|variant)s?\b[^\n]{0,40}\b(?:torch|pytorch|tensorflow|jax)\b|\b(?:pytorch|tensorflow|jaxlib)\b[^\n]{0,30}[= ]py\d\.?\d{1,2}_cpu_\d"
-        r"|\binstall(?:s|ed)?\b[^\n]{0,20}\b(?:pytorch|torch|tensorflow)[_-]cpu\b[^\n]{0,10}\b(?:rather than|instead of|and not|not)\b",
-        ("cpu-only-build",),
-        "the build that was installed has no CUDA",
-        ("conda installed the CPU version of pytorch", "pytorch=1.9.1=py3.8_cpu_0"),
-        vague=True,
-        despite_versions=True,  # a command that asks for CUDA gets such a build where there is no other
-        last=True,
-    ),
 )

@@ -67,11 +67,12 @@ SETTINGS = (
         ("ValueError: invalid literal for int() with base 10: 'NoDevFiles'",),
     ),
     Signature(
-        r"CUDA_VISIBLE_DEVICES['\"\]]{0,2}\s?=\s?(?:['\"]?-1['\"]?|''|\"\")\s{0,4}(?:$|;|#| python)",
+        r"CUDA_VISIBLE_DEVICES['\"\]]{0,2}\s?=\s?(?:['\"]?-1['\"]?(?![\d.,])|(?:''|\"\")\s{0,4}(?:$|;|#| python))",
         ("cuda-visible-devices-masked",),
         "CUDA_VISIBLE_DEVICES hides every GPU",
         ("os.environ['CUDA_VISIBLE_DEVICES'] = '-1'",),
         vague=True,
+        said=True,
     ),
     # xla/stream_executor and TensorFlow's gpu_device.cc
     Signature(

@@ -25,6 +25,8 @@ class Signature(msgspec.Struct, frozen=True):
     """It is only about the packages that its line names: a framework which sees the GPU does without them."""
     guess: bool = False
     """Nothing in a text makes its cause more than possible."""
+    said: bool = False
+    """People say it, so a clause may only suppose it."""
     tells: str = ""
     """The command that shows which of its causes it is."""
     cure: str = ""

@@ -9,6 +9,7 @@ from gpudoctor.signatures.builds import BUILDS
 from gpudoctor.signatures.collectives import COLLECTIVES, STALLED
 from gpudoctor.signatures.containers import CONTAINERS
 from gpudoctor.signatures.driver_log import DRIVER_LOG
+from gpudoctor.signatures.drivers import DRIVERS
 from gpudoctor.signatures.imports import IMPORTS, UNNAMED
 from gpudoctor.signatures.installers import INSTALLERS
 from gpudoctor.signatures.libraries import LIBRARIES
@@ -26,18 +27,10 @@ from gpudoctor.signatures.windows import WINDOWS
 
 _FRAMEWORKS = (
     Signature(
-        r"The NVIDIA driver on your system is too old \(found version \d+\)|(?i:\bnvidia (?:gpu |graphics )?(?:driver|version)\b[^\n]{0,30}\bis too old\b)",
+        r"The NVIDIA driver on your system is too old \(found version \d+\)",
         ("driver-too-old",),
         "the driver is too old for this build's CUDA version",
         ("The NVIDIA driver on your system is too old (found version 11040)",),
-    ),
-    # as people say it
-    Signature(
-        r"(?i)\b(?:my|our|the installed|the current) (?:nvidia )?(?:gpu |graphics )?driver(?: version)?(?: [\d.]{3,12})? (?:is not|isn't|was not|wasn't) (?:supported (?:by|for)|compatible with|(?:new|recent) enough for) (?:the |this |that )?(?:cuda\b|(?:py)?torch|tensorflow|jax\b)",
-        ("driver-too-old",),
-        "the driver is too old for this build's CUDA version",
-        ("My NVIDIA driver is not supported by the PyTorch version that I need",),
-        vague=True,
     ),
     Signature(
         r"Found no NVIDIA driver on your system",
@@ -116,7 +109,7 @@ _FRAMEWORKS = (
     # the last three are TensorFlow 0.12's and cudarc's
     Signature(
         r"cuInit: UNKNOWN ERROR \(303\)"
-        r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*(?:: cannot open shared object file| => not found)"
+        r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*(?:: cannot open shared object file| => not found| (?:was |is |could )?not (?:be )?found)"
         r"|Could not (?:load dynamic|dlopen) library 'libcuda\.so"
         r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"|CUDA driver library cannot be found|Function \"cu(?:Init|DriverGetVersion|DeviceGetCount)\" not found",
         ("libcuda-not-on-loader-path", "container-ldcache-stale", "container-no-gpu-access", "no-driver", "wsl-libcuda-not-on-path"),
@@ -195,9 +188,10 @@ _VAGUE = (
             "scheduler-gpu-not-allocated",
             "mig-no-instances",
             "device-nodes-missing",
+            "no-gpu",
         ),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
-        also=r"no nvidia devices detected\W{1,3}library=|(?i:\bno CUDA devices (?:(?:could be|were|are|was) )?(?:found|detected)\b)",  # the last is llama.cpp's
+        also=r"no nvidia devices detected\W{1,3}library=|(?i:\bno (?:CUDA|NVIDIA) devices (?:(?:could be|were|are|was) )?(?:found|detected)\b)",  # the last is llama.cpp's
         tells='echo "[$CUDA_VISIBLE_DEVICES]"; ls -l /dev/nvidia*; nvidia-smi -L',
     ),
     # cuDNN and cuBLAS cannot start in a context without memory, or if another library was loaded instead
@@ -222,7 +216,7 @@ _VAGUE = (
         ("CUDA unknown error",),
         ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails", "device-permission-denied"),
         "CUDA reports an unknown error, usually from a kernel driver in a bad state",
-        also=rf"{_OF_CUDA}: unknown error\b|\bcuInit\(\)\W{{1,3}}unknown\b|Cuda failure (?:999 )?'unknown error'|\(30 vs\. 0\)|\bcuda[A-Z]\w{{3,40}} returned (?:30|999)\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
+        also=rf"{_OF_CUDA}: unknown error\b|\bcuInit\(\)\W{{1,3}}unknown\b|Cuda failure (?:999 )?'unknown error'|\(30 vs\. 0\)|\berror=30 : |\bcuda[A-Z]\w{{3,40}} returned (?:30|999)\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
         tells="lsmod | grep nvidia_uvm; sudo dmesg | grep -E 'PM: suspend|NVRM' | tail -5",
     ),
     status(
@@ -275,7 +269,7 @@ _VAGUE = (
     Signature(
         r"(?:^|: )\s{0,20}No devices (?:were )?found\.?$"
         # as people report it, which a condition ("if nvidia-smi says …") does not
-        r"|(?i:(?<!\bif )(?<!\bwhen )(?<!\bwhether )\bnvidia-smi\b[^\n.?]{0,40}?(?<!longer )(?<!never )\b(?:returns|returned|shows|showed|says|said|gives|gave|reports|reported|prints|printed|outputs|displays|get|got)"
+        r"|(?i:(?<!\bwhen )\bnvidia-smi\b[^\n.?]{0,40}?(?<!longer )(?<!never )\b(?:returns|returned|shows|showed|says|said|gives|gave|reports|reported|prints|printed|outputs|displays|get|got)"
         r"(?: me)?(?: only| just| that)?:?\s\W{0,3}no devices (?:were )?found\b|\bno devices? (?:were )?found\W{1,3}(?:in|by|from) (?:the )?(?:output of )?nvidia-smi\b)",
         (
             "gpu-count-mismatch",
@@ -289,6 +283,7 @@ _VAGUE = (
         ),
         "the driver is loaded and lists no GPU",
         ("No devices were found",),
+        said=True,
     ),
     # warnings of tensorflow/core/common_runtime/gpu/gpu_device.cc, which another failure may follow
     Signature(
@@ -338,6 +333,7 @@ _EVERY = (
     *SETTINGS,
     *MEMORY,
     *STARVED,
+    *DRIVERS,
     *(msgspec.structs.replace(one, vague=True) for one in _VAGUE),
     *STALLED,
     *SLOWNESS,

@@ -46,7 +46,7 @@ _QUESTIONS = (
         r"(?P<value>(?:NVIDIA|Tesla|GeForce|Quadro|TITAN|GRID|[A-Z]\d{2,3}\b)[^'\"\n]{0,60})",
     ),
     _Question(r"\btorch\.cuda\.get_arch_list\(\)", "torch architectures", r"\[(?P<value>'sm_[\w', ]{3,300})\]"),
-    _Question(r"\btorch\.cuda\.device_count\(\)", "", r"(?P<value>\d{1,3})\b"),
+    _Question(r"\btorch\.cuda\.device_count\(\)", "torch count", r"(?P<value>\d{1,3})\b"),
     _Question(r"\btorch\.backends\.cudnn\.version\(\)", "", r"(?P<value>\d{4,6}|None)\b"),
     _Question(r"\b(?:tf|tensorflow)\.test\.is_built_with_cuda\(\)", "tensorflow cuda", r"(?P<value>False)\b|True\b"),
     _Question(r"\b(?:tf|tensorflow)\.test\.is_gpu_available\(\)", "tensorflow devices", _BOOLEAN),

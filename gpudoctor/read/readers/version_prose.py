@@ -9,7 +9,7 @@ from gpudoctor.frameworks import MISTAKEN, TRAINED, framework_of
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.read.east_asian import LETTERS
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, own_sentences
+from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, own_sentences, sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
@@ -21,6 +21,12 @@ _BUILD = expression(
     r"(?P<value>\d\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
 )
 """A build that something printed: only PyTorch's versions end like this."""
+_BUILD_ALONE = expression(
+    r"(?i)(?<!dgl )(?:\bversion[ei]?|versi\u00f3n|vers\u00e3o|\u7248\u672c|\u30d0\u30fc\u30b8\u30e7\u30f3|\ubc84\uc804|\u0432\u0435\u0440\u0441\u0438\u044f)(?:\W{1,3}\w{1,4}|\w?)\W{1,3}(?P<value>[12]\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
+)
+"""The same in a sentence that only says that it is a version; torchvision's begin with 0."""
+_TAG = expression(r"(?i)(?<![\w+/.-])\+?cu(?P<major>1[0-9])(?P<minor>\d)(?![\w.])")
+"""CUDA as PyTorch's builds are called, in a sentence of its own: "torch 2.9 with cu130"."""
 _DRIVER = expression(
     r"(?i)\b(?:drivers?(?: (?:on|of) (?:that|this|the|my|our) [\w-]{1,20})?(?: version)?(?: is| was)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
 )
@@ -96,6 +102,9 @@ def _of_sentence(line: Line) -> Iterator[tuple[str, Statement]]:
         name = MISTAKEN.get(said, said)
         kind = "version" if framework_of(name) else "package"
         yield name, _statement(f"{kind}:{name}", found["value"], line)
+    if "torch" in line.text.lower():
+        for found in _TAG.finditer(line.text):
+            yield "torch cuda", _statement("torch cuda", f"{found['major']}.{found['minor']}", line)
     for found in (*_DRIVER.finditer(line.text), *_BRANCH.finditer(line.text)):
         yield "driver", _statement("driver", found["value"], line)
 
@@ -111,10 +120,11 @@ def _systems(line: Line) -> Iterator[Statement]:
 
 
 def _builds(line: Line) -> Iterator[tuple[str, Statement]]:
-    """Yield the build of PyTorch that a sentence says was printed."""
-    found = _BUILD.search(line.text) if "+c" in line.text and not OTHERS.search(line.text) and not _COMMAND.search(line.text) else None
-    if found:
-        yield TORCH.name, _statement(f"version:{TORCH.name}", found["value"], line)
+    """Yield the builds of PyTorch that sentences say were printed."""
+    for sentence in sentences(line) if "+c" in line.text else ():
+        found = _BUILD.search(sentence.text) or _BUILD_ALONE.search(sentence.text)
+        if found and not OTHERS.search(sentence.text) and not _COMMAND.search(sentence.text):
+            yield TORCH.name, _statement(f"version:{TORCH.name}", found["value"], line)
 
 
 def _commands(line: Line) -> Iterator[tuple[str, Statement]]:

@@ -36,7 +36,7 @@ def is_blind(stated: Stated) -> bool:
 def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Framework | None:
     packages = [(package, one) for package, one in listed(stated).items() if framework_of(package) == name]
     imported = [(normalise(said), one) for said, one in stated.all("version:").items() if framework_of(normalise(said)) == name]
-    asked = [(name, one) for what in ("cuda", "rocm", "architectures", "devices") if (one := stated.get(f"{name} {what}"))]
+    asked = [(name, one) for what in ("cuda", "rocm", "architectures", "devices", "count") if (one := stated.get(f"{name} {what}"))]
     candidates = [*packages, *imported] or asked
     if not candidates:
         return None
@@ -91,7 +91,7 @@ def _build(name: str, package: str, version: Statement, stated: Stated) -> tuple
 
 def _sees_gpu(name: str, stated: Stated) -> bool | None:
     """Return whether the framework itself says that it can use a GPU; None if the text has no answer."""
-    devices = stated.get(f"{name} devices")
+    devices = stated.get(f"{name} devices") or stated.get(f"{name} count")
     return None if devices is None else devices.value not in NO_GPU
 
 

@@ -250,6 +250,12 @@ CASES: Final = (
     ("gpu-below-framework-minimum", "RuntimeError: torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0 or 8.9, or ROCm MI300+\n"),
     ("gpu-too-old-for-build", "The cuda13 images of this server do not run on our P100, those for cuda12 do.\n"),
     ("gpu-too-old-for-build", "RuntimeError: CUDA error: no kernel image is available for execution on the device\nDid 0.19 drop Volta?\n"),
+    ("cpu-only-build", "Jax didn't detect a GPU on my workstation, although nvidia-smi lists the RTX 3090.\nI installed it with `pip install -U jax`.\n"),
+    ("cpu-only-build", "用 requirements 安装以后, PyTorch 装的是 CPU 版本, 程序也一直在 CPU 上跑. GPU 是 A10.\n"),
+    ("cpu-only-build", "It does everything on the CPU and never touches my GeForce. After pip install torch --index-url https://download.pytorch.org/whl/cu121 it used the GPU.\n"),
+    ("cpu-only-build", "torch.cuda.is_available() retorna False, driver 551.61, RTX 3060. Instalei torch com pip.\n"),
+    ("cpu-only-build", "torch.cuda.is_available() が False になります。バージョンは 2.3.0+cpu です。\n"),
+    ("gpu-too-old-for-build", "Since the last update of torch (2.7.0 with cu128) our GTX 1080 Ti cards no longer run the model.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -246,6 +246,12 @@ CASES: Final = (
     ("uvm-broken-after-suspend", "john --list=cuda-devices prints cuInit(): unknown on this laptop, driver 470.256.02\n"),
     ("uvm-not-loaded", "Error response from daemon: lstat /dev/nvidia-uvm: no such file or directory\n"),
     ("no-driver", "(udev-worker)[8191]: nvidia: Process '/sbin/modprobe nvidia-modeset' failed with exit code 1.\n"),
+    ("driver-too-old", "Our runners have driver 535.54 and that is too old for CUDA 12.6, the tests of the new wheels fail.\n"),
+    ("driver-too-old", "I reinstalled torch 2.9 with cu130, and now torch.cuda.is_available() returns False. nvidia-smi shows driver 550.54.14, RTX 4070.\n"),
+    ("no-driver", "Fresh Ubuntu 24.04, GTX 1660: the program stops and says that no graphic driver was found.\n"),
+    ("no-gpu", "There is no GPU in this machine, it is a VirtualBox guest.\nNVIDIA: no NVIDIA devices found\n"),
+    ("kernel-module-not-built", "nvidia-smi cannot talk to the driver on my laptop. apt did upgrade the kernel and did not install linux-headers for it.\n"),
+    ("kernel-module-not-built", "After a kernel update and a reboot nvidia-settings says\nERROR: NVIDIA driver is not loaded\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -292,5 +298,7 @@ NEAR_MISSES: Final = (
     ("no-driver", "The runner of our CI has no GPU: nvidia-smi: command not found, so these tests are skipped.\n"),
     ("driver-too-new-for-gpu", "RTX 3060 with nvidia-driver-575-open. nvidia-smi says No devices were found.\n"),
     ("driver-too-old", "CUDA 12.4 requires driver 550 or newer. torch 2.5.1\n"),
+    ("no-driver", "torch==2.5.1\nFAQ: if no NVIDIA driver is found, the service starts in CPU mode.\n"),
+    ("driver-too-old", "torch==2.5.1\nBefore you open a ticket make sure that your driver is not too old and no nvidia driver is missing.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -150,6 +150,11 @@ CASES: Final = (
     ("wsl-libcuda-not-on-path", "(WSL2) - bitsandbytes finds no GPU\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
     ("no-cuda-wheel-for-platform", "I am running on M3 Pro macOS 15 and get: AssertionError: Torch not compiled with CUDA enabled\n"),
     ("container-no-gpu-access", "root@9bd1a7c40e55:/app# python run.py\nRuntimeError: CUDA error: PTX JIT compiler library not found\n"),
+    ("scheduler-gpu-not-allocated", "I'm on the login node and ran python train.py: RuntimeError: No CUDA GPUs are available. The docs recommend sbatch with --gres=gpu:1, should I use that?\n"),
+    ("scheduler-gpu-not-allocated", 'srun --pty on a node of our cluster: nvidia-smi says "No devices were found". With --gpus=1 the GPU is visible.\n'),
+    ("scheduler-gpu-not-allocated", '$ echo $CUDA_VISIBLE_DEVICES\nNoDevFiles\n$ python -c "import torch; print(torch.cuda.device_count())"\n0\n'),
+    ("wsl-libcuda-not-on-path", "Ubuntu 22.04 in WSL2\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
+    ("wsl-driver-stack-broken", "nvidia-smi in WSL2 ends with a segmentation fault, on Windows 11 it is fine.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -102,6 +102,8 @@ CASES: Final = (
     ("mig-one-instance-per-process", "Our A100 is split with MIG into three slices, and torch.cuda.device_count() shows only one GPU.\n"),
     ("mig-one-instance-per-process", "Multi-instance GPU is on, the job asks for several MIGs, and the program uses only one.\n"),
     ("cuda-visible-devices-masked", '[error] Invalid CUDA device index "2" from device string cuda:0,1,2, there are 2 visible CUDA devices.\n'),
+    ("gpu-memory-held-by-other-process", "After kill -9 nvidia-smi lists no process, but 11 of 12 GB are still in use and the next start is out of memory.\n"),
+    ("gpu-memory-held-by-other-process", "The process has ended, but the GPU memory stays occupied, and the next run stops with OOM.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -1,0 +1,45 @@
+"""What people write of a driver that is missing, too old or not loaded."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.phrases import DRIVER, absent, outdated
+from gpudoctor.signatures.signature import Signature
+
+_OWN = rf"(?:{DRIVER}|(?:my|our|the|this|that|your|its) (?:installed |current |host |kernel ){{0,2}}drivers?|driver \d{{3}}(?:\.\d{{1,3}}){{0,2}})"
+_ABSENT = rf"(?i){absent(DRIVER)}"
+
+DRIVERS = (
+    Signature(
+        rf"(?i){outdated(_OWN)}"
+        r"|\b(?:my|our|the installed|the current) (?:nvidia )?(?:gpu |graphics )?driver(?: version)?(?: [\d.]{3,12})? (?:is not|isn't|was not|wasn't) (?:supported (?:by|for)|compatible with|(?:new|recent) enough for) (?:the |this |that )?(?:cuda\b|(?:py)?torch|tensorflow|jax\b)",
+        ("driver-too-old",),
+        "the driver is too old for this build's CUDA version",
+        (
+            "My NVIDIA driver is not supported by the PyTorch version that I need",
+            "the graphics driver on the nodes was outdated",
+            "we have driver 550.54.15 and that is too old for CUDA 12.6",
+        ),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        _ABSENT,
+        ("container-no-gpu-access", "scheduler-gpu-not-allocated"),
+        "there is no NVIDIA driver where the program runs",
+        ("there is no nvidia driver in the container",),
+        vague=True,
+        last=True,
+        said=True,
+        needs_support=True,
+    ),
+    Signature(
+        _ABSENT,
+        ("no-driver", "kernel-module-not-built", "secure-boot-unsigned-module", "nouveau-loaded"),
+        "there is no loaded NVIDIA driver",
+        ("it says that no graphic driver was found", "I don't have a cuda driver", "ERROR: NVIDIA driver is not loaded"),
+        vague=True,
+        last=True,
+        said=True,
+        tells="nvidia-smi; lsmod | grep nvidia",
+    ),
+)

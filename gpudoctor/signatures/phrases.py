@@ -1,0 +1,56 @@
+"""What people write of the parts of a machine: patterns composed of word lists, where a new word serves every sentence."""
+
+from __future__ import annotations
+
+import re
+
+from gpudoctor.expressions import expression
+
+_SEEN = (
+    r"(?:found|detected|recogni[sz]ed|seen|visible|identified|listed|located|discovered|available|installed|present|there|loaded|running)"
+)
+_FIND = r"(?:find|detect|recogni[sz]e|see|identify|list|locate|have|load|install)(?:ed|s|ing)?"
+_ARTICLE = r"(?:(?:the|a|an|any|my|our|its|your|proper|suitable|working) ){0,2}"
+_NOT = r"(?:\bnot|\bcannot|n't|\bcant|\bdont|\bdoesnt|\bunable to|\bfail(?:s|ed|ing)? to|\bnever)"
+_BE = r"(?:is|are|was|were|be|been|has|have|could|can|does|did|seems?)"
+
+DRIVER = r"(?:(?:nvidia|nvidias|graphics?|gpu|video|cuda|display|card)[ -]){1,3}drivers?"
+"""Only with what drives it: any program has drivers."""
+
+
+def absent(thing: str) -> str:
+    """Return the pattern of a sentence that says of a thing that it is not there, or that something does not find it."""
+    return (
+        rf"\bno {thing} (?:(?:is|was|were|are|has been|could be|can be|seems? to be) )?(?:\w{{1,12}} )?{_SEEN}\b"
+        rf"|\b(?:there (?:is|are|was)|ha(?:s|ve|d)|got|says?|with|[Ee]rror:) no {thing}\b"
+        rf"|{_NOT} (?:\w{{1,12}} )?{_FIND} {_ARTICLE}{thing}\b"
+        rf"|\b{thing} (?:\w{{1,12}} )?{_BE}(?: not|n't) (?:\w{{1,12}} ){{0,2}}{_SEEN}\b"
+        rf"|\b{thing} (?:{_BE} )?(?:missing|absent)\b|\b(?:missing|lacks?|lacking) {_ARTICLE}{thing}\b"
+    )
+
+
+_VERY = r"(?:(?:too|very|really|quite|rather|far|much|just|simply|way|still|a bit|so) ){0,2}"
+_OLD = r"(?:old|outdated|out[- ]of[- ]date|obsolete|ancient)"
+
+
+def outdated(thing: str) -> str:
+    """Return the pattern of a sentence that says of a thing that it is too old, or that a newer one is needed."""
+    return (
+        rf"\b{thing}\b(?: versions?)?(?: (?:v|branch )?\d[\d.]{{1,11}})?(?:,? (?:and|but) (?:that|it|this)|,? which|[^\n.;]{{0,40}}, (?:it|this|that)| (?:on|of|in) (?:the|my|our|this|that|these) (?:\w{{1,16}} )?\w{{1,16}})? (?:is|are|was|were|seems?(?: to be)?|turned out to be) {_VERY}{_OLD}\b"
+        rf"|\b(?:too old|outdated|obsolete|out[- ]of[- ]date) (?:\w{{1,12}} ){{0,2}}{thing}\b"
+        rf"|\b(?:needs?|requires?|wants?) a (?:newer|more recent) (?:\w{{1,12}} )?{thing}\b"
+    )
+
+
+_SUPPOSED = expression(
+    r"(?i)\b(?:if|whether|unless|until|in case|make sure|ensure|check|verify|assum(?:e|es|ing)|suppos(?:e|ing)|e\.g\.|such as|errors? like|(?:can|could|may) (?:i|we|you|one)|want(?:s|ed)? to|(?:like|possible|option|how) to)\b"
+)
+_CLAUSE_END = expression(r"[.,;:!?]\s| (?:but|yet|although|though|however|then|because) ")
+_BEFORE = 120
+"""Characters before a sentence's words that show that it only supposes them."""
+
+
+def is_supposed(match: re.Match[str]) -> bool:
+    """Return whether a clause only supposes what a pattern found in it: "make sure that no driver is missing"."""
+    clause = _CLAUSE_END.split(match.string[max(0, match.start() - _BEFORE) : match.start()])[-1]
+    return _SUPPOSED.search(clause) is not None

@@ -1,0 +1,76 @@
+"""What people write of drivers: every word of the lists in every kind of sentence, and what a clause only supposes."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from gpudoctor.signatures import hinted, recognise
+
+NAMES = ("nvidia driver", "NVIDIA graphics driver", "graphic driver", "cuda driver", "GPU driver", "nvidia drivers", "video card driver")
+MISSING = (
+    "no {} was found",
+    "No {} found",
+    "there is no {} on the node",
+    "I don't have a {}",
+    "it cannot find the {}",
+    "we have not installed any {}",
+    "the {} is not loaded",
+    "my {} isn't installed",
+    "it complains about a missing {}",
+    "the {} is missing",
+)
+LOGGED = ("ERROR: {} is not running",)
+OLD = (
+    "the {} is too old",
+    "the {} turned out to be outdated",
+    "the {} of the lab machine is far too old",
+    "we still run an obsolete {}",
+    "this release needs a newer {}",
+    "the {} on our nodes was really old",
+)
+SUPPOSED = (
+    "if {} then the service stops",
+    "Make sure that {}",
+    "Please check whether {}",
+    "How to tell that {}",
+    "errors like {}",
+)
+
+
+def _causes(text: str) -> set[str]:
+    return {cause for one in recognise(text) for cause in one.signature.causes}
+
+
+@pytest.mark.parametrize(
+    ("cause", "sentence"), [*(("no-driver", one) for one in (*MISSING, *LOGGED)), *(("driver-too-old", one) for one in OLD)]
+)
+def test_a_sentence_means_the_same_of_a_driver_by_any_name(cause: str, sentence: str) -> None:
+    for name in NAMES:
+        assert cause in _causes(sentence.format(name)), name
+
+
+@pytest.mark.parametrize("frame", SUPPOSED)
+def test_what_a_clause_only_supposes_is_no_complaint(frame: str) -> None:
+    for sentence, name in itertools.product((*MISSING, *OLD), NAMES[:2]):
+        said = sentence.format(name)
+        assert not _causes(frame.format(said[0].lower() + said[1:])) & {"no-driver", "driver-too-old"}, said
+
+
+@pytest.mark.parametrize("sentence", ["If I start it, no nvidia driver is found", "I wanted to train but the nvidia driver is missing"])
+def test_another_clause_supposes_nothing(sentence: str) -> None:
+    assert "no-driver" in _causes(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["the nvidia driver is not too old", "the nvidia driver is installed", "no printer driver was found", "no nvidia driver update helped"],
+)
+def test_other_sentences_about_drivers_are_no_complaint(sentence: str) -> None:
+    assert not _causes(sentence) & {"no-driver", "driver-too-old"}
+
+
+def test_words_that_are_only_supposed_are_no_hint() -> None:
+    assert "scheduler-gpu-not-allocated" in hinted("no GPU was allocated to the job")
+    assert "scheduler-gpu-not-allocated" not in hinted("check whether no GPU was allocated to the job")
