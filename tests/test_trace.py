@@ -90,6 +90,13 @@ class Level(nn.Module):
     def forward(self, x):
         return x + self.body(x)
 
+class Attends(nn.Module):
+    def forward(self, x):
+        return nn.functional.scaled_dot_product_attention(x, x, x, dropout_p=0.1)
+
+def drops():
+    return nn.Sequential(nn.Linear(16, 16), nn.Dropout(0.1), Attends()), torch.zeros(3, 2, 64, 16)
+
 def levels():
     return nn.Sequential(nn.Linear(10, 16), Level([Level([Block()])]), nn.Linear(16, 5)), torch.zeros(3, 10)
 """
@@ -214,6 +221,15 @@ def test_a_torch_module_is_traced_with_its_blocks_and_a_frozen_trillion_paramete
     assert (model.backward[0], model.backward[-1][1]) == ((1.0, 5 / model.trainable), 1.0)  # at first the last bias alone
     assert (model.largest_block, model.block_flops) == (2 * 16 * 64 + 80, 4 * 2 * 16 * 64)
     assert model.sample == "float32 10"
+
+
+@pytest.mark.index
+def test_dropout_keeps_what_it_keeps_on_a_gpu(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
+    """A mask of bytes, and no scores of attention: the input and what attention reads, makes and its logarithms of sums, and the loss reads its output."""
+    model = counted(TORCH, "drops", framework_python("torch"), batch=4)
+    assert model.full is not None
+    numbers = 2 * 64 * 16
+    assert model.full.kept.per_sample == 3 * 4 * numbers + numbers + 4 * 2 * 64
 
 
 @pytest.mark.index

@@ -65,7 +65,9 @@ def fit(
     precision: Annotated[
         str, typer.Option(metavar="TYPE", help="fp32, tf32, bf16, fp16 or fp8; 16 bits are autocast with FP32 master copies.")
     ] = "fp32",
-    optimizer: Annotated[str, typer.Option(metavar="NAME", help="sgd, momentum, adam, adamw, adafactor, 8bit-adam or lion.")] = "adamw",
+    optimizer: Annotated[
+        str, typer.Option(metavar="NAME", help="sgd, momentum, adam, adamw, fused-adam, fused-adamw, adafactor, 8bit-adam or lion.")
+    ] = "adamw",
     checkpointing: Annotated[bool, typer.Option("--checkpointing", help="Recompute each block's activations in backward.")] = False,
     lora: Annotated[int, typer.Option(metavar="R", help="Train adapters of this rank on the linear layers of all blocks.")] = 0,
     weights: Annotated[

@@ -39,6 +39,8 @@ class Sharding(NamedTuple):
     gradients: bool = False
     weights: bool = False
     copies: int = 0
+    casts: bool = False
+    """Weights in 16 bits are cast from master copies as they are gathered, and not kept."""
 
 
 PRECISIONS = {
@@ -53,6 +55,8 @@ OPTIMIZERS = {
     "momentum": Optimizer(4),
     "adam": Optimizer(8, 4),
     "adamw": Optimizer(8, 4),
+    "fused-adam": Optimizer(8),
+    "fused-adamw": Optimizer(8),
     "adafactor": Optimizer(4, 0, factored=True),
     "8bit-adam": Optimizer(2 + 2 * 4 / 256),
     "lion": Optimizer(4),
@@ -61,22 +65,25 @@ OPTIMIZERS = {
 
 8-bit Adam also keeps two scales in FP32 for each block of 256 values, in bitsandbytes and torchao.
 
-PyTorch's `foreach` Adam holds the roots of all second moments at once: https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html
+PyTorch's `foreach` Adam, its default, holds the roots of all second moments at once, its `fused` Adam does not: https://docs.pytorch.org/docs/stable/generated/torch.optim.AdamW.html
 """
 SHARDINGS = {
     "": Sharding(copies=1),
     "zero1": Sharding(optimizer=True),
     "zero2": Sharding(optimizer=True, gradients=True),
     "zero3": Sharding(optimizer=True, gradients=True, weights=True),
-    "fsdp": Sharding(optimizer=True, gradients=True, weights=True),
+    "fsdp": Sharding(optimizer=True, gradients=True, weights=True, casts=True),
 }
-"""ZeRO: https://arxiv.org/abs/1910.02054. Buckets: https://github.com/pytorch/pytorch/pull/41954"""
+"""ZeRO: https://arxiv.org/abs/1910.02054. Buckets: https://github.com/pytorch/pytorch/pull/41954. FSDP:
+https://github.com/pytorch/pytorch/blob/main/torch/distributed/fsdp/_fully_shard/_fsdp_param.py"""
 FOUR_BITS = "4bit"
 _SPELLINGS = """fp32 float32 float f32
 bf16 bfloat16
 fp16 float16 half f16
 fp8 float8 f8_e4m3 float8_e4m3fn e4m3 f8_e5m2 float8_e5m2
-adamw adamw_torch adamw_torch_fused
+adamw adamw_torch
+fused-adam fusedadam
+fused-adamw adamw_torch_fused adamw_fused
 8bit-adam adam8bit adamw8bit adamw_8bit adamw_bnb_8bit paged_adamw_8bit
 zero1 zero-1
 zero2 zero-2 shard_grad_op

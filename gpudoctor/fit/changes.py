@@ -45,51 +45,64 @@ def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change,
         saved = before - memory(model, now, now.batch or batch).total
         return Change(" ".join(step[0] for step in steps), saved, saved >= missing, "; ".join(step[2] for step in steps))
 
-    steps = list(_proposed(model, asked, card, batch))
+    def needed(steps: list[_Step]) -> list[_Step]:
+        for step in reversed(steps):
+            without = [one for one in steps if one is not step]
+            steps = without if change(without).fits else steps
+        return steps
+
+    steps = _proposed(model, asked, card, batch)
     alone = [one for one in (change([step]) for step in steps) if one.saved_bytes > _WORTH * missing]
     enough = [one for one in alone if one.fits]
     if not enough:
         together = (_with_batch(model, asked, card, batch, steps[:count]) for count in range(len(steps) + 1))
         every = next((some for some in together if change(some).fits), steps)
-        for step in reversed(every):
-            without = [one for one in every if one is not step]
-            every = without if change(without).fits else every
-        enough = [one for one in [change(every)] if one.fits]
+        enough = [one for one in [change(needed(every))] if one.fits]
     rest = sorted((one for one in alone if not one.fits), key=lambda one: -one.saved_bytes)
     prefixes = (steps[:count] for count in range(len(steps) + 1) if not asked.infer and not change(steps[:count]).fits)
     sharded = ([*prefix, step] for prefix in prefixes for step in _sharded(model, _with(asked, prefix), card, batch))
-    return (*enough, *rest, *map(change, islice(sharded, 1)))
+    return (*enough, *rest, *map(change, map(needed, islice(sharded, 1))))
 
 
 def _with(asked: Asked, steps: Iterable[_Step]) -> Asked:
     return msgspec.structs.replace(asked, **{field: value for _, fields, _ in steps for field, value in fields.items()})
 
 
-def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_Step]:
-    """Yield the changes that need no more GPUs, cheapest first."""
+def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> list[_Step]:
+    """Return the changes that need no more GPUs, cheapest first."""
     half = next((name for name in ("bf16", "fp16") if card.computes(PRECISIONS[name].capability)), "")
-    if half and not asked.halved:
-        yield f"--precision {half}", {"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits"
-    if batch > 1 and (smaller := _accumulated(model, asked, card)):
-        yield _batch(asked, batch, smaller)
-    if model.block_flops and model.step_flops and not (asked.checkpointing or asked.infer):
-        yield "--checkpointing", {"checkpointing": True}, f"{model.block_flops / model.step_flops:.0%} more compute"
-    packs = asked.precision != "fp8"
-    if model.adapted and (asked.lora or asked.infer) and packs and not asked.weights:
-        yield "--weights 4bit", {"weights": "4bit"}, _PACKED
-    if asked.infer:
-        return
-    if asked.optimizer in {"adam", "adamw"}:
-        yield "--optimizer 8bit-adam", {"optimizer": "8bit-adam"}, "needs bitsandbytes"
-    if model.adapted and not asked.lora:
-        packed = packs and card.available < 2 * model.parameters
-        options, fields = f"--lora {_RANK}{' --weights 4bit' * packed}", {"lora": _RANK, **({"weights": "4bit"} if packed else {})}
-        yield options, fields, f"trains adapters only{f'; {_PACKED}' * packed}"
-    if not asked.offload:
-        moved = memory(model, asked, batch)
-        size = (moved.optimizer + moved.master_copies) / (1 << 30)
-        if size:
-            yield "--offload", {"offload": True}, f"{size:.1f} GiB of host memory, a slower optimizer step"
+    smaller = _accumulated(model, asked, card) if batch > 1 else 0
+    trains, adam = not asked.infer, asked.optimizer.removeprefix("fused-")
+    packs = bool(model.adapted) and asked.precision != "fp8" and not asked.weights
+    packed = {"weights": "4bit"} if packs and card.available < 2 * model.parameters else {}
+    now = memory(model, asked, batch)
+    moved = (now.optimizer + now.master_copies) / (1 << 30)
+    recomputed = model.block_flops / (model.step_flops or 1)
+    steps: list[tuple[object, _Step]] = [
+        (trains and asked.optimizer == adam, _optimizer(f"fused-{adam}", "none: fused=True in PyTorch")),
+        (
+            half and not asked.halved,
+            (f"--precision {half}", {"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits"),
+        ),
+        (smaller, _batch(asked, batch, smaller or 1)),
+        (trains and recomputed and not asked.checkpointing, ("--checkpointing", {"checkpointing": True}, f"{recomputed:.0%} more compute")),
+        (packs and (asked.lora or asked.infer), ("--weights 4bit", {"weights": "4bit"}, _PACKED)),
+        (trains, _optimizer("8bit-adam", "needs bitsandbytes")),
+        (
+            trains and model.adapted and not asked.lora,
+            (
+                f"--lora {_RANK}{' --weights 4bit' * bool(packed)}",
+                {"lora": _RANK, **packed},
+                f"trains adapters only{f'; {_PACKED}' * bool(packed)}",
+            ),
+        ),
+        (moved and not asked.offload, ("--offload", {"offload": True}, f"{moved:.1f} GiB of host memory, a slower optimizer step")),
+    ]
+    return [step for applies, step in steps if applies and (adam in {"adam", "adamw"} or "optimizer" not in step[1])]
+
+
+def _optimizer(name: str, cost: str) -> _Step:
+    return f"--optimizer {name}", {"optimizer": name}, cost
 
 
 def _with_batch(model: Model, asked: Asked, card: Card, batch: int, steps: Sequence[_Step]) -> list[_Step]:

@@ -25,6 +25,7 @@ _NAMES = {
     "num_experts": "num_local_experts",
     "activation_function": "hidden_act",
     "hidden_activation": "hidden_act",
+    "resid_pdrop": "hidden_dropout_prob",
 }
 """Fields that some families name otherwise."""
 _FUNCTIONS = {"gelu_pytorch_tanh": "gelu", "gelu_fast": "gelu_new", "swish": "silu", "quick_gelu": "silu"}

@@ -6,7 +6,23 @@ from typing import Annotated
 
 import msgspec
 
-from gpudoctor.fit.layers import Row, Rows, conv, embedding, first, flatten, function, image, linear, norm, place, pool, poolto, upsample
+from gpudoctor.fit.layers import (
+    Row,
+    Rows,
+    conv,
+    dropout,
+    embedding,
+    first,
+    flatten,
+    function,
+    image,
+    linear,
+    norm,
+    place,
+    pool,
+    poolto,
+    upsample,
+)
 from gpudoctor.fit.structures import attention, block, concat, experts, gated, loss, residual, shift, time
 
 RELU = function("relu")
@@ -34,6 +50,7 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     num_labels: _Some = 2
     tie_word_embeddings: bool = False
     hidden_act: str = "gelu"
+    hidden_dropout_prob: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0
     mlp_bias: bool = False
     attention_bias: bool = False
     """Of queries, keys, values and the output."""
@@ -59,18 +76,18 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     def older_decoder(self) -> Rows:
         """Return a decoder with learned positions and LayerNorm, such as GPT-2."""
         start = embedding(self.vocab_size, self.hidden_size, self.max_position_embeddings)
-        return (start, *self._blocks("layer", cached=True), *self._head("layer"))
+        return (start, *self._dropout, *self._blocks("layer", cached=True), *self._head("layer"))
 
     def encoder(self) -> Rows:
         """Return an encoder that normalises after each sum, with a pooler, such as BERT."""
         start = embedding(self.vocab_size, self.hidden_size, self.max_position_embeddings, self.type_vocab_size)
         pooler = (first(), linear(self.hidden_size, adapted=False), function("tanh"))
-        return (start, norm("layer"), *self._blocks("layer", before=False), *pooler, loss())
+        return (start, norm("layer"), *self._dropout, *self._blocks("layer", before=False), *pooler, loss())
 
     def vision(self) -> Rows:
         """Return a classifier of images in patches, such as ViT."""
         patches = (conv(self.hidden_size, self.patch_size, self.patch_size), flatten(tokens=True), place())
-        return (*patches, *self._blocks("layer"), norm("layer"), first(), linear(self.num_labels, adapted=False), loss())
+        return (*patches, *self._dropout, *self._blocks("layer"), norm("layer"), first(), linear(self.num_labels, adapted=False), loss())
 
     def _blocks(self, of: str, *, before: bool = True, cached: bool = False) -> Rows:
         """Return the blocks, which normalise before or after each sum; RMSNorm goes with a gated feed-forward layer."""
@@ -90,8 +107,13 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
             feed = (experts(*sizes, self.hidden_act, self.shared_expert_intermediate_size),)
         elif of == "rms":
             feed = (gated(inner, self.hidden_act, bias=bias),)
-        sums = [(residual((norm(of), *part)),) if before else (residual(part), norm(of)) for part in ((attend,), feed)]
+        parts = ((attend, *self._dropout), (*feed, *self._dropout))
+        sums = [(residual((norm(of), *part)),) if before else (residual(part), norm(of)) for part in parts]
         return (block((*sums[0], *sums[1])),) * self.num_hidden_layers
+
+    @property
+    def _dropout(self) -> Rows:
+        return (dropout(),) if self.hidden_dropout_prob else ()
 
     def _head(self, of: str) -> Rows:
         return (norm(of), linear(self.vocab_size, bias=False, adapted=False, own=not self.tie_word_embeddings), loss())

@@ -31,6 +31,10 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
     bandwidth_share: Annotated[float, means("The share of a step that memory bandwidth limits; 0 to 1.")]
     transfer_seconds: Annotated[float | None, means("To copy a batch from the host. null: the rate is unknown.")]
     transfer_basis: Annotated[str, means("How that rate is known; empty: it is not.", "PCIe 4.0 x16", "measured")]
+    token_seconds: Annotated[
+        float | None,
+        means("At least, to generate a token: weights, keys and values are read once. null: training, or a model that writes no text."),
+    ] = None
     measured: Annotated[bool, means("Whether the rates were measured on this GPU; otherwise they are published peaks.")]
     hours: Annotated[tuple[float, float] | None, means("For --samples. null: not asked for.")] = None
     cost: Annotated[tuple[float, float] | None, means("For --samples at --price per GPU and hour. null: not asked for.")] = None
@@ -48,12 +52,14 @@ def speed(model: Model, asked: Asked, card: Card, batch: int, *, samples: int | 
     whole = flops * batch / rate + touching
     slow, fast = (batch * asked.gpus * share / whole for share in (low, high))
     hours = (samples / fast / 3600, samples / slow / 3600) if samples else None
+    read = next(moments(model, asked, batch))
     return Speed(
         step_seconds=(whole / high, whole / low),
         samples_per_second=(slow, fast),
         bandwidth_share=touching / whole,
         transfer_seconds=model.sample_bytes * batch / card.host_rate if card.host_rate else None,
         transfer_basis=card.host_basis,
+        token_seconds=(read.weights + read.cache) / card.bandwidth if asked.infer and model.cache_elements else None,
         measured=card.measured,
         hours=hours,
         cost=(hours[0] * price * asked.gpus, hours[1] * price * asked.gpus) if hours and price else None,

@@ -112,7 +112,8 @@ def _memory(page: Page, found: FitDocument, gpu: Answer) -> None:
         return
     _heading(page, found, gpu, f"Memory at batch {gpu.batch:,}")
     for part, size in gpu.memory.items():
-        page.paragraph(_ABOUT.get(part, ""), f"{part.replace('_', ' '):<{_PART}}{_size(size):>10}  ", indent=2)
+        about = _ABOUT.get(part, "") + ", NCCL" * (part == "reserve" and found.run.gpus > 1)
+        page.paragraph(about, f"{part.replace('_', ' '):<{_PART}}{_size(size):>10}  ", indent=2)
     usable = "free" if gpu.observed else "usable"
     page.paragraph(
         f"of {_size(gpu.available_bytes)} {usable}, peak {gpu.peak}",
@@ -123,12 +124,19 @@ def _memory(page: Page, found: FitDocument, gpu: Answer) -> None:
 
 
 def _changes(page: Page, found: FitDocument, gpu: Answer) -> None:
-    if not gpu.changes:
+    if gpu.fits is not False or gpu.why or gpu.needed_bytes is None:
         return
     _heading(page, found, gpu, "What to change")
     for change in gpu.changes:
         lead = f"{'enough' if change.fits else '':<8}saves {_size(change.saved_bytes):>10}  "
         page.paragraph(f"{change.options}: {change.cost}", lead, indent=2, hang=len(lead))
+    if not any(change.fits for change in gpu.changes):
+        size = (
+            "shorter sequences, or divide them over GPUs (context parallelism)"
+            if found.model.sample.endswith("tokens")
+            else "smaller images"
+        )
+        page.paragraph(f"No option is enough: use {size}, or a smaller model.", indent=2)
 
 
 def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:
@@ -145,6 +153,11 @@ def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:
     if speed.step_seconds[1] < _SHORT:
         page.paragraph("Launching the kernels of so short a step takes longer, and is not counted.", indent=2)
     page.parts(_transfer(speed), indent=2)
+    if speed.token_seconds:
+        token = _seconds((speed.token_seconds, speed.token_seconds))
+        page.paragraph(
+            f"generating a token for each sample takes {token} or more: weights, keys and values are read once", indent=2, hang=2
+        )
     if speed.hours:
         money = [f"costs {_range(speed.cost)}"] if speed.cost else []
         page.parts([f"{_range(speed.hours)} hours for all samples", *money], indent=2)

@@ -13,9 +13,20 @@ from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory, moments, trained
 from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, SPELLINGS, Asked, spelt
 from gpudoctor.fit.counted import Sample, counted
+from gpudoctor.fit.hub import TABLE, of_config
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.networks import Transformer
 from gpudoctor.fit.presets import PRESETS, model
+
+
+def without_dropout(name: str, sample: Sample) -> Model:
+    """A preset as it was measured: bert-base and gpt2 have dropout as published."""
+    return (
+        of_config(name, {**TABLE.presets[name], "hidden_dropout_prob": 0}).model(name, sample)
+        if name in TABLE.presets
+        else model(name, sample)
+    )
+
 
 MODELS = [model(name, Sample()) for name in PRESETS]
 WITH_MATRICES = {"bert-base", "gpt2", "llama-1b", "llama-8b", "vit-b"}
@@ -61,7 +72,7 @@ def test_memory_never_shrinks_with_the_batch_and_the_parts_add_up(one: Model, as
 )
 def test_the_peak_is_that_of_pytorchs_memory_tracker(name: str, optimizer: str, batch: int, tracked: float, moment: str) -> None:
     """GiB that MemTracker of PyTorch 2.15 reports for the second step on fake tensors, with foreach optimizers."""
-    found = memory(model(name, Sample()), Asked(optimizer=optimizer), batch)
+    found = memory(without_dropout(name, Sample()), Asked(optimizer=optimizer), batch)
     assert (found.total - found.reserve - found.fragmentation) / (1 << 30) == pytest.approx(tracked, rel=0.01)
     assert found.moment == moment
 
@@ -69,7 +80,7 @@ def test_the_peak_is_that_of_pytorchs_memory_tracker(name: str, optimizer: str, 
 @pytest.mark.parametrize(("name", "traced"), [("vit-b", 73_686_736), ("gpt2", 815_362_048)])
 def test_autocast_copies_what_each_matmul_reads(name: str, traced: int) -> None:
     """Bytes per sample that PyTorch 2.15 saves for backward under BF16 autocast: queries, keys and values each copy their input."""
-    held = model(name, Sample()).half
+    held = without_dropout(name, Sample()).half
     assert held
     assert held.kept.per_sample == traced
 
@@ -86,7 +97,7 @@ def test_autocast_copies_what_each_matmul_reads(name: str, traced: int) -> None:
 )
 def test_checkpointing_keeps_what_pytorch_keeps_outside_of_blocks(name: str, sample: Sample, saved: int) -> None:
     """Bytes that PyTorch 2.15 saves for backward of 8 samples in FP32 while it recomputes the same blocks."""
-    held = model(name, sample).full
+    held = without_dropout(name, sample).full
     assert held
     assert held.checkpointed.at(8) == pytest.approx(saved, rel=0.001)
 
@@ -143,7 +154,7 @@ def test_adapters_of_a_higher_rank_need_more_and_still_less_than_training_everyt
 
 @pytest.mark.parametrize(
     ("precision", "optimizer", "each"),
-    [("fp32", "adamw", 16), ("bf16", "adamw", 18), ("fp32", "sgd", 8), ("bf16", "8bit-adam", 12 + 1 / 32)],
+    [("fp32", "adamw", 16), ("bf16", "adamw", 18), ("bf16", "fused-adamw", 18), ("fp32", "sgd", 8), ("bf16", "8bit-adam", 12 + 1 / 32)],
 )
 def test_bytes_for_each_parameter_are_the_published_ones(precision: str, optimizer: str, each: int) -> None:
     one = model("784-128-10", Sample())
@@ -242,3 +253,27 @@ def test_what_no_run_has_is_one_sentence(options: dict[str, object], says: str) 
 def test_adapters_that_are_larger_than_what_they_adapt_are_refused() -> None:
     with pytest.raises(UsageError, match="Adapters of rank 5,000 have 12,492,800,000 parameters, the layers that they adapt 6,476,005,376"):
         trained(model("llama-7b", Sample()), Asked(lora=5000))
+
+
+def test_a_dropout_keeps_a_byte_for_each_of_its_numbers() -> None:
+    """gpt2 has one after its embedding and two in each of 12 blocks."""
+    with_it, without = (one.full for one in (model("gpt2", Sample()), without_dropout("gpt2", Sample())))
+    assert with_it
+    assert without
+    assert with_it.kept.per_sample - without.kept.per_sample == 25 * 1024 * 768
+
+
+def test_a_fused_optimizer_has_no_temporaries() -> None:
+    """16 bytes a parameter: FP32 weights, gradients and two moments. ZeRO's 16 have gradients and a copy of the weights in FP16: https://arxiv.org/abs/1910.02054"""
+    one = model("llama-7b", Sample(512))
+    *_, plain = moments(one, Asked(precision="bf16"), 1)
+    *_, fused = moments(one, Asked(precision="bf16", optimizer="fused-adamw"), 1)
+    assert fused.total - fused.reserve == 16 * one.parameters
+    assert plain.workspace == 4 * one.parameters
+
+
+def test_fsdp_keeps_no_copies_in_16_bits_beside_its_shards() -> None:
+    """FSDP casts a shard as it gathers it; DeepSpeed's ZeRO-3 keeps partitions in both."""
+    one = model("llama-7b", Sample(512))
+    zero3, fsdp = (list(moments(one, Asked(precision="bf16", gpus=8, shard=shard), 1))[-1] for shard in ("zero3", "fsdp"))
+    assert (zero3.weights, fsdp.weights) == (2 * one.parameters // 8, 0)

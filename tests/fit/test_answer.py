@@ -77,7 +77,7 @@ def test_more_gpus_are_combined_with_what_else_is_needed() -> None:
 def test_more_gpus_share_the_batch() -> None:
     """Eight samples on each of 512 GPUs fit too, but nobody asked for 4096."""
     changed = changes(model("llama-70b", Sample()), Asked(batch=8, precision="bf16"), card(75), 8)
-    assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32 --batch 3"
+    assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32 --batch 4"
 
 
 def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest() -> None:

@@ -1,7 +1,7 @@
 """Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. Tested with PyTorch 2.15.
 
 Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters,
-autocast's copies of them, buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's.
+autocast's copies of them, buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's, but for dropout.
 """
 
 import collections
@@ -48,7 +48,7 @@ class Engine:
     def count(self, made, batches):
         module, example = made if isinstance(made, tuple) else (made, None)
         module.train()
-        with self._fake:
+        with self._fake, dropout_as_on_gpus(self._torch):
             renew(self._torch, module)
             facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
             inputs = [self._inputs(example, batch) for batch in batches]
@@ -201,6 +201,25 @@ class Engine:
 
     def _no_hook(self, _hook):
         return self._torch.utils.hooks.RemovableHandle(collections.OrderedDict())
+
+
+@contextlib.contextmanager
+def dropout_as_on_gpus(torch):
+    """Have dropout keep a mask of bytes, and attention no scores for its own, as their kernels for GPUs do. The CPU's keep a mask of numbers, and all scores."""
+    functional = torch.nn.functional
+    drop, attend = functional.dropout, functional.scaled_dot_product_attention
+
+    def masked(read, p=0.5, training=True, inplace=False):  # noqa: FBT002 -- as it is called
+        return torch.native_dropout(read, p, True)[0] if training and 0 < p < 1 and not inplace else drop(read, p, training, inplace)
+
+    def fused(query, key, value, attn_mask=None, dropout_p=0.0, *others, **named):  # noqa: ARG001 -- left out
+        return attend(query, key, value, attn_mask, 0.0, *others, **named)
+
+    functional.dropout, functional.scaled_dot_product_attention = masked, fused
+    try:
+        yield
+    finally:
+        functional.dropout, functional.scaled_dot_product_attention = drop, attend
 
 
 def grouped_flops(rows, *_others, out_val, **_named):
