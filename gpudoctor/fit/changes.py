@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import msgspec
 
 from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import PRECISIONS, Asked
+from gpudoctor.fit.asked import PRECISIONS, SHARDINGS, Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
 from gpudoctor.schema_fields import means
@@ -59,7 +59,8 @@ def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change,
         every = next((some for some in together if change(some).fits), steps)
         enough = [one for one in [change(needed(every))] if one.fits]
     rest = sorted((one for one in alone if not one.fits), key=lambda one: -one.saved_bytes)
-    prefixes = (steps[:count] for count in range(len(steps) + 1) if not asked.infer and not change(steps[:count]).fits)
+    divided = asked.infer or any("--shard" in one.options for one in enough)
+    prefixes = (steps[:count] for count in range(len(steps) + 1) if not divided and not change(steps[:count]).fits)
     sharded = ([*prefix, step] for prefix in prefixes for step in _sharded(model, _with(asked, prefix), card, batch))
     return (*enough, *rest, *map(change, map(needed, islice(sharded, 1))))
 
@@ -79,11 +80,12 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> list[_Step]
     moved = (now.optimizer + now.master_copies) / (1 << 30)
     recomputed = model.block_flops / (model.step_flops or 1)
     steps: list[tuple[object, _Step]] = [
-        (trains and asked.optimizer == adam, _optimizer(f"fused-{adam}", "none: fused=True in PyTorch")),
+        (trains and asked.optimizer == adam, _optimizer(f"fused-{adam}", "costs nothing, fused=True in PyTorch")),
         (
             half and not asked.halved,
             (f"--precision {half}", {"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits"),
         ),
+        (asked.gpus > 1 and not SHARDINGS[asked.shard].weights, ("--shard fsdp", {"shard": "fsdp"}, "exchanges weights at each layer")),
         (smaller, _batch(asked, batch, smaller or 1)),
         (trains and recomputed and not asked.checkpointing, ("--checkpointing", {"checkpointing": True}, f"{recomputed:.0%} more compute")),
         (packs and (asked.lora or asked.infer), ("--weights 4bit", {"weights": "4bit"}, _PACKED)),

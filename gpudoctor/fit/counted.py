@@ -13,7 +13,7 @@ from gpudoctor.fit.layers import Rows, run
 from gpudoctor.fit.model import Model, projections
 from gpudoctor.fit.tally import FULL, HALF, Tally
 
-_MOST_TOKENS, _MOST_SIDE, _MOST_PARAMETERS = 10**8, 1 << 20, 10**15
+_MOST_TOKENS, _MOST_SIDE, _MOST_PARAMETERS = 10**8, 1 << 17, 10**15
 """More are not believed."""
 
 

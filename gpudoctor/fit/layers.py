@@ -73,7 +73,7 @@ def linear(tally: Tally, x: Tensor, out: int, *, bias: bool = True, adapted: boo
         tally.matrix(width, out, adapted=adapted)
     else:
         tally.tied += width * out
-    return tally.made(x, (*x.shape[:-1], out), out * bias, wide=False)
+    return tally.made(x, (*x.shape[:-1], out), out * bias, wide=False, head=not adapted)
 
 
 @layer

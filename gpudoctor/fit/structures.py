@@ -48,6 +48,7 @@ def gated(tally: Tally, x: Tensor, width: int, name: str = "silu", *, bias: bool
     up = linear(width, bias=bias)(tally, x)
     tally.keep(gate)
     tally.keep(up)
+    tally.together(x, x, gate, up, up)  # with what the residual adds, and the product
     return linear(x.shape[-1], bias=bias)(tally, tally.made(up, up.shape))
 
 

@@ -79,14 +79,21 @@ class Tally:
         self._made += 1
         return Tensor(self._made, shape, grad=False)
 
-    def made(self, x: Tensor, shape: tuple[int, ...], parameters: int = 0, *, wide: bool | None = None) -> Tensor:
-        """Return a layer's output, as wide as its input unless stated, and count the parameters that are in no matrix."""
+    def made(self, x: Tensor, shape: tuple[int, ...], parameters: int = 0, *, wide: bool | None = None, head: bool = False) -> Tensor:
+        """Return a layer's output, as wide as its input unless stated, and count the parameters that are in no matrix.
+
+        Of the head of a model that generates text, inference makes the scores of one token only.
+        """
         y = self.given(shape)._replace(grad=True, wide=x.wide if wide is None else wide)
-        self._working = max(self._working, x.size + y.size)
+        self.together(x, *[y] * (not (head and self.cached)))
         self._alive.append((self._sum + x.bytes(self.width) + y.bytes(self.width), self._before))
         self.parameters += parameters
         self._before = self.parameters
         return y
+
+    def together(self, *tensors: Tensor) -> None:
+        """Note tensors that are alive at once in a forward pass without gradients."""
+        self._working = max(self._working, sum(one.size for one in tensors))
 
     def keep(self, tensor: Tensor, *, wide: bool = False, trains: bool = False, width: float = 0) -> None:
         """Count a tensor that backward needs, once; `wide`: under autocast in FP32; `trains`: only to train weights that LoRA freezes."""

@@ -131,12 +131,8 @@ def _changes(page: Page, found: FitDocument, gpu: Answer) -> None:
         lead = f"{'enough' if change.fits else '':<8}saves {_size(change.saved_bytes):>10}  "
         page.paragraph(f"{change.options}: {change.cost}", lead, indent=2, hang=len(lead))
     if not any(change.fits for change in gpu.changes):
-        size = (
-            "shorter sequences, or divide them over GPUs (context parallelism)"
-            if found.model.sample.endswith("tokens")
-            else "smaller images"
-        )
-        page.paragraph(f"No option is enough: use {size}, or a smaller model.", indent=2)
+        smaller = "Shorten the sequences (--seq)" if found.model.sample.endswith("tokens") else "Use smaller images (--image)"
+        page.paragraph(f"No option is enough. {smaller}, or take a smaller model.", indent=2)
 
 
 def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:

@@ -108,6 +108,12 @@ def test_how_fp8_is_counted_is_said(words: tuple[str, ...], said: str) -> None:
     assert "exact" not in text
 
 
+def test_a_run_that_no_option_makes_fit_is_told_so() -> None:
+    ended = run("fit", "llama-1b", "--seq", "90000000", "--batch", "1", "--gpu", "H100")
+    assert ended.returncode == 1
+    assert "No option is enough. Shorten the sequences (--seq), or take a smaller model." in " ".join(ended.stdout.decode().split())
+
+
 def test_a_gpu_without_fp8_is_refused_and_the_memory_of_the_other_is_shown() -> None:
     text = " ".join(run("fit", "llama-1b", "--precision", "fp8", "--batch", "1", "--gpu", "A100", "--gpu", "H100").stdout.decode().split())
     assert "it has no FP8 tensor cores, which came with compute capability 8.9" in text

@@ -74,6 +74,19 @@ def test_more_gpus_are_combined_with_what_else_is_needed() -> None:
     assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32"
 
 
+def test_gpus_that_are_there_are_sharded_over_before_there_are_more() -> None:
+    changed = changes(model("llama-8b", Sample()), Asked(batch=1, precision="bf16", gpus=8), card(75), 1)
+    assert [one.options for one in changed if "--shard" in one.options] == ["--shard fsdp"]
+
+
+def test_generating_reads_weights_and_cache_once_for_a_token() -> None:
+    found = answer(model("llama-8b", Sample()), Asked(batch=2, precision="bf16", infer=True), card())
+    assert found.speed
+    assert found.memory
+    assert found.speed.token_seconds == (found.memory["weights"] + found.memory["cache"]) / 1e12
+    assert found.memory["activations"] < 2 * 2 * 2048 * 128256  # the scores of all tokens
+
+
 def test_more_gpus_share_the_batch() -> None:
     """Eight samples on each of 512 GPUs fit too, but nobody asked for 4096."""
     changed = changes(model("llama-70b", Sample()), Asked(batch=8, precision="bf16"), card(75), 8)
