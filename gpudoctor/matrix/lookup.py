@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from gpudoctor.frameworks import spec_of
-from gpudoctor.matrix import names, slices
+from gpudoctor.matrix import names, slices, tables
 from gpudoctor.matrix.resolve import RowFor, final_release, resolve
 from gpudoctor.matrix.rows import (
     Chip,
@@ -27,30 +27,9 @@ from gpudoctor.matrix.rows import (
     Xid,
 )
 from gpudoctor.matrix.table import Row, Table
-from gpudoctor.matrix.tables import (
-    BOUNDS,
-    CHIPS,
-    CPU,
-    CUDA,
-    CUDNN,
-    DRIVER_PACKAGES,
-    DRIVERS,
-    ENGINES,
-    FAULTS,
-    GPU_NEEDS,
-    GPUS,
-    NO_GPU_CODE,
-    OTHERS,
-    PYTHONS,
-    REQUIREMENTS,
-    SOURCE_TABLE,
-    SXIDS,
-    TABLE_OF,
-    TORCH_BUILDS,
-    XIDS,
-)
 from gpudoctor.versions import Version
 
+Since = TypeVar("Since", Engine, CpuNeed, GpuNeed)
 _FIRST_WITH_MINOR_COMPATIBILITY = 11
 _BRANCH_SPAN = 5
 """Windows drivers of branch 550 include 551.x and 552.x; branches since 2020 are at least this far apart."""
@@ -88,34 +67,34 @@ class Matrix:
     @property
     def date(self) -> str:
         """The latest day on which a source was read, as an ISO date; "" without sources."""
-        return max((source.read for source in self.rows(SOURCE_TABLE)), default="")
+        return max((source.read for source in self.rows(tables.SOURCE_TABLE)), default="")
 
     def source(self, identifier: str) -> Source | None:
         """The source with this id."""
-        return next((source for source in self.rows(SOURCE_TABLE) if source.id == identifier), None)
+        return next((source for source in self.rows(tables.SOURCE_TABLE) if source.id == identifier), None)
 
     def cuda(self, version: Version) -> CudaRelease | None:
-        """The CUDA release, or the first of its minor version if this update or build number (12.4.127) is not in the table."""
-        releases = [row for row in self.rows(CUDA) if row.release[:2] == version[:2]]
+        """The tables.CUDA release, or the first of its minor version if this update or build number (12.4.127) is not in the table."""
+        releases = [row for row in self.rows(tables.CUDA) if row.release[:2] == version[:2]]
         return next((row for row in releases if row.release == version), releases[0] if releases else None)
 
     def cudas(self, version: Version) -> tuple[CudaRelease, ...]:
-        """The CUDA releases that a version may mean, oldest first: those of its minor version, or of its major if it has no more."""
+        """The tables.CUDA releases that a version may mean, oldest first: those of its minor version, or of its major if it has no more."""
         said = 2 if "." in str(version) else 1
-        return tuple(row for row in self.rows(CUDA) if row.release[:said] == version[:said])
+        return tuple(row for row in self.rows(tables.CUDA) if row.release[:said] == version[:said])
 
     def toolkit_for(self, target: str) -> CudaRelease | None:
-        """The oldest CUDA release whose compiler supports this architecture ("sm_121")."""
-        return next((row for row in self.rows(CUDA) if target in (row.sass or ())), None)
+        """The oldest tables.CUDA release whose compiler supports this architecture ("sm_121")."""
+        return next((row for row in self.rows(tables.CUDA) if target in (row.sass or ())), None)
 
     def driver_floor(self, cuda: Version, os: str = "linux") -> DriverFloor | None:
         """The oldest drivers for programs built with `cuda`, on "linux" or "windows".
 
-        If no source states a driver for an update, that of the previous release in its minor version; for a CUDA version outside the tables,
+        If no source states a driver for an update, that of the previous release in its minor version; for a tables.CUDA version outside the tables,
         the floor shared by its major version; None if unknown.
         """
         release = self._stated(cuda, os)
-        shared = [row for row in self.rows(CUDA) if row.release.major == cuda.major >= _FIRST_WITH_MINOR_COMPATIBILITY]
+        shared = [row for row in self.rows(tables.CUDA) if row.release.major == cuda.major >= _FIRST_WITH_MINOR_COMPATIBILITY]
         row = release or (shared[-1] if shared else None)
         if row is None or os not in {"linux", "windows"}:
             return None
@@ -124,30 +103,30 @@ class Matrix:
         return None if floor.exact is None and minor is None else floor
 
     def _stated(self, cuda: Version, os: str) -> CudaRelease | None:
-        """The row of this CUDA release; if no driver is stated for it, the previous one in its minor version that has one."""
+        """The row of this tables.CUDA release; if no driver is stated for it, the previous one in its minor version that has one."""
         found = self.cuda(cuda)
-        before = [row for row in self.rows(CUDA) if found and row.release[:2] == cuda[:2] and row.release <= found.release]
+        before = [row for row in self.rows(tables.CUDA) if found and row.release[:2] == cuda[:2] and row.release <= found.release]
         stated = (row for row in reversed(before) if (row.driver_windows if os == "windows" else row.driver_linux) is not None)
         return next(stated, found)
 
     def driver(self, version: Version) -> DriverBranch | None:
         """The branch of this driver."""
-        below = [row for row in self.rows(DRIVERS) if row.branch <= version.major]
+        below = [row for row in self.rows(tables.DRIVERS) if row.branch <= version.major]
         return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
 
     def newest_driver(self, branch: int, os: str = "linux") -> Version | None:
-        """The newest release of a driver branch that the tables name, for "linux" or "windows": of a package, or as the floor of a CUDA release."""
-        floors = (row.driver_windows if os == "windows" else row.driver_linux for row in self.rows(CUDA))
-        packages = (row.version for row in self.rows(DRIVER_PACKAGES) if os == "linux")
+        """The newest release of a driver branch that the tables name, for "linux" or "windows": of a package, or as the floor of a tables.CUDA release."""
+        floors = (row.driver_windows if os == "windows" else row.driver_linux for row in self.rows(tables.CUDA))
+        packages = (row.version for row in self.rows(tables.DRIVER_PACKAGES) if os == "linux")
         return max((one for one in (*floors, *packages) if one is not None and one.major == branch), default=None)
 
     def driver_packages(self, system: str) -> tuple[DriverPackage, ...]:
         """The packages that install the driver on a release of a distribution ("debian-12"), oldest driver first, NVIDIA's own last."""
-        rows = (row for row in self.rows(DRIVER_PACKAGES) if row.system == system)
+        rows = (row for row in self.rows(tables.DRIVER_PACKAGES) if row.system == system)
         return tuple(sorted(rows, key=lambda row: (row.origin == "nvidia", row.version or Version(0))))
 
     def cudnn(self, version: Version, cuda: int, platform: str) -> CudnnRelease | None:
-        """The cuDNN of this version for a major version of CUDA and a platform ("linux_aarch64"); None if the platform is unknown.
+        """The cuDNN of this version for a major version of tables.CUDA and a platform ("linux_aarch64"); None if the platform is unknown.
 
         For a version of one or two numbers, the newest that begins with them; for a longer one the same build, or another build with the same
         first three numbers, which is all that cuDNN reports about itself.
@@ -157,25 +136,27 @@ class Matrix:
         return next((row for row in fitting if row.release == version), fitting[-1] if fitting else None)
 
     def cudnn_of_any_platform(self, version: Version, cuda: int) -> CudnnRelease | None:
-        """The cuDNN of this version for a major version of CUDA, if its wheels for all platforms contain the same GPU code."""
-        platforms = dict.fromkeys(row.platform for row in self.rows(CUDNN) if row.cuda == cuda)
+        """The cuDNN of this version for a major version of tables.CUDA, if its wheels for all platforms contain the same GPU code."""
+        platforms = dict.fromkeys(row.platform for row in self.rows(tables.CUDNN) if row.cuda == cuda)
         found = [row for row in (self.cudnn(version, cuda, platform) for platform in platforms) if row is not None]
         return found[0] if len({(row.sass, row.ptx) for row in found}) == 1 else None
 
     def cudnns(self, cuda: int, platform: str) -> tuple[CudnnRelease, ...]:
-        """The cuDNN releases for a major version of CUDA and a platform, oldest first."""
-        return tuple(row for row in self.rows(CUDNN, platform=platform) if row.cuda == cuda and row.platform == platform)
+        """The cuDNN releases for a major version of tables.CUDA and a platform, oldest first."""
+        return tuple(row for row in self.rows(tables.CUDNN, platform=platform) if row.cuda == cuda and row.platform == platform)
 
     def branches_for(self, capability: Version) -> tuple[int | None, int | None]:
         """The oldest and the newest branch known to support this compute capability; None if no row states it."""
-        young = [row.branch for row in self.rows(DRIVERS) if row.newest_capability is not None and row.newest_capability >= capability]
-        old = [row.branch for row in self.rows(DRIVERS) if row.oldest_capability is not None and row.oldest_capability <= capability]
+        young = [
+            row.branch for row in self.rows(tables.DRIVERS) if row.newest_capability is not None and row.newest_capability >= capability
+        ]
+        old = [row.branch for row in self.rows(tables.DRIVERS) if row.oldest_capability is not None and row.oldest_capability <= capability]
         return min(young, default=None), max(old, default=None)
 
     def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64") -> RowFor:
         """The row that applies to this version of a framework's distribution."""
         name = distribution.casefold().replace("_", "-")
-        builds = self.rows(TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()
+        builds = self.rows(tables.TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()
         return resolve(self.releases(name, platform), version, builds)
 
     def releases(self, distribution: str, platform: str = "") -> tuple[FrameworkRelease, ...]:
@@ -183,7 +164,7 @@ class Matrix:
 
         Pure Python wheels have one row with platform "any".
         """
-        return self.rows(TABLE_OF.get(distribution, OTHERS), distribution, platform) if distribution else ()
+        return self.rows(tables.TABLE_OF.get(distribution, tables.OTHERS), distribution, platform) if distribution else ()
 
     def faults(self, distribution: str, version: str) -> tuple[Fault, ...]:
         """Known defects of this release, by its exact number, and of nightlies between two that have them; vendors' and other official builds have their own."""
@@ -192,7 +173,9 @@ class Matrix:
         if release is None:
             return ()
         return tuple(
-            row for row in self.rows(FAULTS, distribution) if row.first <= release <= row.last and not (date and row.first == release)
+            row
+            for row in self.rows(tables.FAULTS, distribution)
+            if row.first <= release <= row.last and not (date and row.first == release)
         )
 
     def gpu(self, name: str) -> GpuProduct | None:
@@ -213,50 +196,51 @@ class Matrix:
     def chip(self, device: str) -> Chip | None:
         """The generation of an NVIDIA GPU, by its PCI device id of four hexadecimal digits."""
         number = int(device, 16)
-        return next((row for row in self.rows(CHIPS) if row.first <= number <= row.last), None)
+        return next((row for row in self.rows(tables.CHIPS) if row.first <= number <= row.last), None)
 
     def xid(self, code: int) -> Xid | None:
         """The meaning of an Xid."""
-        return next((row for row in self.rows(XIDS) if row.code == code), None)
+        return next((row for row in self.rows(tables.XIDS) if row.code == code), None)
 
     def sxid(self, code: int) -> Sxid | None:
         """The meaning of an NVSwitch's SXid."""
-        return next((row for row in self.rows(SXIDS) if row.code == code), None)
+        return next((row for row in self.rows(tables.SXIDS) if row.code == code), None)
 
     def engine(self, name: str, version: Version) -> Engine | None:
         """What this release of a container engine ("podman", "docker", "containerd") supports; None before the first known one."""
-        rows = [row for row in self.rows(ENGINES, name) if row.release <= version]
-        return rows[-1] if rows else None
+        return self._last(tables.ENGINES, name, version)
 
     def cpu_need(self, distribution: str, version: Version) -> CpuNeed | None:
         """What this release of a distribution requires of an x86_64 processor; None if no row states it."""
-        rows = [row for row in self.rows(CPU, distribution) if row.release <= version]
-        return rows[-1] if rows else None
+        return self._last(tables.CPU, distribution, version)
 
     def gpu_need(self, distribution: str, version: Version) -> GpuNeed | None:
         """What this release of a distribution requires of a GPU by its own statement; None if no row states it."""
-        rows = [row for row in self.rows(GPU_NEEDS, distribution) if row.release <= version]
-        return rows[-1] if rows else None
+        return self._last(tables.GPU_NEEDS, distribution, version)
+
+    def _last(self, table: Table[Since], name: str, version: Version) -> Since | None:
+        """The last row about something that holds for a version: rows say from which release on."""
+        return max((row for row in self.rows(table, name) if row.release <= version), key=lambda row: row.release, default=None)
 
     def without_gpu_code(self, distribution: str) -> bool:
         """Whether a distribution is known to hold no GPU code of its own."""
-        return bool(self.rows(NO_GPU_CODE, distribution))
+        return bool(self.rows(tables.NO_GPU_CODE, distribution))
 
     def pythons(self, distribution: str) -> dict[str, PythonSpan]:
         """Which releases of a distribution without rows of its own have wheels, by Python version; {} if no table says so."""
-        return {row.python.text: row for row in self.rows(PYTHONS, distribution)}
+        return {row.python.text: row for row in self.rows(tables.PYTHONS, distribution)}
 
     def other_requirements(self, distribution: str, release: Version) -> tuple[RequirementSpan, ...]:
         """What a release in the tables requires of packages that its row leaves out."""
-        key = (REQUIREMENTS.name, distribution, release)
+        key = (tables.REQUIREMENTS.name, distribution, release)
         if key not in self.derived:  # a plan asks for the same few hundred times
-            self.derived[key] = tuple(row for row in self.rows(REQUIREMENTS, distribution) if row.first <= release <= row.last)
+            self.derived[key] = tuple(row for row in self.rows(tables.REQUIREMENTS, distribution) if row.first <= release <= row.last)
         found: tuple[RequirementSpan, ...] = self.derived[key]
         return found
 
     def bound(self, package: str, bound: str) -> Version | None:
         """The version from which on a package does what `bound` names ("compares-plugins"); None if no row states it."""
-        return next((row.version for row in self.rows(BOUNDS, package) if row.bound == bound), None)
+        return next((row.version for row in self.rows(tables.BOUNDS, package) if row.bound == bound), None)
 
     def gpus_like(self, name: str) -> tuple[str, ...]:
         """Up to four GPU names similar to an unknown one, nearest first."""
@@ -264,5 +248,5 @@ class Matrix:
 
     def _gpu_index(self) -> dict[str, GpuProduct]:
         if not self._gpus:
-            self._gpus = names.index(self.rows(GPUS))
+            self._gpus = names.index(self.rows(tables.GPUS))
         return self._gpus

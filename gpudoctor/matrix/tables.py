@@ -5,37 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 from gpudoctor.frameworks import CATALOGUE
-from gpudoctor.matrix.rows import (
-    Bound,
-    Chip,
-    CpuNeed,
-    CudaRelease,
-    CudnnRelease,
-    DriverBranch,
-    DriverPackage,
-    Engine,
-    Fault,
-    FrameworkRelease,
-    GpuNeed,
-    GpuProduct,
-    NoGpuCode,
-    PythonSpan,
-    RequirementSpan,
-    Source,
-    Sxid,
-    TorchBuild,
-    Xid,
-)
+from gpudoctor.matrix import rows
 from gpudoctor.matrix.table import Table
 
-SOURCE_TABLE: Table[Source] = Table(name="sources", row=Source, key=lambda row: row.id)
-CUDA: Table[CudaRelease] = Table(name="cuda", row=CudaRelease, key=lambda row: row.release)
-DRIVERS: Table[DriverBranch] = Table(name="drivers", row=DriverBranch, key=lambda row: row.branch)
-DRIVER_PACKAGES: Table[DriverPackage] = Table(name="driver_packages", row=DriverPackage, key=lambda row: (row.system, row.package))
+SOURCE_TABLE = Table(name="sources", row=rows.Source, key=lambda row: row.id)
+CUDA = Table(name="cuda", row=rows.CudaRelease, key=lambda row: row.release)
+DRIVERS = Table(name="drivers", row=rows.DriverBranch, key=lambda row: row.branch)
+DRIVER_PACKAGES = Table(name="driver_packages", row=rows.DriverPackage, key=lambda row: (row.system, row.package))
 
 
-def _framework(name: str) -> Table[FrameworkRelease]:
-    return Table(name=name, row=FrameworkRelease, key=lambda row: (row.distribution, row.release, row.platform))
+def _framework(name: str) -> Table[rows.FrameworkRelease]:
+    return Table(name=name, row=rows.FrameworkRelease, key=lambda row: (row.distribution, row.release, row.platform))
 
 
 RELEASES = {spec.name: _framework(spec.name) for spec in CATALOGUE if spec.tabled}
@@ -43,26 +23,26 @@ RELEASES = {spec.name: _framework(spec.name) for spec in CATALOGUE if spec.table
 OTHERS = _framework("others")
 WHEELS = (*RELEASES.values(), OTHERS)
 
-TORCH_BUILDS: Table[TorchBuild] = Table(name="torch_builds", row=TorchBuild, key=lambda row: (row.release, row.platform, row.local))
-FAULTS: Table[Fault] = Table(name="faults", row=Fault, key=lambda row: (row.distribution, row.first, row.fault))
-CUDNN: Table[CudnnRelease] = Table(name="cudnn", row=CudnnRelease, key=lambda row: (row.release, row.cuda, row.platform))
-GPUS: Table[GpuProduct] = Table(name="gpus", row=GpuProduct, key=lambda row: row.name.casefold())
-CHIPS: Table[Chip] = Table(name="chips", row=Chip, key=lambda row: row.first)
-XIDS: Table[Xid] = Table(name="xid", row=Xid, key=lambda row: row.code)
-SXIDS: Table[Sxid] = Table(name="sxid", row=Sxid, key=lambda row: row.code)
-ENGINES: Table[Engine] = Table(name="engines", row=Engine, key=lambda row: (row.engine, row.release))
-CPU: Table[CpuNeed] = Table(name="cpu", row=CpuNeed, key=lambda row: (row.distribution, row.release))
-GPU_NEEDS: Table[GpuNeed] = Table(name="gpu_needs", row=GpuNeed, key=lambda row: (row.distribution, row.release))
-BOUNDS: Table[Bound] = Table(name="bounds", row=Bound, key=lambda row: (row.package, row.bound))
-NO_GPU_CODE: Table[NoGpuCode] = Table(name="no_gpu_code", row=NoGpuCode, key=lambda row: (row.distribution,))
+TORCH_BUILDS = Table(name="torch_builds", row=rows.TorchBuild, key=lambda row: (row.release, row.platform, row.local))
+FAULTS = Table(name="faults", row=rows.Fault, key=lambda row: (row.distribution, row.first, row.fault))
+CUDNN = Table(name="cudnn", row=rows.CudnnRelease, key=lambda row: (row.release, row.cuda, row.platform))
+GPUS = Table(name="gpus", row=rows.GpuProduct, key=lambda row: row.name.casefold())
+CHIPS = Table(name="chips", row=rows.Chip, key=lambda row: row.first)
+XIDS = Table(name="xid", row=rows.Xid, key=lambda row: row.code)
+SXIDS = Table(name="sxid", row=rows.Sxid, key=lambda row: row.code)
+ENGINES = Table(name="engines", row=rows.Engine, key=lambda row: (row.engine, row.release))
+CPU = Table(name="cpu", row=rows.CpuNeed, key=lambda row: (row.distribution, row.release))
+GPU_NEEDS = Table(name="gpu_needs", row=rows.GpuNeed, key=lambda row: (row.distribution, row.release))
+BOUNDS = Table(name="bounds", row=rows.Bound, key=lambda row: (row.package, row.bound))
+NO_GPU_CODE = Table(name="no_gpu_code", row=rows.NoGpuCode, key=lambda row: (row.distribution,))
 
 TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribution in spec.tabled}
 """The table of each distribution, by its normalised name; others may be in OTHERS."""
 
-PYTHONS: Table[PythonSpan] = Table(name="pythons", row=PythonSpan, key=lambda row: (row.distribution, row.python))
+PYTHONS = Table(name="pythons", row=rows.PythonSpan, key=lambda row: (row.distribution, row.python))
 
-REQUIREMENTS: Table[RequirementSpan] = Table(
-    name="requirements", row=RequirementSpan, key=lambda row: (row.distribution, row.package, row.requirement, row.first)
+REQUIREMENTS = Table(
+    name="requirements", row=rows.RequirementSpan, key=lambda row: (row.distribution, row.package, row.requirement, row.first)
 )
 
 ALL: tuple[Table[Any], ...] = (

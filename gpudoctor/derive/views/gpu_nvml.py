@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.lost_gpus import alarms
 from gpudoctor.derive.slowdowns import HeldTime, Slowdown, held_time, sampled_slowdown
@@ -28,38 +30,47 @@ from gpudoctor.snapshot import (
     Status,
 )
 
+T = TypeVar("T")
+
+
+class _Answer(Field[T]):
+    """A field of NVML's answers about a GPU."""
+
+    def __init__(self) -> None:
+        super().__init__("nvml", Rung.NVML)
+
 
 class NvmlGpuView(SubjectView):
     """NVML's answers about one GPU."""
 
     observed: Gpu
 
-    application_clocks = Field[ApplicationClocks]("nvml", Rung.NVML)
-    bar1 = Field[Bar1]("nvml", Rung.NVML)
-    clocks_event_reasons = Field[int]("nvml", Rung.NVML)
-    compute_mode = Field[str]("nvml", Rung.NVML)
-    compute_processes = Field[tuple[GpuProcess, ...]]("nvml", Rung.NVML)
-    ecc_enabled = Field[bool]("nvml", Rung.NVML)
-    ecc_pending = Field[bool]("nvml", Rung.NVML)
-    ecc_uncorrected = Field[int]("nvml", Rung.NVML)
-    fabric = Field[Fabric]("nvml", Rung.NVML)
-    licences = Field[tuple[Licence, ...]]("nvml", Rung.NVML)
-    link_width = Field[int]("nvml", Rung.NVML)
-    link_width_max = Field[int]("nvml", Rung.NVML)
-    memory_free = Field[int]("nvml", Rung.NVML)
-    memory_total = Field[int]("nvml", Rung.NVML)
-    memory_used = Field[int]("nvml", Rung.NVML)
-    mig_enabled = Field[bool]("nvml", Rung.NVML)
-    mig_instances = Field[tuple[MigInstance, ...]]("nvml", Rung.NVML)
-    mig_pending = Field[bool]("nvml", Rung.NVML)
-    nvlinks = Field[tuple[NvLink, ...]]("nvml", Rung.NVML)
-    power_limit = Field[int]("nvml", Rung.NVML)
-    power_limit_default = Field[int]("nvml", Rung.NVML)
-    recovery_action = Field[str]("nvml", Rung.NVML)
-    remapped_rows = Field[RemappedRows]("nvml", Rung.NVML)
-    retired_pages = Field[RetiredPages]("nvml", Rung.NVML)
-    spare_rows = Field[SpareRows]("nvml", Rung.NVML)
-    virtualization = Field[str]("nvml", Rung.NVML)
+    application_clocks = _Answer[ApplicationClocks]()
+    bar1 = _Answer[Bar1]()
+    clocks_event_reasons = _Answer[int]()
+    compute_mode = _Answer[str]()
+    compute_processes = _Answer[tuple[GpuProcess, ...]]()
+    ecc_enabled = _Answer[bool]()
+    ecc_pending = _Answer[bool]()
+    ecc_uncorrected = _Answer[int]()
+    fabric = _Answer[Fabric]()
+    licences = _Answer[tuple[Licence, ...]]()
+    link_width = _Answer[int]()
+    link_width_max = _Answer[int]()
+    memory_free = _Answer[int]()
+    memory_total = _Answer[int]()
+    memory_used = _Answer[int]()
+    mig_enabled = _Answer[bool]()
+    mig_instances = _Answer[tuple[MigInstance, ...]]()
+    mig_pending = _Answer[bool]()
+    nvlinks = _Answer[tuple[NvLink, ...]]()
+    power_limit = _Answer[int]()
+    power_limit_default = _Answer[int]()
+    recovery_action = _Answer[str]()
+    remapped_rows = _Answer[RemappedRows]()
+    retired_pages = _Answer[RetiredPages]()
+    spare_rows = _Answer[SpareRows]()
+    virtualization = _Answer[str]()
 
     @property
     def nvml(self) -> NvmlGpu:

@@ -58,19 +58,15 @@ class Section(Generic[T]):
         return value
 
 
-class Field(Generic[T]):
+class Field(Section[T]):
     """A field of a section with the same name; reading it ends the rule if it is missing.
 
     A field that this GPU or driver does not offer makes the rule not applicable.
     """
 
     def __init__(self, section: str, rung: Rung | None = None) -> None:
+        super().__init__(rung)
         self.section = section
-        self.rung = rung
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
 
     def __get__(self, view: View, owner: type) -> T:
         value: T = offered(getattr(getattr(view, self.section), self.name), self.rung)

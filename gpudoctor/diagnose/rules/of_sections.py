@@ -5,13 +5,6 @@ from __future__ import annotations
 from gpudoctor.diagnose.rules import FAMILIES
 
 OF_WSL = frozenset(name for name in FAMILIES["platform"] if name.startswith("wsl_"))
-OF_TRAINING = frozenset(
-    (
-        "framework_import_fails", "mkl_version_incompatible", "all_reduce_failed", "smoke_ran_on_cpu", "smoke_wrong_result",
-        "smoke_did_not_learn", "smoke_crashed", "smoke_hung", "smoke_loss_not_finite",
-    )
-)  # fmt: skip
-"""The rules that read a framework's smoke training."""
 OF_CUDA_BUILDS = frozenset(
     (
         "cuda_library_missing", "cudnn_missing", "cuda_libs_not_on_loader_path", "pip_nvidia_libs_not_on_path", "ld_library_path_shadowing",
@@ -92,3 +85,5 @@ OF_SECTIONS: dict[str, tuple[str, ...]] = {
     "script_folder": ("script_folder_hides_package",),
 }  # fmt: skip
 """The rules that need a section of the snapshot, by its name: without it they end before they say anything."""
+OF_TRAINING = frozenset(OF_SECTIONS["smoke"])
+"""The rules that read a framework's smoke training."""
