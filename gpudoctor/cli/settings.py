@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
-import sys
 from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Literal
 
 import msgspec
@@ -251,17 +250,13 @@ def _configured(file: str) -> GivenOptions:
 
 
 def _toml(file: str) -> dict[str, object]:
-    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    what = f"The configuration file {file}"
     try:
         content = beginning(file, _LARGEST + 1)
         if len(content) > _LARGEST:
-            raise UsageError(f"The configuration file {file} has more than {_LARGEST >> 20} MiB; name a file of options.")
-        return dict(tomllib.loads(content.decode()))
+            raise UsageError(f"{what} has more than {_LARGEST >> 20} MiB; name a file of options.")
+        return dict(import_module("gpudoctor.toml_text").parsed(content.decode(), what))  # few checks have such a file
     except OSError as error:
-        raise UsageError(f"The configuration file {file} cannot be read: {error.strerror}.") from None
-    except RecursionError:
-        raise UsageError(f"The configuration file {file} is nested too deeply.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"The configuration file {file} is not TOML: {error}.") from None
-    except ValueError:  # of int()
-        raise UsageError(f"The configuration file {file} has a number with thousands of digits.") from None
+        raise UsageError(f"{what} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"{what} is not valid TOML: it is not UTF-8 text.") from None

@@ -7,13 +7,14 @@ import re
 import shutil
 import sys
 import time
-from importlib import import_module
 from pathlib import Path
 
 from gpudoctor import versions
+from gpudoctor.errors import UsageError
 from gpudoctor.plan.resolution import Answer, Conflict, Package, Request, Resolution, Unavailable
 from gpudoctor.process import End, Spec, Supervisor
 from gpudoctor.smoke.scratch import scratch
+from gpudoctor.toml_text import parsed
 from gpudoctor.versions import Version
 
 _PLATFORMS = {
@@ -95,11 +96,10 @@ def _failure(stderr: str) -> Conflict | Unavailable:
 
 
 def _resolution(path: str) -> Answer:
-    tomllib = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         text = Path(path).read_text(encoding="utf-8")
-        packages = tuple(_package(one) for one in tomllib.loads(text).get("packages", ()))
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        packages = tuple(_package(one) for one in parsed(text, path).get("packages", ()))
+    except (OSError, UsageError, ValueError, KeyError, TypeError) as error:
         return Unavailable(f"uv wrote a lock file that cannot be read ({type(error).__name__})")
     return Resolution(packages, text)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import importlib
-import sys
 from typing import Any
 
 from gpudoctor.errors import UsageError
@@ -34,19 +32,6 @@ def text_of(file: str, why: str = "", largest: int = _LARGEST, *, patience: floa
         raise UsageError(f"{file}{told} is not a text file; name a file that lists requirements.") from None
 
 
-def toml_of(text: str, file: str) -> dict[str, Any]:
-    """The document that a TOML file holds. Raises UsageError if it is none."""
-    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
-    try:
-        return dict(tomllib.loads(text))
-    except RecursionError:
-        raise UsageError(f"{file} is nested too deeply to be a file of requirements.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{file} is not valid TOML: {error}.") from None
-    except ValueError:  # of int()
-        raise UsageError(f"{file} has a number with thousands of digits.") from None
-
-
 class LineFinder:
     """Finds the line of a text that a parser took something from without saying where."""
 
@@ -73,6 +58,17 @@ def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
     for key in keys:
         found = found.get(key) if isinstance(found, dict) else None
     return found if isinstance(found, dict) else {}
+
+
+def extras_of(one: dict[str, Any]) -> str:
+    """The extras that a table lists, as a requirement has them; empty if there are none."""
+    listed = one.get("extras")
+    return f"[{','.join(map(str, listed))}]" if isinstance(listed, list) and listed else ""
+
+
+def origin_of(one: dict[str, Any]) -> str:
+    """Where a table takes its package from that has no version, in words."""
+    return next((kind for kind in ("git", "path", "url", "file", "workspace") if kind in one), "another source")
 
 
 def tables(value: object) -> list[dict[str, Any]]:

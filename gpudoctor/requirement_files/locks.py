@@ -10,10 +10,11 @@ from packaging.requirements import InvalidRequirement, Requirement
 from gpudoctor.frameworks import framework_of
 from gpudoctor.requirement_files import uv_lock
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import LineFinder, table, tables, toml_of
+from gpudoctor.requirement_files.files import LineFinder, table, tables
 from gpudoctor.requirement_files.model import FileLine, StatedRequirement
 from gpudoctor.requirement_files.poetry import pep440
 from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.toml_text import parsed
 
 _OF_GPUS = re.compile(
     r"^(?:nvidia|cuda|triton|cupy|nvtx|pycuda|torch|jaxlib|tensorflow)$|^nvidia-|\b(?:gpu|cu1\d|cuda|cubin|kernels?)\b|^flash"
@@ -29,7 +30,7 @@ _LOCAL = ("git", "vcs", "path", "directory", "archive")
 
 def read(text: str, file: str, into: Collector) -> None:
     """Take the packages of a lock file that would be installed without the extras and groups that nobody named."""
-    document, lines = toml_of(text, file), LineFinder(text)
+    document, lines = parsed(text, file), LineFinder(text)
     required = document.get("requires-python") or table(document, "metadata").get("python-versions")
     if isinstance(required, str) and (specifier := pep440(required)):
         into.python(specifier, FileLine(file, lines.of("python")))

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import LineFinder, table, tables
+from gpudoctor.requirement_files.files import LineFinder, extras_of, table, tables
 from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot.distributions import normalise
 
@@ -34,7 +34,6 @@ def _take(name: str, one: dict[str, Any], place: FileLine, into: Collector, sour
     if not isinstance(version, str):
         into.not_read(name, "it is installed from a folder or a repository, which does not tell the release", place, name=normalise(name))
         return
-    extras = f"[{','.join(str(extra) for extra in one['extras'])}]" if isinstance(one.get("extras"), list) and one["extras"] else ""
     marker = f" ; {one['markers']}" if isinstance(one.get("markers"), str) else ""
     index = sources.get(str(one.get("index")), "")
-    into.text(f"{name}{extras}{version}{marker}", place, index=index)
+    into.text(f"{name}{extras_of(one)}{version}{marker}", place, index=index)

@@ -7,14 +7,15 @@ from typing import Any
 
 from gpudoctor.requirement_files import conda
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import LineFinder, table, toml_of
+from gpudoctor.requirement_files.files import LineFinder, extras_of, origin_of, table
 from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.toml_text import parsed
 
 
 def read(text: str, file: str, into: Collector) -> None:
     """Take what a pixi.toml asks for."""
-    read_table(toml_of(text, file), file, LineFinder(text), into)
+    read_table(parsed(text, file), file, LineFinder(text), into)
 
 
 def read_table(pixi: dict[str, Any], file: str, lines: LineFinder, into: Collector) -> None:
@@ -41,9 +42,7 @@ def _features(pixi: dict[str, Any], file: str, into: Collector) -> Iterator[dict
 def _of_the_index(name: str, one: dict[str, Any], place: FileLine, into: Collector) -> None:
     version = one.get("version")
     if not isinstance(version, str):
-        kind = next((key for key in ("git", "path", "url") if key in one), "another source")
-        into.not_read(f"{name} = {one}", f"it comes from {kind}, which does not tell the release", place, name=normalise(name))
+        into.not_read(f"{name} = {one}", f"it comes from {origin_of(one)}, which does not tell the release", place, name=normalise(name))
         return
-    extras = f"[{','.join(map(str, one['extras']))}]" if one.get("extras") else ""
     index = one.get("index")
-    into.text(f"{name}{extras}{'' if version == '*' else version}", place, index=index if isinstance(index, str) else "")
+    into.text(f"{name}{extras_of(one)}{'' if version == '*' else version}", place, index=index if isinstance(index, str) else "")

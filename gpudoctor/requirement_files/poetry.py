@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import LineFinder, table, tables
+from gpudoctor.requirement_files.files import LineFinder, extras_of, origin_of, table, tables
 from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot.distributions import normalise
 
@@ -33,14 +33,12 @@ def _take(name: str, one: dict[str, Any], place: FileLine, into: Collector, sour
         if specifier:
             into.python(specifier, place)
     elif specifier is None:
-        kind = next((key for key in ("git", "path", "url", "file") if key in one), "another source")
-        into.not_read(f"{name} = {one}", f"it comes from {kind}, which does not tell the release", place, name=normalise(name))
+        into.not_read(f"{name} = {one}", f"it comes from {origin_of(one)}, which does not tell the release", place, name=normalise(name))
     else:
-        wanted = f"[{','.join(str(extra) for extra in one.get('extras', ()))}]" if one.get("extras") else ""
         markers = [f"({one['markers']})"] if one.get("markers") else []
         markers += [f"({_python_marker(str(one['python']))})"] if one.get("python") else []
         marker = f" ; {' and '.join(markers)}" if markers else ""
-        into.text(f"{name}{wanted}{specifier}{marker}", place, index=sources.get(one.get("source"), ""))
+        into.text(f"{name}{extras_of(one)}{specifier}{marker}", place, index=sources.get(one.get("source"), ""))
 
 
 def _python_marker(text: str) -> str:

@@ -8,15 +8,16 @@ from typing import Any
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files import pixi, poetry
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import LineFinder, table, tables, toml_of
+from gpudoctor.requirement_files.files import LineFinder, origin_of, table, tables
 from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.requirement_files.requirements_txt import requirement
 from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.toml_text import parsed
 
 
 def read(text: str, file: str, into: Collector) -> None:
     """Take what a pyproject.toml asks for."""
-    document, lines = toml_of(text, file), LineFinder(text)
+    document, lines = parsed(text, file), LineFinder(text)
     project, uv = table(document, "project"), table(document, "tool", "uv")
     if isinstance(project.get("requires-python"), str):
         into.python(project["requires-python"], FileLine(file, lines.of("requires-python")))
@@ -90,8 +91,7 @@ def _take(words: str, place: FileLine, into: Collector, sources: dict[str, Any],
         elif isinstance(one.get("url"), str):
             requirement(f"{name} @ {one['url']}", place, into)
         else:
-            kind = next((key for key in ("git", "path", "workspace") if key in one), "another source")
-            into.not_read(words, f"tool.uv.sources takes it from {kind}, which does not tell the release", place, name=name)
+            into.not_read(words, f"tool.uv.sources takes it from {origin_of(one)}, which does not tell the release", place, name=name)
 
 
 def _name(words: str) -> str:

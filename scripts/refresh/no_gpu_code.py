@@ -19,9 +19,10 @@ from typing import Any
 from gpudoctor.elf import file as elf
 from gpudoctor.frameworks import ADDONS, CATALOGUE
 from gpudoctor.matrix.tables import TABLE_OF
-from gpudoctor.requirement_files.files import tables, toml_of
+from gpudoctor.requirement_files.files import tables
 from gpudoctor.requirement_files.locks import as_on_macos, gpu_related, pure
 from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.toml_text import parsed
 
 TABLE = Path(__file__).parents[2] / "compat" / "no_gpu_code.csv"
 _CUDA = ("libcuda", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse", "libnccl", "libnvrtc", "libtorch_cuda")
@@ -36,7 +37,7 @@ def main() -> None:
     parser.add_argument("--locks", nargs="+", type=Path, required=True, help="uv.lock files of public projects")
     parser.add_argument("--installed", nargs="+", type=Path, required=True, help="folders of installed wheels")
     asked = parser.parse_args()
-    packages = [one for lock in asked.locks for one in tables(toml_of(lock.read_text(), str(lock)).get("package"))]
+    packages = [one for lock in asked.locks for one in tables(parsed(lock.read_text(), str(lock)).get("package"))]
     rows = {name: (name, "compiled", "public-locks", "its Linux and macOS wheels have like sizes") for name in _all(packages, as_on_macos)}
     rows |= {name: (name, "pure", "public-locks", "") for name in _all(packages, pure)}
     for folder in asked.installed:

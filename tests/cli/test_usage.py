@@ -113,8 +113,8 @@ def test_a_mistyped_command_is_corrected() -> None:
         ("[skip]\nGD712 = 1", "skip"),
         ("wait = 'long'", "wait: "),
         ("quiet = 1", "quiet: "),
-        ("level = ", "is not TOML"),
-        ("level = '\xff'", "is not TOML"),
+        ("level = ", "is not valid TOML"),
+        ("level = '\xff'", "is not valid TOML"),
     ],
 )
 def test_a_wrong_configuration_file_names_file_and_key(tmp_path: Path, toml: str, words: str) -> None:
