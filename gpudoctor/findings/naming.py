@@ -17,6 +17,11 @@ def joined(words: Iterable[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def tally(counts: Iterable[tuple[int, str]]) -> str:
+    """Return how many there are of each kind: 4 × NVIDIA L4, 1 × NVIDIA T4."""
+    return ", ".join(f"{count} × {kind}" for count, kind in counts)
+
+
 def few(names: Sequence[str], most: int) -> str:
     """Return names as a list in a sentence, and how many more there are of many: "a, b and 3 more"."""
     return joined(names if len(names) <= most else (*names[: most - 1], f"{len(names) - most + 1} more"))

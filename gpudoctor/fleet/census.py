@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
+from gpudoctor.findings.naming import tally
 from gpudoctor.findings.summary import GpuModel
 from gpudoctor.fleet.places import Runs
 from gpudoctor.fleet.roster import NO_REPORT, Models, Roster
@@ -62,7 +63,7 @@ def _most_common(counts: Counter[_Gpus]) -> str:
     """Return the GPUs that most of the nodes have."""
     (gpus, _), *_ = counts.most_common(1)
     if gpus:
-        return ", ".join(f"{one.count} × {one.model or 'GPU of unknown model'}" for one in gpus)  # noqa: RUF001 -- typography
+        return tally((one.count, one.model or "GPU of unknown model") for one in gpus)
     return "GPUs not known" if gpus is None else "no GPU"
 
 

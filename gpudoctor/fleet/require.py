@@ -11,7 +11,7 @@ from typing import Final
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.findings.naming import counted, joined
+from gpudoctor.findings.naming import counted, joined, tally
 from gpudoctor.findings.summary import Summary
 from gpudoctor.fleet.places import Runs
 from gpudoctor.fleet.roster import Roster
@@ -94,7 +94,7 @@ def _value(summary: Summary, subject: str) -> str | None:
     """Return a fact in words; None if it is not known."""
     if subject == "gpus":
         gpus = summary.gpus
-        return None if gpus is None else ", ".join(f"{one.count} × {one.model}" for one in gpus) or "none"  # noqa: RUF001 -- typography
+        return None if gpus is None else tally((one.count, one.model) for one in gpus) or "none"
     if subject in Summary.__struct_fields__:
         value = getattr(summary, subject)
         return None if value is None else str(value) or "none"

@@ -1,11 +1,11 @@
 """The summary in one line: GPUs, driver and the CUDA it supports, frameworks with their CUDA and cuDNN, Python and its environment."""
 
-# ruff: noqa: RUF001 -- a cross counts
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
 
+from gpudoctor.findings.naming import tally
 from gpudoctor.findings.summary import FrameworkBuild, Summary
 
 _PLATFORMS = {"wsl1": "WSL 1", "wsl2": "WSL 2", "jetson": "Jetson", "windows": "Windows", "macos": "macOS"}
@@ -23,7 +23,7 @@ def _gpus(summary: Summary) -> Iterator[str]:
     models: Counter[str] = Counter()
     for one in summary.gpus:
         models[one.model or "NVIDIA GPU"] += one.count
-    yield ", ".join(f"{count} × {model}" for model, count in models.items()) or "no NVIDIA GPU"
+    yield tally((count, model) for model, count in models.items()) or "no NVIDIA GPU"
 
 
 def _driver(summary: Summary) -> Iterator[str]:
