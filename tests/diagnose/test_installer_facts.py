@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
+from gpudoctor.diagnose.installer_facts import no_such_release, other_python
 from gpudoctor.findings import Level, Policy
 from gpudoctor.matrix import Matrix
+from gpudoctor.snapshot import Python
+from tests.builders import bare
 from tests.read.reading import read
 
 REFUSED = (
@@ -41,3 +45,23 @@ def test_a_release_newer_than_the_newest_that_is_offered_and_known_does_not_exis
     ((_, what, value),) = shown(matrix, "torch==99.0.0", f"2.2.0, {newest}")
     assert (what, value) == ("releases of torch", f"2.2.0 to {newest}")
     assert not [one for one in shown(matrix, "torch==99.0.0", "2.2.0, 2.2.1") if one[1] == "releases of torch"]
+
+
+PIP = "ERROR: Could not find a version that satisfies the requirement torch=={} (from versions: none)\n"
+
+
+@pytest.mark.parametrize(
+    ("index", "release", "builds"),
+    [("cu121", "2.4.0", []), ("cu92", "2.4.0", ["cu118, cu121, cu124"]), ("cu118", "2.9.0", ["cu126, cu128, cu130"])],
+)
+def test_an_index_without_the_release_is_named_with_those_that_have_it(index: str, release: str, builds: list[str], matrix: Matrix) -> None:
+    text = f"$ pip install torch=={release} --index-url https://download.pytorch.org/whl/{index}\n{PIP.format(release)}"
+    facts = no_such_release(MachineView(read(text, matrix), matrix, Policy()), text)
+    assert [fact.value for fact in facts] == builds
+
+
+@pytest.mark.parametrize(("python", "told"), [("3.11.4", []), ("3.6.9", ["3.6.9"]), ("3.11", [])])
+def test_a_pinned_release_without_wheels_for_this_python_is_told_by_the_tables(python: str, told: list[str], matrix: Matrix) -> None:
+    text = f"Python {python}\n$ pip install tensorflow==2.18.0\n"
+    seen = bare(python=Python("python", "the text", version=python))
+    assert [fact.value for fact in other_python(MachineView(seen, matrix, Policy()), text)] == told

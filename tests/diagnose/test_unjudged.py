@@ -8,7 +8,7 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Level, Policy, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import NOT_ASKED, Distribution, Fact, Framework, Missing, Packages
+from gpudoctor.snapshot import NOT_ASKED, Distribution, Fact, Framework, Missing, Packages, Stage, StageKind, StageState
 from tests.builders import machine, smoke, tensorflow, torch
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, policy, recorded
@@ -92,3 +92,12 @@ def test_an_add_on_whose_files_nobody_read_is_listed(matrix: Matrix) -> None:
     unread = machine(frameworks=(torch(),), packages=Packages(site), libraries=Missing(NOT_ASKED.cause, "the X-ray was not made"))
     (one,) = diagnose(unread, matrix, Policy(level=Level.LOOK)).not_judged
     assert (one.what, one.reason) == ("xformers 0.0.29", "the X-ray was not made")
+
+
+def test_a_framework_that_could_not_be_trained_with_is_listed_with_the_reason(matrix: Matrix) -> None:
+    stage = Stage(StageKind.IMPORT, StageState.UNSUPPORTED, error="gpudoctor trains with TensorFlow 2 only.")
+    untrained = smoke(stages=(stage,), trainings=())
+    found = diagnose(machine(frameworks=(tensorflow(),), smoke=(untrained,)), matrix, Policy())
+    told = {one.what: one.reason for one in found.not_judged}
+    assert told["training with tensorflow"] == "gpudoctor trains with TensorFlow 2 only"
+    assert found.verdict not in GOOD

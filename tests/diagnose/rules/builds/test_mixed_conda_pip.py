@@ -26,6 +26,9 @@ def by(name: str, version: str, installer: str) -> Distribution:
             OutcomeKind.PASSED,
         ),
         ((by("torch", "2.6.0", "conda"),), ("pytorch-2.6.0-py3.11_0",), OutcomeKind.PASSED),
+        ((by("certifi", "2024.8.30", "pip"),), ("certifi-2024.7.4-py311_0",), OutcomeKind.PASSED),
+        ((by("zipp", "3.21.0", "pip"),), ("zipp-3.20.1-py311_0",), OutcomeKind.PASSED),
+        ((by("torch", "2.6.0", ""),), ("pytorch-2.5.1-py3.11_0",), OutcomeKind.PASSED),
     ],
 )
 def test_conda_and_pip_are_seen_by_who_installed_what(

@@ -38,6 +38,8 @@ def test_two_packages_in_one_folder() -> None:
 def test_one_copy_is_no_conflict() -> None:
     alone = nccl("2.20.5", "nvidia-nccl-cu12")
     assert outcome(environment(alone, framework=torch()), "nccl-version-conflict") is OutcomeKind.PASSED
+    owned = nccl("2.20.5", "nvidia-nccl-cu12", owners=("nvidia-nccl-cu12",))
+    assert outcome(environment(owned, framework=torch(), wheels="nvidia-nccl-cu12 2.21.5"), "nccl-version-conflict") is OutcomeKind.PASSED
     assert outcome(environment(framework=torch()), "nccl-version-conflict") is OutcomeKind.NOT_APPLICABLE
 
 
