@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator
 from functools import cache
 from itertools import groupby
@@ -42,17 +43,24 @@ def kept(file: Path) -> dict[str, str]:
 
 def keep(file: Path, texts: dict[str, str]) -> None:
     """Write a file; fixes of several cases stand in it once."""
-    numbers: dict[str, int] = {}
-    told = {name: "\n".join(_shortened(said.splitlines(), numbers)) for name, said in texts.items()}
-    fixes = {f"{_FIXES.strip()} {number}": lines for lines, number in numbers.items()}
-    file.write_text("\n".join(f"{_HEADING}{name}\n{said}\n" for name, said in {**told, **fixes}.items()), encoding="utf-8")
+    fixes: dict[str, str] = {}
+    told = {name: "\n".join(_shortened(said.splitlines(), fixes)) for name, said in texts.items()}
+    parts = {**told, **{heading.strip(): fixes[heading] for heading in sorted(fixes)}}
+    file.write_text("\n".join(f"{_HEADING}{name}\n{said}\n" for name, said in parts.items()), encoding="utf-8")
     kept.cache_clear()
 
 
-def _shortened(lines: Iterable[str], numbers: dict[str, int]) -> Iterator[str]:
+def mark(text: str) -> str:
+    """Return a short name of a text, which stays when others are added."""
+    return f"{zlib.crc32(text.encode()):08x}"
+
+
+def _shortened(lines: Iterable[str], fixes: dict[str, str]) -> Iterator[str]:
     for is_fix, group in groupby(lines, lambda line: line.startswith(_FIX)):
         if is_fix:
-            yield f"{_FIXES}{numbers.setdefault(chr(10).join(group), len(numbers) + 1)}"
+            listed = "\n".join(group)
+            fixes[heading := f"{_FIXES}{mark(listed)}"] = listed
+            yield heading
         else:
             yield from group
 

@@ -35,7 +35,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     if said.RECORDING:
         _new[family][module, name] = told
     elif known := said.kept(family).get(module):
-        assert told == known.get(name, ""), "if the new words are the better ones: scripts/record_rules"
+        assert told == known.get(name, ""), "if the new words are the better ones: scripts/record_rules tests"
     return result
 
 
