@@ -84,8 +84,7 @@ def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) ->
     """Return what the counts for a batch and for twice as many say."""
 
     def line(value: Callable[[CountedStep], int]) -> Affine:
-        through = Affine.through(once.batch, value(once), value(twice))
-        return Affine(max(0, through.per_sample), max(0, through.fixed))
+        return Affine.through(once.batch, value(once), value(twice))
 
     kept, fewer = line(lambda one: one.kept), line(lambda one: one.kept_again)
     transient = line(lambda one: _beyond(one.peak, one.kept))

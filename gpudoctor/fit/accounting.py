@@ -61,18 +61,22 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
         return sum(self.parts.values())
 
 
+def adapters(model: Model, rank: int) -> int:
+    """Return how many parameters adapters of this rank have; 0: none can be counted, or they have as many as what they adapt."""
+    count = sum(one.count * rank * (one.rows + one.columns) for one in model.adapted)
+    return count if count < model.adapted_parameters else 0
+
+
 def trained(model: Model, asked: Asked) -> int:
     """Return how many parameters are trained. Raises UsageError for LoRA on a model without known matrices, or of a rank that saves nothing."""
     if not asked.lora:
         return model.trainable
-    adapters = sum(one.count * asked.lora * (one.rows + one.columns) for one in model.adapted)
-    if not adapters:
+    if not model.adapted:
         raise UsageError(f"{model.name} has no linear layers that are known for LoRA; leave out --lora.")
-    if adapters >= (whole := model.adapted_parameters):
-        raise UsageError(
-            f"Adapters of rank {asked.lora:,} have {adapters:,} parameters, the layers that they adapt {whole:,}; use a lower --lora."
-        )
-    return adapters
+    count = adapters(model, asked.lora)
+    if not count:
+        raise UsageError(f"--lora {asked.lora:,}: such adapters have no fewer parameters than what they adapt; use a lower rank.")
+    return count
 
 
 def memory(model: Model, asked: Asked, batch: int) -> Memory:

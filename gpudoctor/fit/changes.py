@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from gpudoctor.fit.accounting import largest_batch, memory
+from gpudoctor.fit.accounting import adapters, largest_batch, memory
 from gpudoctor.fit.asked import PRECISIONS, SHARDINGS, Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
@@ -91,7 +91,7 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> list[_Step]
         (packs and (asked.lora or asked.infer), ("--weights 4bit", {"weights": "4bit"}, _PACKED)),
         (trains, _optimizer("8bit-adam", "needs bitsandbytes")),
         (
-            trains and model.adapted and not asked.lora,
+            trains and adapters(model, _RANK) and not asked.lora,
             (
                 f"--lora {_RANK}{' --weights 4bit' * bool(packed)}",
                 {"lora": _RANK, **packed},

@@ -68,11 +68,11 @@ class Network(msgspec.Struct, frozen=True):
 
     def model(self, name: str, sample: Sample) -> Model:
         """Return what is known of it for samples of this size. Raises UsageError if it takes none of this size."""
-        found = counted(name, self.rows, sample.shape(self.sample, name, fixed=self.fixed, most=self.most), source=self.source)
-        return msgspec.structs.replace(found, assumptions=self.assumptions)
+        shape = sample.shape(self.sample, name, fixed=self.fixed, most=self.most)
+        return counted(name, self.rows, shape, source=self.source, assumptions=self.assumptions)
 
 
-def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") -> Model:
+def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "", assumptions: tuple[str, ...] = ()) -> Model:
     """Return what is known of a network of these layers for a sample of this shape."""
     tally, half, fp8 = tallies = Tally(FULL), Tally(HALF), Tally(HALF, fp8=True)
     for one in tallies:
@@ -98,6 +98,7 @@ def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "") 
         fp8=fp8.activations,
         backward=tally.moments,
         source=source,
+        assumptions=assumptions,
     )
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import msgspec
-
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample, counted
 from gpudoctor.fit.layers import FUNCTIONS, Rows, conv, dropout, embedding, flatten, function, layer, linear, norm, pool, poolto, run
@@ -23,10 +21,10 @@ def of_keras(name: str, document: Mapping[str, Any], sample: Sample) -> Model:
     try:
         layers = document["config"]["layers"]
         shape = _shape(next(shape for shape in (_input(one) for one in layers) if shape))
-        found = counted(name, (_graph(name, layers), loss()), sample.shape(shape, name), source="its configuration")
+        rows, assumed = (_graph(name, layers), loss()), "Activations are counted as PyTorch keeps them, not Keras."
+        return counted(name, rows, sample.shape(shape, name), source="its configuration", assumptions=(assumed,))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         raise UsageError(f"{name} has no Sequential or Functional model that can be read.") from None
-    return msgspec.structs.replace(found, assumptions=("Activations are counted as PyTorch keeps them, not Keras.",))
 
 
 @layer

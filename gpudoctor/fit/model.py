@@ -25,9 +25,9 @@ class Affine(msgspec.Struct, frozen=True):
 
     @classmethod
     def through(cls, batch: int, value: int, value_at_double: int) -> Affine:
-        """Return the line through the values at a batch and at twice that batch."""
+        """Return the line through the values at a batch and at twice that batch, nowhere below 0."""
         slope = (value_at_double - value) // batch
-        return cls(slope, value - slope * batch)
+        return cls(max(0, slope), max(0, value - slope * batch))
 
 
 class Activations(msgspec.Struct, frozen=True, kw_only=True):

@@ -58,6 +58,8 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     out_bias: bool = False
     normed: bool = False
     """Queries and keys are normalised."""
+    older: bool = False
+    """A decoder is built as GPT-2."""
     num_local_experts: _Size = 0
     num_experts_per_tok: _Some = 2
     moe_intermediate_size: _Size = 0
@@ -70,13 +72,11 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{heads} heads, {of_keys} of keys, in a width of {width}")
 
     def decoder(self) -> Rows:
-        """Return a decoder with rotated positions, RMSNorm and a gated feed-forward layer, such as Llama."""
-        return (embedding(self.vocab_size, self.hidden_size), *self._blocks("rms", cached=True), *self._head("rms"))
-
-    def older_decoder(self) -> Rows:
-        """Return a decoder with learned positions and LayerNorm, such as GPT-2."""
-        start = embedding(self.vocab_size, self.hidden_size, self.max_position_embeddings)
-        return (start, *self._dropout, *self._blocks("layer", cached=True), *self._head("layer"))
+        """Return a decoder: with rotated positions, RMSNorm and gated layers such as Llama, or with learned positions and LayerNorm such as GPT-2."""
+        of = "layer" if self.older else "rms"
+        start = embedding(self.vocab_size, self.hidden_size, self.max_position_embeddings * self.older)
+        head = linear(self.vocab_size, bias=False, adapted=False, own=not self.tie_word_embeddings)
+        return (start, *self._dropout, *self._blocks(of, cached=True), norm(of), head, loss())
 
     def encoder(self) -> Rows:
         """Return an encoder that normalises after each sum, with a pooler, such as BERT."""
@@ -114,9 +114,6 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def _dropout(self) -> Rows:
         return (dropout(),) if self.hidden_dropout_prob else ()
-
-    def _head(self, of: str) -> Rows:
-        return (norm(of), linear(self.vocab_size, bias=False, adapted=False, own=not self.tie_word_embeddings), loss())
 
 
 def dense(*widths: int) -> Rows:

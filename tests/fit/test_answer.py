@@ -16,6 +16,7 @@ from gpudoctor.fit.asked import Asked, count
 from gpudoctor.fit.card import Card, billions
 from gpudoctor.fit.changes import changes
 from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.hub import of_config
 from gpudoctor.fit.presets import PRESETS, model
 from gpudoctor.fit.required import parse
 
@@ -72,6 +73,12 @@ def test_more_gpus_are_combined_with_what_else_is_needed() -> None:
     """Activations are not sharded: no number of GPUs is enough without recomputing them."""
     changed = changes(model("llama-70b", Sample()), Asked(batch=4, precision="bf16"), card(75), 4)
     assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32"
+
+
+def test_adapters_are_not_proposed_where_they_are_no_smaller() -> None:
+    tiny = {"model_type": "llama", "hidden_size": 16, "num_attention_heads": 2, "intermediate_size": 16, "num_hidden_layers": 2}
+    one = of_config("config.json", tiny).model("config.json", Sample(100_000))
+    assert not any("--lora" in change.options for change in changes(one, Asked(batch=64), card(4), 64))
 
 
 def test_gpus_that_are_there_are_sharded_over_before_there_are_more() -> None:
