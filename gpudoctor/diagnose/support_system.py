@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.device_nodes import UVM
+from gpudoctor.derive.device_nodes import UVM, is_used_to_compute
 from gpudoctor.diagnose.excluded import SHARED_MEMORY, builds_another
 from gpudoctor.diagnose.platforms import named_amd
 from gpudoctor.expressions import expression
@@ -58,6 +58,18 @@ def _has_no_device_files(machine: MachineView, _: str) -> Iterator[Evidence]:
     nodes = machine.observed.device_nodes
     if isinstance(nodes, DeviceNodes) and not nodes.nodes:
         yield Evidence("device files", "none", "/dev")
+
+
+_OTHERS_READ_AND_WRITE = 0o006
+
+
+def _is_shut_to_others(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a device file that not every user may open, and the text does not show that this one may."""
+    nodes = machine.observed.device_nodes
+    for node in nodes.nodes if isinstance(nodes, DeviceNodes) else ():
+        shut = isinstance(node.mode, str) and int(node.mode, 8) & _OTHERS_READ_AND_WRITE != _OTHERS_READ_AND_WRITE
+        if shut and node.accessible is not True and is_used_to_compute(node):
+            yield Evidence(node.path, f"mode {node.mode}", "/dev")
 
 
 def _container_lacks_a_gpu(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -144,6 +156,7 @@ SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
     "container-no-gpu-access": _container_lacks_a_gpu,
     "container-shm-too-small": _shared_memory_is_small,
     "device-nodes-missing": _has_no_device_files,
+    "device-permission-denied": _is_shut_to_others,
     "wsl-pinned-memory-limit": _pins_memory_in_wsl,
     "framework-missing": _is_not_listed,
     "wsl1": _is_wsl1,

@@ -66,7 +66,9 @@ def _hits(forms: LineForms, every: Sequence[Variant]) -> Iterator[Hit]:
     for number, place, match in forms.among([one.text for one in every]):
         one = every[number]
         table, row = _PLACES[place]
-        if (one.is_other and not _is_new(one, match, table, plain)) or ((table, row) in _SAID and is_supposed(match)):
+        if (one.is_other and not _is_new(one, match, table, plain)) or (
+            table in {FAULT, HINT} and is_supposed(match, said=(table, row) in _SAID)
+        ):
             continue
         yield Hit(Line(one.line.number, one.text, joined=one.seam > 0, file=one.line.file), table, row, match)
         if not one.is_other:

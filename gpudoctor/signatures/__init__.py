@@ -65,7 +65,7 @@ def _first_matches(module: str, name: str, text: str) -> Iterator[tuple[Any, str
     table, lines = getattr(_table(module), name), text.splitlines()
     first: dict[int, str] = {}
     for number, place, match in _forms(module, name).among(lines):
-        if not (table[place].said and is_supposed(match)):
+        if not is_supposed(match, said=table[place].said):
             first.setdefault(place, _shown(lines[number], match))
     for place in sorted(first):
         yield table[place], first[place]

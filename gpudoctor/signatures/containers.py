@@ -70,7 +70,7 @@ CONTAINERS = (
     ),
     # https://github.com/NVIDIA/nvidia-docker/issues/1034; moby's and containerd's words for a runtime that is not configured
     Signature(
-        r"could not select device driver \S{2,12} with capabilities: \[\["
+        r"could not select device driver\b[^\n]{0,24}\bcapabilities\W{1,3}\[\["
         r"|(?:unknown or invalid runtime name:|[Uu]nknown runtime specified) \S{0,2}nvidia|no runtime for \S{0,3}nvidia\S{0,3} is configured"
         r"|RuntimeHandler \S{0,3}nvidia\S{0,3} not supported"
         r"|\bnvidia-(?:container-(?:runtime|toolkit|runtime-hook|cli)|ctk|docker)\S{0,3}:? (?:no such file or directory|executable file not found|(?:command )?not found)"

@@ -27,6 +27,7 @@ SEES_NO_GPU = Signature(
         "wsl-driver-stack-broken",
         "mig-no-instances",
         "uvm-not-loaded",
+        "device-permission-denied",
     ),
     "the framework sees no GPU",
     ("GPUs: []", "torch.cuda.is_available() returns False"),

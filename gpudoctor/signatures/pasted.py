@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.phrases import CARD
 from gpudoctor.signatures.signature import Signature
 
 _LOST = r"(?:CPU|unknown|no longer|stop\w{0,4}|fails?|failed|lost|loses|can(?:no|')t|not|False|disappear\w{0,3}|broken?|breaks)"
@@ -31,7 +32,7 @@ PASTED = (
     # what people say of a GPU in a box outside, whose cable or power supply gives way
     Signature(
         r"(?i)\be-?gpu\W{0,2} (?:\w{1,12} ){0,3}(?:disconnect\w{0,3}|disappear\w{0,3}|drops out|dropped out|vanish\w{0,2}|is lost|gets lost)\b|\b(?:loses?|lost|drops)\W{1,3}(?:the |my )?e-?gpu\b"
-        r"|\bgpu\b (?:\w{1,12} ){0,2}(?:disconnect\w{0,3}|drops out|disappears?|vanish\w{0,2}) from the (?:pcie?|bus)\b",
+        rf"|\b{CARD}\b (?:\w{{1,12}} ){{0,2}}(?:disconnect\w{{0,3}}|drops (?:out|off)|disappear\w{{0,3}}|vanish\w{{0,2}}|falls? off|fell off|has fallen off) (?:from |of )?the (?:pcie?|bus)\b",
         ("gpu-fell-off-bus",),
         "the GPU disconnects while it is in use",
         ("after some minutes the laptop loses the eGPU", "under load the GPU disconnects from the PCIe bus"),

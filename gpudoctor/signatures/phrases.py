@@ -14,6 +14,8 @@ _ARTICLE = r"(?:(?:the|a|an|any|my|our|its|your|proper|suitable|working) ){0,2}"
 _NOT = r"(?:\bnot|\bcannot|n't|\bcant|\bdont|\bdoesnt|\bunable to|\bfail(?:s|ed|ing)? to|\bnever)"
 _BE = r"(?:is|are|was|were|be|been|has|have|could|can|does|did|seems?)"
 
+CARD = r"(?:e-?gpu|gpu|(?:graphics? |video )?card|(?:[rg]tx ?)?[1-5]0[5-9]0(?: ti| super)?|[ahlv]\d{2,3}s?|a\d{4}|t4)"
+"""A GPU by what people call it, or by its model."""
 DRIVER = r"(?:(?:nvidia|nvidias|graphics?|gpu|video|cuda|display|card)[ -]){1,3}drivers?"
 """Only with what drives it: any program has drivers."""
 
@@ -50,7 +52,12 @@ _BEFORE = 120
 """Characters before a sentence's words that show that it only supposes them."""
 
 
-def is_supposed(match: re.Match[str]) -> bool:
-    """Return whether a clause only supposes what a pattern found in it: "make sure that no driver is missing"."""
+_MEET = expression(
+    r"(?i)\b(?:if|when|whenever|in case) (?:you|one|users?|people|somebody|someone|it|nvidia-smi|torch) (?:\w{1,12} )?(?:gets?|sees?|says?|encounters?|runs? into|meets?|reports?|shows?|prints?|hits?|fails? with)\b"
+)
+
+
+def is_supposed(match: re.Match[str], *, said: bool) -> bool:
+    """Return whether a clause only supposes what a pattern found in it: "if you get ...", or "make sure that no driver is missing" of what is said by people."""
     clause = _CLAUSE_END.split(match.string[max(0, match.start() - _BEFORE) : match.start()])[-1]
-    return _SUPPOSED.search(clause) is not None
+    return _MEET.search(clause) is not None or (said and _SUPPOSED.search(clause) is not None)

@@ -51,6 +51,9 @@ CASES = (
     ("device-permission-denied", SHUT + STRANGER + NO_DEVICE),
     ("device-permission-denied", SHUT.replace("video", "render") + MEMBER + NO_DEVICE),
     ("device-permission-denied", "$ groups\nmia docker\n" + SHUT),
+    ("device-permission-denied", SHUT + NO_DEVICE),
+    ("device-permission-denied", "crw-r----- 1 root gpu 195, 255 Jan 5 10:11 /dev/nvidiactl; crw-r----- 1 root gpu 195, 0 Jan 5 10:11 /dev/nvidia0.\n" + NO_DEVICE),
+    ("device-permission-denied", "$ stat -c '%A %U:%G %n' /dev/nvidia*\ncrw------- root:root /dev/nvidia0\ncrw------- root:root /dev/nvidiactl\n" + NO_DEVICE),
     ("uvm-not-loaded", WITHOUT_UVM + UNKNOWN),
 )  # fmt: skip
 

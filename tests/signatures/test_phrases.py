@@ -74,3 +74,14 @@ def test_other_sentences_about_drivers_are_no_complaint(sentence: str) -> None:
 def test_words_that_are_only_supposed_are_no_hint() -> None:
     assert "scheduler-gpu-not-allocated" in hinted("no GPU was allocated to the job")
     assert "scheduler-gpu-not-allocated" not in hinted("check whether no GPU was allocated to the job")
+
+
+@pytest.mark.parametrize(
+    "error",
+    ["No CUDA GPUs are available", "Torch not compiled with CUDA enabled", "CUDA driver version is insufficient for CUDA runtime version"],
+)
+def test_an_error_that_somebody_may_get_is_none_that_was_logged(error: str) -> None:
+    assert recognise(f"I started the job and got: {error}")
+    assert recognise(f"When I use the GPU: {error}")
+    assert not recognise(f'If you get "{error}", choose another runtime.')
+    assert not recognise(f"In case one sees {error} there is a page in the wiki")

@@ -14,22 +14,31 @@ _LONG = expression(
     r"c(?P<mode>[rwxsStT-]{9})[.+@]?\s{1,4}\d{1,3}\s{1,4}(?P<owner>[\w.-]{1,40})\s{1,8}(?P<group>[\w.-]{1,40})\s{1,8}"
     r"(?P<major>\d{1,4}),\s{1,8}(?P<minor>\d{1,7})\s.{4,40}\s(?P<path>/dev/(?:nvidia[\w-]{0,30}|dxg)|nvidia[\w-]{1,30})"
 )
+_STAT = expression(r"c(?P<mode>[rwxsStT-]{9}) (?P<owner>[\w.-]{1,40})[: ](?P<group>[\w.-]{1,40}) (?P<path>/dev/nvidia[\w-]{0,30})")
+"""`stat -c '%A %U:%G %n'`, which prints no number of a device."""
+_MODE = expression(r"(?<!\S)c[rwxsStT-]{9}")
 _LISTED = expression(r"^\$? ?ls (?:-\w{1,4} )?/dev/nvidia\*\W{1,4}(?=/)")
 """A command whose answer somebody wrote on the same line."""
 _PATH = expression(r"/dev/nvidia[\w-]{0,30}")
+
+
+def _files(line: Line) -> Iterator[Statement]:
+    """Yield the device files of a line that lists one, or several as somebody wrote them one behind the other."""
+    begins = [found.start() for found in _MODE.finditer(line.text)]
+    for begin, end in zip(begins, [*begins[1:], None], strict=True):
+        text = line.text[begin:end].rstrip(" ;,.")
+        if found := _LONG.match(text) or _STAT.match(text):
+            path = found["path"] if found["path"].startswith("/") else f"/dev/{found['path']}"
+            numbers = (found["major"], found["minor"]) if found.re.groups > 4 else ("-", "-")
+            yield Statement(f"node:{path}", " ".join((*found.group("mode", "owner", "group"), *numbers)), _NAME, line.number, Rank.TOOL)
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
         text = line.text.strip()
         text = _LISTED.sub("", text) if "ls " in text else text
-        if text.startswith("c") and "nvidia" in text:
-            found = _LONG.fullmatch(text)
-            if found:
-                path = found["path"] if found["path"].startswith("/") else f"/dev/{found['path']}"
-                yield Statement(
-                    f"node:{path}", " ".join(found.group("mode", "owner", "group", "major", "minor")), _NAME, line.number, Rank.TOOL
-                )
+        if "nvidia" in text and _MODE.search(text):
+            yield from _files(line)
         elif text.startswith("/dev/nvidia"):
             paths = text.split()
             if all(_PATH.fullmatch(path) for path in paths):

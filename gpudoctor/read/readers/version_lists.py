@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN, framework_of
 from gpudoctor.read.readers.field_keys import SYSTEMS
@@ -21,6 +23,9 @@ _BETWEEN = expression(
     r"|(?<=\w)\s{1,4}(?=(?i:(?:py)?torch(?:vision|audio)?|tensorflow|jax|cuda(?:toolkit)?|cudnn|python|(?:nvidia )?driver|vllm|ubuntu)(?: ?={1,2} ?|: ?| )v?\d{1,3}\.\d)"
 )
 _ASIDE = expression(r"(?<=\d) \((?!\+?(?:cu\d|cpu|rocm))[^()]{1,60}\)$")
+_IN_PARENTHESES = expression(r"\(([^()\n]{8,160})\)")
+_CONDITION = expression(r"(?i)^(?:or|if|than)$")
+_EARLIER = expression(r"(?i)\b(?:old|earlier|former|first|was|were|had)\b")
 _CUE = expression(r"\d|Jetson|TITAN")
 _PACKAGE = expression(
     r"(?i)(?P<name>[a-z][\w-]{1,40})(?:\[[\w,-]{2,30}\])?(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
@@ -57,11 +62,18 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     found: dict[str, list[Statement]] = {}
     for line in lines[:_MOST]:
         for sentence in sentences(line) if _CUE.search(line.text) else ():
-            for what, one in _of_sentence(sentence).items():
-                found.setdefault(what, []).append(one)
+            for part in (sentence, *_asides(sentence)):
+                for what, one in _of_sentence(part).items():
+                    found.setdefault(what, []).append(one)
     for several in found.values():
         if len({one.value.lower() for one in several}) == 1:
             yield several[0]
+
+
+def _asides(sentence: Line) -> Iterator[Line]:
+    """Yield what a sentence that speaks of nobody else's machine says in parentheses: "our T4 runners (driver 550.90.12)"."""
+    if "(" in sentence.text and not _EARLIER.search(sentence.text) and all(map(_CONDITION.match, OTHERS.findall(sentence.text))):
+        yield from (msgspec.structs.replace(sentence, text=text) for text in _IN_PARENTHESES.findall(sentence.text))
 
 
 def _of_sentence(line: Line) -> dict[str, Statement]:

@@ -50,8 +50,8 @@ def _node(path: str, row: Statement, user: User) -> Node:
         mode=f"{sum(1 << (8 - place) for place, letter in enumerate(mode) if letter not in '-ST'):04o}",
         uid=0 if owner == "root" else NOT_STATED,
         group=group,
-        major=int(major),
-        minor=int(minor),
+        major=int(major) if major.isdecimal() else NOT_STATED,
+        minor=int(minor) if minor.isdecimal() else NOT_STATED,
         accessible=_is_open(mode, owner, group, user),
     )
 

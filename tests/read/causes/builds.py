@@ -256,6 +256,8 @@ CASES: Final = (
     ("cpu-only-build", "torch.cuda.is_available() retorna False, driver 551.61, RTX 3060. Instalei torch com pip.\n"),
     ("cpu-only-build", "torch.cuda.is_available() が False になります。バージョンは 2.3.0+cpu です。\n"),
     ("gpu-too-old-for-build", "Since the last update of torch (2.7.0 with cu128) our GTX 1080 Ti cards no longer run the model.\n"),
+    ("cpu-only-build", "torch 2.2 does not use my GPU. conda takes pytorch from conda-forge, which is the cpu-only one.\n"),
+    ("cpu-only-build", "PyTorch n'utilise pas ma carte graphique. print(torch.__version__) donne 2.2.1+cpu, j'ai une RTX 3050 sous Windows.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -252,6 +252,9 @@ CASES: Final = (
     ("no-gpu", "There is no GPU in this machine, it is a VirtualBox guest.\nNVIDIA: no NVIDIA devices found\n"),
     ("kernel-module-not-built", "nvidia-smi cannot talk to the driver on my laptop. apt did upgrade the kernel and did not install linux-headers for it.\n"),
     ("kernel-module-not-built", "After a kernel update and a reboot nvidia-settings says\nERROR: NVIDIA driver is not loaded\n"),
+    ("driver-too-old", "Containers with CUDA 12.4 stop. The host driver was never updated, it is way too old (470.57.02).\n"),
+    ("device-permission-denied", "User svc-ml cannot use the GPU: torch says False, as root it is True. /dev/nvidia0 has mode 0660.\n"),
+    ("kernel-module-not-built", "gcc-version-check failed:\nThe compiler used to compile the kernel (gcc\n4.9) does not exactly match the current compiler\nnvidia340\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -300,5 +303,6 @@ NEAR_MISSES: Final = (
     ("driver-too-old", "CUDA 12.4 requires driver 550 or newer. torch 2.5.1\n"),
     ("no-driver", "torch==2.5.1\nFAQ: if no NVIDIA driver is found, the service starts in CPU mode.\n"),
     ("driver-too-old", "torch==2.5.1\nBefore you open a ticket make sure that your driver is not too old and no nvidia driver is missing.\n"),
+    ("cuda-init-fails", 'torch 2.5.1+cu124, torch.cuda.is_available() True\nIf you get "No CUDA GPUs are available" in a notebook, choose a GPU runtime first.\n'),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -155,6 +155,7 @@ CASES: Final = (
     ("scheduler-gpu-not-allocated", '$ echo $CUDA_VISIBLE_DEVICES\nNoDevFiles\n$ python -c "import torch; print(torch.cuda.device_count())"\n0\n'),
     ("wsl-libcuda-not-on-path", "Ubuntu 22.04 in WSL2\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
     ("wsl-driver-stack-broken", "nvidia-smi in WSL2 ends with a segmentation fault, on Windows 11 it is fine.\n"),
+    ("container-toolkit-missing", "docker run --gpus all fails on the new server: could not select device driver, capabilities [[gpu]].\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -104,6 +104,7 @@ CASES: Final = (
     ("cuda-visible-devices-masked", '[error] Invalid CUDA device index "2" from device string cuda:0,1,2, there are 2 visible CUDA devices.\n'),
     ("gpu-memory-held-by-other-process", "After kill -9 nvidia-smi lists no process, but 11 of 12 GB are still in use and the next start is out of memory.\n"),
     ("gpu-memory-held-by-other-process", "The process has ended, but the GPU memory stays occupied, and the next run stops with OOM.\n"),
+    ("cuda-visible-devices-masked", "The service file has Environment=CUDA_VISIBLE_DEVICES=-1 from an old test. torch.cuda.is_available() is False.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
