@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+import msgspec
+
 from gpudoctor.changes.fold import CUDA_OF_THE_DRIVER, Line, lines
 from gpudoctor.changes.walk import Difference, Walk
 from gpudoctor.changes.watch import FieldsRead, runs
@@ -50,9 +52,7 @@ def compare(
 def _with_exit_code(diff: Diff) -> Diff:
     """Return the diff with 1 if anything deviates, 3 if a fact of the reference could not be checked, else 0."""
     deviates = diff.causes or diff.counted
-    code = BROKEN if deviates else UNKNOWN if diff.unknown else READY
-    fields = {name: getattr(diff, name) for name in diff.__struct_fields__} | {"exit_code": code}
-    return Diff(**fields)
+    return msgspec.structs.replace(diff, exit_code=BROKEN if deviates else UNKNOWN if diff.unknown else READY)
 
 
 def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:

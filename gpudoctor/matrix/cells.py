@@ -140,7 +140,7 @@ def _month(cell: str) -> str:
 
 
 def _versions(cell: str) -> tuple[str, ...]:
-    words = () if cell == "none" else _words(_required(cell))
+    words = _names(cell)
     for word in words:
         _version(word)
     return words
@@ -148,7 +148,7 @@ def _versions(cell: str) -> tuple[str, ...]:
 
 @cache
 def _architectures(cell: str) -> tuple[str, ...]:
-    words = () if cell == "none" else _words(_required(cell))
+    words = _names(cell)
     for word in words:
         prefix, _, digits = word.partition("_")
         if prefix not in {"sm", "compute"} or not digits.rstrip("af").isdigit():

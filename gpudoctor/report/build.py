@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import zlib
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
@@ -80,7 +81,7 @@ def _whole(examination: Examination, command: str, argv: tuple[str, ...]) -> mod
         matrix=model.Tables(examination.matrix_date),
         timings=tuple(Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
         snapshot=snapshot,
-        skipped=tuple(model.Skipped(rule.code, rule.name, rule.reason) for rule in diagnosis.skipped),
+        skipped=tuple(_published(model.Skipped, rule) for rule in diagnosis.skipped),
         summary=diagnosis.summary,
         not_judged=_each(steps, _not_judged, diagnosis.not_judged),
         argv=argv,
@@ -107,16 +108,14 @@ def _each(steps: Steps, convert: Callable[[Any], Result], items: Iterable[Any]) 
     return tuple(one for item in items if (one := steps(convert, None, item)) is not None)
 
 
+def _published(form: type[Result], one: msgspec.Struct, **others: object) -> Result:
+    """Return the published form of a struct: its fields of the same names with words for members of enumerations, and the others."""
+    same = {name: getattr(one, name) for name in form.__struct_fields__ if name not in others}  # type: ignore[attr-defined]
+    return form(**{name: value.value if isinstance(value, enum.Enum) else value for name, value in same.items()}, **others)
+
+
 def _could_not_tell(outcome: findings.Outcome) -> model.CouldNotTell:
-    return model.CouldNotTell(
-        code=outcome.code,
-        name=outcome.name,
-        subject=model.Subject(outcome.subject.kind.value, outcome.subject.key),
-        kind=outcome.kind.value,
-        reason=outcome.reason,
-        because_of=outcome.because_of,
-        cause=outcome.cause,
-    )
+    return _published(model.CouldNotTell, outcome, subject=_subject(outcome.subject))
 
 
 def _passed(outcome: findings.Outcome) -> model.Passed:
@@ -124,14 +123,13 @@ def _passed(outcome: findings.Outcome) -> model.Passed:
 
 
 def _not_judged(one: findings.NotJudged) -> model.NotJudged:
-    return model.NotJudged(_subject(one.subject), one.what, one.reason)
+    return _published(model.NotJudged, one, subject=_subject(one.subject))
 
 
 def _recognised(log: TextLog | Missing) -> model.Recognised | None:
     if isinstance(log, Missing):
         return None
-    formats = tuple(model.Recognition(one.reader, one.facts, one.first, one.last, one.file) for one in log.readings)
-    return model.Recognised(log.total, log.used, formats)
+    return model.Recognised(log.total, log.used, tuple(_published(model.Recognition, one) for one in log.readings))
 
 
 def _identity(examination: Examination) -> str:
@@ -159,17 +157,7 @@ def _examined(snapshot: Snapshot) -> model.Examined:
 
 
 def _policy(policy: findings.Policy) -> model.Policy:
-    return model.Policy(
-        level=policy.level.value if policy.level else None,
-        node=policy.node,
-        allow_cpu=policy.allow_cpu,
-        only=policy.only,
-        skip=policy.skip,
-        fail_on=policy.fail_on.value,
-        reasons=policy.reasons,
-        require=policy.require,
-        frameworks=policy.frameworks,
-    )
+    return _published(model.Policy, policy)
 
 
 def _proved_to(proved: findings.ProvedTo, snapshot: Snapshot) -> model.ProvedTo:
@@ -184,26 +172,15 @@ def _subject(subject: findings.Subject) -> model.Subject:
 
 
 def _finding(finding: findings.Finding) -> model.Finding:
-    return model.Finding(
-        id=finding.id,
-        code=finding.code,
-        name=finding.name,
+    return _published(
+        model.Finding,
+        finding,
         subject=_subject(finding.subject),
-        severity=finding.severity.value,
-        confidence=finding.confidence.value,
-        title=finding.title,
-        message=finding.message,
-        breaks=finding.breaks.value,
-        evidence=tuple(model.Evidence(seen.what, seen.value, seen.where) for seen in finding.evidence),
-        fixes=tuple(model.Fix(fix.kind.value, fix.title, fix.command, fix.needs, fix.verify) for fix in finding.fixes),
-        because_of=finding.because_of,
-        action=finding.action.value,
-        domain=finding.domain.value,
-        impact=finding.impact.value,
+        evidence=tuple(_published(model.Evidence, seen) for seen in finding.evidence),
+        fixes=tuple(_published(model.Fix, fix) for fix in finding.fixes),
         url=url(finding.name),
     )
 
 
 def _row(row: findings.LadderRow) -> model.LadderRow:
-    steps = tuple(model.Step(step.rung.value, step.state.value, step.detail) for step in row.steps)
-    return model.LadderRow(_subject(row.subject), row.index, row.model, steps)
+    return _published(model.LadderRow, row, subject=_subject(row.subject), steps=tuple(_published(model.Step, step) for step in row.steps))

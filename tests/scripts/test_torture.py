@@ -169,7 +169,7 @@ def test_some_defects_of_ours_cost_a_section_each(fake_nvml: object) -> None:  #
         "gpudoctor.report.build:_each",
         "gpudoctor.diagnose.steps:Steps.__call__",
         "gpudoctor.diagnose.rules:_load",
-        "gpudoctor.probe.inventory:Inventory.finish",
+        "gpudoctor.probe.observation:finished",
         "gpudoctor.cli.failure:",
         "gpudoctor.cli.output:hold_descriptors",
     )
