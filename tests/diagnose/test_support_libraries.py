@@ -50,3 +50,41 @@ def test_installed_packages_of_a_missing_library_are_not_on_the_path(
     line: str, installed: tuple[str, ...], evidence: str | None, matrix: Matrix
 ) -> None:
     assert said("pip-nvidia-libs-not-on-path", line, *installed, matrix=matrix) == evidence
+
+
+GONE = "{}: cannot open shared object file\n{}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "beside", "evidence"),
+    [
+        ("libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.12.5.3", None),
+        ("libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so.11.4.1", "on disk: /usr/local/cuda/lib64/libcublas.so.11.4.1"),
+        ("libcublas.so.12", "/usr/local/cuda/lib64/libcurand.so.10.3.7", None),
+        ("libcudart.so.11.0", "/usr/local/cuda/lib64/libcudart.so.11.0.221", None),
+        ("libcudart.so.11.0", "/usr/local/cuda/lib64/libcudart.so.11.2.72", "on disk: /usr/local/cuda/lib64/libcudart.so.11.2.72"),
+        ("libcudart.so.8.0", "I have CUDA 8.0 installed", None),
+        ("libcudart.so.8.0", "I installed CUDA 9.0", "CUDA in the text: 9.0"),
+        ("libcudart.so.9.0", "I installed CUDA 9.0", None),
+        ("libcudart.so.9.0", "I installed CUDA 9.2", "CUDA in the text: 9.2"),
+        ("libcudart.so.9.0", "I installed CUDA 8", "CUDA in the text: 8"),
+        ("libcublas.so.11", "I installed CUDA 11.2 and then\nI installed CUDA 12.1", None),
+    ],
+)
+def test_a_cuda_of_another_version_speaks_for_a_mismatch(wanted: str, beside: str, evidence: str | None, matrix: Matrix) -> None:
+    assert said("cuda-version-mismatch", GONE.format(wanted, beside), matrix=matrix) == evidence
+
+
+@pytest.mark.parametrize(
+    ("dll", "cuda", "evidence"),
+    [
+        ("cudart64_110.dll", "11.2", None),
+        ("cudart64_90.dll", "9.0", None),
+        ("cudart64_90.dll", "9.1", "CUDA in the text: 9.1"),
+        ("cudart64_12.dll", "12.1", None),
+        ("cudart64_12.dll", "11.8", "CUDA in the text: 11.8"),
+    ],
+)
+def test_a_file_of_windows_names_its_cuda(dll: str, cuda: str, evidence: str | None, matrix: Matrix) -> None:
+    line = f"Could not load dynamic library '{dll}'; dlerror: {dll} not found. I have CUDA {cuda}"
+    assert said("cuda-version-mismatch", line, matrix=matrix) == evidence

@@ -2,9 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+import pytest
+
 from gpudoctor.findings import OutcomeKind
 from gpudoctor.snapshot import Asking, Fact, FoundBy, LibraryUse, Snapshot, Toolkit
-from tests.builders import TIMED_OUT, torch
+from tests.builders import ABSENT, TIMED_OUT, torch
 from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
 from tests.diagnose.rules.examined import SITE, environment, use
 
@@ -28,6 +31,15 @@ def test_a_newer_toolkit_on_disk_is_used() -> None:
     (found,) = findings_of(RULE, compiled_with(assembler("12.4.99"), toolkits=(toolkit,)))
     assert "which does not support sm_120" in found.message
     assert found.fixes[0].command == "export TRITON_PTXAS_PATH=/usr/local/cuda-12.8/bin/ptxas"
+
+
+@pytest.mark.parametrize(
+    "changes", [{"ptxas": ABSENT}, {"toolkit_cuda": Fact("12.4.1", "version.json")}, {"toolkit_cuda": Fact("99.1", "x")}]
+)
+def test_a_toolkit_is_used_only_if_it_has_a_ptxas_that_is_known_to_support_the_gpu(changes: dict[str, Any]) -> None:
+    toolkit = Toolkit(path="/opt/cuda", toolkit_cuda=Fact("12.8.1", "version.json"), ptxas="/opt/cuda/bin/ptxas")
+    (found,) = findings_of(RULE, compiled_with(assembler("12.4.99"), toolkits=(msgspec.structs.replace(toolkit, **changes),)))
+    assert found.fixes[0].title.startswith("Install a CUDA toolkit 12.8 or newer")
 
 
 def test_a_variable_that_names_an_old_one_is_unset() -> None:
