@@ -15,7 +15,7 @@ from gpudoctor.cli.look import look, on_terminal
 from gpudoctor.cli.program import app
 from gpudoctor.cli.width import asked
 from gpudoctor.findings import Severity
-from gpudoctor.manual import Answer, families, pages, text
+from gpudoctor.manual import ManualAnswer, families, pages, text
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report import document as documents
 from gpudoctor.report import schema as schemas
@@ -79,7 +79,7 @@ def schema(
     return 0
 
 
-def _shown(answer: Answer, seen: Look) -> str:
+def _shown(answer: ManualAnswer, seen: Look) -> str:
     """Return the one page that was found, or the list of those to choose from, below what the text itself means."""
     parts = [text.meaning(answer, seen)] if answer.meaning else []
     if answer.guide:

@@ -21,7 +21,7 @@ from gpudoctor.matrix.rows import RequirementSpan
 from gpudoctor.matrix.tables import FAULTS
 from gpudoctor.snapshot import SUPPOSED, Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 
-__all__ = ["Contradiction", "Demand", "Stack", "Violation", "chosen_frameworks", "major", "source_of", "stack_of"]
+__all__ = ["Demand", "RequirementClash", "Stack", "Violation", "chosen_frameworks", "major", "source_of", "stack_of"]
 
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were requested; their bounds count if their packages are installed."""
@@ -66,7 +66,7 @@ class Violation(msgspec.Struct, frozen=True):
         return below(self.found.version, self.demand.requirement.specifier)
 
 
-class Contradiction(msgspec.Struct, frozen=True):
+class RequirementClash(msgspec.Struct, frozen=True):
     """Requirements on one distribution that no version meets together."""
 
     name: str
@@ -237,7 +237,7 @@ class Stack:
         return tuple(one for one in unmet if self.stated(one.demand.by) or one.found.name not in among_stated)
 
     @cached_property
-    def contradictions(self) -> tuple[Contradiction, ...]:
+    def contradictions(self) -> tuple[RequirementClash, ...]:
         """Requirements with no common version, on packages whose version was not stated."""
         if not self.supposed:
             return ()
@@ -250,7 +250,7 @@ class Stack:
         for name, demands in wanted.items():
             if contradict(tuple(demand.requirement.specifier for demand in demands)):
                 groups.setdefault(tuple(dict.fromkeys(demand.by.name for demand in demands)), []).append(name)
-        return tuple(Contradiction(names[0], tuple(wanted[names[0]]), tuple(names[1:])) for names in groups.values())
+        return tuple(RequirementClash(names[0], tuple(wanted[names[0]]), tuple(names[1:])) for names in groups.values())
 
     def excludes(self, name: str, specifier: str) -> bool:
         """Return whether the user's bounds and the requirements on a package leave no version that the specifier allows."""

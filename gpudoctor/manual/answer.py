@@ -8,7 +8,7 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.exit_meanings import ExitCode
 
 
-class Answer(msgspec.Struct, frozen=True):
+class ManualAnswer(msgspec.Struct, frozen=True):
     """Pages, and in sentences what the text itself means; empty if nothing was found."""
 
     meaning: tuple[str, ...] = ()
@@ -22,7 +22,9 @@ class Answer(msgspec.Struct, frozen=True):
     def __bool__(self) -> bool:
         return bool(self.meaning or self.rules or self.codes or self.guide)
 
-    def __add__(self, other: Answer) -> Answer:
+    def __add__(self, other: ManualAnswer) -> ManualAnswer:
         """Return both answers as one, each page once."""
         rules, also = tuple(dict.fromkeys(self.rules + other.rules)), self.also + other.also
-        return Answer(self.meaning + other.meaning, rules, self.codes + other.codes, tuple(rule for rule in also if rule not in rules))
+        return ManualAnswer(
+            self.meaning + other.meaning, rules, self.codes + other.codes, tuple(rule for rule in also if rule not in rules)
+        )

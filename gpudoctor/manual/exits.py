@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 
 from gpudoctor.exit_meanings import EXIT_CODES
-from gpudoctor.manual.answer import Answer
+from gpudoctor.manual.answer import ManualAnswer
 
 _ONE = re.compile(r"(?:exit|return|status)(?:ed with)?[\s-]*(?:code|status)?\s*[:=]?\s*(\d{1,3})")
 _ALL = re.compile(r"exit[\s-]?(?:codes?|status(?:es)?)")
 
 
-def explain_exit_code(text: str) -> Answer:
+def explain_exit_code(text: str) -> ManualAnswer:
     """Return the exit codes that the whole of `text` asks for."""
     asked = " ".join(text.casefold().split())
     if _ALL.fullmatch(asked):
-        return Answer(codes=EXIT_CODES)
+        return ManualAnswer(codes=EXIT_CODES)
     found = _ONE.fullmatch(asked)
-    return Answer(codes=tuple(one for one in EXIT_CODES if found and int(found.group(1)) in one.codes))
+    return ManualAnswer(codes=tuple(one for one in EXIT_CODES if found and int(found.group(1)) in one.codes))

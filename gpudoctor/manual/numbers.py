@@ -10,7 +10,7 @@ from gpudoctor.diagnose.advice.cuda_errors import CUDA_CANDIDATES
 from gpudoctor.diagnose.advice.xids import in_words
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
-from gpudoctor.manual.answer import Answer
+from gpudoctor.manual.answer import ManualAnswer
 from gpudoctor.manual.signs import first_sign, rules_named
 from gpudoctor.matrix import Matrix
 
@@ -40,19 +40,19 @@ _FATAL = {"fatal", "always-fatal"}
 _CATALOGUE = "https://docs.nvidia.com/deploy/xid-errors/"
 
 
-def explain_number(text: str, matrix: Matrix) -> Answer:
+def explain_number(text: str, matrix: Matrix) -> ManualAnswer:
     """Return what a bare number is: a rule's code (203), a CUDA error (803), an Xid (79), or several of them."""
     number = text.strip()
     if not (number.isascii() and number.isdigit() and len(number) < 7):
-        return Answer()
-    coded = Answer(rules=tuple(rule for rule in RULES if rule.code[2:] == number))
+        return ManualAnswer()
+    coded = ManualAnswer(rules=tuple(rule for rule in RULES if rule.code[2:] == number))
     return coded + _cuda(int(number)) + _xid(int(number), matrix)
 
 
-def explain_xids(text: str, matrix: Matrix) -> Answer:
+def explain_xids(text: str, matrix: Matrix) -> ManualAnswer:
     """Return what the Xids and SXids in `text` mean, and the rules that check them. UsageError if NVIDIA's tables lack all of them."""
     asked = dict.fromkeys((bool(switch), int(code)) for switch, code in _XID.findall(text))
-    answer = Answer()
+    answer = ManualAnswer()
     for switch, code in asked:
         answer += _sxid(code, matrix) if switch else _xid(code, matrix)
     if asked and not answer:
@@ -61,41 +61,41 @@ def explain_xids(text: str, matrix: Matrix) -> Answer:
     return answer
 
 
-def explain_cuda_error(text: str) -> Answer:
+def explain_cuda_error(text: str) -> ManualAnswer:
     """Return what "CUDA error 803" means, if `text` is just that."""
     found = _ERROR.fullmatch(text.strip())
-    return _cuda(int(found.group(1))) if found else Answer()
+    return _cuda(int(found.group(1))) if found else ManualAnswer()
 
 
-def _xid(code: int, matrix: Matrix) -> Answer:
+def _xid(code: int, matrix: Matrix) -> ManualAnswer:
     row = matrix.xid(code)
     if row is None:
-        return Answer()
+        return ManualAnswer()
     action = f" NVIDIA's recommended action: {in_words(row.action)} ({row.action}; {_CATALOGUE})." if row.action else ""
     meaning = f"Xid {code} ({row.mnemonic}): {row.meaning}.{action}"
-    return Answer((meaning,), rules_named(_RULE_OF_XID.get(code, _OTHER_XIDS)))
+    return ManualAnswer((meaning,), rules_named(_RULE_OF_XID.get(code, _OTHER_XIDS)))
 
 
-def _sxid(code: int, matrix: Matrix) -> Answer:
+def _sxid(code: int, matrix: Matrix) -> ManualAnswer:
     row = matrix.sxid(code)
     if row is None:
-        return Answer()
+        return ManualAnswer()
     meaning = f"SXid {code} ({row.severity}): {row.meaning}."
     if row.severity in _FATAL:
-        return Answer((meaning,), rules_named(_FATAL_SXIDS))
-    return Answer((f"{meaning} gpudoctor reports only fatal SXids.",))
+        return ManualAnswer((meaning,), rules_named(_FATAL_SXIDS))
+    return ManualAnswer((f"{meaning} gpudoctor reports only fatal SXids.",))
 
 
-def _cuda(number: int) -> Answer:
+def _cuda(number: int) -> ManualAnswer:
     """Return what a CUDA error is a sign of, by its number or by its name in the driver's header."""
     name = next((f"CUDA_ERROR_{error.name}" for error in CudaError if error == number), "")
     sign = first_sign(f"? Error {number}: ") or first_sign(name)
     subject = f"CUDA error {number}{f' ({name})' if name else ''}"
     if sign is not None:
-        return Answer((f"{subject}: {sign.meaning}.",), rules_named(*sign.causes))
+        return ManualAnswer((f"{subject}: {sign.meaning}.",), rules_named(*sign.causes))
     if number in _UNSIGNED:
         meaning, rule = _UNSIGNED[number]
-        return Answer((f"{subject}: {meaning}.",), rules_named(rule))
+        return ManualAnswer((f"{subject}: {meaning}.",), rules_named(rule))
     causes = "; ".join(one.cause for one in CUDA_CANDIDATES.get(number, ()))
     possible = f" Possible causes: {causes}." if causes else ""
-    return Answer((f"{subject} has no single cause.{possible}",), rules_named(*_FAILURES)) if name else Answer()
+    return ManualAnswer((f"{subject} has no single cause.{possible}",), rules_named(*_FAILURES)) if name else ManualAnswer()

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.manual import families
-from gpudoctor.manual.answer import Answer
+from gpudoctor.manual.answer import ManualAnswer
 from gpudoctor.report.build import TOOL, url
 from gpudoctor.report.document import ExitCodePage, RulePage, RulesDocument
 from gpudoctor.rule_pages import read
 
 
-def of_answer(answer: Answer) -> RulesDocument:
+def of_answer(answer: ManualAnswer) -> RulesDocument:
     """Return what was found, the best match first."""
     codes = tuple(ExitCodePage(codes=one.codes, meaning=one.meaning, action=one.action) for one in answer.codes)
     rules = tuple(map(_page, answer.rules + answer.also))

@@ -6,7 +6,7 @@ import re
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.manual.answer import Answer
+from gpudoctor.manual.answer import ManualAnswer
 from gpudoctor.signatures import Signature
 from gpudoctor.signatures.table import SIGNATURES
 
@@ -15,7 +15,7 @@ _LONGEST = 1 << 16
 """Characters of a pasted log that are searched, from the end."""
 
 
-def explain_log(text: str) -> Answer:
+def explain_log(text: str) -> ManualAnswer:
     """Return what the known lines of a pasted log mean; of several signs in one line only the most specific counts.
 
     Signs with the same pattern count together, the usual causes first and a guess last: only facts about a machine could choose between them.
@@ -23,7 +23,7 @@ def explain_log(text: str) -> Answer:
     first = dict.fromkeys(sign.pattern for line in text[-_LONGEST:].splitlines() if (sign := first_sign(line)))
     found = [sign for pattern in first for sign in reversed(SIGNATURES) if sign.pattern == pattern]
     found.sort(key=lambda sign: sign.guess)
-    return Answer(
+    return ManualAnswer(
         tuple(dict.fromkeys(f"Meaning: {sign.meaning}." for sign in found)),
         rules_named(*(cause for sign in found for cause in sign.causes)),
     )

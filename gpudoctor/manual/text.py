@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.exit_meanings import ExitCode
-from gpudoctor.manual.answer import Answer
+from gpudoctor.manual.answer import ManualAnswer
 from gpudoctor.manual.families import title_of
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import SEVERITIES, upper_first
@@ -30,7 +30,7 @@ def rules_by_family(rules: Iterable[Rule], look: Look, *, wrap: bool) -> str:
     return page.render()
 
 
-def meaning(answer: Answer, look: Look) -> str:
+def meaning(answer: ManualAnswer, look: Look) -> str:
     """Return in sentences what the searched text means."""
     page = Page(look)
     for sentence in answer.meaning:

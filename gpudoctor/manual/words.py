@@ -35,7 +35,7 @@ _UNHEARD = 8
 """A word on fewer pages than this counts like one on so many; so does a word on none."""
 
 
-class _Page(msgspec.Struct, frozen=True):
+class _RulePage(msgspec.Struct, frozen=True):
     rule: Rule
     symptoms: str
     """Plain, as `_plain` makes it."""
@@ -59,15 +59,15 @@ def search(text: str, rules: Iterable[Rule]) -> tuple[Rule, ...]:
 
 
 @functools.cache
-def _page(rule: Rule) -> _Page:
+def _page(rule: Rule) -> _RulePage:
     page = read(rule)
     symptoms = page.partition("## Symptoms")[2].partition("\n## ")[0]
     parts = ((_BODY, page), (_SYMPTOMS, symptoms), (_TITLE, f"{rule.name} {rule.title}"))
     weights = {word: weight for weight, part in parts for word in _words(part)}
-    return _Page(rule, _plain(symptoms), tuple(map(_plain, _QUOTED.findall(symptoms))), weights)
+    return _RulePage(rule, _plain(symptoms), tuple(map(_plain, _QUOTED.findall(symptoms))), weights)
 
 
-def _ranked(words: set[str], pages: list[_Page]) -> tuple[Rule, ...]:
+def _ranked(words: set[str], pages: list[_RulePage]) -> tuple[Rule, ...]:
     holders = Counter(word for page in pages for word in page.weights)
     rarity = {word: math.log(1 + len(pages) / max(holders[word], _UNHEARD)) for word in words}
     whole = sum(rarity.values())

@@ -14,7 +14,7 @@ import msgspec
 from gpudoctor.children.channel import Crashed, Heard, decoded, own, script
 from gpudoctor.children.events import Alarmed, NvmlPart, Pids, RefusedFields
 from gpudoctor.probe.inventory import own_path
-from gpudoctor.probe.telemetry_summary import GpuSamples, Refusals, Sample
+from gpudoctor.probe.telemetry_summary import GpuSamples, NvmlSample, Refusals
 from gpudoctor.process import End, Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import Cause, GpuLoad, Hang, Loads, Missing, Nvml, NvmlGpu, Status
@@ -26,7 +26,7 @@ _NOWHERE = ("import", "devices", "processes")
 """Stages in which a framework does not use its devices yet."""
 
 
-TELEMETRY = (NvmlPart, Sample, Pids, RefusedFields, Alarmed, Missing, Crashed)
+TELEMETRY = (NvmlPart, NvmlSample, Pids, RefusedFields, Alarmed, Missing, Crashed)
 """The events of the script, which writes lines until it is killed."""
 
 
@@ -77,7 +77,7 @@ class GpuWatch:
         said, problem = decoded(line, TELEMETRY)
         if problem or isinstance(said, Crashed):
             self._strange = self._strange or Missing(Cause.FAILED if problem else Cause.CRASHED, f"{WHO} {problem or said.reason}")
-        elif isinstance(said, Sample):
+        elif isinstance(said, NvmlSample):
             self._add(said)
         elif isinstance(said, Pids):
             self._pids_of_host = said.of_host
@@ -88,7 +88,7 @@ class GpuWatch:
         elif isinstance(said, RefusedFields):
             self._refused.setdefault(said.gpu, {}).update(said.fields)
 
-    def _add(self, sample: Sample) -> None:
+    def _add(self, sample: NvmlSample) -> None:
         sample.at = self._last = time.monotonic()
         self._first = self._first or self._last
         self._cpu = sample.cpu

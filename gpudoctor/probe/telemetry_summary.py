@@ -16,7 +16,7 @@ Number = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 """What the snapshot's JSON can hold; anything else is invalid."""
 
 
-class Sample(msgspec.Struct, tag_field="type", tag="sample", forbid_unknown_fields=True):
+class NvmlSample(msgspec.Struct, tag_field="type", tag="sample", forbid_unknown_fields=True):
     """One line of the sampling child: a GPU at one moment, in the snapshot's units; None if it did not report the value."""
 
     gpu: int
@@ -52,11 +52,11 @@ class GpuSamples:
     def __init__(self, framework: str, address: str) -> None:
         self.framework = framework
         self.address = address
-        self._stages: dict[tuple[str, str], list[Sample]] = {}
+        self._stages: dict[tuple[str, str], list[NvmlSample]] = {}
         self._memory: int | None = None
-        self._own: list[Sample] = []
+        self._own: list[NvmlSample] = []
 
-    def add(self, sample: Sample, stage: tuple[str, str] | None) -> None:
+    def add(self, sample: NvmlSample, stage: tuple[str, str] | None) -> None:
         """Take a sample; `stage` is the kind and network of what runs on this GPU, None if nothing does."""
         if stage is not None:
             self._stages.setdefault(stage, []).append(sample)
@@ -83,7 +83,7 @@ class GpuSamples:
         )
 
     @staticmethod
-    def _never(samples: list[Sample], refused: Refusals, *, pids_of_host: bool | Missing) -> bool | Missing:
+    def _never(samples: list[NvmlSample], refused: Refusals, *, pids_of_host: bool | Missing) -> bool | Missing:
         """False if NVML's process lists were readable and would have shown the training's process."""
         if all(sample.listed is None for sample in samples):
             return _unseen("compute_processes", refused)
@@ -92,7 +92,7 @@ class GpuSamples:
         return False if pids_of_host else Missing(Cause.UNSUPPORTED, "in this PID namespace NVML's process ids cannot be matched")
 
 
-def _stage(stage: tuple[str, str], samples: list[Sample], refused: Refusals) -> StageLoad:
+def _stage(stage: tuple[str, str], samples: list[NvmlSample], refused: Refusals) -> StageLoad:
     working = [sample for sample in samples if not _idle(sample)]
     return StageLoad(
         stage=StageKind(stage[0]),
@@ -112,12 +112,12 @@ def _stage(stage: tuple[str, str], samples: list[Sample], refused: Refusals) -> 
     )
 
 
-def _idle(sample: Sample) -> bool:
+def _idle(sample: NvmlSample) -> bool:
     """Whether nothing ran on the GPU at that moment, as often while a training compiles: its clocks then mean nothing."""
     return bool((sample.clocks_event_reasons or 0) & GPU_IDLE) or sample.utilization == 0
 
 
-def _values(name: str, samples: list[Sample]) -> list[int]:
+def _values(name: str, samples: list[NvmlSample]) -> list[int]:
     return [value for sample in samples if (value := getattr(sample, name)) is not None]
 
 
@@ -125,18 +125,18 @@ def _unseen(name: str, refused: Refusals) -> Missing:
     return refused.get(name, Missing(Cause.FAILED, f"no sample has {name}"))
 
 
-def _highest(name: str, samples: list[Sample], refused: Refusals) -> int | Missing:
+def _highest(name: str, samples: list[NvmlSample], refused: Refusals) -> int | Missing:
     values = _values(name, samples)
     return max(values) if values else _unseen(name, refused)
 
 
-def _span(name: str, working: list[Sample], refused: Refusals) -> Span | Missing:
+def _span(name: str, working: list[NvmlSample], refused: Refusals) -> Span | Missing:
     if not working:
         return Missing(Cause.ABSENT, "the GPU was idle in every sample")
     values = _values(name, working)
     return Span(min(values), median_low(values), max(values)) if values else _unseen(name, refused)
 
 
-def _held(samples: list[Sample], refused: Refusals) -> tuple[Held, ...] | Missing:
+def _held(samples: list[NvmlSample], refused: Refusals) -> tuple[Held, ...] | Missing:
     counted = Counter(_values("clocks_event_reasons", samples)).most_common()
     return tuple(Held(reasons, count) for reasons, count in counted) if counted else _unseen("clocks_event_reasons", refused)

@@ -19,7 +19,7 @@ from gpudoctor.probe.inventory import own_path
 from gpudoctor.probe.libraries import arguments, subjects
 from gpudoctor.probe.packages import packages
 from gpudoctor.probe.telemetry import TELEMETRY
-from gpudoctor.probe.telemetry_summary import Sample
+from gpudoctor.probe.telemetry_summary import NvmlSample
 from gpudoctor.process import End, Outcome, Spec, Supervisor
 from gpudoctor.snapshot import CudaCall, FrameworkLibraries
 from tests.seams import NvmlGpu as Card
@@ -93,4 +93,4 @@ def test_the_watch_under_load(fake_nvml: Environ) -> None:
         supervisor.wait(["load"], time.monotonic() + 3)
     heard = Heard(Outcome(name="load", end=End.STOPPED, lines=tuple(lines)), TELEMETRY, "")
     assert heard.strange == ""
-    assert {type(event) for event in heard.events} >= {Pids, Sample}
+    assert {type(event) for event in heard.events} >= {Pids, NvmlSample}

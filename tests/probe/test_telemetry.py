@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudoctor.probe.telemetry import GpuWatch
-from gpudoctor.probe.telemetry_summary import GpuSamples, Sample
+from gpudoctor.probe.telemetry_summary import GpuSamples, NvmlSample
 from gpudoctor.process import Spec, Supervisor
 from gpudoctor.progress import Event, silent
 from gpudoctor.snapshot import Cause, GpuLoad, Held, Loads, Missing, Nvml, NvmlGpu, Snapshot, Span, decode, encode
@@ -197,7 +197,7 @@ def test_sampling_eight_gpus_takes_at_most_two_percent_of_a_core(play: Callable[
 def gathered(*samples: dict[str, Any], pids_of_host: bool | Missing = True, **refused: Missing) -> GpuLoad:
     one = GpuSamples("torch", ADDRESSES[0])
     for number, sample in enumerate(samples):
-        one.add(Sample(gpu=0, at=float(number), **sample), ("training", "dense"))
+        one.add(NvmlSample(gpu=0, at=float(number), **sample), ("training", "dense"))
     load = one.load(0, refused, pids_of_host=pids_of_host)
     assert load is not None
     return load
@@ -237,7 +237,7 @@ def test_a_process_list_only_proves_absence_in_our_pid_namespace(sample: dict[st
 
 
 VALUES = st.one_of(st.integers(), st.integers(0, 1 << 40), st.none(), st.text(max_size=3), st.floats(), st.lists(st.integers(), max_size=2))
-FIELDS = st.dictionaries(st.sampled_from([*Sample.__struct_fields__, "fields", "of_host", "cause", "reason"]), VALUES, max_size=9)
+FIELDS = st.dictionaries(st.sampled_from([*NvmlSample.__struct_fields__, "fields", "of_host", "cause", "reason"]), VALUES, max_size=9)
 LINES = st.one_of(
     st.binary(max_size=60),
     st.tuples(st.sampled_from(["sample", "refused", "pids", "missing", "nvml"]), FIELDS).map(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.packages import Contradiction, Stack, Violation, major
+from gpudoctor.derive.packages import RequirementClash, Stack, Violation, major
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Severity
 from gpudoctor.frameworks import spec_of, stack_of
@@ -83,7 +83,7 @@ def _needs_other_interface(violation: Violation, part: Rewritten | None) -> bool
     return is_new and satisfies(f"{part.major}.0.0", violation.demand.requirement.specifier) is False
 
 
-def contradictory(contradiction: Contradiction) -> Problem:
+def contradictory(contradiction: RequirementClash) -> Problem:
     """Return the finding for requirements that no release satisfies."""
     texts = "; ".join(demand.text for demand in contradiction.demands)
     also = f" The same applies to {', '.join(contradiction.likewise)}." if contradiction.likewise else ""
