@@ -97,7 +97,7 @@ def _rendered(report: Report, one: Destination, settings: Delivery) -> bytes:
             shown = look(no_color=settings.no_color, verbose=settings.verbose, to_stdout=one.file is None)
             written = shown.encoded(writer.render(report, shown))
         case Format.JSON:
-            written = writer.report(report)
+            written = writer.encode(report)
         case Format.ONELINE:
             written = f"{writer.render(report)}\n".encode("ascii")
         case Format.JUNIT | Format.SARIF:

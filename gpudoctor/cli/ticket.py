@@ -80,6 +80,6 @@ def _checked(given: GivenOptions, *, quiet: bool, as_text: bool) -> Examination:
 def _writer(form: TicketFormat) -> Callable[[Report, Mapping[Kind, int]], bytes]:
     """Return the function that renders a ticket."""
     if form is TicketFormat.JSON:
-        return lambda report, _: document.report(report)
+        return lambda report, _: document.encode(report)
     render = page.render if form is TicketFormat.HTML else markdown.render
     return lambda report, removed: render(report, removed).encode("utf-8", "backslashreplace")

@@ -12,7 +12,7 @@ import msgspec
 from gpudoctor.derive.gpu_support import GpuSupport
 from gpudoctor.matrix import Source
 from gpudoctor.report.build import TOOL
-from gpudoctor.report.model import Code, DomainWord, Name, Report, RungWord, SeverityWord, Tool
+from gpudoctor.report.model import Code, DomainWord, Name, RungWord, SeverityWord, Tool
 from gpudoctor.report.streamed import Streamed
 from gpudoctor.schema_fields import means
 from gpudoctor.snapshot import NOT_ASKED, Framework, Libraries, Missing, ScriptFolder, readable
@@ -122,11 +122,6 @@ def xray(seen: EnvironmentXray | FilesXray) -> bytes:
 
 
 XRAY: Final = "gpudoctor.xray/1"
-
-
-def report(made: Report) -> bytes:
-    """`made` as JSON, one document, ending with a newline."""
-    return encode(made)
 
 
 def error(kind: str, message: str, exit_code: int) -> bytes:

@@ -29,7 +29,7 @@ def test_the_same_observations_and_policy_have_the_same_id() -> None:
 def test_a_report_survives_json() -> None:
     for examination in samples.ALL.values():
         report = build(examination)
-        written = document.report(report)
+        written = document.encode(report)
         assert written.endswith(b"}\n")
         again = msgspec.json.decode(written, type=Report)
         assert (again, again.is_supposed) == (report, report.is_supposed)

@@ -120,7 +120,7 @@ def test_a_report_of_an_older_version_is_still_read(file: Path) -> None:
 
 @pytest.mark.parametrize("name", samples.ALL)
 def test_reports_and_snapshots_are_valid(name: str) -> None:
-    read = _check("report", document.report(build(samples.ALL[name])))
+    read = _check("report", document.encode(build(samples.ALL[name])))
     Draft202012Validator(schema("snapshot")).validate(read["snapshot"])
     _check("snapshot", encode(samples.ALL[name].snapshot))
 
@@ -140,7 +140,7 @@ def test_rule_documents_are_valid() -> None:
     "change", [{"verdict": "splendid"}, {"findings": []}, {"added-later": {"any": "thing"}}, {"because": "a new reason"}]
 )
 def test_open_words_and_additions_are_valid(change: dict[str, Any]) -> None:
-    read = json.loads(document.report(build(samples.mismatch)))
+    read = json.loads(document.encode(build(samples.mismatch)))
     Draft202012Validator(schema("report")).validate({**read, **change})
 
 
@@ -156,14 +156,14 @@ def test_an_unknown_word_of_the_snapshot_is_valid() -> None:
     [{"schema": "gpudoctor.report/2"}, {"verdict": None}, {"findings": {}}, {"exit_code": "1"}, {"snapshot": None}, {"proved_to": "all"}],
 )
 def test_wrong_documents_are_refused(change: dict[str, Any]) -> None:
-    read = json.loads(document.report(build(samples.mismatch)))
+    read = json.loads(document.encode(build(samples.mismatch)))
     with pytest.raises(ValidationError):
         Draft202012Validator(schema("report")).validate({**read, **change})
 
 
 @pytest.mark.parametrize("field", ["id", "tool", "examined", "verdict", "findings", "could_not_tell", "ladder", "matrix", "snapshot"])
 def test_every_field_of_the_contract_is_required(field: str) -> None:
-    read = json.loads(document.report(build(samples.mismatch)))
+    read = json.loads(document.encode(build(samples.mismatch)))
     del read[field]
     with pytest.raises(ValidationError):
         Draft202012Validator(schema("report")).validate(read)

@@ -28,5 +28,5 @@ def written(examination: Examination) -> dict[str, str]:
     return {
         "markdown": markdown.render(report, removed),
         "html": page.render(report, removed),
-        "json": document.report(report).decode(),
+        "json": document.encode(report).decode(),
     }

@@ -74,7 +74,7 @@ def test_no_recorded_machine_has_a_series_twice() -> None:
         examination = Examination(
             snapshot=store.recorded(name), diagnosis=diagnosis(name), policy=store.policy(name), matrix_date="2026-01-01"
         )
-        report = json.loads(document.report(build(examination)))
+        report = json.loads(document.encode(build(examination)))
         families = list(parse(textfile.text(report)))
         assert {family.type for family in families} == {"gauge"}
         series = [(one.name, *sorted(one.labels.items())) for family in families for one in family.samples]
