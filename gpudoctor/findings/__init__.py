@@ -40,6 +40,10 @@ class Evidence(msgspec.Struct, frozen=True):
     where: str
 
 
+COMPAT_PACKAGE = "cuda-compat"
+"""The name by which a fix removes the libraries of forward compatibility."""
+
+
 class FixKind(str, enum.Enum):
     """What carrying out a fix does. A finding's fixes are in the order in which to try them."""
 
@@ -63,8 +67,17 @@ class Fix(msgspec.Struct, frozen=True):
     """What it comes to; None where `needs` says so: what downloads reinstalls a package, the rest changes a setting."""
     installs: tuple[str, ...] = ()
     """The requirements that its command installs."""
+    removes: tuple[str, ...] = ()
+    """The distributions that its command removes."""
     python: str = ""
     """The Python version ("3.12") of the environment that it creates; "" for the examined environment."""
+    driver: str = ""
+    """The driver that is enough, "525.60.13", or the branch to go back to; "" if it changes none, or any will do."""
+    os: str = ""
+    """The system to move to: "wsl"."""
+    system_cuda: str = ""
+    """The CUDA toolkit ("11.8") that it installs outside Python's packages."""
+    system_cudnn: str = ""
 
 
 class Problem(msgspec.Struct, frozen=True, kw_only=True):

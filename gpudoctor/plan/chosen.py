@@ -46,6 +46,8 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """The Python version to use if it can be."""
     pythons: tuple[str, ...] = ()
     """The Python versions that are allowed; () for any."""
+    near: dict[str, str] = {}
+    """Releases that were stated, by name: others are tried from the nearest on; of the other packages the newest first."""
     bounds: dict[str, str] = {}
     """Specifiers beside those that were stated, by name: constraints, and what the resolver found out."""
     not_planned: tuple[str, ...] = ()

@@ -1,31 +1,41 @@
-"""Keeps the fixes of an assumed environment that lead to one that works, and has the planner find one where none does."""
+"""Keeps the fixes of an assumed environment that lead to one that works, and finds one where none does."""
 
 from __future__ import annotations
 
 from collections import Counter
+from functools import cached_property
 
 import msgspec
 
 from gpudoctor.derive.specifiers import requirement
 from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import DOWNLOAD, Diagnosis, Finding, Fix, FixKind, Policy, Severity, Verdict
-from gpudoctor.findings.actions import Action
-from gpudoctor.findings.naming import joined
+from gpudoctor.findings import Action, Diagnosis, Finding, Fix, FixKind, Policy, Severity, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan.machine import machine
+from gpudoctor.plan.applied import applied, ways
 from gpudoctor.plan.model import Combination
-from gpudoctor.plan.propose import Question, propose
+from gpudoctor.plan.repair import Repair, first_error
 from gpudoctor.plan.suppose import suppose
-from gpudoctor.report.plan import Environment
 
 
 def cured(found: Diagnosis, combination: Combination, matrix: Matrix, policy: Policy) -> Diagnosis:
-    """Return the diagnosis of an assumed combination; a fix that would install what is broken in another way is none."""
+    """Return the diagnosis of an assumed combination with fixes that were tried on it.
+
+    After the first fix of the first error nothing is broken, where the tables know such a change. A fix of another one may leave
+    what the other findings name, and nothing else.
+    """
     if found.verdict is not Verdict.BROKEN:
         return found
     cure = _Cure(found, combination, matrix, policy)
-    return msgspec.structs.replace(found, findings=tuple(map(cure.finding, found.findings)))
+    first = first_error(found)
+    fixes = {one.id: cure.of_all(one) if one is first else cure.of_one(one) for one in found.findings}
+    findings = tuple(msgspec.structs.replace(one, fixes=fixes[one.id]) for one in found.findings)
+    return msgspec.structs.replace(found, findings=findings)
+
+
+_NOTHING = Fix(
+    "Use another machine, or leave a package out: no release in the tables makes this combination work.", action=Action.REPLACE_HARDWARE
+)
 
 
 class _Cure:
@@ -34,73 +44,50 @@ class _Cure:
         self._combination = msgspec.structs.replace(combination, requirements=listed)
         self._matrix = matrix
         self._policy = policy
+        self._found = found
         self._errors = _errors(found)
-        self._planned: list[Fix] | None = None
+        self._repair = Repair(self._combination, matrix, self._check)
 
-    def finding(self, one: Finding) -> Finding:
-        """Return the finding with fixes that lead on."""
-        with_a_driver = {place + 1 for place, fix in enumerate(one.fixes) if fix.action is Action.UPDATE_DRIVER}
-        kept = tuple(
-            fix
-            for place, fix in enumerate(one.fixes)
-            if (place in with_a_driver and fix.kind is one.fixes[place - 1].kind) or not self._breaks(fix, one.code)
-        )
-        if len(kept) == len(one.fixes):
-            return one
-        changing = [place for place, fix in enumerate(kept) if fix.kind is not FixKind.CHECK]
-        if changing:
-            first = changing[0]
-            kept = (*kept[:first], msgspec.structs.replace(kept[first], kind=FixKind.FIX), *kept[first + 1 :])
-        else:
-            kept = (*kept, *self._from_the_planner()) if self._combination.gpus else one.fixes
-        return msgspec.structs.replace(one, fixes=kept)
+    @cached_property
+    def _steps(self) -> tuple[Fix, ...]:
+        return self._repair.steps(self._found)
 
-    def _breaks(self, fix: Fix, code: str) -> bool:
-        """Return whether a fix installs releases with which something else is broken than before, or still the same."""
-        if not fix.installs:
+    def of_all(self, one: Finding) -> tuple[Fix, ...]:
+        """Return the fixes after which nothing is broken; if none is known, what prevents that."""
+        works = [fixes for fixes in ways(one.fixes) if self._repair.cures(fixes)]
+        if works or self._steps:
+            return _in_order(works or [self._steps])
+        return self._repair.dead_end or self.of_one(one)
+
+    def of_one(self, one: Finding) -> tuple[Fix, ...]:
+        """Return the fixes after which this finding is gone and nothing is broken that was not."""
+        kept = [fixes for fixes in ways(one.fixes) if not self._breaks(fixes, one.code)]
+        if kept or not one.fixes:
+            return _in_order(kept)
+        return self._steps or self._repair.dead_end or (_NOTHING,)
+
+    def _breaks(self, fixes: tuple[Fix, ...], code: str) -> bool:
+        """Return whether something else is broken after fixes, or still the same."""
+        after = applied(self._combination, fixes)
+        if after == self._combination:
             return False
-        pins = [one for one in map(requirement, fix.installs) if one is not None and one.specifier]
-        stated = {one.name: one.text for one in map(requirement, self._combination.requirements) if one is not None}
-        stated |= {one.name: one.text for one in pins}
-        applied = msgspec.structs.replace(
-            self._combination, requirements=tuple(stated.values()), python=fix.python or self._combination.python
-        )
         try:
-            after = _errors(diagnose(suppose(applied, self._matrix, ""), self._matrix, self._policy))
-        except UsageError:  # the pins contradict what was stated
+            left = _errors(self._check(after))
+        except UsageError:  # what is installed contradicts what was stated
             return True
-        return bool(after - (self._errors - Counter([code])))
+        return bool(left - (self._errors - Counter([code])))
 
-    def _from_the_planner(self) -> list[Fix]:
-        """Return the fix that installs what the planner finds for the same packages."""
-        if self._planned is None:
-            found = self._environment()
-            self._planned = [self._installing(found)] if found else []
-        return self._planned
+    def _check(self, combination: Combination) -> Diagnosis:
+        return diagnose(suppose(combination, self._matrix, ""), self._matrix, self._policy)
 
-    def _installing(self, found: Environment) -> Fix:
-        pins = tuple(pin.requirement for pin in found.pins)
-        return Fix(self._title(found), found.commands.pip, (DOWNLOAD,), installs=pins, python=found.python)
 
-    def _title(self, found: Environment) -> str:
-        pins = {one.name for one in (requirement(pin.requirement) for pin in found.pins) if one is not None}
-        stated = (one.name for one in map(requirement, self._combination.requirements) if one is not None)
-        without = [name for name in stated if name not in pins and name != "numpy"]
-        return f"Install what works here: {found.name}{f', without {joined(without)}' if without else ''}"
-
-    def _environment(self) -> Environment | None:
-        question = Question(
-            requirements=self._combination.requirements,
-            machine=machine(self._combination, self._matrix),
-            python=self._combination.python or "",
-            constraints=self._combination.constraints,
-            pythons=self._combination.pythons,
-        )
-        try:
-            plan = propose(question, self._matrix).plan
-        except UsageError:
-            return None
-        return plan.environment or plan.nearest
+def _in_order(found: list[tuple[Fix, ...]]) -> tuple[Fix, ...]:
+    """Return ways to fix a finding as one list of fixes."""
+    first, others = found[:1], found[1:]
+    return (
+        *(msgspec.structs.replace(fix, kind=FixKind.FIX) for way in first for fix in way),
+        *(msgspec.structs.replace(fix, kind=fix.kind if fix.kind is not FixKind.FIX else FixKind.INSTEAD) for way in others for fix in way),
+    )
 
 
 def _is_listed(text: str, matrix: Matrix) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from itertools import product, takewhile
 
+from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.specifiers import contradict
 from gpudoctor.findings import Verdict
 from gpudoctor.frameworks import framework_of
@@ -145,9 +146,11 @@ class Search:
         return self.pythons.allowed(chosen) != set()
 
     def candidates(self, name: str) -> tuple[Candidate, ...]:
-        """Return the candidates of a package, newest first."""
+        """Return the candidates of a package, the nearest to the stated release first, or the newest."""
         if name not in self._lists:
             found = tuple(candidates(self._matrix, self.leads[name], self._machine.platform, gpu=self._gpu))
+            if near := self._wishes.near.get(name):
+                found = tuple(sorted(found, key=lambda one: nearness(one.release, near)))
             self._lists[name] = found if name not in COMPANIONS else of_a_framework(found, COMPANIONS[name])
         return self._lists[name]
 

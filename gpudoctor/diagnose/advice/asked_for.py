@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView, Stack, wheel_platform
 from gpudoctor.derive.gpu_code import Fit, runs
+from gpudoctor.derive.nearness import nearness
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.packages import install_fix
@@ -18,19 +19,19 @@ from gpudoctor.versions import parse
 
 
 def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.FIX) -> tuple[Fix, ...]:
-    """Return the fix that installs the newest release of what was asked for that works here; () if the framework itself was asked for."""
+    """Return the fix that installs the nearest release of what was asked for that works here; () if the framework itself was asked for."""
     asked = _asked_for(machine, framework)
     if asked is None:
         return ()
     here = constraints(machine)
-    found = _newest(asked.name, here) or _newest(asked.name, msgspec.structs.replace(here, python=""))
+    found = _nearest(asked, here) or _nearest(asked, msgspec.structs.replace(here, python=""))
     if found is None:
         return (_elsewhere(asked.name, here, kind),)
     extras = f"[{','.join(asked.extras)}]" if asked.extras else ""
     label, pin = f"{asked.name} {found.release}", f"{asked.name}{extras}=={found.release}"
     if not here.installable(found):
         return (new_environment(machine, Pick(label, (pin,), pythons=found.pythons), kind=kind),)
-    title = f"Install {label}, the newest release that is known to work here"
+    title = f"Install {label}, the nearest release that is known to work here"
     return (install_fix(title, machine.observed.python, pin, kind=kind),)
 
 
@@ -43,13 +44,16 @@ def _elsewhere(name: str, here: Constraints, kind: FixKind) -> Fix:
     return Fix(title, kind=kind, action=Action.REPLACE_HARDWARE)
 
 
-def _newest(name: str, here: Constraints) -> FrameworkRelease | None:
-    """Return the newest release of a package that works here; found once for each machine, since a plan asks for many releases."""
-    derived, key = here.machine.matrix.derived, ("newest that works", name, here.python, *here.hardware)
-    if key not in derived:
-        derived[key] = next((row for row in here.releases(name) if _works(row, here)), None)
-    found: FrameworkRelease | None = derived[key]
-    return found
+def _nearest(asked: Distribution, here: Constraints) -> FrameworkRelease | None:
+    """Return the release of a package that works here and is nearest to what was asked for; which ones work is found once for each machine."""
+    known: dict[str, bool] = here.machine.matrix.derived.setdefault(("releases that work", asked.name, here.python, *here.hardware), {})
+    for row in sorted(here.releases(asked.name), key=lambda row: nearness(str(row.release), asked.version)):
+        release = str(row.release)
+        if release not in known:
+            known[release] = _works(row, here)
+        if known[release]:
+            return row
+    return None
 
 
 def _asked_for(machine: MachineView, framework: str) -> Distribution | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import takewhile
 
 import msgspec
 
 from gpudoctor.derive import Driver, EffectiveCode, MachineView, wheel_platform
 from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
+from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.packages import minor_version
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.frameworks import FrameworkSpec
@@ -52,20 +52,21 @@ class Constraints(msgspec.Struct, frozen=True):
                 if found is not None:
                     yield found
 
-    def builds(self, spec: FrameworkSpec, since: str = "") -> Iterator[GpuBuild]:
-        """Yield a framework's CUDA builds that run with this driver on every GPU, newest release first, whatever Python they are for.
+    def builds(self, spec: FrameworkSpec, near: str = "") -> Iterator[GpuBuild]:
+        """Yield a framework's CUDA builds that run with this driver on every GPU, nearest to a release first, whatever Python they are for."""
+        derived, key = self.machine.matrix.derived, ("builds that run", spec.name, *self.hardware)
+        known = derived.setdefault(key, {})
+        ordered = (*key, near)
+        if ordered not in derived:
+            every = sorted(builds(self.machine.matrix, spec, self.platform), key=lambda build: nearness(build.number, near))
+            derived[ordered] = ComputedOnce(build for build in every if self._runs(build, known))
+        return iter(derived[ordered])
 
-        None is of a release before `since`: to ask which of those run would take most of the time.
-        """
-        key = ("builds that run", spec.name, since, *self.hardware)
-        if key not in self.machine.matrix.derived:
-            every, oldest = builds(self.machine.matrix, spec, self.platform), parse(since)
-            young = every if oldest is None else takewhile(lambda build: build.release.release >= oldest, every)
-            self.machine.matrix.derived[key] = ComputedOnce(filter(self._runs, young))
-        return iter(self.machine.matrix.derived[key])
-
-    def _runs(self, build: GpuBuild) -> bool:
-        return self.driver_runs(build.cuda) and self.runs_on_gpus(build.code)
+    def _runs(self, build: GpuBuild, known: dict[tuple[str, str, str], bool]) -> bool:
+        name = (build.number, build.tag, build.extra)
+        if name not in known:
+            known[name] = self.driver_runs(build.cuda) and self.runs_on_gpus(build.code)
+        return known[name]
 
     @property
     def hardware(self) -> tuple[object, ...]:

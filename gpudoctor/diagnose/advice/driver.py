@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.derive import MachineView, Site
+from gpudoctor.derive import EffectiveCuda, MachineView, Site
 from gpudoctor.diagnose.advice.driver_packages import DriverBounds, choose_package, driver_bounds, driver_packages, repository_name
 from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Fix
@@ -50,6 +50,19 @@ def update_driver(
     """
     bounds = driver_bounds(machine, floor)
     bounds = msgspec.structs.replace(bounds, flavour=bounds.flavour or flavour, failed=failed)
+    fix = _within(machine, bounds, title, older=older)
+    leads_to = bounds.newest_branch if older else bounds.floor
+    return msgspec.structs.replace(fix, driver=str(leads_to or "")) if fix.action is Action.UPDATE_DRIVER else fix
+
+
+def floor_of_builds(machine: MachineView) -> Version | None:
+    """Return the oldest driver that serves every stated build; None where no build's CUDA is known."""
+    builds = (one.cuda_or_missing for one in machine.frameworks)
+    floors = (cuda.floor for cuda in builds if isinstance(cuda, EffectiveCuda))
+    return max((floor for floor in floors if isinstance(floor, Version)), default=None)
+
+
+def _within(machine: MachineView, bounds: DriverBounds, title: str, *, older: bool) -> Fix:
     title = title or (f"Update the NVIDIA driver to {_floor(bounds.floor)}" if bounds.floor else "Install the NVIDIA driver")
     elsewhere = _elsewhere(machine.site, title)
     if elsewhere is not None:

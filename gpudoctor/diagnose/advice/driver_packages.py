@@ -84,7 +84,9 @@ def driver_packages(machine: MachineView) -> tuple[DriverPackage, ...]:
 
 
 def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = False) -> DriverPackage | None:
-    """Return the distribution's newest fitting package of a long-lived branch, else its newest, else NVIDIA's own; None where none fits.
+    """Return the distribution's fitting package named after the loaded branch, else its newest of a long-lived one, else its newest, else NVIDIA's own.
+
+    None where none fits.
 
     A downgrade stays on the newest branch that supports the GPUs: by a package that names it, or by NVIDIA's repository, which pins one.
     Where the GPUs take both flavours, NVIDIA's packages are the open ones: they are its default since driver 560. Unless an older driver
@@ -97,8 +99,9 @@ def choose_package(machine: MachineView, bounds: DriverBounds, *, older: bool = 
     if not bounds.flavour:
         fitting = [package for package in fitting if package.modules == ("open" if package.origin == "nvidia" else "proprietary")]
     own = [package for package in fitting if package.version and not (older and str(bounds.newest_branch) not in package.package)]
+    same = [package for package in own if loaded is not None and str(loaded.major) in package.package]
     long_lived = [package for package in own if _is_long_lived(package, machine.matrix)]
-    return max(long_lived or own, key=lambda package: package.version, default=next(iter(fitting[-1:]), None))
+    return max(same or long_lived or own, key=lambda package: package.version, default=next(iter(fitting[-1:]), None))
 
 
 def kernel_too_new(site: Site, package: DriverPackage) -> bool:

@@ -22,7 +22,7 @@ def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKin
     here = versions.parse(machine.stack_or_missing.python) if not isinstance(machine.stack_or_missing, Missing) else None
     order = sorted(plain, key=lambda text: versions.parse(text) or versions.Version(0))
     below = [text for text in order if here and (versions.parse(text) or here) <= here]
-    python = (below or order)[-1]
+    python = below[-1] if below else order[0 if here else -1]
     return with_python(machine, python, found, kind=kind)
 
 

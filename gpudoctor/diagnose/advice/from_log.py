@@ -17,7 +17,7 @@ def install_with_cuda(machine: MachineView, cause: str) -> Iterator[Fix]:
     """Yield the fixes that install a CUDA build of the same release if there is one; the cause's usual remedy where no framework is named."""
     releases = _releases(machine)
     for name, release in releases.items():
-        yield from install_framework(machine, name, prefer=release)
+        yield from install_framework(machine, name, near=release)
     if not releases:
         yield from remedy(cause)
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor import versions
-from gpudoctor.derive import Driver, MachineView
+from gpudoctor.derive import Driver, MachineView, Stack
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.environments import new_environment
@@ -74,9 +76,9 @@ def install_framework(
     framework: str,
     *,
     accepts: str = "",
-    prefer: str = "",
+    near: str = "",
     title: str = "",
-    replace: str = "",
+    replace: str | tuple[str, ...] = "",
     kind: FixKind = FixKind.FIX,
 ) -> tuple[Fix, ...]:
     """Return the fixes that install a release that works here; if none does, first what must change, in order.
@@ -85,11 +87,11 @@ def install_framework(
     """
     if other := other_release(machine, framework, kind):
         return other
-    found = pick(machine, framework, accepts=accepts, prefer=prefer)
+    found = pick(machine, framework, accepts=accepts, near=near)
     if found is not None:
         return (install(machine, framework, found, title=title, replace=replace, kind=kind),)
     name = f"{spec_of(framework).title}{f' {accepts}' if accepts else ''}"
-    newer_driver = pick(machine, framework, accepts=accepts, prefer=prefer, any_driver=True)
+    newer_driver = pick(machine, framework, accepts=accepts, near=near, any_driver=True)
     if newer_driver is not None and isinstance(machine.driver_or_missing, Driver):
         works_with_this = pick(machine, framework, accepts=accepts, any_python=True, accepts_ptx=True) is not None
         reason = "" if works_with_this else f" (no CUDA build of {name} works with the installed driver)"
@@ -116,7 +118,7 @@ def _install_for_jetson(machine: MachineView, framework: str, kind: FixKind) -> 
     return Fix(f"Install NVIDIA's build for this Jetson's JetPack, or use its container: {page}", needs=(DOWNLOAD,), kind=kind)
 
 
-def _install_with_ptx(machine: MachineView, framework: str, accepts: str, replace: str, kind: FixKind) -> Fix | None:
+def _install_with_ptx(machine: MachineView, framework: str, accepts: str, replace: str | tuple[str, ...], kind: FixKind) -> Fix | None:
     """Return the fix that installs a release with only PTX for a GPU; None if none works."""
     slow = "whose PTX the driver compiles at first use, which can take 30 minutes"
     found = pick(machine, framework, accepts=accepts, accepts_ptx=True)
@@ -128,28 +130,27 @@ def _install_with_ptx(machine: MachineView, framework: str, accepts: str, replac
 
 def _driver_for(machine: MachineView, found: Pick, reason: str, kind: FixKind) -> Fix:
     fix = update_driver(machine, _least_driver(machine, found) or versions.Version(1))
-    return Fix(
-        f"{fix.title.removesuffix('.')}{reason}" if reason else fix.title,
-        fix.command,
-        fix.needs,
-        kind=kind,
-        action=Action.UPDATE_DRIVER,
-    )
+    title = f"{fix.title.removesuffix('.')}{reason}" if reason else fix.title
+    return msgspec.structs.replace(fix, title=title, kind=kind, action=Action.UPDATE_DRIVER)
 
 
-def install_newest(machine: MachineView, distribution: str, *, accepts: str = "") -> tuple[Fix, ...]:
-    """Return fixes that install the newest release for this platform and Python; for a framework, one that works here."""
-    if framework_of(distribution) == distribution and pick(machine, distribution, accepts=accepts) is not None:
-        return install_framework(machine, distribution, accepts=accepts)
-    release = newest(machine, distribution, accepts=accepts)
+def install_nearest(machine: MachineView, distribution: str, *, accepts: str = "") -> tuple[Fix, ...]:
+    """Return fixes that install the nearest release for this platform and Python; for a framework, one that works here."""
+    stack = machine.stack_or_missing
+    own = stack.distributions.get(distribution) if isinstance(stack, Stack) else None
+    near = own.version.partition("+")[0] if own is not None else ""
+    if framework_of(distribution) == distribution and pick(machine, distribution, accepts=accepts, near=near) is not None:
+        return install_framework(machine, distribution, accepts=accepts, near=near)
+    release = newest(machine, distribution, accepts=accepts, near=near)
     if not release:
         return (
             Fix(
                 f"Remove {distribution} from the plan: no release is published for this platform and Python.",
                 action=Action.REINSTALL_PACKAGE,
+                removes=(distribution,),
             ),
         )
-    title = f"Install {distribution} {release}, the newest release for this platform"
+    title = f"Install {distribution} {release}, the {'nearest' if near else 'newest'} release for this platform"
     return (install_fix(title, machine.observed.python, f"{distribution}=={release}"),)
 
 

@@ -47,8 +47,9 @@ def install_fix(
     action: Action | None = None,
 ) -> Fix:
     """Return the fix that installs `requirements` into the examined environment, after removing `replace`; `options` are pip's."""
-    command = install_package(python, *options, *requirements, replace=replace, index=index)
-    return Fix(title, command, (DOWNLOAD,), kind=kind, action=action, installs=requirements)
+    removes = (replace,) if isinstance(replace, str) and replace else tuple(replace)
+    command = install_package(python, *options, *requirements, replace=removes, index=index)
+    return Fix(title, command, (DOWNLOAD,), kind=kind, action=action, installs=requirements, removes=removes)
 
 
 def install_package(python: Python | Missing, *requirements: str, replace: str | tuple[str, ...] = (), index: str = "") -> str:

@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView, Stack
 from gpudoctor.derive.cuda import STUB
+from gpudoctor.derive.nearness import nearness
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import FrameworkRelease
@@ -41,12 +42,14 @@ def pick(
     framework: str,
     *,
     accepts: str = "",
-    prefer: str = "",
+    near: str = "",
     any_driver: bool = False,
     any_python: bool = False,
     accepts_ptx: bool = False,
 ) -> Pick | None:
-    """Return the newest published CUDA release of a framework that works here, or `prefer` if that works; None if the tables have none.
+    """Return the published CUDA release of a framework that works here and is nearest to `near`; None if the tables have none.
+
+    Without `near`, nearest to the release that is installed or stated; the newest if there is none.
 
     `accepts` is a PEP 440 specifier. With `any_driver` or `any_python` the release may need another driver or Python;
     with `accepts_ptx` it may have only PTX for a GPU.
@@ -58,17 +61,18 @@ def pick(
     if not here.driver_supports_gpus:
         return None
     spec = spec_of(framework)
-    if prefer:
-        same = msgspec.structs.replace(here, accepts=",".join(filter(None, (accepts, f"=={prefer}"))))
-        found = next(_candidates(same, spec, since=prefer), None)
-        if found is not None:
-            return found
-    return next(_candidates(here, spec), None)
+    return next(_candidates(here, spec, near or _present(machine, framework)), None)
 
 
-def _candidates(here: Constraints, spec: FrameworkSpec, since: str = "") -> Iterator[Pick]:
+def _present(machine: MachineView, framework: str) -> str:
+    """Return the release of a framework that is installed or stated; empty if there is none."""
+    installed = machine.framework(framework)
+    return "" if installed is None else installed.release
+
+
+def _candidates(here: Constraints, spec: FrameworkSpec, near: str) -> Iterator[Pick]:
     """Return the releases that work here, best first; nothing for a framework that is only recognised."""
-    for build in here.builds(spec, since):
+    for build in here.builds(spec, near):
         unknown = build.code.sass is None and build.tag and here.capabilities
         if not here.installable(build.release) or unknown or build.release.unreachable:
             continue
@@ -121,7 +125,8 @@ def works_here(machine: MachineView, row: FrameworkRelease) -> bool:
     return here.installable(row) and here.driver_runs(row.built_with_cuda) and here.runs_on_gpus(row)
 
 
-def newest(machine: MachineView, distribution: str, *, accepts: str = "") -> str:
-    """Return the newest release of a distribution with a wheel for this platform and Python; empty if the tables have none."""
+def newest(machine: MachineView, distribution: str, *, accepts: str = "", near: str = "") -> str:
+    """Return the newest release of a distribution with a wheel for this platform and Python, or the nearest to `near`; "" if the tables have none."""
     here = constraints(machine, accepts)
-    return next((str(row.release) for row in here.releases(distribution) if row.accelerator != STUB), "")
+    found = [str(row.release) for row in here.releases(distribution) if row.accelerator not in {STUB, "sdist"}]
+    return min(found, key=lambda release: nearness(release, near), default="")

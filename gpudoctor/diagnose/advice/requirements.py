@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.packages import RequirementClash, Stack, Violation, major
 from gpudoctor.derive.specifiers import satisfies
-from gpudoctor.findings import Action, Evidence, Fix, Problem, Severity
+from gpudoctor.diagnose.advice.agreeing import agreeing
+from gpudoctor.findings import Evidence, Problem, Severity
 from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.frameworks.spec import Rewritten
 from gpudoctor.snapshot import Distribution
@@ -83,7 +84,7 @@ def _needs_other_interface(violation: Violation, part: Rewritten | None) -> bool
     return is_new and satisfies(f"{part.major}.0.0", violation.demand.requirement.specifier) is False
 
 
-def contradictory(contradiction: RequirementClash) -> Problem:
+def contradictory(contradiction: RequirementClash, machine: MachineView) -> Problem:
     """Return the finding for requirements that no release satisfies."""
     texts = "; ".join(demand.text for demand in contradiction.demands)
     also = f" The same applies to {', '.join(contradiction.likewise)}." if contradiction.likewise else ""
@@ -92,5 +93,5 @@ def contradictory(contradiction: RequirementClash) -> Problem:
         title="No release satisfies all requirements",
         severity=Severity.ERROR,
         evidence=tuple(Evidence(demand.who, demand.requirement.text, demand.where) for demand in contradiction.demands),
-        fixes=(Fix("Choose compatible releases, or give each framework its own environment.", action=Action.REINSTALL_PACKAGE),),
+        fixes=agreeing(contradiction, machine),
     )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from gpudoctor.derive import GpuView, Site
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.findings import REBOOT, ROOT, Action, Fix, FixKind
+from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Fix, FixKind
 from gpudoctor.snapshot import GpuProcess
 
 FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
@@ -16,6 +16,10 @@ DISABLE_P2P = Fix("Disable NCCL peer-to-peer transfers until the cause is fixed"
 RESTART_CONTAINER = Fix(
     "Create the device files on the host (`sudo nvidia-smi; sudo nvidia-modprobe -u -c 0`), then restart the container with its GPUs.",
     action=Action.CONTACT_ADMINISTRATOR,
+)
+
+USE_WSL = Fix(
+    "Install WSL 2 and use the Linux build there", "wsl --install", (ROOT, DOWNLOAD, REBOOT), action=Action.INSTALL_PACKAGE, os="wsl"
 )
 
 

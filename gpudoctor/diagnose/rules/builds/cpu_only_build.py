@@ -2,11 +2,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView, absence, not_applicable, not_stated
+from gpudoctor.derive import FrameworkView, absence, not_applicable, not_stated, wheel_platform
 from gpudoctor.diagnose.advice.from_log import install_with_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
+from gpudoctor.diagnose.advice.packages import install_fix
+from gpudoctor.diagnose.advice.releases import works_here
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
+from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import Fact, Missing
 
 
@@ -31,15 +34,30 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
     if framework.required_by is not None:
         not_applicable(f"{framework.required_by.label} requires {framework.name}, and nobody asked for it")
     observed = framework.observed
-    replace = "" if observed.distribution in framework.spec.distributions[:1] else observed.distribution
+    others = "" if observed.distribution in framework.spec.distributions[:1] else observed.distribution
+    replace = tuple(filter(None, (others, framework.directml)))
     yield Problem(
         message=_message(framework),
         only_for=framework.name,
         evidence=(
             Evidence("build", without_cuda.reason, observed.location if isinstance(observed.location, str) else observed.distribution),
         ),
-        fixes=install_framework(framework.machine, framework.name, prefer=framework.release, replace=replace),
+        fixes=_same_release(framework, replace) or install_framework(framework.machine, framework.name, replace=replace),
     )
+
+
+def _same_release(framework: FrameworkView, replace: tuple[str, ...]) -> tuple[Fix, ...]:
+    """Return the fix that installs the same release under the name that has CUDA, as tensorflow-gpu before 2.0; () if there is none."""
+    machine, own = framework.machine, framework.observed.distribution
+    platform = wheel_platform.name(machine.observed.host, machine.observed.python) or wheel_platform.LINUX
+    for name in framework.spec.distributions:
+        rows = (row for row in machine.matrix.releases(name, platform) if str(row.release) == framework.release)
+        row = next((row for row in rows if row.accelerator == "cuda" and works_here(machine, row)), None)
+        if row is not None and row.built_with_cuda is not None and name != own and not packages_in_extra(framework, row):
+            cudnn = f" and cuDNN {row.cudnn}" if row.cudnn else ""
+            title = f"Install {name} {row.release}, which uses CUDA {row.built_with_cuda.short}{cudnn} of the system"
+            return (install_fix(title, machine.observed.python, f"{name}=={row.release}", replace=(own, *replace)),)
+    return ()
 
 
 def _message(framework: FrameworkView) -> str:

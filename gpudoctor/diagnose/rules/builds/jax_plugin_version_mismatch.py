@@ -46,7 +46,7 @@ def _install_together(framework: FrameworkView, stack: Stack, plugin: CudaPlugin
     machine, name = framework.machine, framework.name
     title = f"Install {framework.spec.title} and all its parts in matching versions, with one command"
     if any(part.startswith(plugin.beginning) for part in stack.distributions):
-        return install_framework(machine, name, prefer=framework.release, title=title)
+        return install_framework(machine, name, near=framework.release, title=title)
     release = newest(machine, name, accepts=f"=={framework.release}") or newest(machine, name)
     pin = f"{name}=={release}" if release else name
     return (install_fix(title, machine.observed.python, pin, plugin.library, options=("--upgrade",)),)

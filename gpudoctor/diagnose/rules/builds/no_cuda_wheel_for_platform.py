@@ -51,7 +51,7 @@ def _cuda_elsewhere(framework: FrameworkView, own: Distribution, stack: Stack) -
     if stack.platform.startswith("macos"):
         return (Fix("Train on a Linux or Windows machine: macOS has no CUDA.", action=Action.REPLACE_HARDWARE),)
     if framework.spec.wheel_index:
-        return install_framework(framework.machine, framework.name, prefer=own.version)
+        return install_framework(framework.machine, framework.name, near=own.version)
     if framework.spec.container:
         return (Fix(f"Use NVIDIA's container, which has a CUDA build for this platform: {framework.spec.container}", needs=(DOWNLOAD,)),)
     return (Fix(f"Build {own.name} from source with CUDA: no CUDA wheel is published for {wheel_platform.label(stack.platform)}."),)

@@ -10,7 +10,7 @@ from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import PTX_REFUSED, Fit
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
-from gpudoctor.diagnose.advice.installing import install, install_framework
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Problem, Severity
@@ -44,20 +44,12 @@ def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
 
 
 def _other_builds(framework: FrameworkView, fit: Fit) -> tuple[Fix, ...]:
-    """Return the newest release with kernels for every GPU, and this release in a build for another CUDA that has them."""
+    """Return the nearest build with kernels for every GPU."""
     machine, name, spec = framework.machine, framework.name, framework.spec
     if other := other_release(machine, name):
         return other
-    newest = install_framework(machine, name)
+    fixes = install_framework(machine, name)
     if fit is Fit.TOO_NEW and spec.container and pick(machine, name, any_driver=True, any_python=True) is None:
         container = Fix(f"Use NVIDIA's {spec.title} container, which has kernels for this GPU: {spec.container}", needs=(DOWNLOAD,))
-        return (container, *_instead(newest))
-    same = pick(machine, name, prefer=framework.release)
-    if same is None or same.release != framework.release:
-        return newest
-    first = install(machine, name, same, title=f"Install {same.name}, which has kernels for this GPU")
-    return (first, *_instead(tuple(fix for fix in newest if fix.command != first.command)))
-
-
-def _instead(fixes: tuple[Fix, ...]) -> Iterator[Fix]:
-    return (msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in fixes)
+        return (container, *(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in fixes))
+    return fixes

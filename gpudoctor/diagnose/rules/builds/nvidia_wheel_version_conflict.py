@@ -51,7 +51,7 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
         )
     for contradiction in stack.contradictions:
         if contradiction.name.startswith(NVIDIA_PACKAGES):
-            yield contradictory(contradiction)
+            yield contradictory(contradiction, environment.machine)
     yield from _overwritten(environment, stack)
 
 

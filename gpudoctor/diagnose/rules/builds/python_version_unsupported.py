@@ -8,7 +8,7 @@ from gpudoctor.derive import EnvironmentView, known, not_applicable, wheel_platf
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.diagnose.advice.environments import with_all_stated
-from gpudoctor.diagnose.advice.installing import install, install_newest
+from gpudoctor.diagnose.advice.installing import install, install_nearest
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.python_spans import numbers, outside_span
@@ -95,5 +95,5 @@ def _other_release(distribution: Distribution, environment: EnvironmentView) -> 
         if found is not None:
             yield install(machine, name, found, kind=FixKind.INSTEAD)
         return
-    for fix in install_newest(machine, name):
+    for fix in install_nearest(machine, name):
         yield msgspec.structs.replace(fix, kind=FixKind.INSTEAD)

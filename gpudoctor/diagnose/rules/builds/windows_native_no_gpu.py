@@ -2,12 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import NO_GPU, FrameworkView, known, not_applicable
 from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
+from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import Fact, Missing, Platform
 
@@ -39,12 +42,7 @@ def windows_native_no_gpu(framework: FrameworkView) -> Iterator[Problem]:
         not_applicable("it uses the GPU through DirectML")
     if isinstance(framework.observed.built_with_cuda, Fact):
         return
-    use_wsl = Fix(
-        f"Install WSL 2 and use the Linux build there: {on_windows.page}",
-        "wsl --install",
-        (ROOT, DOWNLOAD, REBOOT),
-        action=Action.INSTALL_PACKAGE,
-    )
+    use_wsl = msgspec.structs.replace(USE_WSL, title=f"{USE_WSL.title}: {on_windows.page}")
     yield Problem(
         message=f"{framework.observed.distribution} {version} cannot use an NVIDIA GPU on native Windows: {on_windows.reason}.",
         only_for=framework.name,

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView, known, not_applicable
+from gpudoctor.derive import EffectiveCuda, FrameworkView, known, not_applicable
 from gpudoctor.derive.cuda import serves
 from gpudoctor.derive.gpu_code import Fit, compiles
 from gpudoctor.diagnose.advice.asked_for import other_release
-from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.driver import floor_of_builds, update_driver
 from gpudoctor.diagnose.advice.driver_packages import driver_bounds
 from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.gpu_code import models
@@ -21,7 +21,7 @@ from gpudoctor.versions import Version
 
 @rule(
     "GD203",
-    advice=lambda machine: (update_driver(machine, _floor_of_builds(machine)),),
+    advice=lambda machine: (update_driver(machine, floor_of_builds(machine)),),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     impact=Impact.PARTLY,
@@ -52,13 +52,6 @@ def driver_too_old(framework: FrameworkView) -> Iterator[Problem]:
         ),
         fixes=tuple(_fixes(framework, cuda)),
     )
-
-
-def _floor_of_builds(machine: MachineView) -> Version | None:
-    """Return the oldest driver that serves every stated build; None where no build's CUDA is known."""
-    builds = (one.cuda_or_missing for one in machine.frameworks)
-    floors = (cuda.floor for cuda in builds if isinstance(cuda, EffectiveCuda))
-    return max((floor for floor in floors if isinstance(floor, Version)), default=None)
 
 
 def _fixes(framework: FrameworkView, cuda: EffectiveCuda) -> Iterator[Fix]:

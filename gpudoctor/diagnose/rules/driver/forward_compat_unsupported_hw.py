@@ -5,13 +5,16 @@ from collections.abc import Iterator
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.driver import floor_of_builds, update_driver
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import do_without_compat, kernel_driver, kernel_module, loaded_libcuda
-from gpudoctor.findings import Domain, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import COMPAT_PACKAGE, ROOT, Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import SUPPOSED
-from gpudoctor.versions import Version
+
+_WITHOUT_COMPAT = Fix(
+    "Remove the cuda-compat package: programs then load the driver's own libcuda.", needs=(ROOT,), removes=(COMPAT_PACKAGE,)
+)
 
 
 @rule(
@@ -41,8 +44,8 @@ def forward_compat_unsupported_hw(machine: MachineView) -> Iterator[Problem]:
 
 def _assumed(machine: MachineView, driver: Driver) -> Iterator[Problem]:
     """Report a described GPU on which NVIDIA does not support cuda-compat."""
-    served = driver.cuda_served if isinstance(driver.cuda_served, Version) else None
-    needed = machine.matrix.driver_floor(served) if served is not None else None
+    needed = floor_of_builds(machine)
+    update = (update_driver(machine, needed),) if needed is not None and driver.version < needed else ()
     for gpu in machine.gpus:
         name = gpu.observed.name
         product = machine.matrix.gpu(name) if isinstance(name, str) else None
@@ -53,5 +56,5 @@ def _assumed(machine: MachineView, driver: Driver) -> Iterator[Problem]:
                     Evidence("cuda-compat", str(driver.cuda_served), driver.cuda_where),
                     Evidence("kind of GPU", product.kind, cited(product.source)),
                 ),
-                fixes=(update_driver(machine, needed.minor_version_floor if needed is not None else None),),
+                fixes=(_WITHOUT_COMPAT, *update),
             )

@@ -77,7 +77,7 @@ def _one_cuda(framework: FrameworkView, cuda: EffectiveCuda, owners: tuple[str, 
         wanted = {name.rpartition("-cu")[0] + suffix for name in owners if "-cu" in name}
         own = (demand.requirement for demand in stack.demands if demand.by.name == framework.observed.distribution)
         pins = dict.fromkeys(f"{requirement.name}{requirement.specifier}" for requirement in own if requirement.name in wanted)
-        picked = pick(machine, framework.name, prefer=framework.release)
+        picked = pick(machine, framework.name, near=framework.release)
         if pins:
             title = f"Reinstall {' and '.join(sorted(wanted))}, which {framework.label} requires"
             yield install_fix(title, machine.observed.python, *pins, options=REINSTALL)

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import EnvironmentView, not_applicable
+from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
+from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.system_cuda import SystemCudaUser, files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.derive.wheel_platform import has_wheel
@@ -89,7 +90,7 @@ def _severity(user: SystemCudaUser, environment: EnvironmentView) -> Severity | 
 
 def _fixes(user: SystemCudaUser, system: Version, environment: EnvironmentView) -> tuple[Fix, ...]:
     machine = environment.machine
-    toolkit = _install_toolkit(user)
+    toolkit = _install_toolkit(user, machine)
     instead = msgspec.structs.replace(toolkit, kind=FixKind.INSTEAD)
     if user.framework is None:
         wheel = f"cupy-cuda{system.major}x"
@@ -106,17 +107,20 @@ def _fixes(user: SystemCudaUser, system: Version, environment: EnvironmentView) 
     return (toolkit, *_built_for(system, user, environment))
 
 
-def _install_toolkit(user: SystemCudaUser) -> Fix:
+def _install_toolkit(user: SystemCudaUser, machine: MachineView) -> Fix:
     """Return the fix that installs the toolkit of the build's CUDA."""
+    oldest = next((one.release.short for one in machine.matrix.cudas(user.version)), user.cuda)
     title = f"Install CUDA {user.cuda} beside the existing version and put its lib64 folder first in LD_LIBRARY_PATH"
-    return Fix(f"{title} ({_ARCHIVE}, without its driver).", needs=(DOWNLOAD,))
+    return Fix(f"{title} ({_ARCHIVE}, without its driver).", needs=(DOWNLOAD,), system_cuda=oldest)
 
 
 def _built_for(system: Version, user: SystemCudaUser, environment: EnvironmentView) -> Iterator[Fix]:
-    """Return the fix that installs the newest release that is built for the system's CUDA and works here."""
+    """Return the fix that installs the nearest release that is built for the system's CUDA and works here."""
     machine, stack = environment.machine, environment.stack_or_missing
     python = "" if isinstance(stack, Missing) else stack.python
-    for row in reversed(machine.matrix.releases(user.distribution, "linux_x86_64")):
+    rows = machine.matrix.releases(user.distribution, "linux_x86_64")
+    own = "" if user.framework is None else user.framework.release
+    for row in sorted(rows, key=lambda row: nearness(str(row.release), own)):
         if row.built_with_cuda is None or (python and not has_wheel(row, python)):
             continue
         if not files_lacking(row.built_with_cuda, system, machine.matrix) and works_here(machine, row):

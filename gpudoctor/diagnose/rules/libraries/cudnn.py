@@ -50,8 +50,8 @@ def install_cudnn(framework: FrameworkView, wanted: Version) -> tuple[Fix, ...]:
     replace = f"Replace {found.loaded_name} with cuDNN {wanted} or a newer {wanted.major}.x for the same CUDA."
     wheel = None if isinstance(stack, Missing) else stack.distributions.get(found.wheel)
     if not found.wheel or (wheel is not None and satisfies(wheel.version, specifier)):
-        return (Fix(replace, needs=(DOWNLOAD,)),)
+        return (Fix(replace, needs=(DOWNLOAD,), system_cudnn=str(wanted)),)
     return (
         msgspec.structs.replace(install, title=f"{install.title} in the environment"),
-        Fix(replace, needs=(DOWNLOAD,), kind=FixKind.ELSE),
+        Fix(replace, needs=(DOWNLOAD,), kind=FixKind.ELSE, system_cudnn=str(wanted)),
     )

@@ -33,7 +33,7 @@ def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> t
             return _install_extra(framework, lost)
         if spec.wheel_index:
             return (_reinstall_same_build(framework),)
-    return install_framework(machine, framework.name, prefer=framework.release)
+    return install_framework(machine, framework.name, near=framework.release)
 
 
 def install_libraries(machine: MachineView, cause: str) -> Iterator[Fix]:
@@ -61,6 +61,8 @@ def _install_cuda(framework: FrameworkView, cuda: EffectiveCuda) -> Fix:
         f" {'PATH' if windows else PATH}.",
         needs=(DOWNLOAD,),
         action=Action.INSTALL_PACKAGE,
+        system_cuda=cuda.version.text or cuda.version.short,
+        system_cudnn="" if isinstance(cuda.cudnn, Missing) else str(cuda.cudnn),
     )
 
 

@@ -55,5 +55,4 @@ def packages_in_extra(framework: FrameworkView, row: FrameworkRelease) -> tuple[
 
 def install_with_extra(framework: FrameworkView, row: FrameworkRelease) -> tuple[Fix, ...]:
     """Return the fix that installs the release with its CUDA extra, or another release if its own wheel cannot find the libraries."""
-    prefer = str(row.release) if not row.unreachable else f"{row.release.short}.*"
-    return install_framework(framework.machine, framework.observed.distribution, prefer=prefer)
+    return install_framework(framework.machine, framework.observed.distribution, near=str(row.release))

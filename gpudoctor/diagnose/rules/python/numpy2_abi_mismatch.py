@@ -54,11 +54,11 @@ def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _built_for_numpy_2(framework: FrameworkView) -> tuple[Fix, ...]:
-    """Return the fix that installs a release compiled for NumPy 2, if one works here."""
+    """Return the fix that installs the nearest release compiled for NumPy 2, if one works here."""
     machine = framework.machine
-    found = pick(machine, framework.name)
     rows = machine.matrix.releases(framework.observed.distribution)
-    row = next((row for row in rows if found and str(row.release) == found.release), None)
-    if found is None or row is None or row.numpy_abi != 2 or found.release == framework.release:
+    first = next((row.release for row in rows if row.numpy_abi == 2), None)
+    found = pick(machine, framework.name, accepts=f">={first}") if first is not None else None
+    if found is None or found.release == framework.release:
         return ()
     return (install(machine, framework.name, found, title=f"Install {found.name}, which is compiled for NumPy 2", kind=FixKind.INSTEAD),)

@@ -6,15 +6,16 @@ from gpudoctor.derive import EnvironmentView, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import UNPUBLISHED, Stack, source_of
 from gpudoctor.derive.specifiers import clauses
-from gpudoctor.diagnose.advice.installing import install_framework, install_newest
+from gpudoctor.diagnose.advice.installing import install_framework, install_nearest
+from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.frameworks import framework_of
+from gpudoctor.frameworks import framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.tables import FAULTS
-from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot import Distribution, Platform
 
 
 @rule(
@@ -56,9 +57,9 @@ def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
                         Evidence("requirement", wanted.text, demand.where),
                         Evidence(wanted.name, fault.note, cited(fault.source, f"{wanted.name} {fault.first}")),
                     ),
-                    fixes=install_framework(environment.machine, framework, accepts=other, prefer=package.version)
+                    fixes=install_framework(environment.machine, framework, accepts=other, near=package.version)
                     if framework
-                    else install_newest(environment.machine, package.name, accepts=other),
+                    else install_nearest(environment.machine, package.name, accepts=other),
                 )
 
 
@@ -82,7 +83,7 @@ def _stub(package: Distribution, row: FrameworkRelease, environment: Environment
     return Problem(
         message=f"{package.label} is a stub whose installation always fails.",
         evidence=(Evidence(package.label, row.note or "a stub", source_of(row)),),
-        fixes=install_framework(environment.machine, replacement, prefer=package.version) if replacement != package.name else (),
+        fixes=install_framework(environment.machine, replacement, near=package.version) if replacement != package.name else (),
     )
 
 
@@ -112,7 +113,27 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
             return  # a table may leave out releases between two equal ones
         message = f"{package.name} {public} does not exist; the {release.short} releases are {', '.join(published)}."
         evidence = (Evidence(f"releases of {package.name}", " ".join(published), source_of(rows[-1])),)
-    fixes = install_newest(environment.machine, package.name)
-    if root is not package and elsewhere:
+    fixes = _with_plugin(package, environment) or install_nearest(environment.machine, package.name)
+    if (
+        environment.machine.site.platform == Platform.WINDOWS
+        and wheel_platform.LINUX in elsewhere
+        and not any(fix.installs for fix in fixes)
+    ):
+        fixes = (USE_WSL,)
+    elif root is not package and elsewhere:
         fixes = (Fix(f"Use a platform with wheels of {package.name}, or remove {root.requirement} from the plan."),)
     yield Problem(message=message, evidence=evidence, fixes=fixes)
+
+
+def _with_plugin(package: Distribution, environment: EnvironmentView) -> tuple[Fix, ...]:
+    """Return the fix that leaves the release of a CUDA plugin to its framework, which requires one; () for another package."""
+    framework = stack_of(package.name)
+    plugin = spec_of(framework or "").plugin
+    if (
+        framework is None
+        or plugin is None
+        or not package.name.startswith(plugin.beginning)
+        or framework not in environment.stack.distributions
+    ):
+        return ()
+    return install_framework(environment.machine, framework, replace=package.name)

@@ -37,7 +37,7 @@ def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Probl
         )
     for contradiction in stack.contradictions:
         if not contradiction.name.startswith(NVIDIA_PACKAGES):
-            yield contradictory(contradiction)
+            yield contradictory(contradiction, environment.machine)
 
 
 def _install_within_bounds(found: Distribution, violations: list[Violation], environment: EnvironmentView) -> tuple[Fix, ...]:

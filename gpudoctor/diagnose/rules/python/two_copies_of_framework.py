@@ -132,7 +132,7 @@ def _reinstall_one(framework: FrameworkView, copies: list[Distribution]) -> tupl
     machine, python, last = framework.machine, framework.environment.observed.python, copies[-1]
     names = tuple(dict.fromkeys(copy.name for copy in copies))
     title = f"Remove {' and '.join(names)}, and reinstall one of them"
-    found = pick(machine, framework.name, prefer=last.version.partition("+")[0]) if machine.hardware else None
+    found = pick(machine, framework.name, near=last.version.partition("+")[0]) if machine.hardware else None
     if found is not None:
         reinstall = install(machine, framework.name, found)
         command = f"{remove_packages(python, *names)} && {reinstall.command}"

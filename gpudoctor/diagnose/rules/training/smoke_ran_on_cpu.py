@@ -57,7 +57,7 @@ def _reinstall(framework: FrameworkView) -> tuple[Fix, ...]:
     """Return how to reinstall the same release with its libraries; if that does not work here, what does."""
     machine, version = framework.machine, framework.smoke.version
     release = version.partition("+")[0] if isinstance(version, str) else ""
-    found = pick(machine, framework.name, prefer=release)
+    found = pick(machine, framework.name, near=release)
     if found is None or found.release != release:
         return install_framework(machine, framework.name)
     title = f"Reinstall {framework.spec.title} with its CUDA libraries"

@@ -1,0 +1,41 @@
+"""The combination that is left when fixes have been applied to an assumed one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from gpudoctor.derive.specifiers import requirement
+from gpudoctor.findings import COMPAT_PACKAGE, Fix, FixKind
+from gpudoctor.plan.model import Combination
+
+_STATED = ("driver", "python", "os", "system_cuda", "system_cudnn")
+"""What a fix and a combination state under the same name."""
+
+
+def ways(fixes: Iterable[Fix]) -> list[tuple[Fix, ...]]:
+    """Return the ways to fix a finding, best first: the steps together, then each alternative."""
+    steps = tuple(fix for fix in fixes if fix.kind is FixKind.FIX)
+    found: list[tuple[Fix, ...]] = [(fix,) for fix in fixes if fix.kind in {FixKind.INSTEAD, FixKind.ELSE}]
+    return [steps, *found] if steps else found
+
+
+def applied(combination: Combination, fixes: Iterable[Fix]) -> Combination:
+    """Return the combination after these fixes; the same one if they are only sentences."""
+    for fix in fixes:
+        stated = {
+            one.name: one.text for one in map(requirement, combination.requirements) if one is not None and one.name not in fix.removes
+        }
+        new = {
+            one.name: one.text for one in map(requirement, fix.installs) if one is not None and (one.specifier or one.name not in stated)
+        }
+        combination = msgspec.structs.replace(
+            combination,
+            requirements=tuple((stated | new).values()),
+            builds={name: build for name, build in combination.builds.items() if name not in new},
+            pythons=() if fix.python else combination.pythons,
+            cuda_compat=None if COMPAT_PACKAGE in fix.removes else combination.cuda_compat,
+            **{name: getattr(fix, name) or getattr(combination, name) for name in _STATED},
+        )
+    return combination

@@ -1,0 +1,166 @@
+"""Finds what to change about an assumed environment to have one that works: as little as possible."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from gpudoctor.derive.specifiers import requirement
+from gpudoctor.diagnose.advice.driver import DOWNLOADS
+from gpudoctor.diagnose.advice.system import USE_WSL
+from gpudoctor.errors import UsageError
+from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Diagnosis, Finding, Fix, FixKind, Severity, Verdict
+from gpudoctor.findings.naming import joined
+from gpudoctor.frameworks import spec_of, stack_of
+from gpudoctor.matrix import Matrix
+from gpudoctor.plan.applied import applied, ways
+from gpudoctor.plan.commands import commands
+from gpudoctor.plan.machine import machine
+from gpudoctor.plan.model import Combination
+from gpudoctor.plan.propose import Question, propose
+from gpudoctor.report.plan import Environment, MachineChange
+
+_MOST = 16
+"""Combinations that are checked before the planner is asked."""
+_DEPTH = 4
+"""Findings that are fixed one after another."""
+
+
+class Repair:
+    """What makes a combination work: first the fixes of its findings, one after another, then another plan."""
+
+    def __init__(self, combination: Combination, matrix: Matrix, check: Callable[[Combination], Diagnosis]) -> None:
+        self._combination = combination
+        self._matrix = matrix
+        self._check = check
+        self.dead_end: tuple[Fix, ...] = ()
+        """What the steps that were tried led to where only another machine helps."""
+
+    def steps(self, found: Diagnosis) -> tuple[Fix, ...]:
+        """Return the steps that lead to a combination that is not broken; () if none is known."""
+        one_by_one = self._one_by_one(found)
+        return self._merged(one_by_one) if one_by_one else next(self._planned(found), ())
+
+    def cures(self, fixes: tuple[Fix, ...]) -> bool:
+        """Return whether nothing is broken after these fixes."""
+        after = applied(self._combination, fixes)
+        return after != self._combination and self._works(after)
+
+    def _works(self, after: Combination) -> bool:
+        try:
+            return self._check(after).verdict is not Verdict.BROKEN
+        except UsageError:  # what is installed contradicts what was stated
+            return False
+
+    def _one_by_one(self, found: Diagnosis) -> tuple[Fix, ...]:
+        """Return the fixes of the first finding, then those of the first that is left, and so on; the fewest steps that suffice."""
+        left: deque[tuple[Combination, Diagnosis, tuple[Fix, ...]]] = deque([(self._combination, found, ())])
+        seen = [self._combination]
+        while left and len(seen) < _MOST:
+            before, diagnosis, taken = left.popleft()
+            self._note(diagnosis)
+            for fixes in ways(first_error(diagnosis).fixes):
+                after = applied(before, fixes)
+                if after in seen:
+                    continue
+                seen.append(after)
+                try:
+                    then = self._check(after)
+                except UsageError:
+                    continue
+                if then.verdict is not Verdict.BROKEN:
+                    return (*taken, *fixes)
+                if len(taken) < _DEPTH:
+                    left.append((after, then, (*taken, *fixes)))
+        return ()
+
+    def _note(self, diagnosis: Diagnosis) -> None:
+        """Remember that only another machine helps against an error."""
+        fixes = (one.fixes[:1] for one in diagnosis.root_causes if one.severity is Severity.ERROR)
+        hopeless = (found for found in fixes if found and found[0].action is Action.REPLACE_HARDWARE)
+        self.dead_end = self.dead_end or next(hopeless, ())
+
+    def _merged(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+        """Return the same steps with one for all packages, and one for the driver."""
+        packages = [fix for fix in fixes if fix.installs or fix.removes or fix.python]
+        drivers = [fix for fix in fixes if fix.driver]
+        rest = [fix for fix in fixes if fix not in packages and (not fix.driver or fix is drivers[-1])]
+        steps = [*rest, self._packages(applied(self._combination, packages))] if len(packages) > 1 else [*rest, *packages]
+        return tuple(msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in steps)
+
+    def _packages(self, after: Combination) -> Fix:
+        """Return the step that installs what differs, in a new environment if Python does."""
+        before = {one.name: one.text for one in map(requirement, self._combination.requirements) if one is not None}
+        wanted = {one.name: one for one in map(requirement, after.requirements) if one is not None}
+        python = after.python if after.python and after.python != self._combination.python else ""
+        differ = [one for name, one in wanted.items() if one.text != before.get(name)]
+        pins = tuple(one.text for one in (wanted.values() if python else differ))
+        local = next(
+            ((spec_of(stack_of(one.name) or "").wheel_index, one.specifier.partition("+")[2]) for one in differ if "+" in one.specifier), ()
+        )
+        index = "/".join(local) if local and local[0] else ""
+        names = joined(map(_label, pins)) if pins else ""
+        title = f"Create an environment with Python {python} and install {names} there" if python else f"Install {names}"
+        gone = tuple(name for name in before if name not in wanted)
+        if not python and not differ:
+            return Fix(f"Leave out {joined(gone)}.", removes=gone, action=Action.REINSTALL_PACKAGE)
+        return Fix(
+            f"{title}{f', without {joined(gone)}' if gone else ''}",
+            commands(pins, python or after.python or "", index, "", windows=after.os == "windows").pip,
+            (DOWNLOAD,),
+            installs=pins,
+            removes=gone,
+            python=python,
+        )
+
+    def _planned(self, found: Diagnosis) -> Iterator[tuple[Fix, ...]]:
+        """Yield the steps to what the planner finds, with the smallest change first: other packages, another driver, WSL."""
+        of_machine = [fixes for fixes in ways(first_error(found).fixes) if any(fix.driver for fix in fixes)]
+        of_system = [(USE_WSL,)] if self._combination.os == "windows" else []
+        for steps in ((), *of_machine, *of_system):
+            for other in self._plan(applied(self._combination, steps)):
+                every = (*steps, *self._to(other))
+                if self.cures(every):
+                    yield every
+
+    def _plan(self, base: Combination) -> Iterator[Environment | MachineChange]:
+        question = Question(
+            requirements=base.requirements,
+            machine=machine(base, self._matrix),
+            python=base.python or "",
+            constraints=base.constraints,
+            pythons=base.pythons,
+        )
+        try:
+            plan = propose(question, self._matrix).plan
+        except UsageError:
+            return
+        yield from filter(None, (plan.environment, plan.with_driver, plan.nearest))
+
+    def _to(self, found: Environment | MachineChange) -> tuple[Fix, ...]:
+        """Return the steps that lead to what the planner found."""
+        here = found if isinstance(found, Environment) else found.environment
+        pins = {one.name: pin.requirement for pin in here.pins if (one := requirement(pin.requirement)) is not None}
+        stated = (one.name for one in map(requirement, self._combination.requirements) if one is not None)
+        gone = tuple(name for name in stated if name not in pins and name != "numpy")
+        change = Fix("", installs=tuple(pins.values()), removes=gone, python=here.python if self._combination.python else "")
+        after = applied(self._combination, (change,))
+        packages = self._packages(after if after != self._combination else msgspec.structs.replace(after, python=here.python))
+        return (packages,) if isinstance(found, Environment) else (_driver(found), packages)
+
+
+def first_error(found: Diagnosis) -> Finding:
+    """Return the first root cause of a broken diagnosis."""
+    return next(one for one in found.root_causes if one.severity is Severity.ERROR)
+
+
+def _driver(change: MachineChange) -> Fix:
+    title = f"Go back to driver branch {change.driver}" if change.older else f"Update the NVIDIA driver to {change.driver} or newer"
+    return Fix(f"{title}: {DOWNLOADS}", needs=(DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER, driver=change.driver)
+
+
+def _label(text: str) -> str:
+    """Return a requirement in words: "torch 2.7.1+cu128", "numpy<2"."""
+    return text.replace("==", " ", 1)
