@@ -23,9 +23,18 @@ def compares_plugins(stack: Stack, plugin: CudaPlugin) -> bool:
 
 def mismatched_plugins(stack: Stack, plugin: CudaPlugin) -> tuple[Distribution, ...]:
     """The CUDA plugins whose version differs from the library's."""
+    return _plugins(stack, plugin, matching=False)
+
+
+def matching_plugins(stack: Stack, plugin: CudaPlugin) -> tuple[Distribution, ...]:
+    """The CUDA plugins of the library's version: it takes the first, and ignores others with a warning (jaxlib/plugin_support.py)."""
+    return _plugins(stack, plugin, matching=True)
+
+
+def _plugins(stack: Stack, plugin: CudaPlugin, *, matching: bool) -> tuple[Distribution, ...]:
     library = stack.distributions.get(plugin.library)
     if library is None:
         return ()
     wanted = version_numbers(library.version)
     installed = (part for part in stack.distributions.values() if plugin.major(part.name))
-    return tuple(part for part in installed if version_numbers(part.version) != wanted)
+    return tuple(part for part in installed if (version_numbers(part.version) == wanted) is matching)

@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, Stack, not_applicable
 from gpudoctor.derive.packages import Violation
-from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins, version_numbers
+from gpudoctor.derive.plugins import compares_plugins, matching_plugins, mismatched_plugins, version_numbers
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.advice.packages import install_fix
+from gpudoctor.diagnose.advice.packages import install_fix, remove_packages
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Confidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Action, Confidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.frameworks import CudaPlugin, stack_of
+from gpudoctor.snapshot import Distribution
 
 
 @rule(
@@ -32,13 +33,38 @@ def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     incompatible = list(unmet) or list(_refused_at_import(framework, stack, plugin))
     if not incompatible:
         return
+    ignored = () if unmet else _ignored(stack, plugin)
     parts = (part for part in stack.distributions.values() if stack_of(part.name) == framework.name)
     yield Problem(
-        message=f"{'; '.join(incompatible)}.",
+        message=f"{'; '.join(incompatible)}{_used_instead(ignored, stack, plugin)}.",
+        severity=Severity.WARNING if ignored else None,
+        impact=Impact.AT_RISK if ignored else None,
         confidence=Confidence.CERTAIN if unmet else Confidence.LIKELY,
         evidence=(*(as_evidence(part) for part in parts), *requirements(refused)),
-        fixes=_install_together(framework, stack, plugin),
+        fixes=(_remove(ignored, stack, framework),) if ignored else _install_together(framework, stack, plugin),
     )
+
+
+def _ignored(stack: Stack, plugin: CudaPlugin) -> tuple[Distribution, ...]:
+    """Return the plugins that are ignored beside one that matches; () if none does, or JAX itself is refused."""
+    own, library = stack.distributions.get(stack_of(plugin.library) or ""), stack.distributions.get(plugin.library)
+    refused = own is not None and library is not None and version_numbers(own.version) < version_numbers(library.version)
+    return mismatched_plugins(stack, plugin) if not refused and matching_plugins(stack, plugin) else ()
+
+
+def _used_instead(ignored: tuple[Distribution, ...], stack: Stack, plugin: CudaPlugin) -> str:
+    """Return what happens beside a plugin that matches: jax_plugins registers the first client that it meets, in no fixed order."""
+    if not ignored:
+        return ""
+    (used, *_) = matching_plugins(stack, plugin)
+    return f" and uses {used.label}; but either client may be loaded, since JAX takes the first that it finds"
+
+
+def _remove(ignored: tuple[Distribution, ...], stack: Stack, framework: FrameworkView) -> Fix:
+    """Return the fix that removes plugins with their clients."""
+    names = tuple(name for one in ignored for name in (one.name, one.name.replace("-plugin", "-pjrt")) if name in stack.distributions)
+    command = remove_packages(framework.machine.observed.python, *names)
+    return Fix(f"Remove {' and '.join(names)}", command, removes=names, action=Action.REINSTALL_PACKAGE)
 
 
 def _install_together(framework: FrameworkView, stack: Stack, plugin: CudaPlugin) -> tuple[Fix, ...]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.diagnose import diagnose
-from gpudoctor.findings import Policy, Severity
+from gpudoctor.findings import Impact, Policy, Severity
 from gpudoctor.snapshot import Distribution, Fact, Framework
 from tests.diagnose.rules.asking import MATRIX, findings_of
 from tests.diagnose.rules.packaged import TABLES, found, live, stated, supposed
@@ -72,3 +72,11 @@ def test_all_parts_are_installed_in_the_release_of_jax_or_else_the_newest(packag
     jax = Framework(name="jax", distribution="jax", version=Fact(packages[0].version, "dist-info"))
     (finding,) = findings_of("jax-plugin-version-mismatch", live(*packages, frameworks=(jax,)))
     assert finding.fixes[0].command == f"/env/bin/python -m pip install {pins}"
+
+
+def test_a_plugin_that_is_ignored_beside_one_that_matches_is_a_risk() -> None:
+    both = (stated("jax", "0.8.0"), stated("jaxlib", "0.8.0"), stated("jax-cuda13-plugin", "0.8.0"), stated("jax-cuda12-plugin", "0.7.2"))
+    (finding,) = (one for one in found(supposed(*both)) if one.name == "jax-plugin-version-mismatch")
+    assert (finding.severity, finding.impact) == (Severity.WARNING, Impact.AT_RISK)
+    assert "ignores it and uses jax-cuda13-plugin 0.8.0" in finding.message
+    assert [fix.removes for fix in finding.fixes] == [("jax-cuda12-plugin",)]
