@@ -16,7 +16,7 @@ _WSL = expression(
 _WSL1 = expression(r"(?i)\bWSL ?1\b")
 _JETSON = expression(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
 _AMD = expression(
-    r"(?i)(?<!with )\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b"
+    r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b"
 )
 
 CLOSER: dict[str, dict[str, str]] = {

@@ -9,6 +9,7 @@ import msgspec
 from gpudoctor.errors import NothingRecognisedError
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.part import Part
+from gpudoctor.read.readers.version_prose import names_versions
 from gpudoctor.read.sections import assemble
 from gpudoctor.read.sections.frameworks import is_blind
 from gpudoctor.read.sections.stated import Stated
@@ -28,11 +29,18 @@ def read_texts(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snap
     signs = Signs.among(
         [hit for part in parts for hit in part.hits], own=[line for part in parts for line in part.own], blind=is_blind(Stated(statements))
     )
-    if all(part.is_silent for part in parts):
+    if all(part.is_silent and not names_versions(part.lines) for part in parts):
         raise NothingRecognisedError(
             f"Nothing in {' or '.join(sorted(texts))} is recognised. Paste the whole error message and log, and the output of `nvidia-smi`, "
             "`python -m torch.utils.collect_env` or `gpudoctor check --format json`."
         )
     snapshot = assemble([line for part in parts for line in part.lines], statements, signs, matrix, created)
-    silent = tuple(f"nothing in {part.name} is recognised" for part in parts if part.is_silent)
+    silent = tuple(_remark(part) for part in parts if part.is_silent)
     return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, *silent)) if silent else snapshot
+
+
+def _remark(part: Part) -> str:
+    """Return what a report says of a file that states nothing about the machine."""
+    if names_versions(part.lines):
+        return f"{part.name} names versions and does not say that this machine has them; paste the whole error message and the output of `nvidia-smi`"
+    return f"nothing in {part.name} is recognised"

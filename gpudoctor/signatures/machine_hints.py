@@ -83,7 +83,7 @@ MACHINE_HINTS = (
         "#SBATCH --gres=gpu:1",
     ),
     Hint(
-        r"(?i)\bno gpus? (?:was |were |is |are |has been |got )(?:\w{1,12} )?(?:allocated|assigned|requested|granted|reserved)\b|\b(?:did not|didn't|forgot to|forgot|never|without) (?:request|ask|allocat|reserv)\w{0,4} (?:for )?(?:a |any |the )?gpus?\b|\bNoDevFiles\b",
+        r"(?i)\bno gpus? (?:was |were |is |are |has been |got )(?:\w{1,12} )?(?:allocated|assigned|requested|granted|reserved)\b|\b(?:did not|didn't|forgot to|forgot|never|without) (?:request|ask|allocat|reserv)\w{0,4} (?:for )?(?:a |any |the )?gpus?\b|\b(?:did not|didn't|forgot to|forgot|without) (?:pass|add|set|use|give|specify)?(?:ing|ting)? ?--(?:gres|gpus)\b|\bNoDevFiles\b",
         "scheduler-gpu-not-allocated",
         "no GPU was allocated to the job",
         said=True,
@@ -129,7 +129,7 @@ MACHINE_HINTS = (
     Hint(r"\bnvidia\.com/gpu\W{1,6}[1-9]", "container-toolkit-missing", "nvidia.com/gpu: 1"),
     # a processor "with Radeon Graphics" is in many machines with an NVIDIA GPU
     Hint(
-        r"(?i)(?<!with )\bradeon\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b",
+        r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b",
         "",
         "AMD Radeon RX 7900 XTX",
     ),
@@ -144,7 +144,7 @@ MACHINE_HINTS = (
         "LD_LIBRARY_PATH=/opt/cudnn-8.2/lib64",
     ),
     Hint(
-        r"(?i)\bdkms\b|linux-headers|kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my )?kernel|\u5185\u6838[^\n]{0,12}(?:\u66f4|\u5347)|(?:\u66f4|\u5347)[^\n]{0,6}\u5185\u6838",
+        r"(?i)\bdkms\b|\bakmods?\b|linux-headers|kernel (?:update|upgrade)|(?:updat|upgrad)\w{1,4} (?:the |my |to |a |new ){0,3}kernel|\u5185\u6838[^\n]{0,12}(?:\u66f4|\u5347)|(?:\u66f4|\u5347)[^\n]{0,6}\u5185\u6838",
         "kernel-module-not-built",
         "dkms status",
     ),
@@ -160,7 +160,7 @@ MACHINE_HINTS = (
         "docker run --gpus all --rm trainer:2 python train.py",
     ),
     Hint(
-        r"(?i)\b(?:used|held|occupied|taken) by (?:another|other) (?:process|program|user)",
+        r"(?i)\b(?:used|held|occupied|taken) by (?:another|other) (?:process|program|user)|\b(?:another|other|somebody|someone|colleague)(?:'s| else's)? (?:\S{1,12} ){0,5}(?:takes?|uses?|holds?|occup(?:y|ies)|is using) (?:\w{1,8} )?\d{1,3}(?:\.\d)? ?(?:of (?:the )?\d{1,3} ?)?(?:[gm]i?b|%)",
         "gpu-memory-held-by-other-process",
         "22 GiB are used by another process",
     ),
@@ -201,7 +201,7 @@ MACHINE_HINTS = (
     ),
     Hint(r"LD_LIBRARY_PATH[^\n]{0,300}/stubs\b", "libcuda-is-stub", "LD_LIBRARY_PATH=/usr/local/cuda/lib64/stubs"),
     Hint(
-        r"cannot access '?/dev/nvidia(?:\*|\d{1,2}|ctl)'?: No such file|(?i:\bno /dev/nvidia(?:\*|0|ctl)|\bnvidia-modprobe\b[^\n]{0,40}\b(?:creat|fix|solv|help))",
+        r"cannot access '?/dev/nvidia(?:\*|\d{1,2}|ctl)'?: No such file|(?i:\bno /dev/nvidia(?:\*|0|ctl)|/dev/nvidia(?:\*|0|ctl)? (?:\w{1,12} )?(?:do(?:es)? not|do(?:es)?n't) exist|\bnvidia-modprobe\b[^\n]{0,40}\b(?:creat|fix|solv|help))",
         "device-nodes-missing",
         "ls: cannot access '/dev/nvidia0': No such file or directory",
     ),

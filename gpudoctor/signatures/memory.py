@@ -104,7 +104,18 @@ MEMORY = (
             "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5563.00 MiB on device 0: cudaMalloc failed: out of memory",
         ),
     ),
-    # as people say it: https://github.com/pytorch/pytorch/issues/5736
+    # as people say it; what else is known of the memory must speak for a cause
+    Signature(
+        r"(?i)\boom\b(?![-_ ]?kill)|\b(?:runs?|ran|running) out of (?:gpu |video |v)?(?:memory|ram)\b",
+        _GPU_MEMORY,
+        "the program ran out of memory",
+        ("OOM at start although the model is small",),
+        vague=True,
+        last=True,
+        said=True,
+        needs_support=True,
+    ),
+    # https://github.com/pytorch/pytorch/issues/5736
     Signature(
         rf"(?i){_MEMORY}[^\n.]{{0,16}}(?:\bnot|\bnever|n't) (?:been |being |properly |fully ){{0,2}}(?:released|deallocated|freed|cleared)"
         rf"|{_MEMORY} (?:is |was |are |were )?(?:still|stays?|remains?|keeps being) (?:in use|{_TAKEN})|\b(?:still|keeps?) (?:occup|hold|us)\w{{1,4}} (?:the |all |most of the )?{_MEMORY}"

@@ -45,7 +45,7 @@ def outdated(thing: str) -> str:
 
 
 _SUPPOSED = expression(
-    r"(?i)\b(?:if|whether|unless|until|in case|make sure|ensure|check|verify|assum(?:e|es|ing)|suppos(?:e|ing)|e\.g\.|such as|errors? like|(?:can|could|may) (?:i|we|you|one)|want(?:s|ed)? to|(?:like|possible|option|how) to)\b"
+    r"(?i)\b(?:if|whether|unless|until|in case|make sure|ensure|check|verify|assum(?:e|es|ing)|suppos(?:e|ing)|e\.g\.|such as|errors? like|what to do|(?:can|could|may) (?:i|we|you|one)|want(?:s|ed)? to|(?:like|possible|option|how) to)\b"
 )
 _CLAUSE_END = expression(r"[.,;:!?]\s| (?:but|yet|although|though|however|then|because) ")
 _BEFORE = 120

@@ -86,7 +86,7 @@ SETTINGS = (
     # https://github.com/pytorch/pytorch/issues/95784
     Signature(
         r"device_count\(\)\W{0,12}(?:returns?\W{1,3})?0\b",
-        ("cuda-init-fails", "cuda-visible-devices-uuid-unsupported", "cuda-visible-devices-masked"),
+        ("cuda-init-fails", "cuda-visible-devices-uuid-unsupported", "cuda-visible-devices-masked", "scheduler-gpu-not-allocated"),
         "the framework counts no GPU",
         ("torch.cuda.device_count() returns 0",),
         vague=True,

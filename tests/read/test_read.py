@@ -101,6 +101,12 @@ def test_text_without_a_fact_is_refused_with_what_to_paste(matrix: Matrix) -> No
         read("It does not work on my machine, please help.\n", matrix)
 
 
+def test_versions_of_no_stated_machine_are_no_fault_and_no_fact(matrix: Matrix) -> None:
+    text = "Which is better, torch 2.4 or an older one? They require driver 525.60 or newer.\n"
+    assert causes(text, matrix) == []
+    assert "does not say that this machine has them" in " ".join(read(text, matrix).remarks)
+
+
 def test_a_text_that_is_too_large_is_refused() -> None:
     with pytest.raises(UsageError, match="reads up to 20 MB"):
         lines_of(b"x" * (LARGEST + 1), "pasted.txt")

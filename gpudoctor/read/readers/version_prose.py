@@ -17,7 +17,7 @@ _PACKAGE = expression(
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+*]|\.[\w*])"
 )
 _BUILD = expression(
-    r"(?i)\btorch\b[^\n]{0,80}?(?:\b(?:shows?|reveals?|says?|got|gives?|gave|prints?|printed|returns?|returned|is|was|reads?|version|donne|affiche|gibt|liefert|zeigt|devuelve|muestra|retorna|mostra|\u0432\u044b\u0432\u043e\u0434\u0438\u0442)\b|[=:])\W{1,4}"
+    r"(?i)\btorch\b[^\n]{0,80}?(?:\b(?:shows?|reveals?|says?|got|gives?|gave|prints?|printed|returns?|returned|is|was|to|reads?|version|donne|affiche|gibt|liefert|zeigt|devuelve|muestra|retorna|mostra|\u0432\u044b\u0432\u043e\u0434\u0438\u0442)\b|[=:])\W{1,4}"
     r"(?P<value>\d\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
 )
 """A build that something printed: only PyTorch's versions end like this."""
@@ -89,6 +89,11 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         fullest = max(several, key=lambda one: len(one.value))
         if all(fullest.value == one.value or (one.what == "driver" and fullest.value.startswith(f"{one.value}.")) for one in several):
             yield fullest
+
+
+def names_versions(lines: Sequence[Line]) -> bool:
+    """Return whether a line names a driver's or a framework's version, whoever has it."""
+    return any(_DRIVER.search(line.text) or _PACKAGE.search(line.text) for line in lines)
 
 
 def _of_sentence(line: Line) -> Iterator[tuple[str, Statement]]:

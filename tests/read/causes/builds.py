@@ -258,6 +258,7 @@ CASES: Final = (
     ("gpu-too-old-for-build", "Since the last update of torch (2.7.0 with cu128) our GTX 1080 Ti cards no longer run the model.\n"),
     ("cpu-only-build", "torch 2.2 does not use my GPU. conda takes pytorch from conda-forge, which is the cpu-only one.\n"),
     ("cpu-only-build", "PyTorch n'utilise pas ma carte graphique. print(torch.__version__) donne 2.2.1+cpu, j'ai une RTX 3050 sous Windows.\n"),
+    ("cpu-only-build", "poetry always resolves torch to 2.1.2+cpu on my Windows laptop, the RTX 2070 is never used.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

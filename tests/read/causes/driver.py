@@ -255,6 +255,8 @@ CASES: Final = (
     ("driver-too-old", "Containers with CUDA 12.4 stop. The host driver was never updated, it is way too old (470.57.02).\n"),
     ("device-permission-denied", "User svc-ml cannot use the GPU: torch says False, as root it is True. /dev/nvidia0 has mode 0660.\n"),
     ("kernel-module-not-built", "gcc-version-check failed:\nThe compiler used to compile the kernel (gcc\n4.9) does not exactly match the current compiler\nnvidia340\n"),
+    ("kernel-module-not-built", "after dnf upgrade to kernel 6.9 akmods made no nvidia module, nvidia-smi: couldn't communicate with the NVIDIA driver\n"),
+    ("device-nodes-missing", "/dev/nvidia* do not exist until I run nvidia-smi as root once. Before that torch.cuda.is_available() is False.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -304,5 +306,6 @@ NEAR_MISSES: Final = (
     ("no-driver", "torch==2.5.1\nFAQ: if no NVIDIA driver is found, the service starts in CPU mode.\n"),
     ("driver-too-old", "torch==2.5.1\nBefore you open a ticket make sure that your driver is not too old and no nvidia driver is missing.\n"),
     ("cuda-init-fails", 'torch 2.5.1+cu124, torch.cuda.is_available() True\nIf you get "No CUDA GPUs are available" in a notebook, choose a GPU runtime first.\n'),
+    ("driver-too-old", "Tested on driver 565.57.01 with an RTX 4080. The page describes what to do when no NVIDIA driver is found or the driver is too old.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -107,6 +107,7 @@ CASES: Final = (
     ("no-gpu", "WARNING: You do not appear to have an NVIDIA GPU supported by the 550.54.14 NVIDIA Linux graphics driver installed in this system.\n"),
     ("gpu-count-mismatch", "RTX 3070 passed through to a VM.\n1. Boot the guest\n2. Run `nvidia-smi`: No devices were found\n"),
     ("gpu-fell-off-bus", "During long runs the second 3090 suddenly disappears from the PCIe bus, and the box needs a power cycle.\n"),
+    ("amd-gpu-unsupported", "Laptop with Radeon 780M: after pip install torch, CUDA is not available.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

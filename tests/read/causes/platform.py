@@ -156,6 +156,7 @@ CASES: Final = (
     ("wsl-libcuda-not-on-path", "Ubuntu 22.04 in WSL2\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
     ("wsl-driver-stack-broken", "nvidia-smi in WSL2 ends with a segmentation fault, on Windows 11 it is fine.\n"),
     ("container-toolkit-missing", "docker run --gpus all fails on the new server: could not select device driver, capabilities [[gpu]].\n"),
+    ("scheduler-gpu-not-allocated", "salloc -p gpu gave me a shell on a node, nvidia-smi there lists nothing: No devices were found. I did not pass --gres.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -105,6 +105,7 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "After kill -9 nvidia-smi lists no process, but 11 of 12 GB are still in use and the next start is out of memory.\n"),
     ("gpu-memory-held-by-other-process", "The process has ended, but the GPU memory stays occupied, and the next run stops with OOM.\n"),
     ("cuda-visible-devices-masked", "The service file has Environment=CUDA_VISIBLE_DEVICES=-1 from an old test. torch.cuda.is_available() is False.\n"),
+    ("gpu-memory-held-by-other-process", "OOM at start although my model is small. nvidia-smi shows that a colleague's kernel (pid 4411) takes 21 of the 24 GB.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
