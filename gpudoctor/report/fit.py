@@ -31,7 +31,7 @@ FP8 = {
 """How FP8 was counted; no GPU measured it."""
 _FORMULA_WITHIN = (
     "parameters and FLOPs are exact; activations within 0.5% of a real step, with checkpointing too if the same blocks are recomputed "
-    "(attention in Hugging Face transformers keeps up to 8% more)"
+    "(Hugging Face transformers keeps up to 10% more)"
 )
 """How far the formula was from a real step of PyTorch on the CPU in FP32, by scripts/bench/fit."""
 
