@@ -43,6 +43,7 @@ A test that compares times is marked `untraced`: while a timer of processor time
 
 WHOLE = (
     "tests/diagnose/test_conditions.py",
+    "tests/diagnose/test_unknown_facts.py",
     "tests/plan/test_questions.py",
     "tests/read/test_causes.py",
     "tests/states/",

@@ -43,6 +43,12 @@ def test_an_all_reduce_since_makes_it_a_note() -> None:
     assert finding.message.endswith("All-reduce has worked since.")
 
 
+def test_the_first_three_lines_are_shown_in_their_first_120_characters() -> None:
+    events = tuple(XidEvent(99_999, f"0000:9{number}:00.0", f"Fatal, Link 0{number}" + "." * 200, switch=True) for number in range(5))
+    (finding,) = findings_of(RULE, machine(2, kernel_log=KernelLog("/dev/kmsg", events)))
+    assert [fact.value for fact in finding.evidence] == [f"Fatal, Link 0{number}" + "." * 106 for number in range(3)]
+
+
 def test_a_container_asks_its_host() -> None:
     (finding,) = findings_of(RULE, logged(99_999, container=in_docker()))
     assert [fix.command for fix in finding.fixes] == [""]

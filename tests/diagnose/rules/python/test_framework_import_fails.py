@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy, Severity
 from gpudoctor.matrix import Matrix
@@ -35,6 +37,12 @@ def test_the_failed_stage_folds_beneath_it(matrix: Matrix) -> None:
 
 def test_a_known_cause_leads(matrix: Matrix) -> None:
     assert roots(failing("ImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent"), matrix) == ["mkl-version-incompatible"]
+
+
+def test_a_known_cause_in_the_output_leads(matrix: Matrix) -> None:
+    (stopped,) = failing("ImportError: no reason").smoke  # type: ignore[misc]
+    told = msgspec.structs.replace(stopped, output="libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent")
+    assert roots(machine(smoke=(told,)), matrix) == ["mkl-version-incompatible"]
 
 
 def test_a_later_stage_is_no_import() -> None:

@@ -31,6 +31,16 @@ def test_a_margin_that_is_used_up(margin: int, expected: list[Severity]) -> None
     assert severities(idle(heat=Heat(margin=margin, slowdown_tlimit=-2, shutdown_tlimit=-8))) == expected
 
 
+@pytest.mark.parametrize("more", [
+    {"held_back": HeldBack(thermal=0), "held_back_later": HeldBack(thermal=50 * 10**6)}, {"temperature": 90, "temperature_slowdown": 89},
+])  # fmt: skip
+def test_a_slowdown_by_heat_is_told_once(more: dict[str, object]) -> None:
+    assert len(findings_of(RULE, idle(**more))) == 1
+    (finding,) = findings_of(RULE, idle(**{**more, "clocks_event_reasons": 0x20}))
+    assert "thermally throttled by the driver" in finding.message
+    assert not [one for one in ("right now", "reached") if one in finding.message]
+
+
 def test_memory_has_a_limit_of_its_own() -> None:
     assert findings_of(RULE, idle(temperature=40, heat=Heat(memory=94, memory_limit=95))) == []
     (finding,) = findings_of(RULE, idle(temperature=40, heat=Heat(memory=95, memory_limit=95)))
