@@ -26,7 +26,7 @@ class Line(msgspec.Struct):
     subject: str
     what: str
     quantity: str
-    """The same, but for a maximum that of which it is one: "PCIe link" beside "maximum PCIe link"."""
+    """The same for a fact and its maximum: "PCIe link" for both it and "maximum PCIe link"."""
     before: str
     after: str
     also: list[Difference]
