@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from gpudoctor.diagnose.advice.damaged_files import damage_text
 from gpudoctor.findings import OutcomeKind
 from gpudoctor.snapshot import Cause, Damage, DamageKind, Libraries, Missing
 from tests.diagnose.rules.examined import SITE, environment, only, outcome, use
@@ -53,3 +54,15 @@ def test_each_damage_has_its_own_fix(kind: DamageKind, titles: list[str], comman
     assert [fix.command for fix in found.fixes[1:] if fix.command] == [f"git -C {SITE}/nvidia/cublas/lib lfs pull"] * (
         kind is DamageKind.LFS_POINTER
     )
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        (Damage("/l/a.so", DamageKind.MISSING, "not found", asked_by="/env/b.so"), "/l/a.so, which b.so needs, is missing (not found)"),
+        (Damage("/l/a.so", DamageKind.MISSING, "not found"), "/l/a.so is missing (not found)"),
+        (Damage("/l/a.so", DamageKind.EMPTY, "an empty file", asked_by="/env/b.so"), "/l/a.so is damaged (an empty file)"),
+    ],
+)
+def test_a_missing_file_is_told_with_the_one_that_needs_it(damage: Damage, said: str) -> None:
+    assert damage_text(damage) == said
