@@ -68,7 +68,7 @@ class Fix(msgspec.Struct, frozen=True):
     installs: tuple[str, ...] = ()
     """The requirements that its command installs."""
     removes: tuple[str, ...] = ()
-    """The distributions that its command removes."""
+    """The distributions that its command removes, or takes in the release that suits what it installs."""
     python: str = ""
     """The Python version ("3.12") of the environment that it creates; "" for the examined environment."""
     driver: str = ""

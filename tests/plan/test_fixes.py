@@ -80,6 +80,10 @@ LED_ASTRAY = [
     Combination(requirements=("cudf-cu12==24.12.0",), gpus=("RTX 4090",), driver="560.94", os="windows"),
     Combination(requirements=("tensorflow==1.15.5",), gpus=("V100",), driver="470.256.02", python="3.7"),
     Combination(requirements=("jax==0.5.2", "jax-cuda12-plugin==0.5.2"), gpus=("A100",), driver="550.54.15", python="3.12"),
+    Combination(requirements=("tensorflow-gpu==2.12.0",), gpus=("A100",), driver="535.104.05", python="3.10"),
+    Combination(
+        requirements=("jax==0.8.0", "jaxlib==0.8.0", "jax-cuda12-plugin==0.7.2"), gpus=("A100",), driver="550.54.15", python="3.12"
+    ),
     Combination(requirements=("transformers==5.0.0", "huggingface-hub<1.0", "torch==2.8.0"), gpus=("A100",), driver="550.54.15"),
     Combination(requirements=("torch==2.5.1",), gpus=("RTX 3090",), driver="535.104.05", cuda_compat="12.8"),
 ]

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import FrameworkView, Stack, not_applicable
 from gpudoctor.derive.packages import Violation
 from gpudoctor.derive.plugins import compares_plugins, matching_plugins, mismatched_plugins, version_numbers
@@ -72,7 +74,9 @@ def _install_together(framework: FrameworkView, stack: Stack, plugin: CudaPlugin
     machine, name = framework.machine, framework.name
     title = f"Install {framework.spec.title} and all its parts in matching versions, with one command"
     if any(part.startswith(plugin.beginning) for part in stack.distributions):
-        return install_framework(machine, name, near=framework.release, title=title)
+        parts = tuple(part for part in stack.distributions if stack_of(part) == name and part != name)
+        fixes = install_framework(machine, name, near=framework.release, title=title)
+        return tuple(msgspec.structs.replace(fix, removes=parts) if fix.installs else fix for fix in fixes)
     release = newest(machine, name, accepts=f"=={framework.release}") or newest(machine, name)
     pin = f"{name}=={release}" if release else name
     return (install_fix(title, machine.observed.python, pin, plugin.library, options=("--upgrade",)),)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from gpudoctor.derive import EnvironmentView, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import UNPUBLISHED, Stack, source_of
@@ -80,10 +82,11 @@ def _stated_root(package: Distribution, stack: Stack) -> Distribution:
 
 def _stub(package: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Problem:
     replacement = package.name.removesuffix("-gpu").removesuffix("-cpu")
+    fixes = install_framework(environment.machine, replacement, near=package.version) if replacement != package.name else ()
     return Problem(
         message=f"{package.label} is a stub whose installation always fails.",
         evidence=(Evidence(package.label, row.note or "a stub", source_of(row)),),
-        fixes=install_framework(environment.machine, replacement, near=package.version) if replacement != package.name else (),
+        fixes=tuple(msgspec.structs.replace(fix, removes=(package.name,)) if fix.installs else fix for fix in fixes),
     )
 
 
