@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from gpudoctor.findings import OutcomeKind, Severity
-from gpudoctor.snapshot import Variables
+from gpudoctor.snapshot import Libcuda, Missing, Variables
 from tests.builders import TIMED_OUT, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.state.masks import masked
@@ -41,3 +42,9 @@ def test_the_entries_that_name_a_gpu_stay() -> None:
 def test_an_answer_that_did_not_come_is_ignorance() -> None:
     unknown = machine(1, variables=Variables({"CUDA_VISIBLE_DEVICES": "GPU-aa"}), libcuda=TIMED_OUT)
     assert kinds_of(RULE, unknown) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize("unmasked", [TIMED_OUT, Libcuda(devices=TIMED_OUT)], ids=["CUDA did not answer", "its devices are unknown"])
+def test_without_the_list_of_uuids_nothing_is_said_of_an_entry(unmasked: Libcuda | Missing) -> None:
+    seen = msgspec.structs.replace(masked("GPU-cc", 0), libcuda_unmasked=unmasked)
+    assert kinds_of(RULE, seen) == [OutcomeKind.COULD_NOT_TELL]
