@@ -94,4 +94,4 @@ def _all_on_one_side(wanted: str, offered: str) -> bool:
 
 def _span(offered: str) -> str:
     listed = [one.strip() for one in offered.split(",")]
-    return listed[0] if len(listed) == 1 else f"{listed[0]} to {listed[-1]}"
+    return " to ".join(dict.fromkeys((listed[0], listed[-1])))

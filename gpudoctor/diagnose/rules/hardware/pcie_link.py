@@ -73,7 +73,7 @@ def _limited_by_slot(gpu: GpuView) -> Iterator[PcieFault]:
     own_generation = gpu.nvml.link_generation_own
     card_lanes = max(lanes, own_lanes) if isinstance(own_lanes, int) else lanes
     card_generation = max(generation, own_generation) if isinstance(own_generation, int) else generation
-    share = lanes * 2.0**generation / (card_lanes * 2.0**card_generation)
+    share = lanes / card_lanes * 2.0 ** (generation - card_generation)
     if share > HALF:
         return
     slot, card = f"Gen {generation} x{lanes}", f"Gen {card_generation} x{card_lanes}"

@@ -57,8 +57,27 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, jetson(frameworks=(torch(version=Fact("2.5.0a0+872d972e41.nv24.8", "x")),))) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, jetson(TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
     assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_APPLICABLE]
-    too_old = Host(platform=Platform.JETSON, architecture="aarch64", tegra=TIMED_OUT, kernel="4.4.38-tegra")
-    assert kinds_of(RULE, jetson(host=too_old)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "release"),
+    [
+        ("4.8.17", ""),
+        ("4.9.0", "32"),
+        ("5.9.16", "32"),
+        ("5.10.0", "35"),
+        ("5.14.21", "35"),
+        ("5.15.0", "36"),
+        ("6.7.12", "36"),
+        ("6.8.0", "38"),
+    ],
+)
+def test_the_kernel_tells_the_release(kernel: str, release: str) -> None:
+    host = Host(platform=Platform.JETSON, architecture="aarch64", tegra=TIMED_OUT, kernel=f"{kernel}-tegra")
+    seen = jetson(host=host, frameworks=(torch(cuda_build=False),))
+    expected = {"": OutcomeKind.COULD_NOT_TELL, "38": OutcomeKind.NOT_APPLICABLE}.get(release, OutcomeKind.FOUND)
+    assert kinds_of(RULE, seen) == [expected]
+    assert [finding.message for finding in findings_of(RULE, seen) if f"Jetson Linux {release} needs" not in finding.message] == []
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,11 @@ def test_a_slot_that_limits_the_gpu_is_found(lanes: int, generation: int, severi
     assert [finding.severity for finding in findings_of(RULE, snapshot)] == ([severity] if severity else [])
 
 
+def test_a_generation_that_no_gpu_has_is_no_crash() -> None:
+    snapshot = with_gpus({**WIDE, "link_generation_max": 4, "link_generation_own": 1 << 32})
+    assert [finding.severity for finding in findings_of(RULE, snapshot)] == [Severity.WARNING]
+
+
 def test_gpus_of_another_model_are_not_compared() -> None:
     assert findings_of(RULE, with_gpus(WIDE, {**NARROW, "name": "NVIDIA L4"})) == []
     (finding,) = findings_of(RULE, with_gpus(WIDE, NARROW))
