@@ -87,16 +87,18 @@ class Repair:
         packages = [fix for fix in fixes if fix.installs or fix.removes or fix.python]
         drivers = [fix for fix in fixes if fix.driver]
         rest = [fix for fix in fixes if fix not in packages and (not fix.driver or fix is drivers[-1])]
-        steps = [*rest, self._packages(applied(self._combination, packages))] if len(packages) > 1 else [*rest, *packages]
+        is_one_step = len(packages) < 2 and not any(fix.os for fix in rest)
+        steps = [*rest, *(packages if is_one_step else [self._packages(applied(self._combination, fixes))])]
         return tuple(msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in steps)
 
     def _packages(self, after: Combination) -> Fix:
-        """Return the step that installs what differs, in a new environment if Python does."""
+        """Return the step that installs what differs, or everything where Python or the system does: that is another environment."""
         before = {one.name: one.text for one in map(requirement, self._combination.requirements) if one is not None}
         wanted = {one.name: one for one in map(requirement, after.requirements) if one is not None}
         python = after.python if after.python and after.python != self._combination.python else ""
         differ = [one for name, one in wanted.items() if one.text != before.get(name)]
-        pins = tuple(one.text for one in (wanted.values() if python else differ))
+        is_new = python or after.os != self._combination.os
+        pins = tuple(one.text for one in (wanted.values() if is_new else differ))
         local = next(
             ((spec_of(stack_of(one.name) or "").wheel_index, one.specifier.partition("+")[2]) for one in differ if "+" in one.specifier), ()
         )
@@ -121,7 +123,7 @@ class Repair:
         of_system = [(USE_WSL,)] if self._combination.os == "windows" else []
         for steps in ((), *of_machine, *of_system):
             for other in self._plan(applied(self._combination, steps)):
-                every = (*steps, *self._to(other))
+                every = (*steps, *self._to(other, applied(self._combination, steps)))
                 if self.cures(every):
                     yield every
 
@@ -139,15 +141,15 @@ class Repair:
             return
         yield from filter(None, (plan.environment, plan.with_driver, plan.nearest))
 
-    def _to(self, found: Environment | MachineChange) -> tuple[Fix, ...]:
-        """Return the steps that lead to what the planner found."""
+    def _to(self, found: Environment | MachineChange, base: Combination) -> tuple[Fix, ...]:
+        """Return the steps that lead from `base` to what the planner found."""
         here = found if isinstance(found, Environment) else found.environment
         pins = {one.name: pin.requirement for pin in here.pins if (one := requirement(pin.requirement)) is not None}
         stated = (one.name for one in map(requirement, self._combination.requirements) if one is not None)
         gone = tuple(name for name in stated if name not in pins and name != "numpy")
         change = Fix("", installs=tuple(pins.values()), removes=gone, python=here.python if self._combination.python else "")
-        after = applied(self._combination, (change,))
-        packages = self._packages(after if after != self._combination else msgspec.structs.replace(after, python=here.python))
+        after = applied(base, (change,))
+        packages = self._packages(after if after != base else msgspec.structs.replace(after, python=here.python))
         return (packages,) if isinstance(found, Environment) else (_driver(found), packages)
 
 

@@ -157,3 +157,21 @@ def test_no_fix_says_that_nothing_works_where_the_planner_finds_a_release() -> N
         found = planned(gpu, driver, re.split(r"[=\[]", requirement)[0]).environment
         assert found is None or found.verdict == "unknown", (gpu, driver, requirement, python, titles)
     assert claims
+
+
+def name_of(requirement: str) -> str:
+    """The distribution that a requirement names."""
+    return re.split(r"[\[=]", requirement)[0]
+
+
+WINDOWS = ("tensorflow==2.15.0", "tensorflow==2.18.0", "jax[cuda12]==0.5.3", "jax==0.6.0", "cudf-cu12==24.12.0", "vllm==0.9.0")
+
+
+@pytest.mark.parametrize("requirement", WINDOWS)
+def test_what_follows_wsl_is_for_a_shell_of_linux(requirement: str) -> None:
+    asked = Combination(requirements=(requirement,), gpus=("RTX 4090",), driver="560.94", python="3.11", os="windows")
+    found = examine(asked, POLICY, fixes=True).diagnosis
+    steps = next(iter(ways(first_error(found).fixes)))
+    assert steps[0].os == "wsl", steps
+    assert not any(re.search(r"\bpy -|\\", fix.command) for fix in steps[1:]), steps
+    assert not steps[1:] or any(name_of(requirement) in fix.command for fix in steps[1:]), "the environment in WSL is empty"
