@@ -41,14 +41,7 @@ LONG = 0.2
 A test that compares times is marked `untraced`: while a timer of processor time runs, Linux counts that time in ticks of milliseconds.
 """
 
-WHOLE = (
-    "tests/diagnose/test_conditions.py",
-    "tests/diagnose/test_unknown_facts.py",
-    "tests/plan/test_questions.py",
-    "tests/read/test_causes.py",
-    "tests/states/",
-    "tests/test_machines.py",
-)
+WHOLE = ("tests/read/test_causes.py", "tests/states/", "tests/test_machines.py")
 """Where each variant is a case of its own: coverage follows them all."""
 FIRST = ("tests/on_ray/", "tests/smoke/", "tests/scripts/")
 """What takes minutes or mostly waits: a run that began with anything else would end with waiting for it."""

@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.signatures.phrases import is_supposed
 from gpudoctor.signatures.signature import Signature
 
 __all__ = ["Recognised", "Signature", "harmless", "hinted", "recognise"]
@@ -62,7 +61,7 @@ def harmless(line: str) -> str:
 
 def _first_matches(module: str, name: str, text: str) -> Iterator[tuple[Any, str]]:
     """Yield each entry of a table that matches a line of the text, in the table's order, with the first such line."""
-    table, lines = getattr(_table(module), name), text.splitlines()
+    table, lines, is_supposed = getattr(_table(module), name), text.splitlines(), _table("phrases").is_supposed
     first: dict[int, str] = {}
     for number, place, match in _forms(module, name).among(lines):
         if not is_supposed(match, said=table[place].said):

@@ -49,7 +49,7 @@ def test_a_defect_costs_one_section(module: ModuleType, name: str, monkeypatch: 
 SEVERAL = [
     *(
         (observation, name)
-        for name in ("observe", "_machine", "_target", "_libcuda", "_sections", "with_kernel_side", "with_surroundings", "afterwards")
+        for name in ("_observed", "_machine", "_target", "_libcuda", "_sections", "with_kernel_side", "with_surroundings", "afterwards")
     ),
     (inventory.Inventory, "_begin"),
 ]

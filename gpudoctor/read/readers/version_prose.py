@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
-from gpudoctor.frameworks import MISTAKEN, TRAINED, framework_of
+from gpudoctor.frameworks import CATALOGUE, MISTAKEN, TRAINED, framework_of
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.read.east_asian import LETTERS
 from gpudoctor.read.readers.reader import Reader
@@ -25,6 +25,8 @@ _BUILD_ALONE = expression(
     r"(?i)(?<!dgl )(?:\bversion[ei]?|versi\u00f3n|vers\u00e3o|\u7248\u672c|\u30d0\u30fc\u30b8\u30e7\u30f3|\ubc84\uc804|\u0432\u0435\u0440\u0441\u0438\u044f)(?:\W{1,3}\w{1,4}|\w?)\W{1,3}(?P<value>[12]\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
 )
 """The same in a sentence that only says that it is a version; torchvision's begin with 0."""
+_TAGGED = tuple(spec.name for spec in CATALOGUE if spec.wheel_index)
+"""The frameworks whose builds people name by a tag such as cu130."""
 _TAG = expression(r"(?i)(?<![\w+/.-])\+?cu(?P<major>1[0-9])(?P<minor>\d)(?![\w.])")
 """CUDA as PyTorch's builds are called, in a sentence of its own: "torch 2.9 with cu130"."""
 _DRIVER = expression(
@@ -107,9 +109,9 @@ def _of_sentence(line: Line) -> Iterator[tuple[str, Statement]]:
         name = MISTAKEN.get(said, said)
         kind = "version" if framework_of(name) else "package"
         yield name, _statement(f"{kind}:{name}", found["value"], line)
-    if "torch" in line.text.lower():
-        for found in _TAG.finditer(line.text):
-            yield "torch cuda", _statement("torch cuda", f"{found['major']}.{found['minor']}", line)
+    for name in _TAGGED:
+        for found in _TAG.finditer(line.text) if name in line.text.lower() else ():
+            yield f"{name} cuda", _statement(f"{name} cuda", f"{found['major']}.{found['minor']}", line)
     for found in (*_DRIVER.finditer(line.text), *_BRANCH.finditer(line.text)):
         yield "driver", _statement("driver", found["value"], line)
 
