@@ -34,7 +34,7 @@ def cured(found: Diagnosis, combination: Combination, matrix: Matrix, policy: Po
 
 
 _NOTHING = Fix(
-    "Use another machine, or leave a package out: no release in the tables makes this combination work.", action=Action.REPLACE_HARDWARE
+    "Leave a package out, or use another machine: no change that was tried makes this combination work.", action=Action.REPLACE_HARDWARE
 )
 
 
