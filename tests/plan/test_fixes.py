@@ -99,7 +99,7 @@ def after(combination: Combination, finding: Finding) -> Diagnosis | None:
 def test_after_the_first_fix_of_compat_nothing_is_broken() -> None:
     """Only where no change is known may an error remain, and the report has named it."""
     cured = left = 0
-    for asked in (*LED_ASTRAY, *drawn(80, seed=15)):
+    for asked in (*LED_ASTRAY, *drawn(50, seed=15)):
         found = examine(asked, POLICY, fixes=True).diagnosis
         if found.verdict is not Verdict.BROKEN:
             continue
@@ -114,7 +114,7 @@ def test_after_the_first_fix_of_compat_nothing_is_broken() -> None:
 
 def test_no_other_fix_of_compat_leads_to_an_error_that_was_not_named() -> None:
     tried = 0
-    for asked in drawn(40, seed=16):
+    for asked in drawn(25, seed=16):
         found = examine(asked, POLICY, fixes=True).diagnosis
         for finding in found.root_causes if found.verdict is Verdict.BROKEN else ():
             then = after(asked, finding)
