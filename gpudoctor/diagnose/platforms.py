@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
+from gpudoctor.signatures.phrases import AMD
 from gpudoctor.snapshot import Host, Platform, TextLog
 
 _WSL = expression(
@@ -15,9 +16,7 @@ _WSL = expression(
 )
 _WSL1 = expression(r"(?i)\bWSL ?1\b")
 _JETSON = expression(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
-_AMD = expression(
-    r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b"
-)
+_AMD = expression(AMD)
 
 CLOSER: dict[str, dict[str, str]] = {
     "WSL": {

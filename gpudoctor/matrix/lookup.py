@@ -6,7 +6,7 @@ from typing import Any, Protocol, TypeVar
 
 from gpudoctor.frameworks import spec_of
 from gpudoctor.matrix import names, slices, tables
-from gpudoctor.matrix.resolve import RowFor, final_release, resolve
+from gpudoctor.matrix.resolve import MatchedRow, final_release, resolve
 from gpudoctor.matrix.rows import (
     Chip,
     CpuNeed,
@@ -74,23 +74,23 @@ class Matrix:
         return next((source for source in self.rows(tables.SOURCE_TABLE) if source.id == identifier), None)
 
     def cuda(self, version: Version) -> CudaRelease | None:
-        """The tables.CUDA release, or the first of its minor version if this update or build number (12.4.127) is not in the table."""
+        """The CUDA release, or the first of its minor version if this update or build number (12.4.127) is not in the table."""
         releases = [row for row in self.rows(tables.CUDA) if row.release[:2] == version[:2]]
         return next((row for row in releases if row.release == version), releases[0] if releases else None)
 
     def cudas(self, version: Version) -> tuple[CudaRelease, ...]:
-        """The tables.CUDA releases that a version may mean, oldest first: those of its minor version, or of its major if it has no more."""
+        """The CUDA releases that a version may mean, oldest first: those of its minor version, or of its major if it has no more."""
         said = 2 if "." in str(version) else 1
         return tuple(row for row in self.rows(tables.CUDA) if row.release[:said] == version[:said])
 
     def toolkit_for(self, target: str) -> CudaRelease | None:
-        """The oldest tables.CUDA release whose compiler supports this architecture ("sm_121")."""
+        """The oldest CUDA release whose compiler supports this architecture ("sm_121")."""
         return next((row for row in self.rows(tables.CUDA) if target in (row.sass or ())), None)
 
     def driver_floor(self, cuda: Version, os: str = "linux") -> DriverFloor | None:
         """The oldest drivers for programs built with `cuda`, on "linux" or "windows".
 
-        If no source states a driver for an update, that of the previous release in its minor version; for a tables.CUDA version outside the tables,
+        If no source states a driver for an update, that of the previous release in its minor version; for a CUDA version outside the tables,
         the floor shared by its major version; None if unknown.
         """
         release = self._stated(cuda, os)
@@ -103,7 +103,7 @@ class Matrix:
         return None if floor.exact is None and minor is None else floor
 
     def _stated(self, cuda: Version, os: str) -> CudaRelease | None:
-        """The row of this tables.CUDA release; if no driver is stated for it, the previous one in its minor version that has one."""
+        """The row of this CUDA release; if no driver is stated for it, the previous one in its minor version that has one."""
         found = self.cuda(cuda)
         before = [row for row in self.rows(tables.CUDA) if found and row.release[:2] == cuda[:2] and row.release <= found.release]
         stated = (row for row in reversed(before) if (row.driver_windows if os == "windows" else row.driver_linux) is not None)
@@ -115,7 +115,7 @@ class Matrix:
         return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
 
     def newest_driver(self, branch: int, os: str = "linux") -> Version | None:
-        """The newest release of a driver branch that the tables name, for "linux" or "windows": of a package, or as the floor of a tables.CUDA release."""
+        """The newest release of a driver branch that the tables name, for "linux" or "windows": of a package, or as the floor of a CUDA release."""
         floors = (row.driver_windows if os == "windows" else row.driver_linux for row in self.rows(tables.CUDA))
         packages = (row.version for row in self.rows(tables.DRIVER_PACKAGES) if os == "linux")
         return max((one for one in (*floors, *packages) if one is not None and one.major == branch), default=None)
@@ -126,7 +126,7 @@ class Matrix:
         return tuple(sorted(rows, key=lambda row: (row.origin == "nvidia", row.version or Version(0))))
 
     def cudnn(self, version: Version, cuda: int, platform: str) -> CudnnRelease | None:
-        """The cuDNN of this version for a major version of tables.CUDA and a platform ("linux_aarch64"); None if the platform is unknown.
+        """The cuDNN of this version for a major version of CUDA and a platform ("linux_aarch64"); None if the platform is unknown.
 
         For a version of one or two numbers, the newest that begins with them; for a longer one the same build, or another build with the same
         first three numbers, which is all that cuDNN reports about itself.
@@ -136,13 +136,13 @@ class Matrix:
         return next((row for row in fitting if row.release == version), fitting[-1] if fitting else None)
 
     def cudnn_of_any_platform(self, version: Version, cuda: int) -> CudnnRelease | None:
-        """The cuDNN of this version for a major version of tables.CUDA, if its wheels for all platforms contain the same GPU code."""
+        """The cuDNN of this version for a major version of CUDA, if its wheels for all platforms contain the same GPU code."""
         platforms = dict.fromkeys(row.platform for row in self.rows(tables.CUDNN) if row.cuda == cuda)
         found = [row for row in (self.cudnn(version, cuda, platform) for platform in platforms) if row is not None]
         return found[0] if len({(row.sass, row.ptx) for row in found}) == 1 else None
 
     def cudnns(self, cuda: int, platform: str) -> tuple[CudnnRelease, ...]:
-        """The cuDNN releases for a major version of tables.CUDA and a platform, oldest first."""
+        """The cuDNN releases for a major version of CUDA and a platform, oldest first."""
         return tuple(row for row in self.rows(tables.CUDNN, platform=platform) if row.cuda == cuda and row.platform == platform)
 
     def branches_for(self, capability: Version) -> tuple[int | None, int | None]:
@@ -153,7 +153,7 @@ class Matrix:
         old = [row.branch for row in self.rows(tables.DRIVERS) if row.oldest_capability is not None and row.oldest_capability <= capability]
         return min(young, default=None), max(old, default=None)
 
-    def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64") -> RowFor:
+    def resolve(self, distribution: str, version: str, platform: str = "linux_x86_64") -> MatchedRow:
         """The row that applies to this version of a framework's distribution."""
         name = distribution.casefold().replace("_", "-")
         builds = self.rows(tables.TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()

@@ -26,7 +26,7 @@ class Resolved(enum.Enum):
     NONE = "none"
 
 
-class RowFor(msgspec.Struct, frozen=True):
+class MatchedRow(msgspec.Struct, frozen=True):
     """The row that applies to a version and how it was found; without one, why, as a clause.
 
     A row found by SAME_MINOR or BRACKETED belongs to a neighbour: it is right about accelerator, CUDA, cuDNN and architectures, which all
@@ -38,7 +38,7 @@ class RowFor(msgspec.Struct, frozen=True):
     why: str = ""
 
 
-def resolve(rows: Sequence[FrameworkRelease], version: str, builds: Sequence[TorchBuild] = ()) -> RowFor:
+def resolve(rows: Sequence[FrameworkRelease], version: str, builds: Sequence[TorchBuild] = ()) -> MatchedRow:
     """Matches `version` with the rows of one distribution and platform, sorted by release; `builds` are its other official ones.
 
     Pre-releases, vendors' builds and versions outside the rows match nothing: their own files are read instead. A nightly without a local
@@ -58,16 +58,16 @@ def resolve(rows: Sequence[FrameworkRelease], version: str, builds: Sequence[Tor
     built = _official_build(row, local, builds, exact=how is Resolved.EXACT)
     if built is None:
         return _nothing(f"the tables do not list the build +{local} of {release}")
-    return RowFor(how, built)
+    return MatchedRow(how, built)
 
 
-def _nightly(rows: Sequence[FrameworkRelease], public: str) -> RowFor | None:
+def _nightly(rows: Sequence[FrameworkRelease], public: str) -> MatchedRow | None:
     """Return what holds for a nightly, 2.20.0.dev20250314; None if the releases around it differ."""
     base, _, date = public.partition(".dev")
     release = final_release(base) if date.isdecimal() else None
     place = next((place for place, row in enumerate(rows) if row.release == release), 0) if release else 0
     around = rows[place - 1 : place + 1] if place else ()
-    return RowFor(Resolved.BRACKETED, around[0]) if around and _agree(around) else None
+    return MatchedRow(Resolved.BRACKETED, around[0]) if around and _agree(around) else None
 
 
 def final_release(text: str) -> Version | None:
@@ -81,8 +81,8 @@ def final_release(text: str) -> Version | None:
     return found._replace(build=int(post), text=text) if post else found._replace(text=text)
 
 
-def _nothing(why: str) -> RowFor:
-    return RowFor(Resolved.NONE, why=why)
+def _nothing(why: str) -> MatchedRow:
+    return MatchedRow(Resolved.NONE, why=why)
 
 
 def _nearest(rows: Sequence[FrameworkRelease], release: Version) -> tuple[Resolved, FrameworkRelease | None]:

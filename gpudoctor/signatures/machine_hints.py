@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.signatures.hint import Hint
+from gpudoctor.signatures.phrases import AMD
 
 MACHINE_HINTS = (
     Hint(
@@ -127,9 +128,8 @@ MACHINE_HINTS = (
     Hint(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b", "", "Jetson Orin Nano, JetPack 6.1"),
     # a pod that requests a GPU: where it waits or runs without one, its node's runtime is the likelier cause
     Hint(r"\bnvidia\.com/gpu\W{1,6}[1-9]", "container-toolkit-missing", "nvidia.com/gpu: 1"),
-    # a processor "with Radeon Graphics" is in many machines with an NVIDIA GPU
     Hint(
-        r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bAMD (?:GPU|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b",
+        AMD,
         "",
         "AMD Radeon RX 7900 XTX",
     ),
