@@ -74,8 +74,10 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> list[_Step]
     half = next((name for name in ("bf16", "fp16") if card.computes(PRECISIONS[name].capability)), "")
     smaller = _accumulated(model, asked, card) if batch > 1 else 0
     trains, adam = not asked.infer, asked.optimizer.removeprefix("fused-")
-    packs = bool(model.adapted) and asked.precision != "fp8" and not asked.weights
-    packed = {"weights": "4bit"} if packs and card.available < 2 * model.parameters else {}
+    packs, in_fp8 = bool(model.adapted) and not asked.weights, asked.precision == "fp8"
+    packing = f"{'--precision bf16 ' * in_fp8}--weights 4bit"  # such weights are multiplied in 16 bits
+    in_4_bits = {"weights": "4bit", **({"precision": "bf16"} if in_fp8 else {})}
+    packed = in_4_bits if packs and card.available < 2 * model.parameters else {}
     now = memory(model, asked, batch)
     moved = (now.optimizer + now.master_copies) / (1 << 30)
     recomputed = model.block_flops / (model.step_flops or 1)
@@ -88,12 +90,12 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> list[_Step]
         (asked.gpus > 1 and not SHARDINGS[asked.shard].weights, ("--shard fsdp", {"shard": "fsdp"}, "exchanges weights at each layer")),
         (smaller, _batch(asked, batch, smaller or 1)),
         (trains and recomputed and not asked.checkpointing, ("--checkpointing", {"checkpointing": True}, f"{recomputed:.0%} more compute")),
-        (packs and (asked.lora or asked.infer), ("--weights 4bit", {"weights": "4bit"}, _PACKED)),
+        (packs and (asked.lora or asked.infer), (packing, in_4_bits, _PACKED)),
         (trains, _optimizer("8bit-adam", "needs bitsandbytes")),
         (
             trains and adapters(model, _RANK) and not asked.lora,
             (
-                f"--lora {_RANK}{' --weights 4bit' * bool(packed)}",
+                f"--lora {_RANK}{f' {packing}' * bool(packed)}",
                 {"lora": _RANK, **packed},
                 f"trains adapters only{f'; {_PACKED}' * bool(packed)}",
             ),

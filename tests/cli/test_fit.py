@@ -108,6 +108,11 @@ def test_how_fp8_is_counted_is_said(words: tuple[str, ...], said: str) -> None:
     assert "exact" not in text
 
 
+def test_adapters_in_fp8_are_told_of_4_bits_in_another_precision() -> None:
+    ended = run("fit", "llama-8b", "--lora", "16", "--precision", "fp8", "--gpu", "RTX 4090")
+    assert "enough saves 34.95 GiB --checkpointing --precision bf16 --weights 4bit" in " ".join(ended.stdout.decode().split())
+
+
 def test_a_run_that_no_option_makes_fit_is_told_so() -> None:
     ended = run("fit", "llama-1b", "--seq", "90000000", "--batch", "1", "--gpu", "H100")
     assert ended.returncode == 1
