@@ -10,8 +10,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.line_forms import PART, LineForms
-from gpudoctor.line_forms.cues import CUES
+from gpudoctor.line_forms import CUES, PART, LineForms
 from gpudoctor.signatures.table import SIGNATURES
 from scripts.generated.cues import cues
 from tests.read import texts

@@ -22,7 +22,7 @@ from gpudoctor.children.channel import in_our_code
 from gpudoctor.derive import specifiers
 from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.frameworks import CATALOGUE
-from gpudoctor.line_forms.cues import CUES
+from gpudoctor.line_forms import CUES
 from gpudoctor.matrix import names as names_of_gpus
 from gpudoctor.matrix import slices
 from gpudoctor.redact import Owner, Redactor, names, shapes

@@ -11,14 +11,17 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, chain
+from pkgutil import get_data
 from typing import NamedTuple
 
-from gpudoctor.line_forms.cues import CUES
+from gpudoctor.typed import from_json
 
-__all__ = ["PART", "LineForms"]
+__all__ = ["CUES", "PART", "LineForms"]
 
 PART = "*"
 """Begins a cue that may be a part of a word."""
+CUES = from_json(get_data(__name__, "cues.json") or b"", dict[str, tuple[tuple[str, ...], ...]])
+"""The cues of each regular expression; scripts/generate writes them."""
 _LETTERS = bytes(code if ord("a") <= code <= ord("z") else ord(" ") for code in range(256))
 """Translates what is no letter to a space."""
 _RUN = re.compile(r"[a-z]+")

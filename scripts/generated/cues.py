@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -73,17 +74,12 @@ def generated(root: Path) -> dict[Path, str]:
         *(pattern for pattern, _ in HARMLESS),
         *(form.pattern for reader in READERS for form in reader.forms),
     ]
-    rows = "".join(f"    {pattern!r}: {cues(pattern)!r},\n" for pattern in sorted(set(patterns)))
-    lines = (
-        '"""The cues of each regular expression; written by scripts/generate."""',
-        "",
-        "# ruff: noqa: Q000, S108",
-        "from __future__ import annotations",
-        "",
-        f"CUES: dict[str, tuple[tuple[str, ...], ...]] = {{\n{rows}}}  # fmt: skip",
-        "",
-    )
-    return {root / "gpudoctor/line_forms/cues.py": "\n".join(lines)}
+    rows = (f"{_json(pattern)}: {_json(cues(pattern))}" for pattern in sorted(set(patterns)))
+    return {root / "gpudoctor/line_forms/cues.json": "{\n" + ",\n".join(rows) + "\n}\n"}
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def cues(pattern: str) -> tuple[tuple[str, ...], ...]:
