@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 
 import msgspec
 
@@ -22,6 +21,7 @@ from gpudoctor.check.wait import look_again
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.transient import healing
 from gpudoctor.diagnose import choose, diagnose, rules, tables_date, undiagnosed
+from gpudoctor.diagnose.needed import usual
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Level
 from gpudoctor.matrix_files import open_matrix
@@ -32,7 +32,7 @@ from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
 from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Smoke, Snapshot
 
-tried(import_module, "gpudoctor.diagnose.usual")  # a rule that cannot be imported costs the diagnosis, which says so, not the check
+tried(usual)  # a rule that cannot be imported costs the diagnosis, which says so, not the check
 
 
 class Pipeline:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudoctor.diagnose.rules.of_gpus import OF_GPUS
+from gpudoctor.diagnose.rules import FAMILIES
 from tests.cli.command import GPUDOCTOR, LOOK, ROOT, document, environment, run, sentence
 
 ANSWERS = {0: {"ready", "degraded"}, 1: {"broken"}, 3: {"unknown"}}
@@ -207,7 +207,8 @@ def test_a_check_loads_no_more_than_it_needs(form: str, writer: str) -> None:
     assert {name.split(".")[1] for name in ours} <= PARTS
     assert not {name for name in ours if name.startswith("gpudoctor.signatures.")} - {"gpudoctor.signatures.signature"}
     assert not loaded & (SLOW | OTHERS)
-    assert b"No NVIDIA GPU" not in ended.stdout or not {name.rpartition(".")[2] for name in ours} & OF_GPUS
+    of_gpus = {name for rules in FAMILIES.values() for name, needs in rules.items() if "gpus" in needs}
+    assert b"No NVIDIA GPU" not in ended.stdout or not {name.rpartition(".")[2] for name in ours} & of_gpus
 
 
 def test_the_command_line_itself_imports_next_to_nothing() -> None:

@@ -11,11 +11,8 @@ import pytest
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.engine import run_each
-from gpudoctor.diagnose.needed import needed
-from gpudoctor.diagnose.rules import RULES
-from gpudoctor.diagnose.rules.of_gpus import OF_GPUS
-from gpudoctor.diagnose.rules.of_sections import OF_CUDA_BUILDS, OF_SECTIONS, OF_STATES, OF_TRAINING, OF_WSL
-from gpudoctor.diagnose.usual import USUAL
+from gpudoctor.diagnose.needed import needed, usual
+from gpudoctor.diagnose.rules import FAMILIES, RULES
 from gpudoctor.findings import OutcomeKind, Policy, SubjectKind
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.model import Combination
@@ -32,6 +29,9 @@ STATED = (
     ("jax[cuda12]==0.4.30",), ("cupy-cuda12x",), ("onnxruntime-gpu==1.20.0",), ("torch==2.4.0", "torchvision==0.15.0"), ("numpy==1.26.4",),
 )  # fmt: skip
 MORE: tuple[dict[str, Any], ...] = ({}, {"os": "windows"}, {"os": "wsl"}, {"system_cuda": "12.4", "system_cudnn": "9.1"})
+NEEDS = {module: set(needs) for rules in FAMILIES.values() for module, needs in rules.items()}
+"""What each rule says nothing without, by its module."""
+SECTIONS = sorted(set().union(*NEEDS.values()) & set(Snapshot.__struct_fields__))
 TEXTS = sorted({text for table in (texts.CASES, texts.DECIDED) for _, text in table} | {*texts.HEALTHY, *texts.HARMLESS})
 
 
@@ -48,7 +48,7 @@ def speaking(snapshot: Snapshot, wishes: Policy, matrix: Matrix) -> set[str]:
     """The rules that are not loaded and would say something."""
     view = MachineView(snapshot, matrix, wishes)
     loaded = set(needed(view, wishes))
-    assert snapshot.origin in {TEXT, SUPPOSED} or set(USUAL) <= loaded
+    assert snapshot.origin in {TEXT, SUPPOSED} or set(usual()) <= loaded
     return {
         run.outcome.name for run in run_each(tuple(rule for rule in RULES if rule not in loaded), view) if run.outcome.kind not in SILENT
     }
@@ -84,10 +84,9 @@ def test_the_diagnosis_of_a_text_is_that_of_all_rules(text: str, matrix: Matrix)
     assert msgspec.structs.replace(found, outcomes=spoken) == msgspec.structs.replace(by_all, outcomes=spoken)
 
 
-@pytest.mark.parametrize("section", OF_SECTIONS)
+@pytest.mark.parametrize("section", SECTIONS)
 def test_a_rule_says_nothing_without_a_section_that_it_needs(section: str, matrix: Matrix) -> None:
-    rules = tuple(rule for rule in RULES if rule.body.__name__ in OF_SECTIONS[section])
-    assert len(rules) == len(OF_SECTIONS[section])
+    rules = tuple(rule for rule in RULES if section in NEEDS[rule.body.__name__])
     for name in NAMES:
         unstated = msgspec.structs.replace(recorded(name), **{section: Missing(Cause.NOT_STATED, "the text does not state it")})
         runs = run_each(rules, MachineView(unstated, matrix, policy(name)))
@@ -113,7 +112,7 @@ def test_a_short_text_needs_few_rules(matrix: Matrix) -> None:
     snapshot = read_text(texts.COLLECT_ENV.encode(), "a text", matrix, "2026-01-01T00:00:00Z")
     loaded = needed(MachineView(snapshot, matrix, Policy(level=None)), Policy(level=None))
     assert len(loaded) < len(RULES) / 2
-    assert {rule.body.__name__ for rule in loaded}.isdisjoint(OF_STATES)
+    assert not any("gpu_states" in NEEDS[rule.body.__name__] for rule in loaded)
 
 
 def test_a_cause_that_a_line_names_is_loaded(matrix: Matrix) -> None:
@@ -122,12 +121,15 @@ def test_a_cause_that_a_line_names_is_loaded(matrix: Matrix) -> None:
     assert needed(view, Policy(level=None), named) == RULES
 
 
-@pytest.mark.parametrize("names", [OF_GPUS, OF_WSL, OF_TRAINING, OF_CUDA_BUILDS])
-def test_every_name_is_a_rule(names: frozenset[str]) -> None:
-    assert names
-    assert names <= {rule.body.__name__ for rule in RULES}
-    assert names.isdisjoint(rule.body.__name__ for rule in USUAL)
+def test_what_rules_need_is_known() -> None:
+    assert set().union(*NEEDS.values()) == {"gpus", "gpu_states", "wsl", "cuda_build", *SECTIONS}
 
 
-def test_the_list_of_rules_about_gpus_is_right() -> None:
-    assert {rule.about for rule in RULES if rule.body.__name__ in OF_GPUS} == {SubjectKind.GPU}
+def test_a_rule_needs_a_gpu_where_it_is_about_one() -> None:
+    about_gpus = {rule.body.__name__ for rule in RULES if rule.about is SubjectKind.GPU}
+    assert {module for module, needs in NEEDS.items() if "gpus" in needs} == about_gpus
+
+
+def test_rules_that_only_some_machines_need_are_not_loaded_with_the_usual_ones() -> None:
+    special = {"gpus", "wsl", "smoke", "cuda_build"}
+    assert {rule.body.__name__ for rule in usual()} == {module for module, needs in NEEDS.items() if not special & needs}
