@@ -104,7 +104,7 @@ class Stack:
         return self._found[one]
 
     def _row(self, one: Distribution, wheels: str) -> FrameworkRelease | None:
-        if not self.matrix.releases(one.name):  # most packages of a lock file
+        if not self.matrix.releases(one.name, wheels):  # most packages of a lock file
             return None
         found = self.matrix.resolve(one.name, one.version, wheels)
         return found.row if found.how is Resolved.EXACT else None

@@ -28,10 +28,11 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
 
     def parse(self, cells: list[str]) -> Row:
         """The row of one line. Raises ValueError that names the wrong column."""
-        if len(cells) != len(self.columns):
-            raise ValueError(f"has {len(cells)} cells where the header names {len(self.columns)}")
+        kinds = self.columns.values()
+        if len(cells) != len(kinds):
+            raise ValueError(f"has {len(cells)} cells where the header names {len(kinds)}")
         try:
-            return self.row(*[kind.parse(cell) for kind, cell in zip(self.columns.values(), cells, strict=True)])
+            return self.row(*[kind.parse(cell) for kind, cell in zip(kinds, cells, strict=True)])
         except ValueError:
             self._blame(cells)
             raise
