@@ -9,6 +9,7 @@ import msgspec
 
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.findings import Rung, RungState
+from gpudoctor.findings.naming import counted
 from gpudoctor.preflight import FEATURES, Condition, fits, parse, run_of
 from gpudoctor.snapshot import Cause, CudaDevice, Fact, KernelDriver, Missing, NvmlGpu
 
@@ -114,7 +115,7 @@ def _count(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
     usable = sum(machine.ladder.proven(gpu.key, rung) for gpu in wanted)
     undecided = list(filter(None, (_undecided(gpu, machine, rung) for gpu in wanted)))
     answers = {fits(requirement, str(number)) for number in range(usable, usable + len(undecided) + 1)}
-    seen = f"{rung.proof} {usable} of {len(wanted)} {'GPU' if len(wanted) == 1 else 'GPUs'}"
+    seen = f"{rung.proof} {usable} of {counted(len(wanted), 'GPU')}"
     if len(answers) > 1:
         return _unknown(requirement, Missing(Cause.FAILED, f"{seen}; {len(undecided)} not checked ({undecided[0]})"), rung)
     if answers == {True}:

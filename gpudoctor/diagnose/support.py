@@ -101,7 +101,7 @@ def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
 
 
 _UNITS = {"B": 1 / (1 << 20), "bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "MB": 1.0, "GiB": 1024.0, "GB": 1024.0}
-_SIZE = r"([\d.]{1,12}) ?(B|bytes|KiB|MiB|MB|GiB|GB)\b"
+_SIZE = r"(\d{1,15}(?:\.\d{1,6})?) ?(B|bytes|KiB|MiB|MB|GiB|GB)\b"
 # torch/c10 CUDACachingAllocator.cpp, as it was until 2.0 and since
 _TOTAL = expression(rf"(?:total capacity of {_SIZE}|{_SIZE} total capacity|[Tt]otal ?[Mm]emory: {_SIZE}|bytes free, {_SIZE} total)")
 _FREE = expression(rf"(?:of which {_SIZE} is free|; {_SIZE} free;|[Ff]ree ?[Mm]emory: {_SIZE}|Memory usage: {_SIZE} free)")  # words: ok
@@ -122,8 +122,8 @@ def _accounts(text: str) -> Iterator[Evidence]:
 
 def _size(pattern: re.Pattern[str], text: str) -> float | None:
     found = pattern.search(text)
-    number, unit = [one for one in found.groups() if one][:2] if found else ("", "")
-    return float(number) * _UNITS[unit] if number.replace(".", "", 1).isdecimal() else None
+    number, unit = filter(None, found.groups()) if found else ("", "")
+    return float(number) * _UNITS[unit] if number else None
 
 
 def _mode(wanted: tuple[str, ...]) -> Callable[[MachineView, str], Iterator[Evidence]]:

@@ -148,8 +148,7 @@ def _not_checked(unknown: Iterable[tuple[str, str]], plural: Collection[str] = (
         reasons.setdefault(reason, []).append(what)
     for reason, names in reasons.items():
         several = len(names) > 1 or names[0] in plural
-        yield f"{few(names, _NAMED)} {'were' if several else 'was'} not checked: {reason}"
+        yield f"{few(names)} {'were' if several else 'was'} not checked: {reason}"
 
 
-_NAMED = 4
 """Names that one sentence lists."""

@@ -4,11 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+FEW: Final = 4
+"""How much of a long list is shown."""
 
 
 def counted(number: int, what: str, many: str = "") -> str:
     """Return a number and its noun: 1 GPU, 8 GPUs; `many` is an irregular plural."""
-    return f"{number} {what if number == 1 else many or f'{what}s'}"
+    return f"{number} {agree(number, what, many or f'{what}s')}"
+
+
+def agree(number: int, one: T, many: T) -> T:
+    """Return the words for one thing or those for several."""
+    return one if number == 1 else many
 
 
 def joined(words: Iterable[str]) -> str:
@@ -22,9 +32,19 @@ def tally(counts: Iterable[tuple[int, str]]) -> str:
     return ", ".join(f"{count} × {kind}" for count, kind in counts)
 
 
-def few(names: Sequence[str], most: int) -> str:
-    """Return names as a list in a sentence, and how many more there are of many: "a, b and 3 more"."""
-    return joined(names if len(names) <= most else (*names[: most - 1], f"{len(names) - most + 1} more"))
+def first(things: Sequence[T]) -> Sequence[T]:
+    """Return what is shown of a list that may be long."""
+    return things[:FEW]
+
+
+def few(names: Sequence[str]) -> str:
+    """Return names as a list in a sentence, and how many more there are of many: "a, b, c and 3 more"."""
+    return joined(names if len(names) <= FEW else (*names[: FEW - 1], f"{len(names) - FEW + 1} more"))
+
+
+def one_of(names: Sequence[str]) -> str:
+    """Return the first name, and how many more there are: "a and 3 more"."""
+    return joined(names if len(names) == 1 else (names[0], f"{len(names) - 1} more"))
 
 
 def ranges(numbers: Iterable[int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.findings.naming import counted, gpu_names, joined, ranges
+from gpudoctor.findings.naming import FEW, counted, few, first, gpu_names, joined, one_of, ranges
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,18 @@ def test_counted() -> None:
 
 def test_joined() -> None:
     assert (joined(["a"]), joined(["a", "b"]), joined(["a", "b", "c"])) == ("a", "a and b", "a, b and c")
+
+
+@pytest.mark.parametrize("number", range(1, 2 * FEW))
+def test_a_long_list_is_cut_and_says_how_much_is_left_out(number: int) -> None:
+    names = [f"n{place}" for place in range(number)]
+    shown, _, rest = few(names).replace(", ", " and ").rpartition(" and ")
+    every = [*shown.split(" and "), rest] if shown else [rest]
+    left_out = int(rest.removesuffix(" more")) if rest.endswith(" more") else 0
+    assert every == names or (every[:-1] == names[: FEW - 1] and left_out == number - FEW + 1 > 1)
+    assert len(every) == min(number, FEW)
+    assert list(first(names)) == names[:FEW]
+
+
+def test_one_of() -> None:
+    assert (one_of(["a"]), one_of(["a", "b"]), one_of(["a", "b", "c"])) == ("a", "a and 1 more", "a and 2 more")

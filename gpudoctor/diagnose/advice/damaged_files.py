@@ -11,7 +11,6 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, ROOT, Fix, FixKind
 from gpudoctor.snapshot import Damage, DamageKind, Distribution, Missing
 
-MOST_SHOWN = 4
 _STATES = {
     DamageKind.UNREADABLE: "cannot be read",
     DamageKind.NOEXEC: "cannot be loaded",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from gpudoctor.derive import EffectiveCode
 from gpudoctor.derive.gpu_code import Meeting
 from gpudoctor.findings import Evidence
+from gpudoctor.findings.naming import one_of
 
 
 def models(meetings: Iterable[Meeting]) -> str:
@@ -41,5 +42,4 @@ def capability_evidence(meetings: Iterable[Meeting]) -> Iterator[Evidence]:
     for meeting in meetings:
         groups.setdefault(_model(meeting), []).append(meeting)
     for group in groups.values():
-        others = f" and {len(group) - 1} more" if len(group) > 1 else ""
-        yield Evidence("compute capability", str(group[0].capability), f"{group[0].gpu.label}{others}")
+        yield Evidence("compute capability", str(group[0].capability), one_of([one.gpu.label for one in group]))

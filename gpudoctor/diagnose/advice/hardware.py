@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.derive import GpuView
+from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.advice.system import power_cycle, read_log
 from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, FixKind
 from gpudoctor.snapshot import KernelLog
@@ -20,7 +21,7 @@ def last_xid(gpu: GpuView, *codes: int) -> tuple[Evidence, ...]:
     """Return the last Xid of these codes that the kernel logged for the GPU; empty where there is none."""
     log = gpu.machine.observed.kernel_log
     where = log.where if isinstance(log, KernelLog) else ""
-    return tuple(Evidence(f"Xid {event.code}", event.text[:120], where) for event in gpu.xids(*codes)[-1:])
+    return tuple(Evidence(f"Xid {event.code}", excerpt(event.text), where) for event in gpu.xids(*codes)[-1:])
 
 
 def reset(gpu: GpuView, first: str = "") -> Fix:

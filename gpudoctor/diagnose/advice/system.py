@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from gpudoctor.derive import GpuView, Site
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Fix, FixKind
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import GpuProcess
 
 FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
@@ -56,7 +57,7 @@ def end_processes(processes: Iterable[GpuProcess], site: Site) -> Fix | None:
 
 
 def _it(processes: list[GpuProcess]) -> str:
-    return "it is" if len(processes) == 1 else "they are"
+    return agree(len(processes), "it is", "they are")
 
 
 def read_log(pattern: str = "NVRM|Xid", title: str = "Read the driver's messages in the kernel log") -> Fix:

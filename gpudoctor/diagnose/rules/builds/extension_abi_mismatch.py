@@ -7,8 +7,7 @@ from gpudoctor.derive.add_ons import file_name
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
 from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
-
-_MOST = 3
+from gpudoctor.findings.naming import first, one_of
 
 
 @rule("GD514", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.PARTLY)
@@ -19,12 +18,11 @@ def extension_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
         if broken:
             file, symbols = min(broken, key=lambda pair: pair[0].path not in add_on.main_paths)
             main = file.path in add_on.main_paths
-            more = f" and {len(symbols) - 1} more" if len(symbols) > 1 else ""
-            needs = f"needs {symbols[0]}{more}, which {framework.label} does not define"
+            needs = f"needs {one_of(symbols)}, which {framework.label} does not define"
             yield Problem(
                 message=f"{add_on.label} {needs}: it cannot be imported." if main else f"{file_name(file)} of {add_on.label} {needs}.",
                 severity=None if main else Severity.NOTE,
-                evidence=tuple(Evidence("undefined symbol", symbol, file.path) for symbol in symbols[:_MOST]),
+                evidence=tuple(Evidence("undefined symbol", symbol, file.path) for symbol in first(symbols)),
                 fixes=fitting_add_on(framework, add_on),
             )
     for file in (file for add_on in framework.add_ons for file in add_on.files):

@@ -11,10 +11,9 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import few
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.builds import builds
-
-_MOST = 3
 
 
 @rule(
@@ -41,7 +40,7 @@ def extension_built_for_other_cuda(framework: FrameworkView) -> Iterator[Problem
         path, names = next(((path, names) for path, names in foreign if names), ("", []))
         if names:
             yield Problem(
-                message=f"{add_on.label} links {', '.join(names[:_MOST])}, but {framework.label} is built for CUDA {cuda.version.short}.",
+                message=f"{add_on.label} links {few(names)}, but {framework.label} is built for CUDA {cuda.version.short}.",
                 evidence=(
                     Evidence("CUDA libraries it links", " ".join(names), path),
                     Evidence("CUDA version of the framework", str(cuda.version), cuda.where),

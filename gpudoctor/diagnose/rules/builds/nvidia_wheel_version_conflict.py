@@ -18,6 +18,7 @@ from gpudoctor.diagnose.advice.requirements import (
 )
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import DOWNLOAD, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import Cause, Distribution, Missing
 
 _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
@@ -40,7 +41,7 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
     unmet = _unmet_by_framework(environment)
     for by, violations in unmet.items():
         others = len(violations) - 1
-        more = f" ({others} more of its requirements {'is' if others == 1 else 'are'} not met)" if others else ""
+        more = f" ({others} more of its requirements {agree(others, 'is', 'are')} not met)" if others else ""
         pins = (f"{violation.found.name}{violation.demand.requirement.specifier}" for violation in violations)
         install = install_fix(f"Install the versions that {by.label} requires", environment.machine.observed.python, *pins)
         yield Problem(

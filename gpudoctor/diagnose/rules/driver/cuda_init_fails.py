@@ -9,6 +9,7 @@ from gpudoctor.diagnose.advice.cuda_errors import cures
 from gpudoctor.diagnose.advice.driver_libraries import PTX_COMPILER, install_library
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import Cause, CudaContext, Missing
 
 _OF_OTHER_RULES = {CudaError.OUT_OF_MEMORY, *MPS_ERRORS}
@@ -37,7 +38,7 @@ def cuda_init_fails(machine: MachineView) -> Iterator[Problem]:
         )
     for (error, code), gpus in _failures(machine).items():
         labels = [gpu.label for gpu in gpus]
-        subject = labels[0] if len(gpus) == 1 else f"{len(gpus)} GPUs"
+        subject = agree(len(gpus), labels[0], f"{len(gpus)} GPUs")
         lacks_compiler = code == CudaError.JIT_COMPILER_NOT_FOUND and _ptx_compilers(machine) == ()
         yield Problem(
             message=f"CUDA fails on {subject}: {error}.",

@@ -8,10 +8,10 @@ from gpudoctor.derive.device_nodes import CONTROL, UVM, is_gpu_node
 from gpudoctor.diagnose.advice.system import RESTART_CONTAINER
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
 from gpudoctor.findings import ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree, few
 from gpudoctor.snapshot import CudaDevice, KernelDriver, Missing, Node, ProcGpu
 
 _CONTROL_MINOR = "255"
-_MOST_NAMED = 3
 _CREATE_AT_BOOT = Fix("Create them at every boot", "sudo systemctl enable --now nvidia-persistenced", (ROOT,))
 _OTHER_REASONS = {None, 0, NvmlError.LIB_RM_VERSION_MISMATCH, NvmlError.NO_PERMISSION}
 """What nvmlInit returns where no device file is missing."""
@@ -47,7 +47,7 @@ def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
     stale = [node for node in present.values() if _is_stale(node, driver)]
     if not failed or not (lacking or stale):
         return
-    faults = [_missing(lacking)] if lacking else []
+    faults = [f"{few(lacking)} {agree(len(lacking), 'is', 'are')} missing"] if lacking else []
     faults += [f"{node.path} is stale (it belongs to another driver)" for node in stale]
     yield Problem(
         message=f"The NVIDIA driver is loaded, but {' and '.join(faults)}.",
@@ -58,12 +58,6 @@ def device_nodes_missing(machine: MachineView) -> Iterator[Problem]:
         ),
         fixes=(RESTART_CONTAINER,) if machine.site.container else (_create([*lacking, *(node.path for node in stale)]), _CREATE_AT_BOOT),
     )
-
-
-def _missing(paths: list[str]) -> str:
-    """Return which files are missing, the first few by name."""
-    more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
-    return f"{', '.join(paths[:_MOST_NAMED])}{more} {'is' if len(paths) == 1 else 'are'} missing"
 
 
 def _create(paths: list[str]) -> Fix:

@@ -7,9 +7,8 @@ from gpudoctor.derive import MachineView, Site, applicable
 from gpudoctor.derive.device_nodes import is_used_to_compute, withheld
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Host, Node
-
-_MOST_FILES = 3
 
 
 @rule(
@@ -29,11 +28,11 @@ def device_permission_denied(machine: MachineView) -> Iterator[Problem]:
     if not shut and machine.nvml_init_code != NvmlError.NO_PERMISSION:
         return
     user = f"User {host.uid}" if isinstance(host, Host) and isinstance(host.uid, int) else "This user"
-    files = ", ".join(node.path for node in shut[:_MOST_FILES])
-    more = f" and {len(shut) - _MOST_FILES} more" if len(shut) > _MOST_FILES else ""
     refusal = Evidence("nvmlInit", f"{NvmlError.NO_PERMISSION:d} Insufficient Permissions", "NVML")
     yield Problem(
-        message=f"{user} cannot open {files}{more}: permission denied." if shut else f"{user} cannot use NVML: insufficient permissions.",
+        message=f"{user} cannot open {few([node.path for node in shut])}: permission denied."
+        if shut
+        else f"{user} cannot use NVML: insufficient permissions.",
         evidence=tuple(Evidence(node.path, _permissions(node), "stat") for node in shut) or (refusal,),
         fixes=(_allow(shut, machine.site),),
     )

@@ -6,11 +6,11 @@ from gpudoctor.derive import MachineView, known
 from gpudoctor.diagnose.advice.system import read_log, reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings.naming import first
 from gpudoctor.snapshot import Cause, Hang, Missing
 
 HANG_SECONDS = 30
 """A call that takes longer hangs. Less is only slow, as with eight GPUs and persistence mode off."""
-_MOST_STUCK = 5
 
 
 @rule(
@@ -56,6 +56,6 @@ def _hangs(machine: MachineView) -> Iterator[tuple[str, Hang, str]]:
 def _stuck_processes(machine: MachineView) -> Iterator[Evidence]:
     """Yield processes in state D, as evidence."""
     stuck = machine.observed.stuck if isinstance(machine.observed.stuck, tuple) else ()
-    for process in stuck[:_MOST_STUCK]:
+    for process in first(stuck):
         where = f" in {process.waits_in}" if isinstance(process.waits_in, str) else ""
         yield Evidence("process in state D", f"{process.name} (pid {process.pid}){where}", "/proc")

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import blocked_module, bound_driver
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
 from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Nvml
 
 
@@ -31,7 +32,7 @@ def no_driver(machine: MachineView) -> Iterator[Problem]:
     if not gpus:
         return
     installed = isinstance(machine.observed.nvml, Nvml)
-    count = "1 GPU" if len(gpus) == 1 else f"{len(gpus)} GPUs"
+    count = counted(len(gpus), "GPU")
     state = "NVIDIA driver libraries are installed, but the kernel module" if installed else "The NVIDIA kernel driver"
     blocked = blocked_module(machine, "nvidia")
     yield Problem(

@@ -8,6 +8,7 @@ from gpudoctor.derive.libcuda import code
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.findings import ROOT, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Cause, Missing, Preload
 
 _FILE = "/etc/ld.so.preload"
@@ -29,8 +30,8 @@ def preloaded_library_intercepts_cuda(machine: MachineView) -> Iterator[Problem]
     for library in machine.preloads:
         if not library.exports or isinstance(library.exports, Missing):
             continue
-        functions = _functions(library.exports)
-        message = f"{library.path}, preloaded by {library.where}, intercepts {_functions(library.exports, most=2)}"
+        functions = few(library.exports)
+        message = f"{library.path}, preloaded by {library.where}, intercepts {functions}"
         yield Problem(
             message=f"{message}; {' and '.join(failures)}." if failures else f"{message}.",
             severity=None if failures else Severity.NOTE,
@@ -48,11 +49,6 @@ def preloaded_library_intercepts_cuda(machine: MachineView) -> Iterator[Problem]
 def _codes(machine: MachineView) -> tuple[tuple[str, int | None], ...]:
     """Return what cuInit and nvmlInit returned in the examined environment."""
     return ("cuInit", code(machine.observed.libcuda)), ("nvmlInit", machine.nvml_init_code)
-
-
-def _functions(exports: tuple[str, ...], most: int = 6) -> str:
-    more = f" and {len(exports) - most} more" if len(exports) > most else ""
-    return ", ".join(exports[:most]) + more
 
 
 def _without(library: Preload) -> Fix:

@@ -6,6 +6,7 @@ from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.naming import counted
 
 _RELOAD = Fix("End every program that uses the GPU, then reload nvidia_uvm", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,))
 _PREVENT = Fix(
@@ -32,7 +33,7 @@ def uvm_broken_after_suspend(machine: MachineView) -> Iterator[Problem]:
     if not times or "nvidia_uvm" not in kernel.modules:
         return
     yield Problem(
-        message=f"nvidia_uvm broke during suspend: cuInit returns 999 while NVML works ({times} {'suspend' if times == 1 else 'suspends'} since boot).",
+        message=f"nvidia_uvm broke during suspend: cuInit returns 999 while NVML works ({counted(times, 'suspend')} since boot).",
         confidence=Confidence.LIKELY,
         evidence=(
             Evidence("cuInit", "999", "libcuda"),

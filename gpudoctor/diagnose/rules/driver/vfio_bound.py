@@ -7,6 +7,7 @@ from gpudoctor.derive.views.kernel import GUEST_DRIVERS
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import bound_driver
 from gpudoctor.findings import ROOT, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import PciDevice
 
 
@@ -24,10 +25,9 @@ def vfio_bound(machine: MachineView) -> Iterator[Problem]:
         not_applicable("there is no NVIDIA GPU on the PCI bus")
     if any(gpu.driver not in GUEST_DRIVERS for gpu in gpus):
         return
-    driver = gpus[0].driver
-    subject = f"The only GPU is bound to {driver}" if len(gpus) == 1 else f"All {len(gpus)} GPUs are bound to {driver}"
+    subject = agree(len(gpus), "The only GPU is", f"All {len(gpus)} GPUs are")
     yield Problem(
-        message=f"{subject} for VM passthrough.",
+        message=f"{subject} bound to {gpus[0].driver} for VM passthrough.",
         evidence=tuple(bound_driver(gpu) for gpu in gpus),
         fixes=(
             Fix(

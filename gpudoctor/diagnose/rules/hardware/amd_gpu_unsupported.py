@@ -7,6 +7,7 @@ from gpudoctor.diagnose.advice.packages import install_package, installs_with_uv
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
 from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 
 
 @rule(
@@ -33,7 +34,7 @@ def amd_gpu_unsupported(machine: MachineView) -> Iterator[Problem]:
     labels = ", ".join(map(device_label, gpus))
     yield Problem(
         severity=Severity.NOTE if machine.policy.allow_cpu else None,
-        message=f"{names} {'is a CUDA build' if len(for_cuda) == 1 else 'are CUDA builds'} and cannot use the GPU ({labels}).",
+        message=f"{names} {agree(len(for_cuda), 'is a CUDA build', 'are CUDA builds')} and cannot use the GPU ({labels}).",
         evidence=(
             *(Evidence("GPU", device_label(device), f"/sys/bus/pci/devices/{device.address}") for device in gpus),
             *(Evidence(f"{framework.name} build", "CUDA", _where(framework)) for framework in for_cuda),

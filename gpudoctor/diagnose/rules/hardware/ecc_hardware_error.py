@@ -8,6 +8,7 @@ from gpudoctor.diagnose.advice.hardware import last_xid, replace, reset
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.findings import Evidence, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import EccPlace, Sram
 
 _PLACES = {
@@ -81,7 +82,7 @@ def _errors(count: object) -> str:
         return "uncorrectable ECC errors since boot"
     if count == 0:
         return "an uncorrectable ECC error since boot; the counter was cleared afterwards"
-    return f"{count} uncorrectable ECC error{'' if count == 1 else 's'} since the driver was loaded"
+    return f"{counted(count, 'uncorrectable ECC error')} since the driver was loaded"
 
 
 def _places(places: object) -> tuple[Evidence, ...]:

@@ -9,6 +9,7 @@ from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import bound_driver
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Cause, Missing, NvmlGpu, PciDevice, ProcGpu
 
 _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
@@ -25,7 +26,7 @@ _UNKNOWN_ADDRESS = {Cause.TIMED_OUT, Cause.NOT_STATED}
 )
 def gpu_count_mismatch(gpu: GpuView) -> Iterator[Problem]:
     """GPU is missing from NVML and nvidia-smi."""
-    counted = gpu.machine.nvml_gpus
+    listed = gpu.machine.nvml_gpus
     pci, proc = gpu.observed.pci, gpu.observed.proc
     if gpu.observed.set_aside:
         not_applicable("bound to vfio-pci for VM passthrough")
@@ -36,11 +37,10 @@ def gpu_count_mismatch(gpu: GpuView) -> Iterator[Problem]:
     if gpu.opened:
         return
     seen = _seen_by_nvml(gpu)
-    opened = sum(isinstance(other.address, str) for other in counted)
+    opened = sum(isinstance(other.address, str) for other in listed)
     usable = gpu.proven(Rung.LIBCUDA)
     yield Problem(
-        message=f"{seen[0].upper()}{seen[1:]}; it opens {opened} other {'GPU' if opened == 1 else 'GPUs'}."
-        + (" CUDA lists this GPU." if usable else ""),
+        message=f"{seen[0].upper()}{seen[1:]}; it opens {counted(opened, 'other GPU')}." + (" CUDA lists this GPU." if usable else ""),
         severity=Severity.WARNING if usable else None,
         evidence=(
             Evidence("NVML", seen, "libnvidia-ml.so.1"),

@@ -6,10 +6,12 @@ import msgspec
 
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.xids import NAMED
+from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.advice.system import read_log
 from gpudoctor.diagnose.advice.xids import in_words
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import few, first
 
 _HARMLESS = "IGNORE"
 _PROGRAM = ("RESTART_APP", "WORKFLOW_XID_45", "CHECK_UVM")
@@ -21,7 +23,6 @@ _ACTIONS = {
     "CHECK_MECHANICALS": Action.REPLACE_HARDWARE,
 }
 """What a step comes to; the others are the vendor's or administrator's."""
-_MOST = 3
 
 
 class _Error(msgspec.Struct, frozen=True):
@@ -51,14 +52,12 @@ def gpu_errors_logged(gpu: GpuView) -> Iterator[Problem]:
     errors = _errors(gpu)
     if not errors:
         return
-    worst, shown = errors[0], errors[:_MOST]
-    others = len(errors) - _MOST
-    more = f", and {others} other {'code' if others == 1 else 'codes'}" if others > 0 else ""
+    worst = errors[0]
     yield Problem(
-        message=f"{gpu.label}: the driver logged {', '.join(error.text for error in shown)}{more}.",
+        message=f"{gpu.label}: the driver logged {few([error.text for error in errors])}.",
         severity=None if worst.by_gpu and not gpu.ran_kernel else Severity.NOTE,
         confidence=Confidence.LIKELY if worst.by_gpu else Confidence.POSSIBLE,
-        evidence=tuple(Evidence(error.name, error.last[:120], log.where) for error in shown),
+        evidence=tuple(Evidence(error.name, excerpt(error.last), log.where) for error in first(errors)),
         fixes=(read_log(rf"Xid \(PCI:{gpu.key[:-2]}", "List all Xid errors of this GPU"), _remedy(worst, gpu)),
     )
 

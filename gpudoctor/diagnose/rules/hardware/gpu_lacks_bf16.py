@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from gpudoctor.derive import CouldNotTell, GpuView, MachineView, not_applicable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import one_of
 from gpudoctor.preflight import FEATURES, parse
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
@@ -38,7 +39,7 @@ def _models(gpus: Iterable[GpuView]) -> list[list[GpuView]]:
 def _problem(gpus: list[GpuView], *, required: bool) -> Problem:
     """Return the problem of all GPUs of one model."""
     model, capability = gpus[0].model, gpus[0].capability
-    count, others = (f"{len(gpus)} × ", f" and {len(gpus) - 1} more") if len(gpus) > 1 else ("", "")  # noqa: RUF001 -- a cross counts
+    count = f"{len(gpus)} × " if len(gpus) > 1 else ""  # noqa: RUF001 -- a cross counts
     precision = "FP16 with loss scaling" if capability >= TENSOR_CORES else "FP32"
     training = Fix(f"Train in {precision}.", kind=FixKind.INSTEAD if required else FixKind.FIX)
     elsewhere = Fix(f"Use GPUs with compute capability {BF16.short} or newer, or drop --require bf16.", action=Action.REPLACE_HARDWARE)
@@ -47,7 +48,7 @@ def _problem(gpus: list[GpuView], *, required: bool) -> Problem:
         f"which needs {BF16.short} or newer; frameworks refuse BF16 or emulate it slowly.",
         title=f"{'Required bf16 is missing: ' if required else ''}{model} does not support BF16",
         severity=Severity.ERROR if required else None,
-        evidence=(Evidence("compute capability", str(capability), f"{gpus[0].label}{others}"), *_measured(gpus)),
+        evidence=(Evidence("compute capability", str(capability), one_of([gpu.label for gpu in gpus])), *_measured(gpus)),
         fixes=(elsewhere, training) if required else (training,),
     )
 

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import NO_PCI_BUS, GpuView, known, not_applicable
 from gpudoctor.diagnose.advice.hardware import MIB
+from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
 from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import KernelLog, Missing, PciDevice
 
 _NO_ROOM = r"pci {place}: BAR (\d)[: ].{0,200}(?:no space|failed to assign)"
@@ -46,7 +48,7 @@ def pci_bar_not_assigned(gpu: GpuView) -> Iterator[Problem]:
         return
     bars = ", ".join(f"BAR{number}" for number in sorted(missing))
     yield Problem(
-        message=f"{gpu.label}: {bars} {'has' if len(missing) == 1 else 'have'} no address on the PCI bus, so the driver refuses the GPU.",
+        message=f"{gpu.label}: {bars} {agree(len(missing), 'has', 'have')} no address on the PCI bus, so the driver refuses the GPU.",
         evidence=tuple(missing[number] for number in sorted(missing)),
         fixes=_FIXES,
     )
@@ -75,4 +77,4 @@ def _logged(gpu: GpuView, pattern: str) -> dict[int, Evidence]:
     place = re.escape(gpu.key.rpartition(".")[0]) + r"(?:\.\d)?"
     found = (re.search(pattern.replace("{place}", place), line) for line in log.lines)
     numbers = {int(match.group(1)): match.string for match in found if match}
-    return {number: Evidence(f"BAR{number}", line[:160], log.where) for number, line in numbers.items() if number < _OWN_BARS}
+    return {number: Evidence(f"BAR{number}", excerpt(line), log.where) for number, line in numbers.items() if number < _OWN_BARS}

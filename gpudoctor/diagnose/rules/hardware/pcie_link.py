@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.derive import GpuView, known
 from gpudoctor.findings import Confidence, Evidence, Impact, Rung, Severity
+from gpudoctor.findings.naming import agree, counted
 from gpudoctor.snapshot import Missing, NvmlGpu, PciDevice, StageKind
 
 BUSY = 10
@@ -46,14 +47,14 @@ def _narrow(gpu: GpuView) -> Iterator[PcieFault]:
     stages = gpu.stages_under_load
     most = gpu.link_width_max
     width = max((gpu.link_width, *(stage.link_width for stage in stages if isinstance(stage.link_width, int))))
-    others = [other.observed.nvml.link_width for other in gpu.same_model if isinstance(other.observed.nvml, NvmlGpu)]
-    best = max((lanes for lanes in others if isinstance(lanes, int)), default=0)
+    others = (other.observed.nvml.link_width for other in gpu.same_model if isinstance(other.observed.nvml, NvmlGpu))
+    best = max((width, *(lanes for lanes in others if isinstance(lanes, int))))
     if 0 < width < most:
         evidence = Evidence("link width, maximum", f"x{width}, x{most}", _UNDER_LOAD if stages else "NVML")
         yield PcieFault(f"runs with {width} of {most} lanes", evidence)
     elif 0 < width < best:
         evidence = Evidence("link width, same model elsewhere", f"x{width}, x{best}", "NVML")
-        yield PcieFault(f"runs with {width} {'lane' if width == 1 else 'lanes'}; another GPU of the same model has {best}", evidence)
+        yield PcieFault(f"runs with {counted(width, 'lane')}; another GPU of the same model has {best}", evidence)
 
 
 def bus_faults(device: PciDevice) -> Iterator[PcieFault]:
@@ -111,7 +112,7 @@ def _repeating(gpu: GpuView) -> Iterator[PcieFault]:
     repeated = sum(stage.replays for stage in gpu.stages_under_load if isinstance(stage.replays, int))
     if repeated:
         evidence = Evidence("replays", str(repeated), _UNDER_LOAD)
-        yield PcieFault(f"had {repeated:,} {'replay' if repeated == 1 else 'replays'} during the training run", evidence)
+        yield PcieFault(f"had {repeated:,} {agree(repeated, 'replay', 'replays')} during the training run", evidence)
     elif isinstance(first, int) and isinstance(later, int) and later > first:
         yield PcieFault("is replaying packets right now", Evidence("replay counter, a moment later", f"{first}, {later}", "NVML"))
 
@@ -124,5 +125,5 @@ def _failing(gpu: GpuView) -> Iterator[PcieFault]:
     count = sum(errors for errors in (device.aer_fatal, device.aer_nonfatal) if isinstance(errors, int))
     if count:
         evidence = Evidence("uncorrectable AER errors", str(count), f"/sys/bus/pci/devices/{device.address}/aer_dev_*")
-        text = f"had {count} uncorrectable {'error' if count == 1 else 'errors'} (AER) since boot"
+        text = f"had {counted(count, 'uncorrectable error')} (AER) since boot"
         yield PcieFault(text, evidence, Confidence.LIKELY, impact=Impact.AT_RISK)

@@ -6,6 +6,7 @@ from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 
 
 @rule("GD143", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK, predicts=False)
@@ -18,7 +19,7 @@ def spare_rows_exhausted(gpu: GpuView) -> Iterator[Problem]:
     total = rows.max + rows.high + rows.partial + rows.low + rows.none
     histogram = f"Max {rows.max}, High {rows.high}, Partial {rows.partial}, Low {rows.low}, None {rows.none}"
     yield Problem(
-        message=f"{gpu.label}: {banks} of {total} memory banks {'has' if banks == 1 else 'have'} {left} spare rows left.",
+        message=f"{gpu.label}: {banks} of {total} memory banks {agree(banks, 'has', 'have')} {left} spare rows left.",
         severity=None if rows.none else Severity.NOTE,
         evidence=(Evidence("banks by remap availability", histogram, "nvmlDeviceGetRowRemapperHistogram"),),
         fixes=(

@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.advice.damaged_files import MOST_SHOWN, damage_text, replace_damaged
+from gpudoctor.diagnose.advice.damaged_files import damage_text, replace_damaged
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings.naming import first, one_of
 
 
 @rule(
@@ -22,13 +23,11 @@ def cuda_library_damaged(framework: FrameworkView) -> Iterator[Problem]:
     found = framework.damaged_libraries
     if not found:
         return
-    first, damage = found[0]
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     yield Problem(
-        message=f"{framework.label} cannot load {first.wanted}{more}: {damage_text(damage)}.",
+        message=f"{framework.label} cannot load {one_of([use.wanted for use, _ in found])}: {damage_text(found[0][1])}.",
         only_for=framework.name,
         evidence=tuple(
-            Evidence(use.wanted, f"{damage.path}: {damage.why}", f"requested by {use.asked_by}") for use, damage in found[:MOST_SHOWN]
+            Evidence(use.wanted, f"{damage.path}: {damage.why}", f"requested by {use.asked_by}") for use, damage in first(found)
         ),
         fixes=tuple(replace_damaged([damage for _, damage in found], framework)),
     )

@@ -10,6 +10,7 @@ from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, planned_framework
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.naming import one_of
 from gpudoctor.snapshot import Missing
 
 
@@ -48,7 +49,7 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
         title=f"{framework.spec.title} is planned without its CUDA libraries",
         confidence=Confidence.LIKELY,
         evidence=(
-            Evidence(f"{own.name}[{extra}] requires", f"{plan.in_extra[0]} and {len(plan.in_extra) - 1} more", source_of(plan.row)),
+            Evidence(f"{own.name}[{extra}] requires", one_of(plan.in_extra), source_of(plan.row)),
             Evidence("system CUDA", "not stated", "--system-cuda"),
         ),
         fixes=(

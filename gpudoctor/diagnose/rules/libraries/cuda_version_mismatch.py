@@ -15,11 +15,11 @@ from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import few
 from gpudoctor.snapshot import Missing, Platform
 from gpudoctor.versions import Version
 
 _ARCHIVE = "https://developer.nvidia.com/cuda-toolkit-archive"
-_MOST = 3
 
 
 @rule(
@@ -62,7 +62,7 @@ def _mismatch(
     machine = environment.machine
     names = " and ".join(dict.fromkeys(version.short for version, _ in installed))
     linux = machine.site.platform != Platform.WINDOWS  # the tables have no Windows file names
-    lacks = f", which lacks {', '.join(lacking[:_MOST])}" if linux else ""
+    lacks = f", which lacks {few(lacking)}" if linux else ""
     evidence = [
         Evidence("CUDA version of the build", user.cuda, user.where),
         *(Evidence("CUDA version of the system", str(version), where) for version, where in installed),

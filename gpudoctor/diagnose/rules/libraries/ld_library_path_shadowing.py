@@ -9,9 +9,9 @@ from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
 from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree, first
 from gpudoctor.snapshot import FoundBy, LibraryFile, LibraryUse
 
-_MOST = 4
 _WORST_FIRST = ("major", "older", "other", "", "same")
 
 
@@ -38,7 +38,7 @@ def ld_library_path_shadowing(framework: FrameworkView) -> Iterator[Problem]:
     copies = sorted(found, key=_rank)
     worst, others = copies[0], len(copies) - 1
     folders = list(dict.fromkeys(folder(copy.path) for copy in found))
-    more = f"; {others} more {'library is' if others == 1 else 'libraries are'} shadowed" if others else ""
+    more = f"; {others} more {agree(others, 'library is', 'libraries are')} shadowed" if others else ""
     yield Problem(
         message=f"{conflict_text(worst, framework.label, PATH)}{more}.",
         severity=severity_of(worst),
@@ -72,7 +72,7 @@ def _evidence(copies: list[OtherCopy]) -> Iterator[Evidence]:
     worst: dict[str, OtherCopy] = {}
     for copy in copies:
         worst.setdefault(copy.use.component, copy)
-    for copy in list(worst.values())[:_MOST]:
+    for copy in first(tuple(worst.values())):
         yield from copy_evidence(copy)
 
 

@@ -9,11 +9,8 @@ from gpudoctor.derive.libraries import PATH, folder, same_name
 from gpudoctor.diagnose.advice.shell import shell_list
 from gpudoctor.diagnose.rules.libraries.install_missing import install_missing
 from gpudoctor.findings import Evidence, Fix, Problem
-from gpudoctor.findings.naming import few
+from gpudoctor.findings.naming import few, first
 from gpudoctor.snapshot import FoundBy, LibraryUse, Place
-
-_MOST = 4
-_MOST_NAMED = 3
 
 
 def missing_from_machine(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> Problem:
@@ -42,7 +39,7 @@ def off_the_loader_path(framework: FrameworkView, *, in_wheels: bool) -> Iterato
     uses = [use for use, _ in beside]
     they_are = "it is" if _names_one(uses) else "they are"
     owner = "NVIDIA's packages, " if in_wheels else ""
-    on_disk = [Evidence(use.wanted, place.path, f"on disk ({place.why})") for use, place in beside[:_MOST]]
+    on_disk = [Evidence(use.wanted, place.path, f"on disk ({place.why})") for use, place in first(beside)]
     yield Problem(
         message=f"{framework.label} cannot find {_file_names(uses)}: {they_are} in {owner}{folders[0]}, which is not on the loader's path.",
         only_for=framework.name,
@@ -60,8 +57,8 @@ def off_the_loader_path(framework: FrameworkView, *, in_wheels: bool) -> Iterato
 
 def request_evidence(uses: Iterable[LibraryUse]) -> Iterator[Evidence]:
     """Return what requests each file, where the loader looks, and which other version is on disk."""
-    for use in list(uses)[:_MOST]:
-        looked_in = ", ".join(use.looked_in[:4]) or "no folder"
+    for use in first(tuple(uses)):
+        looked_in = ", ".join(first(use.looked_in)) or "no folder"
         yield Evidence(use.wanted, f"requested by {use.asked_by}", f"looked in {looked_in}")
         others = [place.path for place in use.elsewhere if place not in same_name(use)]
         if others:
@@ -74,4 +71,4 @@ def _names_one(uses: Iterable[LibraryUse]) -> bool:
 
 def _file_names(uses: Iterable[LibraryUse]) -> str:
     """Return the first few file names and how many more there are."""
-    return few(list(dict.fromkeys(use.wanted for use in uses)), _MOST_NAMED)
+    return few(list(dict.fromkeys(use.wanted for use in uses)))

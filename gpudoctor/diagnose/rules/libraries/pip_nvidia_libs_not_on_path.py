@@ -11,6 +11,7 @@ from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
 from gpudoctor.diagnose.rules.libraries.planned import PlannedFramework, install_with_extra, planned_framework
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import Fact, Missing
 
 
@@ -38,7 +39,7 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
     if not lost:
         return
     names, label = ", ".join(lost), plan.distribution.label
-    folders = "its folder" if len(lost) == 1 else "their folders"
+    folders = agree(len(lost), "its folder", "their folders")
     yield Problem(
         message=f"{label} cannot find {names}: the wheel's RUNPATH leaves out {folders}.",
         confidence=Confidence.LIKELY,

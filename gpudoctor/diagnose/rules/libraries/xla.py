@@ -7,6 +7,7 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rules.libraries.install_missing import install_missing
 from gpudoctor.diagnose.rules.libraries.missing import request_evidence
 from gpudoctor.findings import Evidence, Fix, Severity
+from gpudoctor.findings.naming import first
 from gpudoctor.snapshot import LibraryUse
 
 _FLAG = "--xla_gpu_cuda_data_dir="
@@ -35,5 +36,5 @@ def name_folder(path: str) -> str:
 
 def search_evidence(use: LibraryUse) -> tuple[Evidence, ...]:
     """Return where XLA looks for the file and where it is on disk."""
-    on_disk = (Evidence("on disk", place.path, place.why) for place in use.elsewhere[:3])
+    on_disk = (Evidence("on disk", place.path, place.why) for place in first(use.elsewhere))
     return (*request_evidence((use,)), *on_disk)

@@ -8,6 +8,7 @@ from gpudoctor.diagnose.advice.hardware import last_xid, reset
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import LinkCount, NvLink
 
 TELLING = {
@@ -61,7 +62,7 @@ def _failed(link: NvLink) -> Iterator[tuple[str, str]]:
     for counter in _counters(link.errors):
         if counter.name == _FAILED:
             yield (
-                f"{counter.count} failed {'recovery' if counter.count == 1 else 'recoveries'} on link {link.link}",
+                f"{counted(counter.count, 'failed recovery', 'failed recoveries')} on link {link.link}",
                 "since the driver was loaded",
             )
 

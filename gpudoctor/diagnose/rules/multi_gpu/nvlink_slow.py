@@ -7,6 +7,7 @@ from gpudoctor.diagnose.advice.hardware import reset
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.multi_gpu.nvlinks import show_links
 from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import NvLink
 
 _TOLERANCE = 0.98
@@ -30,7 +31,7 @@ def nvlink_slow(gpu: GpuView) -> Iterator[Problem]:
     if slow:
         numbers = ", ".join(map(str, slow))
         yield Problem(
-            message=f"{gpu.label}: {len(slow)} of {len(links)} NVLinks {'runs' if len(slow) == 1 else 'run'} at {_rate(min(slow.values()))} "
+            message=f"{gpu.label}: {len(slow)} of {len(links)} NVLinks {agree(len(slow), 'runs', 'run')} at {_rate(min(slow.values()))} "
             f"instead of {_rate(most)}.",
             evidence=(
                 Evidence("slow NVLinks", numbers, "NVML"),

@@ -3,8 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, Site, known
+from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import first
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import XidEvent
 
@@ -41,7 +43,7 @@ def nvswitch_fatal_error(machine: MachineView) -> Iterator[Problem]:
         message=f"NVSwitch {', '.join(switches) or 'at an unknown address'} logged SXid {worst.code}{meaning}, {_SCOPE[severity]}.{recovered}",
         severity=Severity.NOTE if recovered else None if severity == _ALWAYS else Severity.WARNING,
         confidence=Confidence.CERTAIN if row else Confidence.LIKELY,
-        evidence=tuple(Evidence(f"SXid {event.code}", event.text[:120], log.where) for event, _ in fatal[:3]),
+        evidence=tuple(Evidence(f"SXid {event.code}", excerpt(event.text), log.where) for event, _ in first(fatal)),
         fixes=_reset_everything(machine.site),
     )
 

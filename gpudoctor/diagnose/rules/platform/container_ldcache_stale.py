@@ -7,6 +7,7 @@ from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.container import product
 from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import Cause, DriverFile, Libcuda, LoaderCache, Missing, Nvml
 
 _RUN_LDCONFIG = Fix("Run ldconfig in the container, as root", "ldconfig", (ROOT,))
@@ -37,7 +38,7 @@ def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
     cached = ", ".join(cache.driver_files) or "neither" if isinstance(cache, LoaderCache) else cache.reason
     folder = unfound[0].path.rpartition("/")[0]
     keep_path = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
-    verb, them = ("is", "it") if len(unfound) == 1 else ("are", "them")
+    verb, them = agree(len(unfound), ("is", "it"), ("are", "them"))
     yield Problem(
         message=f"{' and '.join(map(_name, unfound))} {verb} mounted in {folder}, but the loader does not find {them}.",
         evidence=(

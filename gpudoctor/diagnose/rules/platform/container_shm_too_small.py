@@ -8,6 +8,7 @@ from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.platform.container import image_argument
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import counted
 
 _ENOUGH = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
@@ -34,7 +35,7 @@ def container_shm_too_small(machine: MachineView) -> Iterator[Problem]:
         return
     run = f"{container.runtime} run --gpus all --shm-size=8g {image_argument(container)}"
     yield Problem(
-        message=f"Shared memory (/dev/shm) is {shared.size >> 20} MiB in a container with {gpus} {'GPU' if gpus == 1 else 'GPUs'}; "
+        message=f"Shared memory (/dev/shm) is {shared.size >> 20} MiB in a container with {counted(gpus, 'GPU')}; "
         f"NVIDIA recommends at least {_ENOUGH >> 30} GiB.",
         severity=Severity.NOTE if gpus == 1 else None,
         evidence=(Evidence("size of /dev/shm", f"{shared.size >> 20} MiB, {shared.free >> 20} MiB free", "statvfs"),),

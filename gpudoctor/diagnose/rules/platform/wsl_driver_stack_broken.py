@@ -6,6 +6,7 @@ from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import Cause, Libcuda, Missing, Nvml, Status, Wsl
 
 _FIXES = (
@@ -44,7 +45,7 @@ def wsl_driver_stack_broken(machine: MachineView) -> Iterator[Problem]:
     failures = _init_failures(machine)
     if not missing and len(failures) < len(NEEDED):
         return
-    what = f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing" if missing else "NVML and CUDA fail to initialise"
+    what = f"{', '.join(missing)} {agree(len(missing), 'is', 'are')} missing" if missing else "NVML and CUDA fail to initialise"
     yield Problem(
         message=f"The Windows NVIDIA driver is not exposed in WSL: {what}.",
         confidence=Confidence.CERTAIN if missing else Confidence.LIKELY,

@@ -7,6 +7,7 @@ from gpudoctor.derive import Driver, EnvironmentView, not_applicable
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import first
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Packages, Python
@@ -34,7 +35,7 @@ def conda_cuda_override_wrong(environment: EnvironmentView) -> Iterator[Problem]
         evidence=(
             Evidence(VARIABLE, value or "(empty)", "environment"),
             evidence,
-            *(Evidence("installed by conda", name, "conda-meta") for name in installed[:3]),
+            *(Evidence("installed by conda", name, "conda-meta") for name in first(installed)),
         ),
         fixes=(unset(VARIABLE),),
     )

@@ -3,9 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.advice.damaged_files import MOST_SHOWN, damage_text, replace_damaged
+from gpudoctor.diagnose.advice.damaged_files import damage_text, replace_damaged
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings.naming import first
 
 
 @rule(
@@ -38,7 +39,7 @@ def framework_files_damaged(framework: FrameworkView) -> Iterator[Problem]:
         only_for=framework.name,
         evidence=tuple(
             Evidence(damage.path, damage.why, f"requested by {damage.asked_by}" if damage.asked_by else "on disk")
-            for damage in broken[:MOST_SHOWN]
+            for damage in first(broken)
         ),
         fixes=tuple(replace_damaged(list(broken), framework)),
     )

@@ -6,6 +6,7 @@ from gpudoctor.derive import EnvironmentView, not_applicable
 from gpudoctor.diagnose.advice.system import rename_file
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 
 
 @rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False)
@@ -19,7 +20,7 @@ def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Proble
     first = folder.hides[0]
     package = first.rpartition("/")[2].partition(".")[0]
     others = len(folder.hides) - 1
-    more = f" ({others} more {'file shadows' if others == 1 else 'files shadow'} other packages)" if others else ""
+    more = f" ({others} more {agree(others, 'file shadows', 'files shadow')} other packages)" if others else ""
     yield Problem(
         message=f"`import {package}` in {folder.path} loads {first}, not the installed package{more}.",
         evidence=tuple(Evidence("beside the script", path, "--cwd") for path in folder.hides),

@@ -8,6 +8,7 @@ from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import set_variable, unset
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 
 
 @rule(
@@ -33,7 +34,7 @@ def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Proble
             f"{setting} names {named} devices, but CUDA shows {shown}: it stops at {visibility.entries[shown]}, which is no device here."
         )
     else:
-        message = f"{setting} hides {'the only GPU' if total == 1 else f'all {total} GPUs'} from CUDA programs."
+        message = f"{setting} hides {agree(total, 'the only GPU', f'all {total} GPUs')} from CUDA programs."
     yield Problem(
         message=message,
         severity=Severity.WARNING if shown else None,

@@ -9,6 +9,7 @@ from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 MATMUL_SHARE, MEMORY_SHARE = 0.5, 0.6
@@ -55,7 +56,7 @@ def gpu_slower_than_expected(gpu: GpuView) -> Iterator[Problem]:
     if slow:
         sampled = samples(gpu, dict.fromkeys(figure.measured for figure in slow), gpu.same_model)
         first, *further = slow.values()
-        more = f"; {len(further)} more {'rate is' if len(further) == 1 else 'rates are'} low" if further else ""
+        more = f"; {len(further)} more {agree(len(further), 'rate is', 'rates are')} low" if further else ""
         yield Problem(
             message=f"{gpu.label} is slow: {first}{more}.{sampled.explanation}",
             confidence=Confidence.LIKELY,

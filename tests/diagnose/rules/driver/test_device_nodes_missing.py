@@ -23,7 +23,7 @@ def test_a_node_with_another_drivers_number(major: int, *, stale: bool) -> None:
 
 def test_files_that_are_missing_while_cuda_fails() -> None:
     (finding,) = findings_of(RULE, failing(kernel_driver=kernel_driver(), device_nodes=ABSENT))
-    assert finding.message == "The NVIDIA driver is loaded, but /dev/nvidiactl, /dev/nvidia0, /dev/nvidia-uvm are missing."
+    assert finding.message == "The NVIDIA driver is loaded, but /dev/nvidiactl, /dev/nvidia0 and /dev/nvidia-uvm are missing."
     assert finding.fixes[0].command == "sudo nvidia-modprobe -c 255 -c 0 && sudo nvidia-modprobe -u -c 0"
 
 

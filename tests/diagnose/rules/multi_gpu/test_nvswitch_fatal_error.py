@@ -43,10 +43,10 @@ def test_an_all_reduce_since_makes_it_a_note() -> None:
     assert finding.message.endswith("All-reduce has worked since.")
 
 
-def test_the_first_three_lines_are_shown_in_their_first_120_characters() -> None:
-    events = tuple(XidEvent(99_999, f"0000:9{number}:00.0", f"Fatal, Link 0{number}" + "." * 200, switch=True) for number in range(5))
+def test_the_first_four_lines_are_shown_in_their_first_240_characters() -> None:
+    events = tuple(XidEvent(99_999, f"0000:9{number}:00.0", f"Fatal, Link 0{number}" + "." * 300, switch=True) for number in range(5))
     (finding,) = findings_of(RULE, machine(2, kernel_log=KernelLog("/dev/kmsg", events)))
-    assert [fact.value for fact in finding.evidence] == [f"Fatal, Link 0{number}" + "." * 106 for number in range(3)]
+    assert [fact.value for fact in finding.evidence] == [f"Fatal, Link 0{number}" + "." * 226 for number in range(4)]
 
 
 def test_a_container_asks_its_host() -> None:
