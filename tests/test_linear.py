@@ -188,7 +188,7 @@ METHODS: dict[str, set[str]] = {}
 """How each pattern is used; "" stands for an unknown way."""
 SHARES = 64
 """Tests among which the patterns are divided."""
-_AT_THE_BEGINNING = {r"\s*v?(\d+(?:\.\d+)*)", specifiers._LEXEME, specifiers._VERSION, preflight._SIZE}
+_AT_THE_BEGINNING = {specifiers._LEXEME, preflight._SIZE}
 """Used with match or fullmatch only."""
 NAMES_OF_GPUS = ("matrix/names.py", "matrix/slices.py")
 """Files whose texts are cut to the length of a name, and must match whole."""

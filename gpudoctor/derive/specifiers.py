@@ -1,59 +1,27 @@
-"""Reads and compares requirements of Python packages: the part of PEP 440 and PEP 508 that published metadata uses.
+"""Reads and compares requirements of Python packages. Versions are compared by `packaging`; what a marker needs may be unknown here.
 
-`packaging` takes 20 ms to import, a third of an empty command; tests compare this module with it.
+packaging.requirements and packaging.markers take 12 ms to import, and have no answer for a marker of which only a part is known.
 """
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import msgspec
+from packaging.specifiers import InvalidSpecifier, Specifier
+from packaging.version import InvalidVersion, Version
 
 from gpudoctor.snapshot.distributions import normalise
 
-_VERSION = (
-    r"v?(?P<release>\d+(?:\.\d+)*)"
-    r"(?:[._-]?(?P<pre>alpha|beta|preview|pre|a|b|c|rc)[._-]?(?P<pre_number>\d*))?"
-    r"(?P<post>-\d+|[._-]?(?:post|rev|r)[._-]?\d*)?"
-    r"(?P<dev>[._-]?dev[._-]?\d*)?"
-    r"(?:\+(?P<local>[a-z0-9]+(?:[._-][a-z0-9]+)*))?"
-)
 _LEXEME = r"""\s*("[^"]*"|'[^']*'|\(|\)|===|~=|==|!=|<=|>=|<|>|[A-Za-z_]+)"""
-_NUMBER = r"\d+"
-# patterns are compiled on first use: most versions are plain numbers and few requirements have markers
-_PRE = {"alpha": "a", "beta": "b", "preview": "rc", "pre": "rc", "c": "rc"}
+"""Compiled on first use: few requirements have markers."""
 _OPERATORS = ("===", "~=", "==", "!=", "<=", ">=", "<", ">")
-_LAST = 1 << 62
 _LONGEST_VERSION, _LONGEST = 200, 4096
 """Characters of a version, requirement, marker or specifier; longer ones are not genuine."""
 _DEEPEST = 32
 """Nested parentheses of a marker."""
-
-
-class Key(msgspec.Struct, frozen=True):
-    """A PEP 440 version in comparable parts."""
-
-    release: tuple[int, ...]
-    """Without trailing zeros."""
-    pre: tuple[str, int]
-    """("a", 1); ("", 0) for a development release of a final one, ("z", 0) for a final release."""
-    post: int
-    """-1 if there is none."""
-    dev: int
-    """The largest number if there is none."""
-    local: str
-
-    @property
-    def order(self) -> tuple[tuple[int, ...], tuple[str, int], int, int]:
-        """PEP 440's order, without the local version."""
-        return self.release, self.pre, self.post, self.dev
-
-    @property
-    def early(self) -> bool:
-        """Whether it is a pre-release or a development release."""
-        return self.pre != ("z", 0) or self.dev != _LAST
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -67,93 +35,22 @@ class Requirement(msgspec.Struct, frozen=True):
     marker: str
 
 
-def _number(text: str | None) -> int:
-    found = re.search(_NUMBER, text or "")
-    return int(found[0]) if found else 0
-
-
-def _numbers(text: str) -> tuple[int, ...]:
-    """Dotted numbers without trailing zeros."""
-    release = [int(part) for part in text.split(".")]
-    while release and not release[-1]:
-        release.pop()
-    return tuple(release)
-
-
 @functools.lru_cache(maxsize=512)
-def key(text: str) -> Key | None:
-    """The version that `text` spells; None if PEP 440 does not allow it (epochs are not supported)."""
-    if len(text) > _LONGEST_VERSION:
+def key(text: str) -> Version | None:
+    """The version that `text` spells; None if PEP 440 does not allow it."""
+    try:
+        return Version(text) if len(text) <= _LONGEST_VERSION else None
+    except InvalidVersion:
         return None
-    written = text.strip().lower()
-    if written.isascii() and all(part.isdigit() for part in written.split(".")):
-        return Key(_numbers(written), ("z", 0), -1, _LAST, "")
-    found = re.fullmatch(_VERSION, written)
-    if found is None:
+
+
+@functools.lru_cache(maxsize=1024)
+def _comparison(operator: str, version: str) -> Specifier | None:
+    """The comparison; None if it is invalid, or compares texts."""
+    try:
+        return Specifier(operator + version) if operator != "===" else None
+    except InvalidSpecifier:
         return None
-    pre = (_PRE.get(found["pre"], found["pre"]), _number(found["pre_number"])) if found["pre"] else ("z", 0)
-    if pre == ("z", 0) and found["dev"] and not found["post"]:
-        pre = ("", 0)
-    post = _number(found["post"]) if found["post"] else -1
-    local = (found["local"] or "").replace("_", ".").replace("-", ".")
-    return Key(_numbers(found["release"]), pre, post, _number(found["dev"]) if found["dev"] else _LAST, local)
-
-
-def _equal(version: Key, text: str) -> bool | None:
-    if text.endswith(".*"):
-        return _begins(version, text[:-2])
-    bound = key(text)
-    if bound is None:
-        return None
-    return version.order == bound.order and (not bound.local or version.local == bound.local)
-
-
-def _begins(version: Key, text: str) -> bool | None:
-    bound = key(text)
-    if bound is None:
-        return None
-    parts = re.findall(_NUMBER, text)
-    padded = (*version.release, *(0,) * (len(parts) - len(version.release)))
-    return padded[: len(parts)] == tuple(int(part) for part in parts)
-
-
-def _less(version: Key, bound: Key) -> bool:
-    """Exclusive: 3.0rc1 is not below 3.0, unless a pre-release was named."""
-    before = version.early and not bound.early and version.release == bound.release
-    return version.order < bound.order and not before
-
-
-def _greater(version: Key, bound: Key) -> bool:
-    """Exclusive: 3.0.post1 is not above 3.0, unless a post release was named."""
-    post = version.post >= 0 > bound.post and (version.release, version.pre) == (bound.release, bound.pre)
-    return version.order > bound.order and not post
-
-
-def _compatible(version: Key, text: str, bound: Key) -> bool | None:
-    release = re.match(r"\s*v?(\d+(?:\.\d+)*)", text.lower())
-    parts = release[1].split(".") if release else []
-    if len(parts) < 2:
-        return None
-    prefix = _begins(version, ".".join(parts[:-1]))
-    return version.order >= bound.order and prefix is True
-
-
-_ORDERED: dict[str, Callable[[Key, Key], bool]] = {
-    ">=": lambda version, bound: version.order >= bound.order,
-    "<=": lambda version, bound: version.order <= bound.order,
-    "<": _less,
-    ">": _greater,
-}
-
-
-def _clause(version: Key, operator: str, text: str) -> bool | None:
-    if operator in {"==", "!="}:
-        same = _equal(version, text)
-        return same if same is None or operator == "==" else not same
-    bound = key(text)
-    if bound is None or operator == "===":
-        return None
-    return _compatible(version, text, bound) if operator == "~=" else _ORDERED[operator](version, bound)
 
 
 @functools.lru_cache(maxsize=512)
@@ -178,7 +75,8 @@ def satisfies(version: str, specifier: str) -> bool | None:
     parsed, parts = key(version), clauses(specifier)
     if parsed is None or parts is None:
         return None
-    answers = [_clause(parsed, operator, text) for operator, text in parts]
+    comparisons = [_comparison(operator, text) for operator, text in parts]
+    answers = [None if one is None else one.contains(parsed, prereleases=True) for one in comparisons]
     return False if False in answers else None if None in answers else True
 
 

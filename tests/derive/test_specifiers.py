@@ -1,4 +1,4 @@
-"""Our parser of versions and requirements, compared with packaging's."""
+"""Our parser of requirements, compared with packaging's."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
-from packaging.version import Version
 
 from gpudoctor.derive import specifiers
 from gpudoctor.snapshot.distributions import normalise
@@ -29,23 +28,12 @@ bound = st.one_of(
 specifier = st.lists(bound, max_size=3).map(",".join)
 
 
-@given(version, version)
-def test_versions_are_ordered_as_packaging_orders_them(one: str, other: str) -> None:
-    first, second = specifiers.key(one), specifiers.key(other)
-    assert first is not None
-    assert second is not None
-    public = [Version(Version(text).public) for text in (one, other)]
-    assert (first.order < second.order, first.order == second.order) == (public[0] < public[1], public[0] == public[1])
-
-
 @given(version, specifier)
 def test_a_specifier_allows_what_packaging_allows(version: str, specifier: str) -> None:
     assert specifiers.satisfies(version, specifier) is SpecifierSet(specifier).contains(version, prereleases=True)
 
 
-@pytest.mark.parametrize(
-    ("version", "specifier"), [("local build", ">=1"), ("1!2.0", ">=1"), ("1.0", ">=one"), ("1.0", "===1.0"), ("1.0", "~=1")]
-)
+@pytest.mark.parametrize(("version", "specifier"), [("local build", ">=1"), ("1.0", ">=one"), ("1.0", "===1.0"), ("1.0", "~=1")])
 def test_an_invalid_specifier_has_no_answer(version: str, specifier: str) -> None:
     assert specifiers.satisfies(version, specifier) is None
 
