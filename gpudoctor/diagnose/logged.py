@@ -10,7 +10,6 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import Fit
-from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.by_hand import BY_HAND
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.shell import root_for
@@ -21,6 +20,7 @@ from gpudoctor.diagnose.platforms import CLOSER, closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
 from gpudoctor.diagnose.support_libraries import LIBRARIES
+from gpudoctor.diagnose.words import HintedLine, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import (
     MACHINE,
@@ -136,12 +136,7 @@ class LogReading:
     def _support(self, sign: Recognised, causes: Sequence[str]) -> dict[str, Evidence]:
         """Return what speaks for each of these causes beside the line of the sign."""
         beside = hinted(sign.beside)
-        return {
-            name: said
-            for name, said in self._supported.items()
-            if name in causes
-            and (name in beside or said.value not in (sign.line if said.what == "log" else sign.matched) or _is_read(said))
-        }
+        return {name: said for name, said in self._supported.items() if name in causes and (name in beside or not _is_the_sign(said, sign))}
 
     @cached_property
     def _supported(self) -> dict[str, Evidence]:
@@ -151,7 +146,7 @@ class LogReading:
     @cached_property
     def _stated(self) -> frozenset[str]:
         """The causes that facts speak for, not only words of a log."""
-        return frozenset(name for name, said in self._supported.items() if said.what != "log")
+        return frozenset(name for name, said in self._supported.items() if not isinstance(said, HintedLine))
 
     @cached_property
     def _excluded(self) -> frozenset[str]:
@@ -178,9 +173,9 @@ def _is_of_no_framework_here(sign: Recognised, machine: MachineView) -> bool:
     return any(one.observed.sees_gpu is True for one in machine.frameworks) and named.isdisjoint(one.name for one in machine.frameworks)
 
 
-def _is_read(said: Evidence) -> bool:
-    """Return whether a reader stated what speaks for a cause: that may stand in the line of the error, as a path does."""
-    return said.what in {VARIABLE, "platform"} or (said.what != "log" and said.where not in {"the text", "the log"})
+def _is_the_sign(said: Evidence, sign: Recognised) -> bool:
+    """Return whether what speaks for a cause is no more than the words of the sign."""
+    return isinstance(said, Words) and said.value in (sign.line if isinstance(said, HintedLine) else sign.matched)
 
 
 def _noted(run: RuleRun) -> RuleRun:

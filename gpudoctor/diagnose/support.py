@@ -1,4 +1,8 @@
-"""What speaks for one cause of an error that has several: facts of the machine, and words elsewhere in its log."""
+"""What speaks for one cause of an error that has several: facts of the machine, and words elsewhere in its log.
+
+The rules of these causes do not say it: they need facts that a text rarely states, and end as not asked or not applicable without them.
+Here one fact, or a word, orders the causes of a line that is in the log; alone it is no finding.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from gpudoctor.diagnose.support_builds import BUILDS
 from gpudoctor.diagnose.support_driver import DRIVER
 from gpudoctor.diagnose.support_libraries import LIBRARIES
 from gpudoctor.diagnose.support_system import SYSTEM
+from gpudoctor.diagnose.words import HintedLine, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
@@ -27,7 +32,7 @@ _NEARLY_ALL, _MOST = 0.8, 0.5
 def supported(machine: MachineView, log: TextLog) -> dict[str, Evidence]:
     """Return the causes that something else in the text speaks for, with that."""
     text = "\n".join(line.value for line in log.lines)
-    found = {cause: Evidence("log", line, _where(line, log)) for cause, line in hinted(text).items() if cause}
+    found: dict[str, Evidence] = {cause: HintedLine("log", line, _where(line, log)) for cause, line in hinted(text).items() if cause}
     for cause, ask in _FACTS.items():
         evidence = next(iter(ask(machine, text)), None)
         if evidence is not None:
@@ -66,12 +71,12 @@ def _driver_not_loaded(machine: MachineView, text: str) -> Iterator[Evidence]:
         for one in machine.frameworks:  # a machine without any may need no driver
             if one.observed.sees_gpu is False and isinstance(one.observed.version, Fact):
                 yield Evidence("sees no GPU", one.label, one.observed.version.where)
-        yield Evidence("nvidia-smi", found[0], "the log")
+        yield Words("nvidia-smi", found[0], "the log")
     if machine.site.platform != Platform.WSL2 and _NO_LIBCUDA.search(text) and (neither := _NO_LIBCUDART.search(text)):
-        yield Evidence("neither libcuda nor libcudart", neither[0], "the log")
+        yield Words("neither libcuda nor libcudart", neither[0], "the log")
     init = nvml.init if isinstance(nvml, Nvml) else None
     if isinstance(init, Status) and init.code == NvmlError.DRIVER_NOT_LOADED:
-        yield Evidence("nvidia-smi", init.text, "the text")
+        yield Words("nvidia-smi", init.text, "the text")
 
 
 def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -97,7 +102,7 @@ def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
     found = next((line for line in reversed(lines) if UNDER_SLURM.search(line)), "")
     requested = any(_REQUESTS_GPU.search(line) and not _WOULD_REQUEST.search(line) for line in lines)
     if found and (not requested or _NOT_ON_A_NODE.search(text)):
-        yield Evidence("Slurm without a request for a GPU", found.strip(), "the log")
+        yield Words("Slurm without a request for a GPU", found.strip(), "the log")
 
 
 _UNITS = {"B": 1 / (1 << 20), "bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "MB": 1.0, "GiB": 1024.0, "GB": 1024.0}
@@ -117,7 +122,7 @@ def _accounts(text: str) -> Iterator[Evidence]:
         return
     others = total - free - (_size(_OWN, text) or 0)
     if others > total / 2:
-        yield Evidence("memory that other programs hold", f"{others:.0f} of {total:.0f} MiB", "the log")
+        yield Words("memory that other programs hold", f"{others:.0f} of {total:.0f} MiB", "the log")
 
 
 def _size(pattern: re.Pattern[str], text: str) -> float | None:
@@ -149,7 +154,7 @@ def _several_instances(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield how many MIG instances the text lists, or a GPU in MIG mode: a process uses one instance."""
     count = sum(len(gpu.mig_instances) for gpu in machine.observed.listed_gpus if isinstance(gpu.mig_instances, tuple))
     if count > 1:
-        yield Evidence("MIG instances", str(count), "the text")
+        yield Words("MIG instances", str(count), "the text")
     yield from (Evidence("MIG mode", "enabled", "nvidia-smi") for gpu in machine.observed.listed_gpus if gpu.mig_enabled is True)
 
 
@@ -162,9 +167,9 @@ def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
     if not (isinstance(host, Host) and host.platform is Platform.WSL2):
         return
     if count > 1:
-        yield Evidence("GPUs in WSL 2", str(count), "the text")
+        yield Words("GPUs in WSL 2", str(count), "the text")
     elif _SEVERAL.search(text):
-        yield Evidence("several GPUs", "in WSL 2", "the text")
+        yield Words("several GPUs", "in WSL 2", "the text")
     if _NO_MEMORY_TO_START.search(text):
         yield Evidence("platform", "WSL 2", "the text")
 
@@ -180,7 +185,7 @@ def _old_glibc(_: MachineView, text: str) -> Iterator[Evidence]:
         return
     others = {int(tag) for tag in _TAG.findall(text)} - {int(own[1])}
     if others and min(others) > int(own[1]):
-        yield Evidence("glibc", f"2.{own[1]}, and the wheels need 2.{min(others)}", "the log")
+        yield Words("glibc", f"2.{own[1]}, and the wheels need 2.{min(others)}", "the log")
 
 
 def _set_by_program(machine: MachineView, _: str) -> Iterator[Evidence]:

@@ -11,6 +11,7 @@ from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.plugins import mismatched_plugins, version_numbers
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.installer_facts import is_windows_on_arm
+from gpudoctor.diagnose.words import Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.frameworks.torch import TORCH
@@ -101,7 +102,7 @@ def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evi
     for gpu in machine.hardware:
         place = capability(gpu, machine.matrix)
         if place is not None and fits(place):
-            yield Evidence("compute capability", place.short, "the text")
+            yield Words("compute capability", place.short, "the text")
 
 
 def _builds(machine: MachineView) -> list[CudaRelease]:
@@ -191,7 +192,7 @@ _CUDA_PLUGIN = expression(r"the requirement (?:jax-cuda\d{1,2}-|jax\[cuda)")
 def _cuda_for_linux_only(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the platform, if a build with CUDA is asked for that none has."""
     if machine.site.platform == Platform.MACOS and (_CUDA_WHEEL.search(text) or _CUDA_PLUGIN.search(text)):
-        yield Evidence("operating system", "macOS", "the text")
+        yield Words("operating system", "macOS", "the text")
     if machine.site.platform == Platform.WINDOWS and (found := _CUDA_PLUGIN.search(text)):
         yield Evidence("operating system", "Windows", found[0])
 
@@ -211,7 +212,7 @@ def _without_cuda_on_windows(machine: MachineView, _: str) -> Iterator[Evidence]
     if machine.site.platform == Platform.WINDOWS:
         for one in machine.frameworks:
             if one.spec.on_windows and not _had_cuda_on_windows(one, machine):
-                yield Evidence(one.spec.title, "without CUDA for Windows", "the text")
+                yield Words(one.spec.title, "without CUDA for Windows", "the text")
 
 
 def _had_cuda_on_windows(framework: FrameworkView, machine: MachineView) -> bool:
@@ -225,7 +226,7 @@ def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a framework on macOS that sees no GPU and needs a plugin for it."""
     for one in machine.frameworks:
         if one.spec.metal_plugin and machine.site.platform == Platform.MACOS:
-            yield Evidence("operating system", "macOS", "the text")
+            yield Words("operating system", "macOS", "the text")
 
 
 BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {

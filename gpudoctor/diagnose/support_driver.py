@@ -8,6 +8,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL, TURING
+from gpudoctor.diagnose.words import Words
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import DriverBranch
 from gpudoctor.snapshot import KernelDriver
@@ -43,10 +44,10 @@ def _has_open_modules(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield that the open kernel modules are loaded: the text says so, or the GPU needs them."""
     driver = machine.observed.kernel_driver
     if isinstance(driver, KernelDriver) and driver.flavour == "open":
-        yield Evidence("kernel modules", "open", "the text")
+        yield Words("kernel modules", "open", "the text")
     for place in _capabilities(machine):
         if place >= BLACKWELL:
-            yield Evidence("compute capability", f"{place.short}, which needs the open kernel modules", "the text")
+            yield Words("compute capability", f"{place.short}, which needs the open kernel modules", "the text")
 
 
 _dropped = _of_other_branches(_is_older)
@@ -59,7 +60,7 @@ def _is_too_old(machine: MachineView, text: str) -> Iterator[Evidence]:
     if isinstance(driver, KernelDriver) and driver.flavour == "open":
         for place in _capabilities(machine):
             if place < TURING:
-                yield Evidence("compute capability", f"{place.short}, which the open kernel modules do not support", "the text")
+                yield Words("compute capability", f"{place.short}, which the open kernel modules do not support", "the text")
 
 
 DRIVER: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {

@@ -10,6 +10,7 @@ from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.system_cuda import files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
+from gpudoctor.diagnose.words import Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix.cite import cited
@@ -191,7 +192,7 @@ def _on_disk(_: MachineView, text: str) -> Iterator[Evidence]:
             yield Evidence(said[1], said[0], "a sentence")
     for folder, name in _ON_DISK.findall(text):
         if name in missing:
-            yield Evidence(name, f"{folder}{name}", "the text")
+            yield Words(name, f"{folder}{name}", "the text")
 
 
 def _another_version(wanted: str, text: str) -> Iterator[Evidence]:
@@ -199,7 +200,7 @@ def _another_version(wanted: str, text: str) -> Iterator[Evidence]:
     stem = _stem(wanted)
     shown = [(f"{folder}{name}", name) for folder, name in _ON_DISK.findall(text) if _stem(name) == stem]
     if shown and all(_numbers(name) != _numbers(wanted) for _, name in shown):
-        yield Evidence("on disk", shown[0][0], "the text")
+        yield Words("on disk", shown[0][0], "the text")
 
 
 def _stem(soname: str) -> str:

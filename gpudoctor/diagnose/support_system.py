@@ -8,6 +8,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.derive.device_nodes import UVM, is_used_to_compute
 from gpudoctor.diagnose.excluded import SHARED_MEMORY, builds_another
 from gpudoctor.diagnose.platforms import named_amd
+from gpudoctor.diagnose.words import Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import (
@@ -112,7 +113,7 @@ _SHARES_GPUS = expression(r"/\S{0,200}lib(?:vgpu|cuda-control)\.so|\[HAMI-core M
 def _preloads_a_library(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield what LD_PRELOAD names, unless it is an allocator or a language's runtime, or a library that divides GPUs."""
     if found := _SHARES_GPUS.search(text):
-        yield Evidence("preloaded library", found[0], "the log")
+        yield Words("preloaded library", found[0], "the log")
     if (value := machine.variable("LD_PRELOAD")) and not _OF_ALLOCATORS.search(value):
         yield Evidence("LD_PRELOAD", value, "the environment")
 
@@ -144,7 +145,7 @@ def _names_amd(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the line that names an AMD GPU, if the text names no NVIDIA GPU and no build for ROCm."""
     rocm = any(one.observed.rocm_build is True for one in machine.frameworks)
     if not rocm and (line := named_amd(machine, text.splitlines())):
-        yield Evidence("GPU", line, "the text")
+        yield Words("GPU", line, "the text")
 
 
 SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
