@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import enum
 import zlib
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from typing import TypeVar
 
 import msgspec
 
@@ -17,6 +16,7 @@ from gpudoctor.exit_codes import CRASHED
 from gpudoctor.findings import OutcomeKind, Verdict
 from gpudoctor.report import model, words
 from gpudoctor.snapshot import Host, Missing, Python, Snapshot, TextLog
+from gpudoctor.typed import converted
 
 TOOL = model.Tool("gpudoctor", __version__)
 Result = TypeVar("Result")
@@ -71,23 +71,23 @@ def _whole(examination: Examination, command: str, argv: tuple[str, ...]) -> mod
         command=command,
         created=snapshot.created,
         examined=steps(_examined, model.Examined(None, "", None), snapshot),
-        policy=steps(_policy, _NO_POLICY, examination.policy),
+        policy=steps(_published, _NO_POLICY, model.Policy, examination.policy),
         verdict=diagnosis.verdict.value,
         because=diagnosis.because,
         proved_to=steps(_proved_to, model.ProvedTo(None, 0, 0, ""), diagnosis.proved_to, snapshot),
-        findings=_each(steps, _finding, diagnosis.findings),
-        passed=_each(steps, _passed, (one for one in diagnosis.outcomes if one.kind is OutcomeKind.PASSED)),
-        ladder=_each(steps, _row, () if snapshot.origin == model.SUPPOSED else diagnosis.ladder),
+        findings=_each(steps, model.Finding, diagnosis.findings),
+        passed=_each(steps, model.Passed, (one for one in diagnosis.outcomes if one.kind is OutcomeKind.PASSED)),
+        ladder=_each(steps, model.LadderRow, () if snapshot.origin == model.SUPPOSED else diagnosis.ladder),
         matrix=model.Tables(examination.matrix_date),
         timings=tuple(Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
         snapshot=snapshot,
         skipped=tuple(_published(model.Skipped, rule) for rule in diagnosis.skipped),
         summary=diagnosis.summary,
-        not_judged=_each(steps, _not_judged, diagnosis.not_judged),
+        not_judged=_each(steps, model.NotJudged, diagnosis.not_judged),
         argv=argv,
         recognised=steps(_recognised, None, snapshot.text_log),
         # last: what crashed above is in both
-        could_not_tell=tuple(_could_not_tell(one) for one in (*diagnosis.outcomes, *steps.crashed) if one.kind in _UNTOLD),
+        could_not_tell=tuple(_published(model.CouldNotTell, one) for one in (*diagnosis.outcomes, *steps.crashed) if one.kind in _UNTOLD),
         exit_code=_exit_code(examination, steps),
     )
 
@@ -103,27 +103,17 @@ def _exit_code(examination: Examination, steps: Steps) -> int:
     return CRASHED if steps.crashed and diagnosis.verdict is not Verdict.BROKEN else diagnosis.exit_code
 
 
-def _each(steps: Steps, convert: Callable[[Any], Result], items: Iterable[Any]) -> tuple[Result, ...]:
-    """Return each item converted, without those where our code crashes."""
-    return tuple(one for item in items if (one := steps(convert, None, item)) is not None)
+def _each(steps: Steps, form: type[Result], items: Iterable[msgspec.Struct]) -> tuple[Result, ...]:
+    """Return the published form of each item, without those where our code crashes."""
+    return tuple(one for item in items if (one := steps(_published, None, form, item)) is not None)
 
 
-def _published(form: type[Result], one: msgspec.Struct, **others: object) -> Result:
-    """Return the published form of a struct: its fields of the same names with words for members of enumerations, and the others."""
-    same = {name: getattr(one, name) for name in form.__struct_fields__ if name not in others}  # type: ignore[attr-defined]
-    return form(**{name: value.value if isinstance(value, enum.Enum) else value for name, value in same.items()}, **others)
-
-
-def _could_not_tell(outcome: findings.Outcome) -> model.CouldNotTell:
-    return _published(model.CouldNotTell, outcome, subject=_subject(outcome.subject))
-
-
-def _passed(outcome: findings.Outcome) -> model.Passed:
-    return model.Passed(outcome.code, outcome.name, _subject(outcome.subject))
-
-
-def _not_judged(one: findings.NotJudged) -> model.NotJudged:
-    return _published(model.NotJudged, one, subject=_subject(one.subject))
+def _published(form: type[Result], one: msgspec.Struct) -> Result:
+    """Return the published form of a struct: its fields of the same names as JSON has them, checked against the form's types."""
+    fields = msgspec.to_builtins(one)
+    if isinstance(one, findings.Finding):
+        fields["url"] = url(one.name)
+    return converted(fields, form)
 
 
 def _recognised(log: TextLog | Missing) -> model.Recognised | None:
@@ -156,31 +146,8 @@ def _examined(snapshot: Snapshot) -> model.Examined:
     return model.Examined(None, python.reason, user)
 
 
-def _policy(policy: findings.Policy) -> model.Policy:
-    return _published(model.Policy, policy)
-
-
 def _proved_to(proved: findings.ProvedTo, snapshot: Snapshot) -> model.ProvedTo:
     if snapshot.origin == model.SUPPOSED:
         return model.ProvedTo(None, 0, proved.of, "no conflict is known; nothing was tried")
     rung = proved.rung.value if proved.rung else None
     return model.ProvedTo(rung, proved.gpus, proved.of, words.scope(rung, proved.gpus, proved.of) or proved.text)
-
-
-def _subject(subject: findings.Subject) -> model.Subject:
-    return model.Subject(subject.kind.value, subject.key)
-
-
-def _finding(finding: findings.Finding) -> model.Finding:
-    return _published(
-        model.Finding,
-        finding,
-        subject=_subject(finding.subject),
-        evidence=tuple(_published(model.Evidence, seen) for seen in finding.evidence),
-        fixes=tuple(_published(model.Fix, fix) for fix in finding.fixes),
-        url=url(finding.name),
-    )
-
-
-def _row(row: findings.LadderRow) -> model.LadderRow:
-    return _published(model.LadderRow, row, subject=_subject(row.subject), steps=tuple(_published(model.Step, step) for step in row.steps))
