@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.hint import Hint
+from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
     Hint(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.hint import Hint
 from gpudoctor.signatures.phrases import AMD
+from gpudoctor.signatures.signature import Hint
 
 MACHINE_HINTS = (
     Hint(

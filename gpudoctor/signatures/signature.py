@@ -1,4 +1,4 @@
-"""A line in a log that points to a finding."""
+"""A line in a log that points to a finding, and words that make one cause of it likelier than another."""
 
 from __future__ import annotations
 
@@ -31,3 +31,13 @@ class Signature(msgspec.Struct, frozen=True):
     """The command that shows which of its causes it is."""
     cure: str = ""
     """What fixes what this line says, where the usual fix of its cause would not."""
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """Words that are no fault themselves, the cause they speak for ("" if their numbers decide), and a line that has them."""
+
+    pattern: str
+    cause: str
+    line: str
+    said: bool = False
+    """People say it, so a clause may only suppose it."""

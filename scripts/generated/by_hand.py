@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 from gpudoctor import rule_pages
 from gpudoctor.diagnose.rules import RULES
 
-_MODULE = "gpudoctor/diagnose/advice/by_hand.py"
-_HEAD = '''"""The command that checks for each cause by hand. Written by scripts/generate from the pages."""
-
-from __future__ import annotations
-
-# fmt: off
-BY_HAND = {
-'''
+_FILE = "gpudoctor/diagnose/advice/by_hand.json"
 _CONSOLE = re.compile(r"^ *```console\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _TYPED = re.compile(r"^ *\$ (.*?)(?: {2,}#.*)?$", re.MULTILINE)
 _EXAMPLE = re.compile(r"/opt/|/home/|\b[0-9a-f]{2}:00\.\d|0000:|-i \d\b|\bnvidia/cusolver/|libcublas")
@@ -23,17 +17,13 @@ _EXAMPLE = re.compile(r"/opt/|/home/|\b[0-9a-f]{2}:00\.\d|0000:|-i \d\b|\bnvidia
 
 
 def generated(root: Path) -> dict[Path, str]:
-    """Return the module that holds each page's first command that fits any machine."""
+    """Return the file that holds each page's first command that fits any machine."""
     found = {rule.name: _check(rule_pages.read(rule)) for rule in RULES}
-    rows = "".join(f"    {_quoted(name)}: {_quoted(command)},\n" for name, command in found.items() if command)
-    return {root / _MODULE: f"{_HEAD}{rows}}}\n"}
+    commands = {name: command for name, command in found.items() if command}
+    return {root / _FILE: f"{json.dumps(commands, indent=0, ensure_ascii=False)}\n"}
 
 
 def _check(page: str) -> str:
     section = page.split("\n## Check by hand\n", 1)[1].split("\n## ", 1)[0]
     typed = (command for block in _CONSOLE.findall(section) for command in _TYPED.findall(block))
     return next((command for command in typed if not _EXAMPLE.search(command)), "")
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' if "'" in text or '"' not in text else f"'{text}'"

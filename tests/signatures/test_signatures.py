@@ -13,7 +13,7 @@ import pytest
 
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.signatures import harmless, hinted, recognise
-from gpudoctor.signatures.hint import Hint
+from gpudoctor.signatures.signature import Hint
 from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.table import SIGNATURES
