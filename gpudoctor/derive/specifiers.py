@@ -1,6 +1,6 @@
 """Reads and compares requirements of Python packages. Versions are compared by `packaging`; what a marker needs may be unknown here.
 
-packaging.requirements and packaging.markers take 12 ms to import, and have no answer for a marker of which only a part is known.
+packaging.requirements and packaging.markers take 12 ms to import, and have no answer for a marker that is only partly known.
 """
 
 from __future__ import annotations

@@ -6,26 +6,12 @@ import re
 from collections.abc import Callable
 
 from gpudoctor.codes import NvmlError
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import CouldNotTell, MachineView, NotApplicable, known
 from gpudoctor.derive.device_nodes import CONTROL, UVM
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.expressions import expression
 from gpudoctor.signatures import hinted
-from gpudoctor.snapshot import (
-    ContainerTools,
-    DeviceNodes,
-    FabricManager,
-    Fact,
-    KernelDriver,
-    KernelModules,
-    Limits,
-    LoaderCache,
-    Nvml,
-    Platform,
-    SharedMemory,
-    Status,
-    TextLog,
-)
+from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Platform, Status, TextLog
 
 SHARED_MEMORY = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
@@ -62,7 +48,15 @@ _OF_WINDOWS = frozenset({"no-driver"})
 
 def excluded(machine: MachineView) -> frozenset[str]:
     """Return the causes that cannot be, by what the text states."""
-    return frozenset(cause for cause, ask in _FACTS.items() if ask(machine)) | _elsewhere(machine)
+    return frozenset(cause for cause, facts in _FACTS.items() if any(_holds(fact, machine) for fact in facts)) | _elsewhere(machine)
+
+
+def _holds(fact: Callable[[MachineView], bool], machine: MachineView) -> bool:
+    """Return whether a fact is known to be so."""
+    try:
+        return fact(machine)
+    except (CouldNotTell, NotApplicable):
+        return False
 
 
 def _elsewhere(machine: MachineView) -> frozenset[str]:
@@ -86,7 +80,7 @@ def _is_driver_loaded(machine: MachineView) -> bool:
         return True
     if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == NvmlError.DRIVER_NOT_LOADED:
         return False
-    return _has_module("nvidia")(machine) or (isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str))
+    return _has_module(machine, "nvidia") or (isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str))
 
 
 def _is_gpu_seen(machine: MachineView) -> bool:
@@ -97,9 +91,7 @@ def _is_seen_without(words: re.Pattern[str]) -> Callable[[MachineView], bool]:
     """Return a question: whether a framework sees the GPU, and no line says what may give it to one process and not to another."""
 
     def ask(machine: MachineView) -> bool:
-        log = machine.observed.text_log
-        lines = log.lines if isinstance(log, TextLog) else ()
-        return _is_gpu_seen(machine) and not any(words.search(line.value) for line in lines)
+        return _is_gpu_seen(machine) and not _logs(machine, words)
 
     return ask
 
@@ -110,45 +102,23 @@ def _sees_despite_mask(machine: MachineView) -> bool:
     return {True, False} <= seen and not machine.variable(VARIABLE)
 
 
-def _has_module(name: str) -> Callable[[MachineView], bool]:
-    def ask(machine: MachineView) -> bool:
-        driver = machine.observed.kernel_driver
-        return isinstance(driver, KernelDriver) and isinstance(driver.modules, tuple) and name in driver.modules
-
-    return ask
-
-
-def _has_no_secure_boot(machine: MachineView) -> bool:
-    modules = machine.observed.kernel_modules
-    return isinstance(modules, KernelModules) and modules.secure_boot is False
-
-
-def _has_module_file(machine: MachineView) -> bool:
-    modules = machine.observed.kernel_modules
-    return isinstance(modules, KernelModules) and bool(isinstance(modules.installed, tuple) and modules.installed)
-
-
-def _has_fabric_manager(machine: MachineView) -> bool:
-    manager = machine.observed.fabric_manager
-    return isinstance(manager, FabricManager) and manager.running is True
+def _has_module(machine: MachineView, name: str) -> bool:
+    driver = machine.observed.kernel_driver
+    return isinstance(driver, KernelDriver) and isinstance(driver.modules, tuple) and name in driver.modules
 
 
 _NO_SWITCH = expression(r"\bNV_WARN_NOTHING_TO_DO\b")
 
 
-def _needs_no_fabric_manager(machine: MachineView) -> bool:
-    """Return whether the fabric manager runs, or the machine has no NVSwitch: it says so, or GeForce GPUs, which none connects."""
+def _has_no_switch(machine: MachineView) -> bool:
+    """Return whether the fabric manager says so, or all GPUs are GeForce, which none connects."""
     names = [gpu.name for gpu in machine.hardware]
     geforce = bool(names) and all(isinstance(name, str) and "GeForce" in name for name in names)
-    return _has_fabric_manager(machine) or geforce or _logs(machine, _NO_SWITCH)
+    return geforce or _logs(machine, _NO_SWITCH)
 
 
 _NONE_FOUND = expression(r"NVRM: No NVIDIA (?:GPU|PCI devices) found")
 """A GPU that another driver holds is found, and counted as one that was not probed."""
-
-
-def _has_no_nouveau(machine: MachineView) -> bool:
-    return _is_driver_loaded(machine) or _logs(machine, _NONE_FOUND)
 
 
 def _logs(machine: MachineView, line: re.Pattern[str]) -> bool:
@@ -157,25 +127,12 @@ def _logs(machine: MachineView, line: re.Pattern[str]) -> bool:
 
 
 def _has_nodes(machine: MachineView) -> bool:
-    nodes = machine.observed.device_nodes
-    return isinstance(nodes, DeviceNodes) and {CONTROL, UVM, "/dev/nvidia0"} <= {node.path for node in nodes.nodes}
-
-
-def _has_shared_memory(machine: MachineView) -> bool:
-    limits = machine.observed.limits
-    shared = limits.shared_memory if isinstance(limits, Limits) else limits
-    return isinstance(shared, SharedMemory) and shared.size >= SHARED_MEMORY
-
-
-def _has_runtime(machine: MachineView) -> bool:
-    tools = machine.observed.container_tools
-    return isinstance(tools, ContainerTools) and tools.runtime is True
+    return {CONTROL, UVM, "/dev/nvidia0"} <= {node.path for node in machine.device_nodes.nodes}
 
 
 def _has_linux_driver_in_wsl(machine: MachineView) -> bool:
     """Return whether the text shows that a driver for Linux was installed, which hides the Windows driver's libraries in WSL."""
-    log = machine.observed.text_log
-    return isinstance(log, TextLog) and "wsl-linux-driver-installed" in hinted("\n".join(line.value for line in log.lines))
+    return "wsl-linux-driver-installed" in hinted("\n".join(line.value for line in known(machine.observed.text_log).lines))
 
 
 _UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not found)|dlopen libcuda\.so(?![.\d])|find -lcuda\b")
@@ -183,10 +140,8 @@ _UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not fo
 
 def _is_libcuda_cached(machine: MachineView) -> bool:
     """Return whether the loader's cache has libcuda.so.1, and no program asks for it by another name."""
-    cache = machine.observed.loader_cache
-    if _logs(machine, _UNVERSIONED):
-        return False
-    return isinstance(cache, LoaderCache) and any(path.endswith("/libcuda.so.1") for path in cache.driver_files)
+    files = known(machine.observed.loader_cache).driver_files
+    return not _logs(machine, _UNVERSIONED) and any(path.endswith("/libcuda.so.1") for path in files)
 
 
 _ACCOUNT = expression(r"Memory usage: (\d{1,15}) bytes free, (\d{1,15}) bytes total")
@@ -194,8 +149,7 @@ _ACCOUNT = expression(r"Memory usage: (\d{1,15}) bytes free, (\d{1,15}) bytes to
 
 def _has_free_memory(machine: MachineView) -> bool:
     """Return whether XLA logged that most of the GPU's memory was free when a library failed."""
-    log = machine.observed.text_log
-    found = [_ACCOUNT.search(line.value) for line in log.lines] if isinstance(log, TextLog) else []
+    found = [_ACCOUNT.search(line.value) for line in known(machine.observed.text_log).lines]
     return any(int(one[1]) > int(one[2]) / 2 for one in found if one)
 
 
@@ -210,27 +164,28 @@ def builds_another(machine: MachineView) -> bool:
     return _logs(machine, _OTHER_MODULE) and not _logs(machine, _OWN_MODULE)
 
 
-_FACTS: dict[str, Callable[[MachineView], bool]] = {
-    "no-driver": lambda machine: _is_driver_loaded(machine) or _is_gpu_seen(machine),
-    "container-no-gpu-access": _is_gpu_seen,
-    "scheduler-gpu-not-allocated": _is_seen_without(UNDER_SLURM),
-    "device-permission-denied": _is_seen_without(_OF_USERS),
-    "cuda-visible-devices-masked": _sees_despite_mask,
-    "kernel-module-not-built": lambda machine: _has_module_file(machine) or _is_driver_loaded(machine) or builds_another(machine),
-    "nouveau-loaded": _has_no_nouveau,
-    "secure-boot-unsigned-module": lambda machine: _has_no_secure_boot(machine) or _is_driver_loaded(machine),
-    "uvm-not-loaded": _has_module("nvidia_uvm"),
-    "device-nodes-missing": _has_nodes,
-    "fabric-manager-missing": _needs_no_fabric_manager,
-    "fabric-manager-version-mismatch": _needs_no_fabric_manager,
-    "fabric-prerequisites-missing": _needs_no_fabric_manager,
-    "container-shm-too-small": _has_shared_memory,
-    "container-toolkit-missing": _has_runtime,
-    "libcuda-not-on-loader-path": _is_libcuda_cached,
-    "wsl-libcuda-not-on-path": _is_libcuda_cached,
-    "wsl-driver-stack-broken": _has_linux_driver_in_wsl,
-    "gpu-memory-preallocation": _has_free_memory,
-    "gpu-memory-insufficient": _has_free_memory,
-    "gpu-memory-held-by-other-process": _has_free_memory,
+_MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch)
+_FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
+    "no-driver": (_is_driver_loaded, _is_gpu_seen),
+    "container-no-gpu-access": (_is_gpu_seen,),
+    "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),
+    "device-permission-denied": (_is_seen_without(_OF_USERS),),
+    "cuda-visible-devices-masked": (_sees_despite_mask,),
+    "kernel-module-not-built": (lambda machine: bool(known(machine.kernel_modules.installed)), _is_driver_loaded, builds_another),
+    "nouveau-loaded": (_is_driver_loaded, lambda machine: _logs(machine, _NONE_FOUND)),
+    "secure-boot-unsigned-module": (lambda machine: machine.kernel_modules.secure_boot is False, _is_driver_loaded),
+    "uvm-not-loaded": (lambda machine: _has_module(machine, "nvidia_uvm"),),
+    "device-nodes-missing": (_has_nodes,),
+    "fabric-manager-missing": _MANAGES_FABRIC,
+    "fabric-manager-version-mismatch": _MANAGES_FABRIC,
+    "fabric-prerequisites-missing": _MANAGES_FABRIC,
+    "container-shm-too-small": (lambda machine: known(machine.limits.shared_memory).size >= SHARED_MEMORY,),
+    "container-toolkit-missing": (lambda machine: machine.container_tools.runtime is True,),
+    "libcuda-not-on-loader-path": (_is_libcuda_cached,),
+    "wsl-libcuda-not-on-path": (_is_libcuda_cached,),
+    "wsl-driver-stack-broken": (_has_linux_driver_in_wsl,),
+    "gpu-memory-preallocation": (_has_free_memory,),
+    "gpu-memory-insufficient": (_has_free_memory,),
+    "gpu-memory-held-by-other-process": (_has_free_memory,),
 }
-"""Causes, and what finds a fact that excludes each."""
+"""Causes, and facts that exclude each: one is enough."""

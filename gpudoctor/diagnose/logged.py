@@ -19,7 +19,7 @@ from gpudoctor.diagnose.platforms import CLOSER, closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
 from gpudoctor.diagnose.support_libraries import LIBRARIES
-from gpudoctor.diagnose.words import HintedLine, Words
+from gpudoctor.diagnose.text_facts import HintedLine, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import (
     MACHINE,

@@ -7,10 +7,10 @@ Here one fact, or a word, orders the causes of a line that is in the log; alone 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from gpudoctor.codes import NvmlError
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known
 from gpudoctor.derive.preallocation import preallocated
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.excluded import UNDER_SLURM
@@ -19,11 +19,11 @@ from gpudoctor.diagnose.support_builds import BUILDS
 from gpudoctor.diagnose.support_driver import DRIVER
 from gpudoctor.diagnose.support_libraries import LIBRARIES
 from gpudoctor.diagnose.support_system import SYSTEM
-from gpudoctor.diagnose.words import HintedLine, Words
+from gpudoctor.diagnose.text_facts import Ask, Asks, HintedLine, Words, first_evidence
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
-from gpudoctor.snapshot import Fact, Host, Nvml, Platform, Status, TextLog, Variables
+from gpudoctor.snapshot import Fact, Host, Platform, Status, TextLog
 
 _NEARLY_ALL, _MOST = 0.8, 0.5
 """Shares of a GPU's memory in use: what leaves no room for training, and what no driver takes for itself where no process is listed."""
@@ -33,8 +33,8 @@ def supported(machine: MachineView, log: TextLog) -> dict[str, Evidence]:
     """Return the causes that something else in the text speaks for, with that."""
     text = "\n".join(line.value for line in log.lines)
     found: dict[str, Evidence] = {cause: HintedLine("log", line, _where(line, log)) for cause, line in hinted(text).items() if cause}
-    for cause, ask in _FACTS.items():
-        evidence = next(iter(ask(machine, text)), None)
+    for cause, asks in _FACTS.items():
+        evidence = first_evidence(asks, machine, text)
         if evidence is not None:
             found[cause] = evidence
     return found
@@ -49,8 +49,7 @@ _NO_GPU_GIVEN = "NoDevFiles"
 
 
 def _masked(machine: MachineView, _: str) -> Iterator[Evidence]:
-    variables = machine.observed.variables
-    value = variables.values.get(VARIABLE, _NO_GPU_GIVEN) if isinstance(variables, Variables) else _NO_GPU_GIVEN
+    value = machine.variables.values.get(VARIABLE, _NO_GPU_GIVEN)
     if value != _NO_GPU_GIVEN and not value.startswith("MIG-"):
         yield Evidence(VARIABLE, value or '""', "the text")
 
@@ -64,27 +63,31 @@ _NO_LIBCUDA = expression(r"UNKNOWN ERROR \(303\)|libcuda\.so\.1: cannot open sha
 _NO_LIBCUDART = expression(r"Could not find cuda drivers on your machine")
 
 
-def _driver_not_loaded(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield what says that the driver is not loaded: nvidia-smi, which may be missing outside a container too, or TensorFlow without both libraries."""
-    nvml = machine.observed.nvml
+def _nvidia_smi_is_missing(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield that the program is not there, and no container leaves it out."""
     if not machine.site.container and "container-no-gpu-access" not in hinted(text) and (found := _NO_PROGRAM.search(text)):
         for one in machine.frameworks:  # a machine without any may need no driver
             if one.observed.sees_gpu is False and isinstance(one.observed.version, Fact):
                 yield Evidence("sees no GPU", one.label, one.observed.version.where)
         yield Words("nvidia-smi", found[0], "the log")
+
+
+def _tensorflow_finds_no_library(machine: MachineView, text: str) -> Iterator[Evidence]:
     if machine.site.platform != Platform.WSL2 and _NO_LIBCUDA.search(text) and (neither := _NO_LIBCUDART.search(text)):
         yield Words("neither libcuda nor libcudart", neither[0], "the log")
-    init = nvml.init if isinstance(nvml, Nvml) else None
+
+
+def _nvml_finds_no_driver(machine: MachineView, _: str) -> Iterator[Evidence]:
+    init = known(machine.observed.nvml).init
     if isinstance(init, Status) and init.code == NvmlError.DRIVER_NOT_LOADED:
         yield Words("nvidia-smi", init.text, "the text")
 
 
-def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
+def _full(machine: MachineView, _: str) -> Iterator[Evidence]:
     for gpu in machine.observed.listed_gpus:
         share = _MOST if gpu.compute_processes == () and not machine.site.container else _NEARLY_ALL
         if isinstance(gpu.memory_used, int) and isinstance(gpu.memory_total, int) and gpu.memory_used > share * gpu.memory_total:
             yield Evidence("memory in use", f"{gpu.memory_used >> 20} of {gpu.memory_total >> 20} MiB", "nvidia-smi")
-    yield from _accounts(text)
 
 
 _REQUEST = r"(?:--gres[= ]\S{0,20}gpu\S{0,12}|--gpus\S{0,20}[= ]\S{1,12}|\s-G ?\d|nvidia\.com/gpu)"
@@ -115,7 +118,7 @@ _OWN = expression(
 )
 
 
-def _accounts(text: str) -> Iterator[Evidence]:
+def _others_hold_memory(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the memory that others hold, if a log accounts for it: what is neither free nor the program's own."""
     total, free = _size(_TOTAL, text), _size(_FREE, text)
     if total is None or free is None:
@@ -131,7 +134,7 @@ def _size(pattern: re.Pattern[str], text: str) -> float | None:
     return float(number) * _UNITS[unit] if number else None
 
 
-def _mode(wanted: tuple[str, ...]) -> Callable[[MachineView, str], Iterator[Evidence]]:
+def _mode(*wanted: str) -> Ask:
     def ask(machine: MachineView, _: str) -> Iterator[Evidence]:
         for gpu in machine.observed.listed_gpus:
             if gpu.compute_mode in wanted:
@@ -189,9 +192,7 @@ def _old_glibc(_: MachineView, text: str) -> Iterator[Evidence]:
 
 
 def _set_by_program(machine: MachineView, _: str) -> Iterator[Evidence]:
-    log = machine.observed.text_log
-    if isinstance(log, TextLog):
-        yield from (Evidence("program", one.value, one.where) for one in log.set_by_program.values())
+    yield from (Evidence("program", one.value, one.where) for one in known(machine.observed.text_log).set_by_program.values())
 
 
 def _named_by_uuid(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -204,25 +205,24 @@ def _preallocated(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("memory in use", f"{found.used >> 20} of {found.total >> 20} MiB", "nvidia-smi")
 
 
-_FACTS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
-    "cuda-visible-devices-masked": _masked,
-    "no-driver": _driver_not_loaded,
-    "scheduler-gpu-not-allocated": _requests_none,
-    "gpu-memory-held-by-other-process": _full,
-    "cuda-visible-devices-set-too-late": _set_by_program,
-    "cuda-visible-devices-uuid-unsupported": _named_by_uuid,
-    "gpu-memory-preallocation": _preallocated,
-    "python-version-unsupported": other_python,
-    "package-not-installable": no_such_release,
-    "exclusive-compute-mode": _mode(("exclusive-process", "exclusive-thread")),
-    "compute-prohibited": _mode(("prohibited",)),
-    "mig-no-instances": _in_mig_mode,
-    "mig-one-instance-per-process": _several_instances,
-    "wsl-multi-gpu-limit": _several_in_wsl,
-    "glibc-too-old": _old_glibc,
+_FACTS: Asks = {
+    "cuda-visible-devices-masked": (_masked,),
+    "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver),
+    "scheduler-gpu-not-allocated": (_requests_none,),
+    "gpu-memory-held-by-other-process": (_full, _others_hold_memory),
+    "cuda-visible-devices-set-too-late": (_set_by_program,),
+    "cuda-visible-devices-uuid-unsupported": (_named_by_uuid,),
+    "gpu-memory-preallocation": (_preallocated,),
+    "python-version-unsupported": (other_python,),
+    "package-not-installable": (no_such_release,),
+    "exclusive-compute-mode": (_mode("exclusive-process", "exclusive-thread"),),
+    "compute-prohibited": (_mode("prohibited"),),
+    "mig-no-instances": (_in_mig_mode,),
+    "mig-one-instance-per-process": (_several_instances,),
+    "wsl-multi-gpu-limit": (_several_in_wsl,),
+    "glibc-too-old": (_old_glibc,),
     **LIBRARIES,
     **BUILDS,
     **DRIVER,
     **SYSTEM,
 }
-"""Causes, and what yields a fact that speaks for each."""

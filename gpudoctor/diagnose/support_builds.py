@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView, MachineView
+from gpudoctor.derive import FrameworkView, MachineView, known
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.plugins import mismatched_plugins, version_numbers
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.installer_facts import is_windows_on_arm
-from gpudoctor.diagnose.words import Words
+from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.frameworks.torch import TORCH
@@ -76,15 +76,9 @@ _FIRST_KEPT = versions.Version(3, 7)
 
 def _older_than_conda_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield a GPU that PyTorch's conda packages leave out and its wheels do not, if conda installed PyTorch."""
-    stated = (one.observed.version for one in machine.frameworks if one.name == TORCH.name)
-    releases = [versions.parse(one.value) for one in stated if isinstance(one, Fact)]
+    releases = [versions.parse(one.release) for one in machine.frameworks if one.name == TORCH.name]
     if _FROM_CONDA.search(text) and any(release and release >= _WITHOUT_KEPLER for release in releases):
         yield from _gpus(machine, lambda place: place < _FIRST_KEPT)
-
-
-def _too_old(machine: MachineView, text: str) -> Iterator[Evidence]:
-    yield from _older_than_build(machine, text)
-    yield from _older_than_conda_build(machine, text)
 
 
 _REQUIRED = expression(r"(?i)\brequires?\b[^\n]{0,12}\b(?:cuda |compute )?capability (?P<least>\d\.\d)\b")
@@ -113,8 +107,7 @@ def _builds(machine: MachineView) -> list[CudaRelease]:
 
 def _installed(machine: MachineView) -> list[CudaRelease]:
     """Return the CUDA releases that are installed, for which people choose builds."""
-    toolkits = machine.observed.toolkits
-    found = [version for version, _ in system_cudas(toolkits)] if isinstance(toolkits, tuple) else []
+    found = [version for version, _ in system_cudas(machine.known_toolkits)]
     return [row for row in map(machine.matrix.cuda, found) if row is not None and row.sass]
 
 
@@ -137,8 +130,7 @@ def _places(row: CudaRelease) -> list[Version]:
 
 def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield the compiled half of a framework that sees no GPU, if the text names no CUDA plugin beside it."""
-    packages = machine.observed.packages
-    listed = {} if isinstance(packages, Missing) else {one.name: one for one in packages.distributions}
+    listed = {one.name: one for one in known(machine.observed.packages).distributions}
     for one in machine.frameworks:
         plugin = one.spec.plugin
         library = listed.get(plugin.library) if plugin else None
@@ -150,9 +142,7 @@ def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 def _uncompared_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a CUDA plugin that is newer than a library which loads any."""
-    stack = machine.stack_or_missing
-    if isinstance(stack, Missing):
-        return
+    stack = known(machine.stack_or_missing)
     for plugin in (one.spec.plugin for one in machine.frameworks if one.spec.plugin):
         library = stack.distributions.get(plugin.library)
         for one in mismatched_plugins(stack, plugin):
@@ -163,8 +153,7 @@ def _uncompared_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
 def _named_as_without_cuda(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a framework whose name alone, without a build, is that of a package without CUDA."""
     for one in machine.frameworks:
-        version = one.observed.version
-        release = versions.parse(version.value) if isinstance(version, Fact) else None
+        release = versions.parse(one.release)
         if one.observed.sees_gpu is True or one.observed.distribution or release is None:
             continue
         rows = [row for row in machine.matrix.releases(one.name, "linux_x86_64") if row.release == release]
@@ -174,15 +163,9 @@ def _named_as_without_cuda(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 def _pips_choice_on_windows(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield PyTorch on Windows if the text names no build: pip alone installs the one without CUDA."""
-    known = (one.observed for one in machine.frameworks if one.name == TORCH.name)
-    if machine.site.platform == Platform.WINDOWS and TORCH.name in text and all(isinstance(one.cuda_build, Missing) for one in known):
+    builds = [one.observed.cuda_build for one in machine.frameworks if one.name == TORCH.name]
+    if machine.site.platform == Platform.WINDOWS and TORCH.name in text and all(isinstance(one, Missing) for one in builds):
         yield Evidence("pip's build of PyTorch for Windows", "without CUDA", "matrix")
-
-
-def _without_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
-    yield from _without_plugin(machine, text)
-    yield from _named_as_without_cuda(machine, text)
-    yield from _pips_choice_on_windows(machine, text)
 
 
 _CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu\d{2,3}\b")
@@ -197,8 +180,7 @@ def _cuda_for_linux_only(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield Evidence("operating system", "Windows", found[0])
 
 
-def _on_a_platform_without_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
-    yield from _cuda_for_linux_only(machine, text)
+def _on_windows_for_arm(machine: MachineView, _: str) -> Iterator[Evidence]:
     if is_windows_on_arm(machine):
         yield Evidence("platform", "Windows on ARM", "the text")
 
@@ -217,8 +199,7 @@ def _without_cuda_on_windows(machine: MachineView, _: str) -> Iterator[Evidence]
 
 def _had_cuda_on_windows(framework: FrameworkView, machine: MachineView) -> bool:
     """Return whether the release is known to be older than the first without CUDA for Windows."""
-    version, bound = framework.observed.version, machine.matrix.bound(framework.name, "no-cuda-on-windows")
-    release = versions.parse(version.value) if isinstance(version, Fact) else None
+    release, bound = versions.parse(framework.release), machine.matrix.bound(framework.name, "no-cuda-on-windows")
     return bound is not None and release is not None and release[:2] < bound[:2]
 
 
@@ -229,17 +210,16 @@ def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
             yield Words("operating system", "macOS", "the text")
 
 
-BUILDS: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
-    "cpu-only-build": _without_cuda,
-    "jax-plugin-version-mismatch": _uncompared_plugin,
-    "no-cuda-wheel-for-platform": _on_a_platform_without_cuda,
-    "windows-native-no-gpu": _without_cuda_on_windows,
-    "metal-plugin-missing": _without_metal,
-    "jetson-needs-vendor-wheel": _on_jetson,
-    "slow-ptx-jit": _compiled_at_first_use,
-    "cuda-library-missing": _opens_installed_cuda,
-    "gpu-too-new-for-build": _newer_than_build,
-    "gpu-too-old-for-build": _too_old,
-    "gpu-below-framework-minimum": _below_what_is_required,
+BUILDS: Asks = {
+    "cpu-only-build": (_without_plugin, _named_as_without_cuda, _pips_choice_on_windows),
+    "jax-plugin-version-mismatch": (_uncompared_plugin,),
+    "no-cuda-wheel-for-platform": (_cuda_for_linux_only, _on_windows_for_arm),
+    "windows-native-no-gpu": (_without_cuda_on_windows,),
+    "metal-plugin-missing": (_without_metal,),
+    "jetson-needs-vendor-wheel": (_on_jetson,),
+    "slow-ptx-jit": (_compiled_at_first_use,),
+    "cuda-library-missing": (_opens_installed_cuda,),
+    "gpu-too-new-for-build": (_newer_than_build,),
+    "gpu-too-old-for-build": (_older_than_build, _older_than_conda_build),
+    "gpu-below-framework-minimum": (_below_what_is_required,),
 }
-"""Causes, and what yields a fact that speaks for each."""

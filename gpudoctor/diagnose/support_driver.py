@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpudoctor.derive import MachineView
-from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL, TURING
-from gpudoctor.diagnose.words import Words
+from gpudoctor.diagnose.text_facts import Ask, Asks, Words
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import DriverBranch
-from gpudoctor.snapshot import KernelDriver
 from gpudoctor.versions import Version
 
 
-def _of_other_branches(unfit: Callable[[Version, DriverBranch], bool]) -> Callable[[MachineView, str], Iterator[Evidence]]:
+def _of_other_branches(unfit: Callable[[Version, DriverBranch], bool]) -> Ask:
     """Return what yields a GPU that the driver's branch does not support."""
 
     def ask(machine: MachineView, _: str) -> Iterator[Evidence]:
-        driver = machine.driver_or_missing
-        branch = machine.matrix.driver(driver.version) if isinstance(driver, Driver) else None
-        for place in _capabilities(machine) if branch else ():
+        branch = machine.matrix.driver(machine.driver.version)
+        for place in _capabilities(machine):
             if branch and unfit(place, branch):
                 yield Evidence("compute capability", f"{place.short}; driver {branch.branch} does not support it", "matrix")
 
@@ -41,31 +38,26 @@ def _is_newer(place: Version, branch: DriverBranch) -> bool:
 
 
 def _has_open_modules(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield that the open kernel modules are loaded: the text says so, or the GPU needs them."""
-    driver = machine.observed.kernel_driver
-    if isinstance(driver, KernelDriver) and driver.flavour == "open":
+    if machine.kernel_driver.flavour == "open":
         yield Words("kernel modules", "open", "the text")
+
+
+def _needs_open_modules(machine: MachineView, _: str) -> Iterator[Evidence]:
     for place in _capabilities(machine):
         if place >= BLACKWELL:
             yield Words("compute capability", f"{place.short}, which needs the open kernel modules", "the text")
 
 
-_dropped = _of_other_branches(_is_older)
-
-
-def _is_too_old(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield a GPU that the driver's branch has dropped, or that its open modules never supported."""
-    yield from _dropped(machine, text)
-    driver = machine.observed.kernel_driver
-    if isinstance(driver, KernelDriver) and driver.flavour == "open":
+def _is_unknown_to_open_modules(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a GPU that the open kernel modules never supported."""
+    if machine.kernel_driver.flavour == "open":
         for place in _capabilities(machine):
             if place < TURING:
                 yield Words("compute capability", f"{place.short}, which the open kernel modules do not support", "the text")
 
 
-DRIVER: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
-    "driver-too-new-for-gpu": _is_too_old,
-    "gpu-too-new-for-driver": _of_other_branches(_is_newer),
-    "uvm-hmm-init-failure": _has_open_modules,
+DRIVER: Asks = {
+    "driver-too-new-for-gpu": (_of_other_branches(_is_older), _is_unknown_to_open_modules),
+    "gpu-too-new-for-driver": (_of_other_branches(_is_newer),),
+    "uvm-hmm-init-failure": (_has_open_modules, _needs_open_modules),
 }
-"""Causes, and what yields a fact that speaks for each."""

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Container, Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView, MachineView
+from gpudoctor.derive import FrameworkView, MachineView, known
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.system_cuda import files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.diagnose.words import Words
+from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix.cite import cited
@@ -52,11 +52,6 @@ def _dll_version(digits: str) -> str:
     return digits if whole else f"{digits[:-1]}.{digits[-1]}"
 
 
-def _cuda_that_does_not_fit(machine: MachineView, text: str) -> Iterator[Evidence]:
-    yield from _other_cuda(machine, text)
-    yield from _other_cuda_than_any_build(machine, text)
-
-
 def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the installed CUDA, or that of a build which uses it, if a missing library's file name is of another; the build's if the installed one lacks its files."""
     for wanted in _missing(text):
@@ -86,8 +81,7 @@ def _other_cuda_than_any_build(machine: MachineView, _: str) -> Iterator[Evidenc
     """Yield the CUDA of a release that links it, if that is not the installed one and the text does not name the package."""
     toolkits = [version for version, _ in _toolkits(machine)]
     for framework in machine.frameworks:
-        version = framework.observed.version
-        release = versions.parse(version.value) if isinstance(version, Fact) else None
+        release = versions.parse(framework.release)
         if framework.observed.distribution or release is None or not _links_cuda(framework, machine):
             continue
         rows = (row for name in framework.spec.distributions for row in machine.matrix.releases(name))
@@ -99,8 +93,7 @@ def _other_cuda_than_any_build(machine: MachineView, _: str) -> Iterator[Evidenc
 
 def _links_cuda(framework: FrameworkView, machine: MachineView) -> bool:
     """Return whether the release is known to be linked with CUDA's libraries, so it cannot be imported without them."""
-    version, opens = framework.observed.version, machine.matrix.bound(framework.name, "opens-cuda")
-    release = versions.parse(version.value) if isinstance(version, Fact) else None
+    release, opens = versions.parse(framework.release), machine.matrix.bound(framework.name, "opens-cuda")
     return opens is not None and release is not None and release < opens
 
 
@@ -124,8 +117,7 @@ def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[
 
 
 def _toolkits(machine: MachineView) -> list[tuple[Version, str]]:
-    toolkits = machine.observed.toolkits
-    return system_cudas(toolkits) if isinstance(toolkits, tuple) else []
+    return system_cudas(machine.known_toolkits)
 
 
 def _other_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -242,8 +234,7 @@ _BY_EXTENSION = expression(r"(?m)^\W{0,8}(?:import|from) (\w{3,40}_(?:cuda|ext|g
 """A compiled module of an extension of PyTorch, which is imported after PyTorch has loaded the runtime of its own CUDA."""
 
 
-def _of_another_build(machine: MachineView, text: str) -> Iterator[Evidence]:
-    yield from _of_other_wheels(machine, text)
+def _of_an_extension(_: MachineView, text: str) -> Iterator[Evidence]:
     if (found := _BY_EXTENSION.search(text)) and any(name.startswith("libcudart.") for name in _missing(text)):
         yield Evidence("missing for", found[1], "a traceback")
 
@@ -253,22 +244,19 @@ _OF_CONDA = expression(r"lib(\w{3,12})-(\d[\w.]{0,20})-")
 
 def _from_conda_and_pip(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a library of CUDA that conda and pip both installed, in different versions."""
-    packages = machine.observed.packages
-    if isinstance(packages, Missing) or isinstance(packages.conda, Missing):
-        return
-    in_conda = {found[1]: found[2] for stem in packages.conda if (found := _OF_CONDA.match(stem))}
+    packages = known(machine.observed.packages)
+    in_conda = {found[1]: found[2] for stem in known(packages.conda) if (found := _OF_CONDA.match(stem))}
     for one in packages.distributions:
         name = one.name.removeprefix("nvidia-").partition("-cu")[0]
         if one.name.startswith("nvidia-") and in_conda.get(name, one.version) != one.version:
             yield Evidence(f"{name} of conda, of pip", f"{in_conda[name]}, {one.version}", one.where)
 
 
-LIBRARIES: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
-    "cuda-version-mismatch": _cuda_that_does_not_fit,
-    "cudnn-wrong-major": _other_cudnn,
-    "pip-nvidia-libs-not-on-path": _in_wheels,
-    "cuda-libs-not-on-loader-path": _on_disk,
-    "extension-built-for-other-cuda": _of_another_build,
-    "mixed-conda-pip": _from_conda_and_pip,
+LIBRARIES: Asks = {
+    "cuda-version-mismatch": (_other_cuda, _other_cuda_than_any_build),
+    "cudnn-wrong-major": (_other_cudnn,),
+    "pip-nvidia-libs-not-on-path": (_in_wheels,),
+    "cuda-libs-not-on-loader-path": (_on_disk,),
+    "extension-built-for-other-cuda": (_of_other_wheels, _of_an_extension),
+    "mixed-conda-pip": (_from_conda_and_pip,),
 }
-"""Causes, and what yields a fact that speaks for each."""

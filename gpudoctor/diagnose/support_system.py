@@ -2,62 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known, or_none
 from gpudoctor.derive.device_nodes import UVM, is_used_to_compute
 from gpudoctor.diagnose.excluded import SHARED_MEMORY, builds_another
 from gpudoctor.diagnose.platforms import named_amd
-from gpudoctor.diagnose.words import Words
+from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import (
-    Cause,
-    ContainerTools,
-    DeviceNodes,
-    FabricManager,
-    KernelDriver,
-    Limits,
-    Missing,
-    Platform,
-    SharedMemory,
-    TextLog,
-)
+from gpudoctor.snapshot import Platform
 
 
 def _uvm_is_not_loaded(machine: MachineView, _: str) -> Iterator[Evidence]:
-    driver, nodes = machine.observed.kernel_driver, machine.observed.device_nodes
-    modules = driver.modules if isinstance(driver, KernelDriver) and isinstance(driver.modules, tuple) else ()
+    modules = known(machine.kernel_driver.modules)
     if "nvidia" in modules and "nvidia_uvm" not in modules:
         yield Evidence("loaded modules", ", ".join(modules), "lsmod")
-    if isinstance(nodes, DeviceNodes) and nodes.nodes and UVM not in {node.path for node in nodes.nodes}:
-        yield Evidence("device files", ", ".join(node.path for node in nodes.nodes), "/dev")
+
+
+def _uvm_has_no_device_file(machine: MachineView, _: str) -> Iterator[Evidence]:
+    paths = [node.path for node in machine.device_nodes.nodes]
+    if paths and UVM not in paths:
+        yield Evidence("device files", ", ".join(paths), "/dev")
 
 
 def _fabric_manager_is_down(machine: MachineView, _: str) -> Iterator[Evidence]:
-    manager = machine.observed.fabric_manager
-    if isinstance(manager, FabricManager) and manager.running is False:
-        yield Evidence("nvidia-fabricmanager.service", "not running", "systemctl")
-    if isinstance(manager, Missing) and manager.cause is Cause.ABSENT:
-        yield Evidence("nvidia-fabricmanager.service", "not installed", "systemctl")
+    manager = or_none(machine.observed.fabric_manager)
+    if manager is None or manager.running is False:
+        yield Evidence("nvidia-fabricmanager.service", "not running" if manager else "not installed", "systemctl")
 
 
 def _docker_lacks_the_runtime(machine: MachineView, _: str) -> Iterator[Evidence]:
-    tools = machine.observed.container_tools
-    if isinstance(tools, ContainerTools) and tools.runtime is False:
+    if machine.container_tools.runtime is False:
         yield Evidence("Docker's runtimes", "no nvidia among them", "docker info")
 
 
 def _shared_memory_is_small(machine: MachineView, _: str) -> Iterator[Evidence]:
-    limits = machine.observed.limits
-    shared = limits.shared_memory if isinstance(limits, Limits) else limits
-    if isinstance(shared, SharedMemory) and shared.size < SHARED_MEMORY:
-        yield Evidence("size of /dev/shm", f"{shared.size >> 20} MiB", "df")
+    size = known(machine.limits.shared_memory).size
+    if size < SHARED_MEMORY:
+        yield Evidence("size of /dev/shm", f"{size >> 20} MiB", "df")
 
 
 def _has_no_device_files(machine: MachineView, _: str) -> Iterator[Evidence]:
-    nodes = machine.observed.device_nodes
-    if isinstance(nodes, DeviceNodes) and not nodes.nodes:
+    if not machine.device_nodes.nodes:
         yield Evidence("device files", "none", "/dev")
 
 
@@ -66,19 +53,20 @@ _OTHERS_READ_AND_WRITE = 0o006
 
 def _is_shut_to_others(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a device file that not every user may open, and the text does not show that this one may."""
-    nodes = machine.observed.device_nodes
-    for node in nodes.nodes if isinstance(nodes, DeviceNodes) else ():
+    for node in machine.device_nodes.nodes:
         shut = isinstance(node.mode, str) and int(node.mode, 8) & _OTHERS_READ_AND_WRITE != _OTHERS_READ_AND_WRITE
         if shut and node.accessible is not True and is_used_to_compute(node):
             yield Evidence(node.path, f"mode {node.mode}", "/dev")
 
 
-def _container_lacks_a_gpu(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield how a container was started without a GPU, or that it has no device files."""
-    log = machine.observed.text_log
-    start = log.gpu_requests.get("none") if isinstance(log, TextLog) else None
+def _started_without_a_gpu(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield how a container was started without a GPU."""
+    start = known(machine.observed.text_log).gpu_requests.get("none")
     if start:
         yield Evidence("started without a GPU", start.value, start.where)
+
+
+def _container_has_no_device_files(machine: MachineView, text: str) -> Iterator[Evidence]:
     if machine.site.container:
         yield from _has_no_device_files(machine, text)
 
@@ -120,11 +108,11 @@ def _preloads_a_library(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 def _is_not_listed(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield that the text lists the packages of the Python that lacks the framework, and the framework is not among them."""
-    listed, missing = machine.observed.packages, _NOT_IMPORTED.search(text)
-    if missing and not isinstance(listed, Missing) and len(listed.distributions) >= _A_LIST:
-        names = {one.name for one in listed.distributions}
+    listed, missing = known(machine.observed.packages).distributions, _NOT_IMPORTED.search(text)
+    if missing and len(listed) >= _A_LIST:
+        names = {one.name for one in listed}
         if missing["name"] not in names:
-            yield Evidence("installed packages", f"no {missing['name']} among {len(names)}", listed.distributions[0].where)
+            yield Evidence("installed packages", f"no {missing['name']} among {len(names)}", listed[0].where)
 
 
 _GPU_SEEN = "/physical_device:GPU:0"
@@ -148,21 +136,20 @@ def _names_amd(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield Words("GPU", line, "the text")
 
 
-SYSTEM: dict[str, Callable[[MachineView, str], Iterator[Evidence]]] = {
-    "kernel-module-not-built": _dkms_fails,
-    "preloaded-library-intercepts-cuda": _preloads_a_library,
-    "uvm-not-loaded": _uvm_is_not_loaded,
-    "fabric-manager-missing": _fabric_manager_is_down,
-    "container-toolkit-missing": _docker_lacks_the_runtime,
-    "container-no-gpu-access": _container_lacks_a_gpu,
-    "container-shm-too-small": _shared_memory_is_small,
-    "device-nodes-missing": _has_no_device_files,
-    "device-permission-denied": _is_shut_to_others,
-    "wsl-pinned-memory-limit": _pins_memory_in_wsl,
-    "framework-missing": _is_not_listed,
-    "wsl1": _is_wsl1,
-    "amd-gpu-unsupported": _names_amd,
-    "wsl-driver-stack-broken": _is_wsl,
-    "wsl-libcuda-not-on-path": _is_wsl,
+SYSTEM: Asks = {
+    "kernel-module-not-built": (_dkms_fails,),
+    "preloaded-library-intercepts-cuda": (_preloads_a_library,),
+    "uvm-not-loaded": (_uvm_is_not_loaded, _uvm_has_no_device_file),
+    "fabric-manager-missing": (_fabric_manager_is_down,),
+    "container-toolkit-missing": (_docker_lacks_the_runtime,),
+    "container-no-gpu-access": (_started_without_a_gpu, _container_has_no_device_files),
+    "container-shm-too-small": (_shared_memory_is_small,),
+    "device-nodes-missing": (_has_no_device_files,),
+    "device-permission-denied": (_is_shut_to_others,),
+    "wsl-pinned-memory-limit": (_pins_memory_in_wsl,),
+    "framework-missing": (_is_not_listed,),
+    "wsl1": (_is_wsl1,),
+    "amd-gpu-unsupported": (_names_amd,),
+    "wsl-driver-stack-broken": (_is_wsl,),
+    "wsl-libcuda-not-on-path": (_is_wsl,),
 }
-"""Causes, and what yields a fact that speaks for each."""

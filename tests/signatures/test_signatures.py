@@ -13,9 +13,9 @@ import pytest
 
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.signatures import harmless, hinted, recognise
-from gpudoctor.signatures.signature import Hint
 from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
+from gpudoctor.signatures.signature import Hint
 from gpudoctor.signatures.table import SIGNATURES
 
 
