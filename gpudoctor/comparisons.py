@@ -1,4 +1,4 @@
-"""Compares versions with specifiers of packaging, whose import takes 10 ms."""
+"""Compares versions with specifiers of packaging, which takes 3 ms to import: only where a comparison is asked for."""
 
 from __future__ import annotations
 

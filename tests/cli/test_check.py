@@ -190,7 +190,21 @@ SLOW = frozenset(
     )
 )  # fmt: skip
 """Modules of the standard library that take a millisecond or more to load."""
-OTHERS = frozenset(("typer", "click", "rich", "packaging", "jinja2", "yaml", "ClusterShell", "tomli", "typing_extensions", "pynvml"))
+OTHERS = frozenset(
+    (
+        "typer",
+        "click",
+        "rich",
+        "packaging.requirements",
+        "packaging.markers",
+        "jinja2",
+        "yaml",
+        "ClusterShell",
+        "tomli",
+        "typing_extensions",
+        "pynvml",
+    )
+)
 """What other commands and the children need."""
 
 
