@@ -8,12 +8,21 @@ from gpudoctor.derive import CouldNotTell, GpuView, known, not_applicable
 from gpudoctor.derive.views.kernel import GUEST_DRIVERS
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.advice.system import read_log
+from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, Join
 from gpudoctor.findings import Confidence, Evidence, Fix, Rung
 from gpudoctor.matrix import DriverBranch
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Cause, Missing, PciDevice
 from gpudoctor.versions import Version
 
+LEFT_ALONE = (
+    Explains(
+        (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),
+        "A driver that supports none of the GPUs unloads, and nouveau binds them.",
+    ),
+    Explains(("gpu-count-mismatch",), "NVML does not list a GPU that the driver ignores.", Join.GPU),
+)
+"""What follows where the driver does not support a GPU."""
 _NO_BOUNDS = Missing(Cause.NOT_STATED, "the tables do not say which GPUs this branch supports")
 _READ_LOG = read_log("NVRM: (The NVIDIA GPU|.*(nvidia|driver))", "Read the driver's messages about the GPU")
 

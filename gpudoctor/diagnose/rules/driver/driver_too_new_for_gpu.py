@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import TURING
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, Join, rule
-from gpudoctor.diagnose.rules.driver.branches import confidence, known_bound, read_refusal, refusal, undriven
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rules.driver.branches import LEFT_ALONE, confidence, known_bound, read_refusal, refusal, undriven
 from gpudoctor.findings import Problem, Rung, Severity
 
 _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,40} Legacy drivers"
@@ -17,13 +17,7 @@ _REFUSED = r"not supported by open nvidia\.ko|supported through the NVIDIA .{0,4
     advice=lambda machine: (update_driver(machine, title="Install a driver that supports this GPU", flavour="proprietary", older=True),),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    explains=(
-        Explains(
-            (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),
-            "A driver that supports none of the GPUs unloads, and nouveau binds them.",
-        ),
-        Explains(("gpu-count-mismatch",), "NVML does not list a GPU that the driver ignores.", Join.GPU),
-    ),
+    explains=LEFT_ALONE,
 )
 def driver_too_new_for_gpu(gpu: GpuView) -> Iterator[Problem]:
     """Driver no longer supports the GPU."""

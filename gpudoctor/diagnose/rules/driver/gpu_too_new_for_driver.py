@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL
-from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, Join, rule
-from gpudoctor.diagnose.rules.driver.branches import confidence, known_bound, read_refusal, refusal, undriven
+from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rules.driver.branches import LEFT_ALONE, confidence, known_bound, read_refusal, refusal, undriven
 from gpudoctor.findings import Problem, Rung, Severity
 from gpudoctor.versions import Version
 
@@ -19,13 +19,7 @@ _UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
     advice=lambda machine: (update_driver(machine, title="Install the driver with its open kernel modules", flavour="open"),),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
-    explains=(
-        Explains(
-            (*DRIVER_NOT_LOADED, "nouveau-loaded", "kernel-module-not-built"),
-            "A driver that supports none of the GPUs unloads, and nouveau binds them.",
-        ),
-        Explains(("gpu-count-mismatch",), "NVML does not list a GPU that the driver ignores.", Join.GPU),
-    ),
+    explains=LEFT_ALONE,
 )
 def gpu_too_new_for_driver(gpu: GpuView) -> Iterator[Problem]:
     """GPU is too new for the driver."""
