@@ -47,8 +47,10 @@ FIRST = ("tests/on_ray/", "tests/smoke/", "tests/scripts/")
 """What takes minutes or mostly waits: a run that began with anything else would end with waiting for it."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    if config.getoption("cov_context", None):
+        return  # which test runs a line is asked of every variant
     variants: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
         variants[item.nodeid.partition("[")[0]].append(item)

@@ -67,7 +67,7 @@ def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield from _another_version(wanted, text)
     fails_to_import = not _missing(text) and _NOT_LOADED in text
     for user in system_cuda_users(machine.environment):
-        if fails_to_import and user.framework is not None and not _links_cuda(user.framework, machine):
+        if fails_to_import and user.framework is not None and _linked_release(user.framework, machine) is None:
             continue
         release = machine.matrix.cuda(versions.parse(user.cuda) or Version(0))
         if release and release.sonames and any(name not in release.sonames for name in _missing(text) if not name.startswith("libcudnn")):
@@ -81,8 +81,8 @@ def _other_cuda_than_any_build(machine: MachineView, _: str) -> Iterator[Evidenc
     """Yield the CUDA of a release that links it, if that is not the installed one and the text does not name the package."""
     toolkits = [version for version, _ in _toolkits(machine)]
     for framework in machine.frameworks:
-        release = versions.parse(framework.release)
-        if framework.observed.distribution or release is None or not _links_cuda(framework, machine):
+        release = _linked_release(framework, machine)
+        if framework.observed.distribution or release is None:
             continue
         rows = (row for name in framework.spec.distributions for row in machine.matrix.releases(name))
         ours = [row for row in rows if row.release[:2] == release[:2] and row.accelerator == "cuda"]
@@ -91,10 +91,10 @@ def _other_cuda_than_any_build(machine: MachineView, _: str) -> Iterator[Evidenc
             yield Evidence(f"CUDA of {framework.label} with GPU", ", ".join(sorted(cuda.short for cuda in built)), "matrix")
 
 
-def _links_cuda(framework: FrameworkView, machine: MachineView) -> bool:
-    """Return whether the release is known to be linked with CUDA's libraries, so it cannot be imported without them."""
+def _linked_release(framework: FrameworkView, machine: MachineView) -> Version | None:
+    """Return the release, if it is known to be linked with CUDA's libraries, so it cannot be imported without them."""
     release, opens = versions.parse(framework.release), machine.matrix.bound(framework.name, "opens-cuda")
-    return opens is not None and release is not None and release < opens
+    return release if opens is not None and release is not None and release < opens else None
 
 
 def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[Evidence]:

@@ -181,6 +181,7 @@ NEAR_MISSES: Final = (
     ("cuda-version-mismatch", "TF 2.5.0 on Windows 11, CUDA 11.2 installed\nCould not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\n"),
     ("ptxas-not-found", "ptxas exited with non-zero error code 65280, output: ptxas fatal   : Value 'sm_90' is not defined for option 'gpu-name'\n"),
     ("driver-too-old", "The NVIDIA driver's CUDA version is 12.0 which is older than the ptxas CUDA version (12.2.140). Because the driver is older than the ptxas version, XLA is disabling parallel compilation.\njax==0.4.20\n"),
+    ("cuda-version-mismatch", "Windows 10\n$ pip list\ntensorflow           1.12.0\nCUDA: 10.0\nImportError: DLL load failed: The specified module could not be found.\n"),
     ("cuda-version-mismatch", "Windows 10\nTensorFlow version: 1.12.0\nCUDA: 9.0\nImportError: DLL load failed: The specified module could not be found.\n"),
     ("cuda-version-mismatch", "Windows 10\nTensorFlow version: 2.3.0\nCUDA: 11.0\nImportError: DLL load failed: The specified module could not be found.\n"),
     ("nvidia-wheel-version-conflict", "I use CUDA 11.2 and get this when importing tensorflow: KeyError: 'x'\ntensorflow==2.6.0\n"),

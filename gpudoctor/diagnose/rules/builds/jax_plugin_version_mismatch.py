@@ -32,7 +32,7 @@ def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
         not_applicable(f"{framework.name} can use the GPU, so its parts match")
     refused = [violation for violation in stack.violations if _is_refused(violation, stack, plugin)]
     unmet = dict.fromkeys(f"{violation.demand.text}, but {violation.found.label} {is_there(stack)}" for violation in refused)
-    incompatible = list(unmet) or list(_refused_at_import(framework, stack, plugin))
+    incompatible = list(unmet) or list(_refused_at_import(stack, plugin))
     if not incompatible:
         return
     ignored = () if unmet else _ignored(stack, plugin)
@@ -49,9 +49,7 @@ def jax_plugin_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
 
 def _ignored(stack: Stack, plugin: CudaPlugin) -> tuple[Distribution, ...]:
     """Return the plugins that are ignored beside one that matches; () if none does, or JAX itself is refused."""
-    own, library = stack.distributions.get(stack_of(plugin.library) or ""), stack.distributions.get(plugin.library)
-    refused = own is not None and library is not None and version_numbers(own.version) < version_numbers(library.version)
-    return mismatched_plugins(stack, plugin) if not refused and matching_plugins(stack, plugin) else ()
+    return mismatched_plugins(stack, plugin) if not _refused_library(stack, plugin) and matching_plugins(stack, plugin) else ()
 
 
 def _used_instead(ignored: tuple[Distribution, ...], stack: Stack, plugin: CudaPlugin) -> str:
@@ -92,12 +90,16 @@ def _is_refused(violation: Violation, stack: Stack, plugin: CudaPlugin) -> bool:
     return stack.supposed or not installed or compares_plugins(stack, plugin)
 
 
-def _refused_at_import(framework: FrameworkView, stack: Stack, plugin: CudaPlugin) -> Iterator[str]:
+def _refused_at_import(stack: Stack, plugin: CudaPlugin) -> Iterator[str]:
     """Return the mismatches that JAX checks at import, which no metadata states."""
-    own, library = stack.distributions.get(framework.name), stack.distributions.get(plugin.library)
-    if library is None or not version_numbers(library.version):
-        return
-    if own is not None and version_numbers(own.version) < version_numbers(library.version):
-        yield f"{library.label} is newer than {own.label}, which refuses it"
+    yield from _refused_library(stack, plugin)
     for other in mismatched_plugins(stack, plugin) if compares_plugins(stack, plugin) else ():
-        yield f"{other.label} does not match {library.label}, which ignores it"
+        yield f"{other.label} does not match {stack.distributions[plugin.library].label}, which ignores it"
+
+
+def _refused_library(stack: Stack, plugin: CudaPlugin) -> tuple[str, ...]:
+    """Return that JAX refuses its library, which is newer; empty if it does not."""
+    own, library = stack.distributions.get(stack_of(plugin.library) or ""), stack.distributions.get(plugin.library)
+    if own is None or library is None or version_numbers(own.version) >= version_numbers(library.version):
+        return ()
+    return (f"{library.label} is newer than {own.label}, which refuses it",)

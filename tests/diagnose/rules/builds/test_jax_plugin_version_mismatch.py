@@ -80,3 +80,10 @@ def test_a_plugin_that_is_ignored_beside_one_that_matches_is_a_risk() -> None:
     assert (finding.severity, finding.impact) == (Severity.WARNING, Impact.AT_RISK)
     assert "ignores it and uses jax-cuda13-plugin 0.8.0" in finding.message
     assert [fix.removes for fix in finding.fixes] == [("jax-cuda12-plugin",)]
+
+
+def test_a_jaxlib_that_jax_refuses_is_an_error_whatever_plugin_matches_it() -> None:
+    parts = (stated("jax", "0.7.2"), stated("jaxlib", "0.8.0"), stated("jax-cuda13-plugin", "0.8.0"), stated("jax-cuda12-plugin", "0.7.2"))
+    (finding,) = (one for one in found(supposed(*parts)) if one.name == "jax-plugin-version-mismatch")
+    assert finding.severity is Severity.ERROR
+    assert finding.message.startswith("jaxlib 0.8.0 is newer than jax 0.7.2")

@@ -7,7 +7,7 @@ import pytest
 
 from gpudoctor.findings import Confidence, OutcomeKind, Severity
 from gpudoctor.snapshot import Pci, StageKind, StageLoad
-from tests.builders import TIMED_OUT, address, card, machine
+from tests.builders import ABSENT, TIMED_OUT, address, card, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
 from tests.diagnose.rules.training.samples import stage, trained, watched
 
@@ -98,3 +98,11 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, with_gpus(WIDE)) == [OutcomeKind.PASSED]
     assert kinds_of(RULE, machine(1, nvml=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
     assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_ASKED]
+
+
+@pytest.mark.parametrize(("width", "is_found"), [(0, False), (1, True), (4, True), (5, False), (8, False), (16, False)])
+def test_lspci_alone_shows_a_link_of_a_quarter_of_the_lanes(width: int, is_found: bool) -> None:
+    bus = Pci((card(0, link_width=width, link_width_max=16),))
+    found = findings_of(RULE, machine(1, origin="text", nvml=ABSENT, libcuda=ABSENT, pci=bus))
+    assert [f"runs with {width} of the GPU's 16 lanes" in one.message for one in found] == [True] * is_found
+    assert [one.confidence for one in found] == [Confidence.LIKELY] * is_found

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from gpudoctor.findings import OutcomeKind, Severity
-from gpudoctor.snapshot import Distribution, Framework, LibraryUse, Packages
+from gpudoctor.snapshot import Distribution, FoundBy, Framework, LibraryUse, Packages
 from tests.builders import ABSENT, tensorflow, torch
 from tests.diagnose.rules.examined import OPT, environment, only, outcome, own, use
 
@@ -56,3 +57,9 @@ def test_the_package_that_the_framework_does_not_require_is_removed() -> None:
     found = only(environment(shared, framework=torch(), packages=packages), "nccl-version-conflict")
     assert found.fixes[0].title.startswith("Remove nvidia-nccl-cu13, then reinstall")
     assert "nvidia-nccl-cu12==2.21.5" in found.fixes[0].command
+
+
+def test_a_copy_that_no_variable_names_is_preceded_by_the_frameworks_own() -> None:
+    other = msgspec.structs.replace(nccl("2.20.5"), found_by=FoundBy.OTHER, why="ldconfig")
+    found = only(environment(other, framework=torch(), wheels="nvidia-nccl-cu12 2.21.5"), "nccl-version-conflict")
+    assert found.fixes[0].command == f'export LD_LIBRARY_PATH={own("nccl", "").path.rstrip("/")}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'

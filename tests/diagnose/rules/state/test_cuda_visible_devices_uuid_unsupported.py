@@ -3,7 +3,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from gpudoctor.findings import OutcomeKind, Severity
+from gpudoctor.findings import Action, OutcomeKind, Severity
 from gpudoctor.snapshot import Libcuda, Missing, Variables
 from tests.builders import TIMED_OUT, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
@@ -48,3 +48,11 @@ def test_an_answer_that_did_not_come_is_ignorance() -> None:
 def test_without_the_list_of_uuids_nothing_is_said_of_an_entry(unmasked: Libcuda | Missing) -> None:
     seen = msgspec.structs.replace(masked("GPU-cc", 0), libcuda_unmasked=unmasked)
     assert kinds_of(RULE, seen) == [OutcomeKind.COULD_NOT_TELL]
+
+
+def test_a_number_stays_and_a_scheduler_sets_the_variable_itself() -> None:
+    (finding,) = findings_of(RULE, masked("1,GPU-cc", 1))
+    assert finding.fixes[0].command == "export CUDA_VISIBLE_DEVICES=1"
+    job = Variables({"CUDA_VISIBLE_DEVICES": "GPU-cc", "SLURM_JOB_ID": "1"})
+    (in_a_job,) = findings_of(RULE, msgspec.structs.replace(masked("GPU-cc", 0), variables=job))
+    assert [(fix.command, fix.action) for fix in in_a_job.fixes] == [("", Action.RESTART_JOB)]

@@ -6,6 +6,7 @@ from gpudoctor.findings import OutcomeKind
 from gpudoctor.snapshot import Host, Platform
 from tests.builders import TIMED_OUT, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
+from tests.diagnose.rules.platform.samples import DOCKER
 
 RULE = "persistence-mode-off"
 
@@ -29,3 +30,8 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, with_gpus({"persistence": False, "name": "NVIDIA GeForce RTX 4090"})) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, machine(1, host=Host(platform=Platform.WSL2))) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, machine(1, nvml=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+def test_in_a_container_the_host_sets_it() -> None:
+    (finding,) = findings_of(RULE, with_gpus({"persistence": False}, container=DOCKER))
+    assert ["host" in fix.title for fix in finding.fixes] == [True]
