@@ -6,7 +6,7 @@ from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
     Hint(
-        r"(?i)\bunset(?:ting)? (?:the )?LD_LIBRARY_PATH|\bLD_LIBRARY_PATH ?=[^\n]{0,200}(?:cuda|nvidia|conda)",
+        r"(?i)\bunset(?:ting)? (?:the )?LD_LIBRARY_PATH|\bLD_LIBRARY_PATH ?=[^\n]{0,200}(?:cuda|nvidia|conda|/usr/lib)",
         "ld-library-path-shadowing",
         "LD_LIBRARY_PATH=/usr/local/cuda-12.0/lib64",
     ),
@@ -23,7 +23,7 @@ BUILD_HINTS = (
     ),
     # names of GPUs from before Maxwell: https://developer.nvidia.com/cuda-gpus/legacy
     Hint(
-        r"\b(?:GT[XS]? ?[4-7]\d{2}M?(?! ?Ti\b)|GeForce (?:[4-8]\d{2}M|GT[XS]? ?[4-7]\d{2})|Tesla [MK]\d{2}[a-z]{0,2}|Quadro (?:K?[1-6]000M?|K\d{3,4}M?|NVS)|NVS \d{3})\b|\bK(?:20X?|40[cmt]?|80) (?:GPUs?|cards?)\b|\b(?i:tesla k(?:10|20|40|80)[a-z]?)\b",
+        r"\b(?:GT[XS]? ?[4-7]\d{2}M?(?! ?Ti\b)|GeForce (?:[4-8]\d{2}M|GT[XS]? ?[4-7]\d{2})|Tesla [MK]\d{2}[a-z]{0,2}|Quadro (?:K?[1-6]000M?|K\d{3,4}M?|NVS)|NVS \d{3})\b|\bK(?:20X?|40[cmt]?|80) (?:GPUs?|cards?)\b|\b(?i:gpu|card)(?: is|:|,)? (?:an? )?K(?:20X?|40[cmt]?|80)\b|\b(?i:tesla k(?:10|20|40|80)[a-z]?)\b",
         "gpu-too-old-for-build",
         "GeForce GT 740M",
     ),

@@ -126,6 +126,7 @@ COMPILED_FOR_A_FRAMEWORK = (
         ("torch-torchvision-mismatch",),
         "torchvision does not match the installed torch",
         ("operator torchvision::nms does not exist", "PyTorch and torchvision were compiled with different CUDA major versions"),
+        despite_versions=True,  # releases that belong together exist for several CUDAs
     ),
     # torchaudio/_extension/utils.py; an operator that only the CPU build has
     Signature(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.phrases import absent
 from gpudoctor.signatures.signature import Signature
 
 _CUDA = r"lib(?:cudart|cublas\w{0,40}|cufft\w{0,20}|curand|cusolver\w{0,20}|cusparse\w{0,40}|nvrtc[\w-]{0,20}|nvJitLink|nvToolsExt|nvshmem_host|cufile|cupti|cutensor|npp\w{0,20}|nccl)"
+_CUDA_FILE = rf"{_CUDA}\.so[\d.]*"
 _DLL = r"(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc)64_\d{1,3}(?:_\d)?\.dll"
 _NO_CUDA = (
     "cuda-library-missing",
@@ -95,6 +97,15 @@ LIBRARIES = (
         "libcudnn.so.9: cannot open shared object file",
         "Unable to load cuDNN. Is it installed?",
     ),
+    # XLA, for a cuDNN that it could not load or start: https://github.com/jax-ml/jax/issues/4920
+    Signature(
+        r"DNN library is not found",
+        (*_NO_CUDNN, "cudnn-version-mismatch", "gpu-memory-preallocation"),
+        "XLA could not load or start cuDNN",
+        ("UNIMPLEMENTED: DNN library is not found.",),
+        vague=True,
+        last=True,
+    ),
     # tensorflow's dso_loader.cc and self_check.py, ONNX Runtime
     _no_cudnn(
         r"Could not (?:load dynamic|dlopen) library 'cudnn64_|Could not (?:find|load) 'cudnn64_|WinDLL\(build_info\.cudnn_dll_name\)|which depends on \\?\"cudnn64_\d{1,2}\.dll|dynamic library \((?:lib)?cudnn[\w.;]{1,40}\) that \w{2,20} depends on",
@@ -172,6 +183,38 @@ LIBRARIES = (
         rf"Library {_CUDA}\S{{0,20}} is not found or cannot be loaded|{_CUDA}\.so\.\S{{1,12}} not found in the system path"
         r"|failed to open (?:lib)?nvrtc-builtins",
         "failed to open libnvrtc-builtins.so.12.4",
+    ),
+    # as people say it
+    Signature(
+        rf"(?i){absent(_CUDA_FILE)}",
+        _NO_CUDA,
+        "a CUDA library was not found",
+        ("libcufft.so.10 and libcublas.so.11 dont load", "it cannot find libcublas.so.11"),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        rf"(?i){absent('libcudnn[a-z_]{0,20}[.]so[0-9.]*')}",
+        _NO_CUDNN,
+        "cuDNN or one of its libraries was not found",
+        ("libcudnn.so.8 is not there",),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        rf"(?i){_CUDA_FILE}[^\n]{{0,40}}(?:instead of|rather than|and not|, not|而不是)\s{{0,3}}{_CUDA}\.so",
+        ("cuda-version-mismatch", "cuda-library-missing"),
+        "a program asks for a library of another CUDA release than the installed one",
+        ("why does it look for libcublasLt.so.11 instead of libcublasLt.so.12",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\b(?:(?:after|when|once|if|by) (?:(?:i|you|we) )?(?:unset|remov|clear|delet|comment)\w*|without)\b[^\n]{0,24}"
+        r"\b(?:LD_LIBRARY_PATH|(?:this|that|the) (?:environment )?variable)[^\n]{0,60}\b(?:works?|worked|working|fixe[sd]|solve[sd]|gone|fine|normal|helps?|helped)\b",
+        ("ld-library-path-shadowing", "cuda-visible-devices-masked"),
+        "a variable makes the program fail, which works without it",
+        ("after removing LD_LIBRARY_PATH everything works again",),
+        needs_support=True,
     ),
     # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc: https://github.com/jax-ml/jax/issues/29042
     Signature(

@@ -30,6 +30,7 @@ def absent(thing: str) -> str:
         rf"|{_NOT} (?:\w{{1,12}} )?{_FIND} {_ARTICLE}{thing}\b"
         rf"|\b{thing} (?:\w{{1,12}} )?{_BE}(?: not|n't) (?:\w{{1,12}} ){{0,2}}{_SEEN}\b"
         rf"|\b{thing} (?:{_BE} )?(?:missing|absent)\b|\b(?:missing|lacks?|lacking) {_ARTICLE}{thing}\b"
+        rf"|\b{thing}\b[^\n.;]{{0,30}} (?:can|could|do|does|did|wo|will|would)(?: not|not|n't|nt) (?:be |get )?(?:load|open|found|find)\w{{0,3}}\b"
     )
 
 

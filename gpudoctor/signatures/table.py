@@ -27,7 +27,7 @@ from gpudoctor.signatures.windows import WINDOWS
 
 _FRAMEWORKS = (
     Signature(
-        r"The NVIDIA driver on your system is too old \(found version \d+\)",
+        r"The NVIDIA driver on your system is too old ?\(found version \d+\)",
         ("driver-too-old",),
         "the driver is too old for this build's CUDA version",
         ("The NVIDIA driver on your system is too old (found version 11040)",),
@@ -300,16 +300,21 @@ _VAGUE = (
     ),
 )
 
-# before the status that the same line has: csrc/flash_attn of flash-attn and xFormers, which print the place of the failed launch
+# before the status that the same line has: csrc/flash_attn of flash-attn and xFormers, which print the place of the failed launch;
+# a program's own check of a launch, such as that of NVIDIA's samples
 _OF_EXTENSIONS = (
     Signature(
         r"CUDA error \([^)\n]{0,200}(?:flash|xformers|third_party|csrc|apex)[^)\n]{0,200}\): no kernel image"
-        r"|no kernel image is available for execution on (?:the )?device \(209\) /\S{0,160}(?:flash|xformers|csrc)",
+        r"|no kernel image is available for execution on (?:the )?device \(209\) /\S{0,160}(?:flash|xformers|csrc)"
+        r"|(?<![/\\\w.-])[\w-]{2,40}\.cuh?[:(, ]{1,3}(?:line )?\d{1,5}[^\n]{0,60}no kernel image"
+        r"|\b(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert)[^\n]{0,40}no kernel image|Failed to launch \w{1,40} kernel \(error code no kernel image",
         ("extension-missing-arch",),
-        "a compiled extension has no kernels for this GPU",
+        "a compiled extension or program has no kernels for this GPU",
         (
             "CUDA Error: no kernel image is available for execution on the device (209) /root/.cache/flashinfer/0.2.5/csrc/norm.cu: line 88",
             "CUDA error (/src/third_party/flash-attention/hopper/flash_fwd_launch_template.h:175): no kernel image is available",
+            "GPUassert: no kernel image is available for execution on the device blur.cu 41",
+            "[blur.cu:41]: launch failed: no kernel image is available for execution on the device",
         ),
     ),
 )

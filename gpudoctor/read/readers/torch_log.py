@@ -21,7 +21,7 @@ _RANGE_FOLLOWS = "Minimum and Maximum cuda capability supported"
 _RANGE = expression(r"\((?P<least>\d{1,2}\.\d)\) - \((?P<most>\d{1,2}\.\d)\)")
 _INSTALLED = expression(r"Your installed torch==(?P<release>\d[\w.+]{2,40}) does not include kernels")
 # c10/cuda/CUDAFunctions.cpp: the number of cudaDriverGetVersion, 1000 times the major version and ten times the minor
-_SERVED = expression(r"on your system is too old \(found version (?P<major>\d{1,2})0(?P<minor>\d)0\)")
+_SERVED = expression(r"on your system is too old ?\(found version (?P<major>\d{1,2})0(?P<minor>\d)0\)")
 _WITHIN = 3
 """Lines after which the range still belongs to its sentence."""
 

@@ -74,6 +74,7 @@ CASES: Final = (
     ("gpu-memory-preallocation", "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1073741824 bytes.\nJAX preallocates most of the memory before TensorFlow starts.\n"),
     ("gpu-memory-insufficient", "CUDA out of memory. Tried to allocate 1.10 GiB. GPU 0 has a total capacity of 7.60 GiB of which 0 bytes is free. Of the allocated memory 6.90 GiB is allocated by PyTorch\n"),  # words: ok
     ("gpu-memory-held-by-other-process", "Tried to allocate 64.00 MiB (GPU 0; 10.91 GiB total capacity; 70.11 MiB already allocated; 12.50 MiB free; 88.00 MiB reserved in total by PyTorch)\n"),
+    ("gpu-memory-held-by-other-process", "The script has ended, one card is empty, but the other two GPUs are not freed\n"),
     ("gpu-memory-held-by-other-process", "After Ctrl-C a zombie process keeps the GPU memory of my RTX 3080\n"),
     ("gpu-memory-held-by-other-process", "The killed job still holds GPU memory: 9012MiB / 24576MiB\n"),
     ("mig-no-instances", "$ sudo nvidia-smi mig -lgi\nNo GPU instances found: Not Found\n"),
