@@ -19,6 +19,7 @@ from gpudoctor.snapshot import (
     Host,
     KernelDriver,
     Limits,
+    MigInstance,
     Node,
     Nvml,
     NvmlGpu,
@@ -62,6 +63,9 @@ def version(text: str) -> dict[str, Any]:
         ("compute-prohibited", gpus(compute_mode="prohibited"), "prohibited", gpus(compute_mode="default")),
         ("mig-no-instances", gpus(mig_enabled=True), "enabled", gpus(mig_enabled=False)),
         ("mig-one-instance-per-process", gpus(mig_enabled=True), "enabled", gpus(mig_enabled=False)),
+        ("mig-no-instances", gpus(mig_enabled=True, mig_instances=()), "enabled", gpus(mig_enabled=True, mig_instances=(MigInstance(0),))),
+        ("mig-one-instance-per-process", gpus(mig_instances=(MigInstance(0), MigInstance(1))), "2", gpus(mig_instances=(MigInstance(0),))),
+        ("mig-one-instance-per-process", gpus(2, mig_instances=(MigInstance(0),)), "2", gpus(2, mig_instances=ABSENT)),
         ("wsl-multi-gpu-limit", {"host": WSL, **gpus(2)}, "2", {"host": LINUX, **gpus(2)}),
         ("windows-native-no-gpu", version("2.11.0"), "without CUDA for Windows", version("2.10.1")),
         ("windows-native-no-gpu", version("nightly"), "without CUDA for Windows", {**version("2.15.0"), "host": LINUX}),
@@ -129,6 +133,10 @@ def files(*paths: str) -> dict[str, Any]:
     return {"device_nodes": DeviceNodes(tuple(Node(path) for path in paths))}
 
 
+def node(path: str, **changes: Any) -> dict[str, Any]:
+    return {"device_nodes": DeviceNodes((Node(path, **changes),))}
+
+
 def shared(size: int) -> dict[str, Any]:
     return {"limits": Limits(shared_memory=SharedMemory(size, free=0))}
 
@@ -157,6 +165,12 @@ PINNED = "RuntimeError: CUDA error in cudaHostAlloc"
         ("container-shm-too-small", shared(1 << 30), "", None),
         ("device-nodes-missing", files(), "", "none"),
         ("device-nodes-missing", files("/dev/nvidia0"), "", None),
+        ("device-permission-denied", node("/dev/nvidia0", mode="660"), "", "mode 660"),
+        ("device-permission-denied", node("/dev/nvidia0", mode="664"), "", "mode 664"),
+        ("device-permission-denied", node("/dev/nvidia0", mode="666"), "", None),
+        ("device-permission-denied", node("/dev/nvidia0"), "", None),
+        ("device-permission-denied", node("/dev/nvidia0", mode="660", accessible=True), "", None),
+        ("device-permission-denied", node("/dev/nvidia-modeset", mode="660"), "", None),
         ("container-no-gpu-access", {"container": in_docker(), **files()}, "", "none"),
         ("container-no-gpu-access", files(), "", None),
         ("wsl-pinned-memory-limit", {"host": WSL}, PINNED, "cudaHostAlloc"),

@@ -9,8 +9,9 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.support import supported
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Fact, Nvml, TextLog
+from gpudoctor.snapshot import NOT_ASKED, Fact, Nvml, TextLog
 from tests.diagnose.rules.asking import with_gpus
+from tests.diagnose.rules.driver.loaded import kernel_driver
 
 UNBOUND = "NVRM: The NVIDIA GPU 0000:01:00.0 installed in this system is not supported by the NVIDIA driver."
 
@@ -37,3 +38,20 @@ def test_a_branch_that_does_not_support_the_gpu_speaks_for_another_driver(
     seen = msgspec.structs.replace(seen, nvml=msgspec.structs.replace(seen.nvml, driver_version=driver))
     found = supported(MachineView(seen, matrix, Policy()), log)
     assert {"driver-too-new-for-gpu", "gpu-too-new-for-driver"} & {*found} == causes
+
+
+@pytest.mark.parametrize(
+    ("capability", "flavour", "causes"),
+    [
+        ("7.2", "open", {"driver-too-new-for-gpu", "uvm-hmm-init-failure"}),
+        ("7.5", "open", {"uvm-hmm-init-failure"}),
+        ("8.9", "proprietary", set()),
+        ("10.0", "proprietary", {"uvm-hmm-init-failure"}),
+    ],
+)
+def test_the_open_modules_support_turing_and_newer(capability: str, flavour: str, causes: set[str], matrix: Matrix) -> None:
+    log = TextLog(lines=(Fact(UNBOUND, "line 1"),))
+    driver = kernel_driver(version=NOT_ASKED, flavour=flavour)
+    seen = with_gpus({"compute_capability": capability, "name": "a GPU"}, text_log=log, kernel_driver=driver)
+    found = supported(MachineView(seen, matrix, Policy()), log)
+    assert {"driver-too-new-for-gpu", "uvm-hmm-init-failure"} & {*found} == causes

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from gpudoctor.findings import OutcomeKind
-from gpudoctor.snapshot import Asking, Fact, FoundBy, LibraryUse, Snapshot, Toolkit
+from gpudoctor.snapshot import Asking, Fact, FoundBy, LibraryFile, LibraryUse, Snapshot, Toolkit
 from tests.builders import ABSENT, TIMED_OUT, torch
 from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
 from tests.diagnose.rules.examined import SITE, environment, use
@@ -57,3 +57,13 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, compiled_with()) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, compiled_with(assembler("12.8.93"), gpu=TIMED_OUT)) == [OutcomeKind.NOT_ASKED]
     assert kinds_of(RULE, compiled_with(assembler("99.1"))) == [OutcomeKind.NOT_ASKED]
+
+
+@pytest.mark.parametrize(("capability", "words"), [("9.0", "ptxas_old"), ("10.0", "ptxas_new"), ("12.0", "ptxas_new")])
+def test_blackwell_has_a_ptxas_of_its_own_beside_the_other(capability: str, words: str) -> None:
+    old, new = (
+        assembler("10.2.89", file=LibraryFile(f"{SITE}/{name}", version=Fact("10.2.89", "ptxas"))) for name in ("ptxas_old", "ptxas_new")
+    )
+    beside = msgspec.structs.replace(new, wanted="ptxas-blackwell")
+    (found,) = findings_of(RULE, compiled_with(old, beside, gpu=capability))
+    assert [words in one.value for one in found.evidence if one.what == "ptxas that Triton uses"] == [True]

@@ -66,3 +66,20 @@ def test_each_damage_has_its_own_fix(kind: DamageKind, titles: list[str], comman
 )
 def test_a_missing_file_is_told_with_the_one_that_needs_it(damage: Damage, said: str) -> None:
     assert damage_text(damage) == said
+
+
+@pytest.mark.parametrize(
+    ("damage", "titles"),
+    [
+        (Damage(CUBLAS, DamageKind.EMPTY, "empty", owner="system"), [f"Reinstall the system package that contains {CUBLAS}; "]),
+        (Damage(CUBLAS, DamageKind.MISSING, "gone", owner="toolkit"), [f"Reinstall the CUDA toolkit that contains {CUBLAS}"]),
+        (Damage("libstdc++.so.6", DamageKind.MISSING, "gone"), []),
+        (Damage("libstdc++.so.6", DamageKind.EMPTY, "empty"), ["Reinstall tensorflow"]),
+        (Damage("libtensorflow_cc.so.2", DamageKind.MISSING, "gone"), ["Reinstall tensorflow"]),
+        (Damage(CUBLAS, DamageKind.EMPTY, "empty", owners=("nvidia-cublas-cu12", "other")), ["Reinstall nvidia-cublas-cu12"]),
+    ],
+)
+def test_what_owns_a_file_is_reinstalled(damage: Damage, titles: list[str]) -> None:
+    found = only(environment(use("cublas", "libcublas.so.12", damaged=(damage,)), wheels="nvidia-cublas-cu12 12.5.3.2"), RULE)
+    assert len(found.fixes) == len(titles)
+    assert all(fix.title.startswith(title) for fix, title in zip(found.fixes, titles, strict=True))

@@ -47,3 +47,8 @@ def test_links_that_are_down_or_do_not_tell_are_not_compared(matrix: Matrix) -> 
 
 def test_a_machine_in_order_has_no_such_finding(matrix: Matrix) -> None:
     assert messages(machine(), matrix) == []
+
+
+def test_a_link_within_two_percent_of_the_others_is_not_slow(matrix: Matrix) -> None:
+    assert messages(linked((25_000, 24_500)), matrix) == []
+    assert len(messages(linked((25_000, 24_499)), matrix)) == 1

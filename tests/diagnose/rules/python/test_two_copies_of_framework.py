@@ -82,3 +82,11 @@ def test_metadata_without_files_is_removed(leftovers: tuple[Distribution, ...], 
     for one in findings:
         assert one.message == f"torch 2.6.0 is installed, but metadata of {versions} was left behind."
         assert one.fixes[0].command == f"rm -r {folders}"
+
+
+@pytest.mark.parametrize(("other", "words"), [("torch", "Python imports 2.6.0, and pip lists 2.8.0"), ("torch-nightly", "")])
+def test_a_text_that_names_two_versions_says_which_is_imported(other: str, words: str) -> None:
+    copies = (Distribution("torch", "2.6.0", "line 1"), Distribution(other, "2.8.0", "line 2"))
+    snapshot = machine(1, origin="text", frameworks=(torch(),), packages=Packages(copies))
+    said = [one.message for one in findings_of("two-copies-of-framework", snapshot)]
+    assert [words in message for message in said] == [True] * bool(words), said

@@ -60,3 +60,9 @@ def test_a_container_cannot_end_processes_of_its_host(pids: tuple[int, ...], the
     held = {**MEMORY, "compute_processes": tuple(GpuProcess(pid, name="python") for pid in pids)}
     (finding,) = findings_of(RULE, with_gpus(held, container=in_docker()))
     assert [(fix.title, fix.command) for fix in finding.fixes] == [(f"End {them} no longer needed.", "")]
+
+
+def test_a_process_without_a_number_cannot_be_ended() -> None:
+    held = {**MEMORY, "compute_processes": tuple(GpuProcess(pid, name="python") for pid in (0, 1))}
+    (finding,) = findings_of(RULE, with_gpus(held))
+    assert [fix.command for fix in finding.fixes if "kill" in fix.command] == ["sudo kill 1"]

@@ -5,7 +5,7 @@ import pytest
 
 from gpudoctor.findings import OutcomeKind
 from gpudoctor.snapshot import Held, MemoryRate, Nvml, Product, Snapshot, Span, StageKind
-from tests.builders import TIMED_OUT, address, machine
+from tests.builders import TIMED_OUT, address, machine, smoke
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.training.samples import SAMPLES, measured, stage, trained, watched
 from tests.machines.measured import MEMORY
@@ -86,3 +86,15 @@ def test_only_matrices_that_keep_the_gpu_busy_are_measured(size: int, is_found: 
 def test_rates_of_other_gpus_are_not_this_ones() -> None:
     slow = (MemoryRate("GPU:1", 1 << 30, MEMORY / 3, address=address(1)),)
     assert [finding.subject.key for finding in findings_of(RULE, measured(1.0, 1.0, memory=slow))] == [address(1)]
+
+
+@pytest.mark.parametrize(
+    ("own", "sibling", "is_slow"), [(156e12, 156e12, False), (155e12, 155e12, True), (170e12, 200e12, False), (169e12, 200e12, True)]
+)
+def test_a_rate_at_a_bound_is_not_slow(own: float, sibling: float, is_slow: bool) -> None:
+    """Half of the published 312 TFLOPS, and 0.85 of a sibling's."""
+    products = tuple(
+        Product(f"GPU:{number}", "fp16", 8192, flops, 0.0, 5e-4, address=address(number)) for number, flops in enumerate((own, sibling))
+    )
+    found = findings_of(RULE, machine(2, smoke=(smoke(2, products=products),)))
+    assert (address(0) in {finding.subject.key for finding in found}) is is_slow
