@@ -11,6 +11,7 @@ from gpudoctor.diagnose.support import supported
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import (
+    NOT_ASKED,
     ContainerTools,
     DeviceNodes,
     Distribution,
@@ -20,6 +21,7 @@ from gpudoctor.snapshot import (
     KernelDriver,
     Limits,
     MigInstance,
+    Missing,
     Node,
     Nvml,
     NvmlGpu,
@@ -192,3 +194,23 @@ PINNED = "RuntimeError: CUDA error in cudaHostAlloc"
 )
 def test_a_fact_of_the_system_speaks_for_a_cause(cause: str, facts: dict[str, Any], line: str, value: str | None, matrix: Matrix) -> None:
     assert said(cause, facts, matrix, line) == value
+
+
+def built(*, for_cuda: bool | Missing, sees_gpu: bool | Missing = NOT_ASKED) -> dict[str, Any]:
+    return {**gpus(), "frameworks": (tensorflow(cuda_build=for_cuda, sees_gpu=sees_gpu),)}
+
+
+@pytest.mark.parametrize(
+    ("facts", "speaks"),
+    [
+        (built(for_cuda=True), True),
+        (built(for_cuda=NOT_ASKED), True),
+        (built(for_cuda=False), False),
+        (built(for_cuda=True, sees_gpu=False), True),
+        (built(for_cuda=True, sees_gpu=True), False),
+        ({**built(for_cuda=True), "nvml": ABSENT}, False),
+    ],
+)
+def test_a_build_that_opens_cudas_libraries_speaks_for_missing_ones(facts: dict[str, Any], speaks: bool, matrix: Matrix) -> None:
+    assert (said("cuda-library-missing", facts, matrix) is not None) is speaks
+    assert said("cuda-library-missing", facts, matrix, "Could not load dynamic library libcudart.so.12") is None

@@ -68,6 +68,8 @@ GONE = "{}: cannot open shared object file\n{}"
         ("libcudart.so.9.0", "I installed CUDA 9.0", None),
         ("libcudart.so.9.0", "I installed CUDA 9.2", "CUDA in the text: 9.2"),
         ("libcudart.so.9.0", "I installed CUDA 8", "CUDA in the text: 8"),
+        ("libcusolver.so.11", "I installed CUDA 11.0", "CUDA in the text: 11.0"),
+        ("libcusolver.so.10", "I installed CUDA 11.0", None),
         ("libcublas.so.11", "I installed CUDA 11.2 and then\nI installed CUDA 12.1", None),
     ],
 )

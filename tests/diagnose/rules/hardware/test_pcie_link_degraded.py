@@ -106,3 +106,9 @@ def test_lspci_alone_shows_a_link_of_a_quarter_of_the_lanes(width: int, is_found
     found = findings_of(RULE, machine(1, origin="text", nvml=ABSENT, libcuda=ABSENT, pci=bus))
     assert [f"runs with {width} of the GPU's 16 lanes" in one.message for one in found] == [True] * is_found
     assert [one.confidence for one in found] == [Confidence.LIKELY] * is_found
+
+
+@pytest.mark.parametrize(("lanes", "generation"), [(0, 4), (16, 0), (0, 0)])
+def test_a_maximum_of_nothing_is_unknown_not_a_slow_slot(lanes: int, generation: int) -> None:
+    link = {"link_width": 16, "link_width_max": lanes, "link_generation_max": generation, "link_generation_own": 4}
+    assert findings_of(RULE, with_gpus(link, pci=Pci((card(0, link_width_max=16),)))) == []
