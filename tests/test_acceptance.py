@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,14 +15,14 @@ from tests.machines.build import diagnosed, examine
 from tests.machines.packages import environment, tensorflow_1
 from tests.machines.recipes import RECIPES, TF, cards, healthy
 from tests.machines.recipes.gpus import V100
-from tests.seams import BRANCHES, Cuda, DriverLibraries, Nvml, Tree
+from tests.seams import BRANCHES, Cuda, DriverLibraries, Nvml, Tree, warm
 
 Libraries = Callable[[str], DriverLibraries]
 
 
 def check(root: Path, target: Path, environ: dict[str, str], *more: str) -> tuple[int, dict[str, Any]]:
-    command = [sys.executable, "-m", "gpudoctor", "check", "--no-smoke", "--format", "json", "--root", str(root), "--python", str(target)]
-    done = subprocess.run([*command, *more], env=environ, capture_output=True, check=False)
+    command = ("check", "--no-smoke", "--format", "json", "--root", str(root), "--python", str(target))
+    done = warm.gpudoctor(*command, *more, env=environ)
     report: dict[str, Any] = json.loads(done.stdout)
     assert done.returncode == report["exit_code"]
     return done.returncode, report

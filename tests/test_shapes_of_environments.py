@@ -21,7 +21,7 @@ from tests.environments.small_torch import differences, really
 from tests.machines.build import UNSET
 from tests.machines.elf_library import Library
 from tests.probe.test_xray_of_damage import pointer, truncated
-from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with
+from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with, warm
 
 
 @dataclass
@@ -211,8 +211,8 @@ def check(machine: tuple[Path, dict[str, str]], shape: Shape) -> dict[str, Any]:
     variables = base | shape.environ
     if "LD_LIBRARY_PATH" in shape.environ:
         variables["LD_LIBRARY_PATH"] = f"{shape.environ['LD_LIBRARY_PATH']}:{base.get('LD_LIBRARY_PATH', '')}"
-    command = [sys.executable, "-m", "gpudoctor", "check", "--no-smoke", "--root", str(root), "--format", "json", "--python"]
-    done = subprocess.run([*command, os.fsencode(shape.python)], env=variables, cwd=shape.cwd, capture_output=True, check=False)
+    command = ("check", "--no-smoke", "--root", str(root), "--format", "json", "--python", os.fsencode(shape.python))
+    done = warm.gpudoctor(*command, env=variables, cwd=shape.cwd)
     assert done.stdout, done.stderr.decode()
     report: dict[str, Any] = json.loads(done.stdout)
     return report

@@ -14,7 +14,7 @@ from tests.machines.diagnoses import diagnosed
 from tests.machines.edited import Edited
 from tests.machines.packages import environment
 from tests.machines.recipes import Recipe
-from tests.seams import environ_with
+from tests.seams import environ_with, warm
 
 __all__ = ["diagnosed", "examine", "expected"]
 
@@ -45,9 +45,11 @@ def examine(recipe: Recipe, place: Path, *more: str, target: Path | None = None)
         (place / "sitecustomize.py").write_text(ONLY_IN_TRAINING + textwrap.indent(recipe.patch, "    "))
         variables["PYTHONPATH"] = str(place)
     where = () if "--node" in recipe.arguments else ("--python", str(target))
-    command = [sys.executable, "-m", "gpudoctor", "check", "--root", str(root), *where, "--format", "json"]
-    prefix = OBEYING if recipe.obeys_permissions else ()
-    done = subprocess.run([*prefix, *command, *recipe.arguments, *more], env=variables, capture_output=True, check=False)
+    command = ("check", "--root", str(root), *where, "--format", "json", *recipe.arguments, *more)
+    if recipe.obeys_permissions:
+        done = subprocess.run([*OBEYING, sys.executable, "-m", "gpudoctor", *command], env=variables, capture_output=True, check=False)
+    else:
+        done = warm.gpudoctor(*command, env=variables)
     assert done.stdout, done.stderr.decode()
     return done.returncode, json.loads(done.stdout)
 

@@ -20,6 +20,7 @@ from gpudoctor.process import Spec, Supervisor
 from gpudoctor.report.schema import schema
 from gpudoctor.snapshot import Cause, Fact, FoundBy, Framework, FrameworkLibraries, GpuCode, Libraries, LibraryFile, LibraryUse, Missing
 from tests.elf.test_fatbin import PTX, SASS, entry, fat
+from tests.seams import warm
 
 ROOT = Path(__file__).resolve().parents[2]
 PROBE = ROOT / "gpudoctor/children/own/libraries_probe.py"
@@ -347,9 +348,8 @@ def test_a_whole_environment_is_examined_quickly(tmp_path: Path) -> None:
 
 
 def run(*words: str, environ: Mapping[str, str] | None = None) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "gpudoctor", "xray", *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **(environ or {})})
-    return done.returncode, done.stdout, done.stderr
+    done = warm.gpudoctor("xray", *words, env={**os.environ, **(environ or {})})
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
 def test_the_command_on_a_file(tmp_path: Path) -> None:
