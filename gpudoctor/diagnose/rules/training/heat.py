@@ -45,18 +45,23 @@ def _slowed(gpu: GpuView) -> Iterator[HeatFault]:
 
 def _over_limits(gpu: GpuView) -> Iterator[HeatFault]:
     """A temperature at or above a limit."""
-    read = (gpu.nvml.temperature, gpu.hottest_under_load)
-    hottest = max((degrees for degrees in read if isinstance(degrees, int)), default=0)
+    hottest = max((degrees for degrees in (gpu.nvml.temperature, gpu.hottest_under_load) if isinstance(degrees, int)), default=0)
     shutdown, slowdown = gpu.nvml.temperature_shutdown, gpu.nvml.temperature_slowdown
-    if isinstance(shutdown, int) and hottest >= shutdown > 0:
+    limit = gpu.nvml.heat if isinstance(gpu.nvml.heat, Missing) else gpu.nvml.heat.gpu_limit
+    if _reaches(hottest, shutdown):
         evidence = Evidence("temperature, shutdown limit", f"{hottest} °C, {shutdown} °C", "NVML")
         yield HeatFault(f"reached {hottest} °C (shutdown limit {shutdown} °C)", Severity.ERROR, evidence)
-    elif isinstance(slowdown, int) and hottest >= slowdown > 0:
+    elif _reaches(hottest, slowdown):
         evidence = Evidence("temperature, slowdown limit", f"{hottest} °C, {slowdown} °C", "NVML")
         yield HeatFault(f"reached {hottest} °C (slowdown limit {slowdown} °C)", Severity.WARNING, evidence, repeats=True)
-    elif isinstance(gpu.nvml.heat, Heat) and isinstance(limit := gpu.nvml.heat.gpu_limit, int) and hottest >= limit > 0:
+    elif _reaches(hottest, limit):
         evidence = Evidence("temperature, maximum operating temperature", f"{hottest} °C, {limit} °C", "NVML")
         yield HeatFault(f"reached {hottest} °C (maximum operating temperature {limit} °C)", Severity.WARNING, evidence, repeats=True)
+
+
+def _reaches(degrees: int | Missing, limit: int | Missing) -> bool:
+    """Return whether a temperature is at or above a limit; 0 °C is none."""
+    return isinstance(degrees, int) and isinstance(limit, int) and degrees >= limit > 0
 
 
 def _over_margins(gpu: GpuView) -> Iterator[HeatFault]:
@@ -78,7 +83,7 @@ def _over_margins(gpu: GpuView) -> Iterator[HeatFault]:
 
 def _memory(gpu: GpuView) -> Iterator[HeatFault]:
     heat = gpu.nvml.heat if isinstance(gpu.nvml.heat, Heat) else Heat()
-    if isinstance(heat.memory, int) and isinstance(heat.memory_limit, int) and heat.memory >= heat.memory_limit > 0:
+    if _reaches(heat.memory, heat.memory_limit):
         evidence = Evidence("memory temperature, limit", f"{heat.memory} °C, {heat.memory_limit} °C", "NVML")
         yield HeatFault(f"has hot memory: {heat.memory} °C (limit {heat.memory_limit} °C)", Severity.WARNING, evidence)
 
