@@ -5,7 +5,10 @@ from __future__ import annotations
 import ast
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -66,6 +69,20 @@ def test_the_syntax_works_in_old_pythons(script: Path) -> None:
     ast.parse(script.read_text(encoding="utf-8"), feature_version=(3, 7))
 
 
+def test_no_garbage_is_looked_for_in_what_was_imported() -> None:
+    program = """
+import gc, protocol
+try:
+    with protocol.importing():
+        print(gc.isenabled())
+        raise ImportError
+except ImportError:
+    print(gc.isenabled(), len(gc.get_objects()) < gc.get_freeze_count())
+"""
+    done = subprocess.run([sys.executable, "-B", "-c", program], cwd=CHILD, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "True", "True"]
+
+
 class _WithoutNumPy:
     """An engine whose framework can be imported where NumPy is not installed."""
 
@@ -79,7 +96,10 @@ class _WithoutNumPy:
         raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
 
 
-def test_without_numpy_training_is_not_checked_and_the_framework_is_not_broken(protocol: ModuleType, tmp_path: Path) -> None:
+def test_without_numpy_training_is_not_checked_and_the_framework_is_not_broken(
+    protocol: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "importing", nullcontext)  # of a child's process, not of this one
     stages = load("stages")
     with (tmp_path / "answers").open("w") as file:
         answers = protocol.Answers(file.fileno())

@@ -81,16 +81,17 @@ def engines(options):
     return [neighbour(name + "_fit").Engine(options, RefusedError, neighbour) for name in names]
 
 
-def counted(options, answers):
+def counted(options, answers, protocol):
     """Send the counts for each batch size."""
     answers.mark("importing it")
-    if options.builder.endswith(".json"):
-        build = neighbour("configured").builder(options.builder, options.seq, RefusedError)
-    else:
-        build = builder(options.builder, options.folder)
-    usable = engines(options)
-    for engine in usable:
-        build = engine.around(build)
+    with protocol.importing():
+        if options.builder.endswith(".json"):
+            build = neighbour("configured").builder(options.builder, options.seq, RefusedError)
+        else:
+            build = builder(options.builder, options.folder)
+        usable = engines(options)
+        for engine in usable:
+            build = engine.around(build)
     answers.mark("building the model")
     process = os.getpid()
     made = build()
@@ -124,7 +125,7 @@ def main(arguments):
     resource.setrlimit(resource.RLIMIT_DATA, (options.memory, options.memory))
     hosts = without_network()
     try:
-        counted(options, answers)
+        counted(options, answers, protocol)
     except RefusedError as refusal:
         answers.event("refused", reason=str(refusal))
     except MemoryError:

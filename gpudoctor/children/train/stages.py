@@ -111,7 +111,7 @@ class Stages:
         return True
 
     def load(self):
-        with self.answers.stage("import") as facts:
+        with self.answers.stage("import") as facts, self.protocol.importing():
             facts["set_aside"] = set_aside(self.engine.settings, os.environ)
             self.answers.mark("importing " + self.engine.name)
             try:
