@@ -221,7 +221,7 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
     where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
     problem = Problem(
         message=f"The log says that {sign.signature.meaning}.",
-        evidence=(Evidence("log", sign.line, where), *((why,) if why else ())),
+        evidence=tuple(dict.fromkeys((Evidence("log", sign.line, where), *((why,) if why else ())))),
         fixes=(
             *(() if sure else _candidates(sign, likely, machine)),
             *_fixes(rule, sign.signature.cure, machine, sure=sure),

@@ -18,6 +18,15 @@ BUILDING = (
             "InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')",
         ),
     ),
+    # torch/_dynamo/exc.py of 2.7, torch/_inductor/scheduler.py
+    Signature(
+        r"Cannot find a working triton installation|\bTritonMissing\b",
+        ("package-not-installable",),
+        "torch.compile found no Triton",
+        ("RuntimeError: Cannot find a working triton installation. Either the package is not installed or it is too old.",),
+        guess=True,
+        cure="Install the Triton that belongs to this torch: triton on Linux, triton-windows on Windows",
+    ),
     Signature(
         r"fatal error: (?:Python|pyconfig)\.h: No such file|'Python\.h' (?:file )?not found|Cannot open include file: 'Python\.h'",
         ("python-headers-missing",),
@@ -46,7 +55,7 @@ BUILDING = (
     ),
     # nvcc 13.0, setup.py of flash-attn
     Signature(
-        r"nvcc fatal\s{1,6}: (?:Unsupported gpu architecture|Value 'sm_\w{2,5}' is not defined for option 'gpu-architecture')|Unknown CUDA arch \([\d.]{3,5}\w?\) or GPU not supported|Unsupported (?:gpu|CUDA) architecture 'compute_\d{2,3}|FlashAttention is only supported on CUDA \d{1,2}\.\d and above",
+        r"nvcc fatal\s{1,6}: (?:Unsupported gpu architecture|Value 'sm_\w{2,5}' is not defined for option 'gpu-architecture')|Unknown CUDA arch \([\d.]{3,5}\w?\) or GPU not supported|[Uu]nsupported (?:gpu|CUDA) architecture 'compute_\d{2,3}|FlashAttention is only supported on CUDA \d{1,2}\.\d and above",
         ("nvcc-framework-cuda-mismatch", "gpu-too-new-for-build"),
         "nvcc is of a CUDA release that cannot compile for this GPU",
         ("nvcc fatal   : Unsupported gpu architecture 'compute_86'", "FlashAttention is only supported on CUDA 11.7 and above."),

@@ -32,7 +32,7 @@ IMPORTS = (
         despite_versions=True,  # it may be another module than the framework
     ),
     Signature(
-        r"compiled against (?:API|ABI) version 0x\w{1,12}(?: \([^)\n]{1,40}\))? but this version of numpy is 0x(?!2)|module 'numpy' has no attribute '(?:bool|object|int|float|complex|typeDict)'"
+        r"compiled against (?:API|ABI) version (?:0x)?\w{1,12}(?: \([^)\n]{1,40}\))? but this version of numpy is (?:0x)?(?!2|0x)|module 'numpy' has no attribute '(?:bool|object|int|float|complex|typeDict)'"
         r"|No module named 'torch\._six'|cannot import name '\w{1,60}' from 'torch\._six'|No module named 'torchvision\.transforms\.functional_tensor'",
         ("package-requirement-conflict",),
         "a package needs another release of NumPy or of the framework than the installed one",

@@ -6,7 +6,8 @@ from gpudoctor.signatures.phrases import absent
 from gpudoctor.signatures.signature import Signature
 
 _CUDA = r"lib(?:cudart|cublas\w{0,40}|cufft\w{0,20}|curand|cusolver\w{0,20}|cusparse\w{0,40}|nvrtc[\w-]{0,20}|nvJitLink|nvToolsExt|nvshmem_host|cufile|cupti|cutensor|npp\w{0,20}|nccl)"
-_CUDA_FILE = rf"{_CUDA}\.so[\d.]*"
+_QUOTE = r"[\"'`]?"
+_CUDA_FILE = rf"{_CUDA}\.so[\d.]*{_QUOTE}"
 _DLL = r"(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc)64_\d{1,3}(?:_\d)?\.dll"
 _NO_CUDA = (
     "cuda-library-missing",
@@ -194,10 +195,18 @@ LIBRARIES = (
         said=True,
     ),
     Signature(
-        rf"(?i){absent('libcudnn[a-z_]{0,20}[.]so[0-9.]*')}",
+        rf"(?i){absent(rf'libcudnn[a-z_]{{0,20}}[.]so[0-9.]*{_QUOTE}')}",
         _NO_CUDNN,
         "cuDNN or one of its libraries was not found",
         ("libcudnn.so.8 is not there",),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        rf"(?i){absent(rf'libcuda[.]so(?:[.]1)?{_QUOTE}')}",
+        ("libcuda-not-on-loader-path", "wsl-libcuda-not-on-path", "no-driver", "container-no-gpu-access"),
+        "the driver's library libcuda.so.1 was not found",
+        ("it fails because libcuda.so.1 does not exist",),
         vague=True,
         said=True,
     ),

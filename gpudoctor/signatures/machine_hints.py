@@ -229,6 +229,11 @@ MACHINE_HINTS = (
         "torch.cuda.is_available() returns True in a shell",
     ),
     Hint(
+        r"(?i)\b(?:by|after|when|once|if) (?:(?:i|you|we) )?(?:unset|remov|clear|delet|comment)\w*\b[^\n]{0,30}\bCUDA_VISIBLE_DEVICES",
+        "cuda-visible-devices-masked",
+        "solved by removing CUDA_VISIBLE_DEVICES=3 from the script",
+    ),
+    Hint(
         r"(?i)\b(?:deploy|run|start|launch)\w{0,4}\b[^\n.]{0,60}\b(?:in|on|to|with) (?:a |the |our |my )?(?:kubernetes|k8s|k3s|microk8s|openshift|rancher)\b",
         "container-no-gpu-access",
         "it fails when I deploy it in kubernetes",

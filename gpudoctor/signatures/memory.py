@@ -34,6 +34,13 @@ MEMORY = (
         ),
     ),
     Signature(
+        r"\bncclShmOpen\b",
+        ("container-shm-too-small",),
+        "NCCL could not open shared memory (/dev/shm), which is usually too small",
+        ("misc/shmutils.cc:87 -> 2 in ncclShmOpen",),
+        vague=True,
+    ),
+    Signature(
         r"(?i)\bdata ?loaders?\b[^\n]{0,60}\b(?:hang|hung|stuck|freez|froze|deadlock)",
         ("container-shm-too-small",),
         "shared memory (/dev/shm) is too small for the data loader's workers",

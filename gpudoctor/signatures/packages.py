@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.phrases import outdated
 from gpudoctor.signatures.signature import Signature
 
 PACKAGES = (
@@ -10,6 +11,15 @@ PACKAGES = (
         ("glibc-too-old",),
         "the system's glibc is older than the wheel needs",
         ("version `GLIBC_2.28' not found",),
+    ),
+    # as people say it
+    Signature(
+        rf"(?i){outdated('g(?:nu )?libc')}|\b(?:cannot|can not|can't|not|n't) (?:run|work|import|load|install)\w{{0,3}} (?:on|with)\b[^\n;]{{0,40}}\bglibc ?2\.\d",
+        ("glibc-too-old",),
+        "the system's glibc is older than the wheel needs",
+        ("the glibc of our cluster is too old", "it does not work on RHEL 7 with glibc 2.17"),
+        vague=True,
+        said=True,
     ),
     # glibc's loader on libstdc++: conda's own is newer than most systems'
     Signature(

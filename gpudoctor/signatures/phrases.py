@@ -6,9 +6,7 @@ import re
 
 from gpudoctor.expressions import expression
 
-_SEEN = (
-    r"(?:found|detected|recogni[sz]ed|seen|visible|identified|listed|located|discovered|available|installed|present|there|loaded|running)"
-)
+_SEEN = r"(?:found|detected|recogni[sz]ed|seen|visible|identified|listed|located|discovered|available|installed|present|there|loaded|running|exist)"
 _FIND = r"(?:find|detect|recogni[sz]e|see|identify|list|locate|have|load|install)(?:ed|s|ing)?"
 _ARTICLE = r"(?:(?:the|a|an|any|my|our|its|your|proper|suitable|working) ){0,2}"
 _NOT = r"(?:\bnot|\bcannot|n't|\bcant|\bdont|\bdoesnt|\bunable to|\bfail(?:s|ed|ing)? to|\bnever)"
@@ -41,7 +39,7 @@ _OLD = r"(?:old|outdated|out[- ]of[- ]date|obsolete|ancient)"
 def outdated(thing: str) -> str:
     """Return the pattern of a sentence that says of a thing that it is too old, or that a newer one is needed."""
     return (
-        rf"\b{thing}\b(?: versions?)?(?: (?:v|branch )?\d[\d.]{{1,11}})?(?:,? (?:and|but) (?:that|it|this)|,? which|[^\n.;]{{0,40}}, (?:it|this|that)| (?:on|of|in) (?:the|my|our|this|that|these) (?:\w{{1,16}} )?\w{{1,16}})? (?:is|are|was|were|seems?(?: to be)?|turned out to be) {_VERY}{_OLD}\b"
+        rf"\b{thing}\b(?: versions?)?(?: (?:v|branch )?\d[\d.]{{1,11}})?(?:,? (?:and|but) (?:that|it|this)|,? which|[^\n.;]{{0,40}}, (?:it|this|that)| (?:on|of|in) (?:the|my|our|this|that|these) (?:\w{{1,16}} )?\w{{1,16}}| installed\b[^\n;]{{0,30}})? (?:is|are|was|were|seems?(?: to be)?|turned out to be) (?:{_VERY}{_OLD}|not (?:new|recent) enough)\b"
         rf"|\b(?:too old|outdated|obsolete|out[- ]of[- ]date) (?:\w{{1,12}} ){{0,2}}{thing}\b"
         rf"|\b(?:needs?|requires?|wants?) a (?:newer|more recent) (?:\w{{1,12}} )?{thing}\b"
     )

@@ -74,6 +74,14 @@ SETTINGS = (
         vague=True,
         said=True,
     ),
+    Signature(
+        r"(?i)CUDA_VISIBLE_DEVICES ?= ?['\"]?[\w,-]{1,40}['\"`]{0,2} (?:\w{1,12} ){0,2}(?:disables?|hides?|turns? off)\b",
+        ("cuda-visible-devices-masked",),
+        "CUDA_VISIBLE_DEVICES hides the GPU",
+        ("CUDA_VISIBLE_DEVICES=1 disables CUDA",),
+        vague=True,
+        said=True,
+    ),
     # xla/stream_executor and TensorFlow's gpu_device.cc
     Signature(
         r"FAILED_PRECONDITION: No visible GPU devices|\bNo visible GPU devices\b",

@@ -94,6 +94,7 @@ CASES: Final = (
     ("torch-torchvision-mismatch", "NotImplementedError: Could not run 'torchvision::nms' with arguments from the 'CUDA' backend.\n"),
     ("torch-torchvision-mismatch", "RuntimeError: Couldn't load custom C++ ops. This can happen if your PyTorch and torchvision versions are incompatible\n"),
     ("nvcc-framework-cuda-mismatch", "DeepSpeed Op Builder: Installed CUDA version 11.5 does not match the version torch was compiled with 12.1, unable to compile\n"),
+    ("nvcc-framework-cuda-mismatch", "building apex ends with nvcc fatal unsupported gpu architecture 'compute_90'\n"),
     ("nvcc-framework-cuda-mismatch", "nvcc fatal   : Unsupported gpu architecture 'compute_89'\nninja: build stopped: subcommand failed.\n"),
     ("nvcc-framework-cuda-mismatch", "RuntimeError: Cuda extensions are being compiled with a version of Cuda that does not match the version used to compile Pytorch binaries.\n"),
     ("nvcc-toolkit-missing", "      fatal error: cublas_v2.h: No such file or directory\n"),

@@ -18,6 +18,8 @@ CASES: Final = (
     ("mps-misconfigured", "[Legacy Server   31] Failed to start : operation not supported\n"),
     (_OTHERS, "My training ended hours ago, the GPU memory is still occupied, and nvidia-smi lists no process\n"),
     (_OTHERS, "The idle GPU still has 13 GB allocated by someone, no process uses it\n"),
+    ("cuda-visible-devices-masked", "Why does CUDA_VISIBLE_DEVICES=4 completely disable CUDA? I mean: CUDA_VISIBLE_DEVICES=4 disables it on my laptop\n"),
+    ("cuda-visible-devices-masked", "RuntimeError: No CUDA GPUs are available\nFixed by deleting CUDA_VISIBLE_DEVICES=3 from run.sh\n"),
     ("cuda-visible-devices-masked", "Our .bashrc exports CUDA_VISIBLE_DEVICES=-1. torch 2.4.1+cu121 sees no GPUs.\n"),
     ("gpu-memory-held-by-other-process", "My script was killed but device 1 memory hasn't been released.\n|   1  Tesla P100-PCIE...  Off  | 0000:82:00.0     Off |                    0 |\n| N/A   33C    P0    31W / 250W |  16021MiB / 16276MiB |      0%      Default |\n"),
     (_LATE, "```python\nimport os, torch\nif torch.cuda.is_available():\n    os.environ['CUDA_VISIBLE_DEVICES'] = '3'\n```\ntorch==2.5.1\n"),
