@@ -21,13 +21,16 @@ pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of ea
 
 REFLOWING = {"wrapped at 72", "wrapped at 80", "cut at 80", "in a table"}
 """Disguises that break the columns of a table, the lines of a list and the answers of a form, which cannot be repaired: sentences survive them."""
+FENCED = {"in capitals around"}
+"""Disguises that put a text into a code block, where a heading is a comment."""
 PIP_ACCOUNT = "which is incompatible."
 """pip's account of one unmet requirement alone in a text: behind a prompt or bullet it is a conflict, alone also a list of versions."""
 
 
 def cases(disguise: str) -> list[Case]:
     """The texts that a disguise leaves readable."""
-    return [case for case in CASES if (disguise not in REFLOWING or not _is_listing(case[2])) and not _is_pip_account(case[2])]
+    readable = [case for case in CASES if (disguise not in REFLOWING or not _is_listing(case[2])) and not _is_pip_account(case[2])]
+    return [case for case in readable if disguise not in FENCED or not case[2].startswith("# ")]
 
 
 def share(chosen: Sequence[Case], number: int) -> list[Case]:
