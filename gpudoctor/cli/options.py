@@ -258,6 +258,10 @@ Os = Annotated[Literal["linux", "windows", "macos", "wsl"], typer.Option("--os",
 Arch = Annotated[
     str | None, typer.Option(metavar="A", help="Architecture: x86_64 or aarch64. Default: that of the GPU, or the usual one for --os.")
 ]
+Libc = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="C library of the Linux system: a distribution (ubuntu-20.04, alpine), glibc-2.31 or musl."),
+]
 CudaCompat = Annotated[
     str | None, typer.Option(metavar="V", help="CUDA version of an installed cuda-compat package (forward compatibility): 12.8.")
 ]

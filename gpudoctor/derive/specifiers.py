@@ -70,6 +70,13 @@ def clauses(specifier: str) -> tuple[tuple[str, str], ...] | None:
 
 
 @functools.lru_cache(maxsize=16384)
+def only_version(specifier: str) -> str | None:
+    """The one version that a specifier allows, which JAX writes >=0.7.1,<=0.7.1; None if it allows others or cannot be read."""
+    said = [(operator, text) for operator, text in clauses(specifier) or () if not text.endswith(".*")]
+    pins = [text for operator, text in said if operator in {"==", "==="}]
+    return next(iter(pins), None) or next((text for operator, text in said if operator == "<=" and (">=", text) in said), None)
+
+
 def satisfies(version: str, specifier: str) -> bool | None:
     """Whether the specifier allows a version, pre-releases included; None if that cannot be decided."""
     parsed, parts = key(version), clauses(specifier)

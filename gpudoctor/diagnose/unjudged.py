@@ -14,13 +14,14 @@ from gpudoctor.derive.gpu_code import LACKS, Fit
 from gpudoctor.derive.packages import Demand, chosen_frameworks
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
 from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.derive.wheel_tags import installed_glibc, newest_glibc, tags
 from gpudoctor.diagnose.system_libraries import unstated_libraries
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
 from gpudoctor.matrix import Resolved
 from gpudoctor.matrix.tables import TABLE_OF
-from gpudoctor.snapshot import SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing, Platform
+from gpudoctor.snapshot import NOT_ASKED, SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing, Platform
 from gpudoctor.snapshot.distributions import near
 
 _UNREAD = (
@@ -36,6 +37,7 @@ _UNREAD = (
 """How the names of packages begin that compute on the GPU by themselves and that no rule examines."""
 _UNJUDGED_BUILDS = {
     "sdist": "the package index has only its source, which is compiled or fetches its binaries during installation",
+    "repository": "the package index lacks it and has another package of this name; it is compiled from its repository",
     "opencl": "it uses GPUs through OpenCL, which no rule checks",
 }
 """By the accelerator in the tables: why nothing can be said about a build."""
@@ -125,7 +127,21 @@ def _assumed(machine: MachineView, view: FrameworkView) -> str:
     """Return what was not stated of an assumed machine and decides whether a build works there; empty if nothing is."""
     if machine.observed.origin != SUPPOSED:
         return ""
-    return unstated_libraries(view) if machine.hardware else _without_gpu(view)
+    return _untagged(view) or (unstated_libraries(view) if machine.hardware else _without_gpu(view))
+
+
+def _untagged(view: FrameworkView) -> str:
+    """Return that the C library which a build needs is unknown; empty if the system's is as new as any release of the package needs."""
+    stack, python = view.environment.stack_or_missing, view.environment.observed.python
+    libc = NOT_ASKED if isinstance(python, Missing) else python.libc
+    if isinstance(stack, Missing) or isinstance(libc, Missing):
+        return ""
+    own = installed_glibc(libc)
+    for part in view.compiled_parts:
+        newest = newest_glibc(stack.matrix.all_tags(part.name, stack.platform))
+        if not tags(part) and newest is not None and (own is None or own < newest):
+            return f"it is unknown which C library the wheel of {part.label} needs; this system has {libc}"
+    return ""
 
 
 def _without_gpu(view: FrameworkView) -> str:

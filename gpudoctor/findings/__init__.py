@@ -75,6 +75,8 @@ class Fix(msgspec.Struct, frozen=True):
     """The driver that is enough, "525.60.13", or the branch to go back to; "" if it changes none, or any will do."""
     os: str = ""
     """The system to move to: "wsl"."""
+    libc: str = ""
+    """The C library of the system to move to, or newer: "glibc-2.28"."""
     system_cuda: str = ""
     """The CUDA toolkit ("11.8") that it installs outside Python's packages."""
     system_cudnn: str = ""

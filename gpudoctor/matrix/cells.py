@@ -182,7 +182,7 @@ _KINDS = {
     "Month": CellKind(_month, str),
     "Architectures": CellKind(_architectures, lambda words: " ".join(words) or "none"),
     "Platform": _one_of("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64", "any"),
-    "Accelerator": _one_of("cuda", "cpu", "directml", "metal", "none", "opencl", "sdist", "stub"),
+    "Accelerator": _one_of("cuda", "cpu", "directml", "metal", "none", "opencl", "repository", "sdist", "stub"),
     "FaultName": _one_of("broken", "broken-extra", "ptx-refused", "unpublished"),
     "BoundName": _one_of(
         "adapts-ptx",

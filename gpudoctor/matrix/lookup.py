@@ -24,6 +24,7 @@ from gpudoctor.matrix.rows import (
     RequirementSpan,
     Source,
     Sxid,
+    System,
     Xid,
 )
 from gpudoctor.matrix.table import Row, Table
@@ -229,6 +230,23 @@ class Matrix:
     def pythons(self, distribution: str) -> dict[str, PythonSpan]:
         """Which releases of a distribution without rows of its own have wheels, by Python version; {} if no table says so."""
         return {row.python.text: row for row in self.rows(tables.PYTHONS, distribution)}
+
+    def tags(self, distribution: str, platform: str, release: Version) -> tuple[str, ...]:
+        """The tags of a release's wheels for a Linux platform, as an installed wheel names them ("manylinux_2_28_x86_64"); () if unknown."""
+        rows = [row for row in self.rows(tables.TAGS, distribution) if row.platform == platform and row.release <= release]
+        machine = platform.removeprefix("linux_")
+        return tuple(f"{tag}_{machine}" for tag in rows[-1].tags) if rows else ()
+
+    def all_tags(self, distribution: str, platform: str) -> tuple[str, ...]:
+        """The tags of every release's wheels for a Linux platform."""
+        rows = [row for row in self.rows(tables.TAGS, distribution) if row.platform == platform]
+        return tuple(dict.fromkeys(tag for row in rows for tag in row.tags))
+
+    def system(self, name: str) -> System | None:
+        """The Linux distribution that os-release or an image's tag calls so: "ubuntu-22.04", "jammy", "rockylinux9.3", "alpine3.20"."""
+        spelt = (name, name.rpartition(".")[0], name.rstrip(".0123456789"))
+        rows = {called: row for row in self.rows(tables.SYSTEMS) for called in (row.system, row.system.replace("-", ""), *row.names)}
+        return next((rows[one] for one in spelt if one in rows), None)
 
     def other_requirements(self, distribution: str, release: Version) -> tuple[RequirementSpan, ...]:
         """What a release in the tables requires of packages that its row leaves out."""

@@ -301,6 +301,33 @@ class PythonSpan(msgspec.Struct, frozen=True):
     note: Text
 
 
+class WheelTags(msgspec.Struct, frozen=True):
+    """The C libraries that a distribution's wheels for a Linux platform accept, from `release` on: "manylinux_2_28" is glibc 2.28 or newer.
+
+    Of several wheels the one that accepts the oldest counts. `tags` are of each kind the oldest, all kinds that there are; () if the wheels state none.
+    """
+
+    distribution: Required
+    platform: Platform
+    release: Release
+    tags: Words
+    source: Sources
+    note: Text
+
+
+class System(msgspec.Struct, frozen=True):
+    """A Linux distribution ("ubuntu-22.04", by ID and VERSION_ID of os-release) and its C library: "glibc 2.35", "musl".
+
+    `names` are what container images call it: "ubuntu22.04", "jammy".
+    """
+
+    system: Required
+    names: Words
+    libc: Required
+    source: Sources
+    note: Text
+
+
 class RequirementSpan(msgspec.Struct, frozen=True):
     """A requirement that the rows of a distribution's releases leave out, since it bears on no GPU: torch 2.5.0 to 2.6.0 need sympy==1.13.1.
 

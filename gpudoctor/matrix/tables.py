@@ -41,6 +41,9 @@ TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribu
 
 PYTHONS = Table(name="pythons", row=rows.PythonSpan, key=lambda row: (row.distribution, row.python))
 
+TAGS = Table(name="tags", row=rows.WheelTags, key=lambda row: (row.distribution, row.platform, row.release))
+SYSTEMS = Table(name="systems", row=rows.System, key=lambda row: row.system)
+
 REQUIREMENTS = Table(
     name="requirements", row=rows.RequirementSpan, key=lambda row: (row.distribution, row.package, row.requirement, row.first)
 )
@@ -63,6 +66,8 @@ ALL: tuple[Table[Any], ...] = (
     GPU_NEEDS,
     NO_GPU_CODE,
     PYTHONS,
+    TAGS,
+    SYSTEMS,
     REQUIREMENTS,
     BOUNDS,
 )

@@ -10,7 +10,7 @@ from gpudoctor.derive.specifiers import requirement
 from gpudoctor.findings import COMPAT_PACKAGE, Fix, FixKind
 from gpudoctor.plan.model import Combination
 
-_STATED = ("driver", "python", "os", "system_cuda", "system_cudnn")
+_STATED = ("driver", "python", "os", "libc", "system_cuda", "system_cudnn")
 """What a fix and a combination state under the same name."""
 
 

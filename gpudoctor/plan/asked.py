@@ -14,6 +14,7 @@ from gpudoctor.frameworks import CATALOGUE, spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.model import Combination, StatedBuild
 from gpudoctor.plan.stated import pinned
+from gpudoctor.requirement_files import images
 from gpudoctor.requirement_files.model import BaseImage, Requested, StatedRequirement
 from gpudoctor.snapshot import Supposed, Unread
 from gpudoctor.snapshot.distributions import normalise
@@ -49,6 +50,8 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
     if not (given.requirements or stated or unread):
         raise UsageError(f"{' and '.join(asked.files)} installs no package; name a file that lists some.")
     system = _of_image(image, asked, matrix)
+    named = images.systems(image.name) if image is not None and given.os in {"linux", "wsl"} else ()
+    libc = next((one for one in named if matrix.system(one) is not None), None)
     return msgspec.structs.replace(
         given,
         requirements=(*given.requirements, *(str(one.requirement) for one in stated)),
@@ -58,6 +61,8 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
         python=given.python or python,
         python_where=given.python_where if python is None else str(asked.python[0].place),
         pythons=pythons if given.python is None else (),
+        libc=given.libc or libc,
+        libc_where=given.libc_where if given.libc or image is None else f"{image.name}, {image.place}",
         system_where="" if image is None or given.system_cuda or given.system_cudnn else f"{image.name}, {image.place}",
         system_cuda=given.system_cuda or system[0] or None,
         system_cudnn=given.system_cudnn or system[1] or None,

@@ -86,7 +86,7 @@ def _glibc(question: Question) -> tuple[Assumption, ...]:
     """Return the C library for which uv chooses wheels; nothing on other systems than Linux."""
     if not question.machine.platform.startswith("linux"):
         return ()
-    known = question.machine.glibc
+    known = question.machine.libc.removeprefix("glibc ") if question.machine.libc.startswith("glibc ") else ""
     return (Assumption("glibc", known, "this machine") if known else _GLIBC,)
 
 

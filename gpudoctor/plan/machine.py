@@ -13,7 +13,7 @@ from gpudoctor.matrix import Matrix, names
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import CUDA, DRIVERS
 from gpudoctor.plan.model import Combination
-from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Python, Supposed, Toolkit
+from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Python, Supposed, Toolkit, Unread
 
 NOT_STATED = Missing(Cause.NOT_STATED, "not stated")
 WITHOUT_GPU = ("none",)
@@ -41,8 +41,10 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     kernel_driver: KernelDriver | Missing
     toolkits: tuple[Toolkit, ...] | Missing
     system_cudnn: Fact | Missing
-    glibc: str = ""
-    """The C library's version, "2.36"; empty if unknown."""
+    unread: tuple[Unread, ...] = ()
+    """What was stated of the machine and no table knows."""
+    libc: str = ""
+    """The C library: "glibc 2.36", "musl"; empty if unknown."""
     supposed: tuple[Supposed, ...]
 
 
@@ -55,7 +57,7 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
     gpus, named = _gpus(combination, matrix)
     driver = _driver(combination, matrix)
     python = _python(combination, architecture)
-    forward = _forward(combination, matrix)
+    forward, libc = _forward(combination, matrix), _libc(combination, matrix)
     cuda, cudnn = _system_cuda(combination, matrix), _system_cudnn(combination)
     stated = "--os" if combination.os != "linux" else ""
     decided = "--arch" if combination.arch else "--gpu" if arm and combination.os == "linux" else ""
@@ -70,9 +72,12 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
         kernel_driver=NOT_STATED if driver is None else KernelDriver(version=Fact(driver.value, driver.where)),
         toolkits=NOT_STATED if cuda is None else (Toolkit(path="", toolkit_cuda=Fact(cuda.value, cuda.where)),),
         system_cudnn=NOT_STATED if cudnn is None else Fact(cudnn.value, cudnn.where),
+        unread=_unlisted_forward(combination, matrix),
+        libc=libc.value if libc is not None else "",
         supposed=(
             Supposed("machine", f"{_CALLED[combination.os]} {architecture}", where),
             *((Supposed("Python", combination.python, combination.python_where),) if combination.python else ()),
+            *((libc,) if libc is not None else ()),
             *named,
             *filter(None, (_noted(driver, matrix), forward, cuda, cudnn)),
         ),
@@ -124,6 +129,22 @@ def interpreter(version: str, architecture: str | Missing, *, windows: bool = Fa
         bits=64,
         machine=architecture,
     )
+
+
+def _libc(combination: Combination, matrix: Matrix) -> Supposed | None:
+    """The C library: of a distribution in the tables, or as it calls itself."""
+    text = combination.libc
+    if text is None:
+        return None
+    if combination.os not in {"linux", "wsl"}:
+        raise UsageError(f"--libc {text}: wheels for {_CALLED[combination.os]} do not depend on it; leave it out.")
+    given = re.fullmatch(r"(?:glibc[- ]?)?(2\.\d{1,2})|(musl)(?:[- ]?[\d.]+)?", text.lower())
+    system = None if given else matrix.system(text.lower())
+    if given is None and system is None:
+        raise UsageError(f"--libc {text!r} is no distribution in the tables; write glibc-2.31, as `ldd --version` shows it, or musl.")
+    if system is not None:
+        return Supposed("C library", system.libc, f"{combination.libc_where}; {cited(system.source)}")
+    return Supposed("C library", f"glibc {given[1]}" if given and given[1] else "musl", combination.libc_where)
 
 
 def _gpus(combination: Combination, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...], tuple[Supposed, ...]]:
@@ -210,11 +231,21 @@ def _forward(combination: Combination, matrix: Matrix) -> Supposed | None:
         raise UsageError(f"--cuda-compat {text!r} is not a CUDA version; write 12.8.")
     version = versions.parse(combination.driver)
     row = matrix.driver(version) if version else None
-    if row is not None and text not in (row.compat_packages or ()):
+    if row is not None and row.compat_packages is not None and text not in row.compat_packages:
         offered = " and ".join(str(other.branch) for other in matrix.rows(DRIVERS) if text in (other.compat_packages or ()))
         where = f"only on branches {offered}" if offered else "on no branch any more"
         raise UsageError(f"--cuda-compat {text}: NVIDIA supports this package {where}, and {combination.driver} is of branch {row.branch}.")
     return Supposed("cuda-compat", text, "--cuda-compat")
+
+
+def _unlisted_forward(combination: Combination, matrix: Matrix) -> tuple[Unread, ...]:
+    """A stated cuda-compat package on a branch whose packages no table lists, as after its end of life."""
+    version = versions.parse(combination.driver or "") if combination.cuda_compat else None
+    row = matrix.driver(version) if version else None
+    if row is None or row.compat_packages is not None:
+        return ()
+    why = f"no table lists whether NVIDIA supports it on branch {row.branch}"
+    return (Unread(f"cuda-compat {combination.cuda_compat}", why),)
 
 
 def _system_cuda(combination: Combination, matrix: Matrix) -> Supposed | None:

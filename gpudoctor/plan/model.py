@@ -35,6 +35,8 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     python_where: str = "--python-version"
     os: Literal["linux", "windows", "macos", "wsl"] = "linux"
     arch: str | None = None
+    libc: str | None = None
+    libc_where: str = "--libc"
     cuda_compat: str | None = None
     system_cuda: str | None = None
     system_cudnn: str | None = None

@@ -10,12 +10,13 @@ from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.specifiers import Requirement, contradict, holds, key, requirement, satisfies
+from gpudoctor.derive.wheel_tags import accepted
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.tables import CUDNN
 from gpudoctor.plan.model import StatedBuild
 from gpudoctor.plan.stated import pinned
-from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot import NOT_ASKED, Distribution, Missing
 from gpudoctor.snapshot.distributions import normalise
 
 _CUDNN = "nvidia-cudnn-cu"
@@ -74,11 +75,13 @@ class Packages:
         environment: dict[str, str],
         files: FromFiles,
         *,
+        libc: str = "",
         alone: bool = False,
     ) -> None:
         self._matrix = matrix
         self._platform = word
         self._python = python
+        self._libc = libc
         self._builds = files.builds
         self._limits = files.limits
         self._pythons = files.pythons
@@ -116,6 +119,7 @@ class Packages:
                 extras=tuple(sorted(one.extras)),
                 chosen=one.chosen,
                 unknown_extras=tuple(sorted(one.unknown_extras)),
+                tags=self._tags(one),
             )
             for one in sorted(self._taken.values(), key=lambda one: (order.get(one.name, len(order)), one.name))
         )
@@ -263,6 +267,11 @@ class Packages:
                 return found.row
         return None
 
+    def _tags(self, one: Taken) -> tuple[str, ...] | Missing:
+        """The tags of the index's wheel for this platform; another build may have others."""
+        row = None if "+" in one.version else self._row(one.name, one.version)
+        return (row and self._matrix.tags(one.name, self._platform, row.release)) or NOT_ASKED
+
     def _is_published(self, name: str) -> bool:
         return next(self._published(name), None) is not None
 
@@ -300,7 +309,8 @@ class Packages:
             return True
         wanted = self._pythons if self._python is None else (self._python,)
         python = not wanted or any(wheel_platform.has_wheel(row, one) for one in wanted)
-        return row.platform in {self._platform, wheel_platform.ANY} and row.accelerator != STUB and python
+        loads = not self._libc or accepted(self._matrix.tags(row.distribution, self._platform, row.release), self._libc)
+        return row.platform in {self._platform, wheel_platform.ANY} and row.accelerator != STUB and python and loads
 
     def _contradicts(self, row: FrameworkRelease) -> bool:
         """Whether a release requires something other than what was stated, or what the other taken packages exclude."""

@@ -20,7 +20,7 @@ from gpudoctor.plan.misspelt import refuse
 from gpudoctor.plan.model import Combination, StatedBuild
 from gpudoctor.plan.packages import FromFiles, Packages
 from gpudoctor.plan.stated import both, stated
-from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Snapshot
+from gpudoctor.snapshot import Distribution, Fact, Framework, Missing, Python, Snapshot
 from gpudoctor.snapshot import Packages as Section
 
 _SHOWN = 6
@@ -52,6 +52,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
         minor_version(found.python) or None,
         environment,
         FromFiles(builds, limits, combination.pythons),
+        libc=found.libc,
         alone=combination.alone,
     )
     distributions = packages.take(requirements)
@@ -61,7 +62,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
         created=created,
         origin="supposed",
         host=found.host,
-        python=found.python,
+        python=_with_libc(found),
         nvml=found.nvml,
         kernel_driver=found.kernel_driver,
         toolkits=found.toolkits,
@@ -70,7 +71,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
             distributions=distributions,
             without_release=tuple(packages.without_release),
             bounds=tuple(packages.bounds()),
-            unread=tuple(one for one in combination.unread if one.what not in without),
+            unread=(*found.unread, *(one for one in combination.unread if one.what not in without)),
             without_gpu_code=without,
         ),
         frameworks=tuple(
@@ -89,6 +90,14 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
     )
     silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))
+
+
+def _with_libc(found: Machine) -> Python | Missing:
+    """The interpreter on the machine's C library."""
+    if not found.libc:
+        return found.python
+    unstated = Python(executable="python3", why="not stated", version=NOT_STATED, implementation="cpython", bits=64, machine=NOT_STATED)
+    return msgspec.structs.replace(found.python if isinstance(found.python, Python) else unstated, libc=found.libc)
 
 
 def marker_environment(python: str, word: str) -> dict[str, str]:

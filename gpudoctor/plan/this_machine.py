@@ -36,7 +36,7 @@ def examined(snapshot: Snapshot, matrix: Matrix) -> Machine:
         kernel_driver=KernelDriver(version=Fact(str(driver.version), driver.where)) if isinstance(driver, Driver) else NOT_STATED,
         toolkits=NOT_STATED,
         system_cudnn=NOT_STATED,
-        glibc=_glibc(snapshot),
+        libc=_libc(snapshot),
         supposed=tuple(said),
     )
 
@@ -53,9 +53,9 @@ def python_of(snapshot: Snapshot) -> str:
     return version.short if version is not None else ""
 
 
-def _glibc(snapshot: Snapshot) -> str:
+def _libc(snapshot: Snapshot) -> str:
     libc = "" if isinstance(snapshot.python, Missing) else snapshot.python.libc
-    return libc.removeprefix("glibc ") if isinstance(libc, str) and libc.startswith("glibc ") else ""
+    return libc if isinstance(libc, str) else ""
 
 
 def _text(capability: Version | Missing) -> str | Missing:

@@ -15,6 +15,15 @@ _CUDA = re.compile(r"(?P<cuda>\d+\.\d+(?:\.\d+)?)-(?:cudnn(?P<cudnn>\d*)-)?(?P<k
 _PYTHON = re.compile(r"(?:python)?(?P<python>3\.\d+)(?:\.\d+)?\b")
 
 
+def systems(name: str) -> tuple[str, ...]:
+    """What an image's name may call its Linux distribution: the words of its tag, those of its path with the tag, and these alone."""
+    found = _PATHS.fullmatch(name)
+    if found is None:
+        return ()
+    tag, path = (found["tag"] or "").split("-"), found["path"].split("/")
+    return tuple(filter(None, (*reversed(tag), *(f"{part}{tag[0]}" for part in reversed(path)), *reversed(path))))
+
+
 def take(name: str, place: FileLine, into: Collector) -> None:
     """Take what an image's name tells; what it does not tell is noted."""
     found = _PATHS.fullmatch(name)

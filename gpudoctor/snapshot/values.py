@@ -67,7 +67,7 @@ class Supposed(Observed, frozen=True):
     """One assumption of `compat`, which observes nothing and takes what was stated."""
 
     what: str
-    """machine, Python, GPU, driver, system CUDA or system cuDNN."""
+    """machine, C library, Python, GPU, driver, system CUDA or system cuDNN."""
     value: str
     where: str
     """The option that stated it, or the source of what was added."""

@@ -43,7 +43,7 @@ class Library(NamedTuple):
 
 _NAMED = re.compile(rb"(?:cudart|cublas|cublasLt)(?:\.so\.(\d\d)|64_(\d\d)\d*\.dll)")
 _FOR_OTHERS = re.compile(
-    r'extra=="(?:(?:dev|doc|test|benchmark|readthedocs|1bit|autotuning|sd|triton-bench)\b|[^"]*(?:hip|xpu|hpu|cpu|npu|musa|rocm|mps|tests?|dev)")'
+    r'extra=="(?:(?:dev|docs?|test|benchmark|readthedocs|1bit|autotuning|sd|triton-bench)\b|[^"]*(?:hip|xpu|hpu|cpu|npu|musa|rocm|mps|tests?|dev)")'
 )
 """Requirements of extras for developers and for other accelerators."""
 _CUDNN = re.compile(rb"cudnn(?:-[0-9a-f]+)?(?:\.so\.(\d+)|64_(\d+)\.dll)")
@@ -78,6 +78,7 @@ PACKAGES = {
     "ctranslate2": Package((3, 0), r"ctranslate2(?:\.libs/libctranslate2[^/]*|/(?:lib)?ctranslate2\.(?:dll|dylib))", opens_cudnn=True),
     "lightgbm": Package((4, 0), opencl=r"lightgbm/(?:lib/|bin/)?lib_lightgbm\.(?:so|dll|dylib)"),
     "xgboost": Package((1, 5), r"xgboost/lib/(?:lib)?xgboost\.(?:so|dll|dylib)"),
+    "warp-lang": Package((1, 5), r"warp/bin/warp\.(?:so|dll)"),
     "tensorrt": Package((8, 5), r"tensorrt/(?:lib)?nvinfer[^/]*\.(?:so[.\d]*|dll)"),
     "tensorrt-cu12": Package((10, 0)),
     "tensorrt-cu13": Package((10, 0)),

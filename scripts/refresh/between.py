@@ -48,16 +48,22 @@ PROJECTS = {
     "scipy": (1, 2),
     "sentence-transformers": (1, 0),
     "tensorflow-hub": (0, 12),
+    "tensorflow-io": (0, 17),
+    "tensorflow-probability": (0, 12),
     "tensorflow-text": (2, 8),
     "timm": (0, 4),
+    "torchcodec": (0, 0, 3),
     "torchdata": (0, 3),
     "torchmetrics": (0, 3),
+    "torchtext": (0, 6),
     "transformers": (4, 0),
     "trl": (0, 2),
 }
 """By name the oldest release in the table."""
 _ALSO = {*PROJECTS, "huggingface-hub"}
 """Packages whose bounds in these rows count too: transformers refuses other releases of huggingface-hub than its own range."""
+DOCUMENTED = {("torchtext", "0.18.0"): ("numpy", "torch==2.3.*")}
+"""Requirements that a release's METADATA has wider than its documentation, and than what it loads with."""
 _EXCLUDES = ("<", "==", "~=", "!=", ">=2")
 """What a specifier begins with that leaves out releases which somebody may want, such as NumPy 1."""
 _PLATFORMS = {"linux_x86_64", "any"}
@@ -72,7 +78,9 @@ def read(wheel: Wheel) -> dict[str, Any]:
     """Return the fields that one wheel gives: only its requirements decide."""
     name, platform = wheel.release.distribution, wheel.release.platform
     required = tuple(text for text in requires(wheel.metadata(), platform, _ALSO) if "extra==" not in text)
-    return {"accelerator": "none", "requires": required, "source": (f"{name}-wheels",)}
+    documented = DOCUMENTED.get((name, str(wheel.release.release)))
+    source = (f"{name}-wheels", *((f"{name}-installation",) if documented else ()))
+    return {"accelerator": "none", "requires": documented or required, "source": source}
 
 
 def find() -> Iterator[str]:

@@ -55,6 +55,17 @@ def bounds(metadata: str, known: Container[str], extras: Container[str] = ()) ->
     return tuple(sorted({text for text in texts if text and all(extra in extras for extra in _EXTRA.findall(text))}))
 
 
+def of_extra(metadata: str, extra: str, package: str) -> tuple[str, ...]:
+    """Return what an extra requires of a package if that excludes releases, without the extra's marker, for all platforms.
+
+    Raises ValueError if a requirement does not fit the tables' format.
+    """
+    lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
+    found = (one for one in map(Requirement, lines) if canonicalize_name(one.name) == package and one.specifier)
+    texts = (_condensed(one, {**_CPYTHON, "extra": extra}) for one in found if one.marker)
+    return tuple(sorted({text for text in texts if text}))
+
+
 def name_of(requirement: str) -> str:
     """Return the package that a requirement in the tables' format names."""
     return re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
@@ -88,7 +99,7 @@ def _decided(tree: Any, known: dict[str, str]) -> bool | str:
         words = [part.serialize() for part in tree]
         if known.keys().isdisjoint(words):
             return "".join(words)
-        return Marker(" ".join(words)).evaluate({**known, "extra": ""})
+        return Marker(" ".join(words)).evaluate({"extra": "", **known})
     alternatives: list[list[Any]] = [[]]
     for part in tree:
         if part == "or":

@@ -1,6 +1,6 @@
 """Rebuilds compat/requirements.csv: what releases in the other tables require of packages that bear on no GPU, such as torch of sympy.
 
-A requirement is in one row for all consecutive releases that have it.
+Also what they state of a framework that they run beside. A requirement is in one row for all consecutive releases that have it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gpudoctor.matrix.rows import FrameworkRelease, RequirementSpan
 from gpudoctor.matrix.tables import REQUIREMENTS, WHEELS
 from gpudoctor.matrix_files import read_table
 from gpudoctor.versions import Version
+from scripts.refresh.beside import stated
 from scripts.refresh.common import AT_ONCE, PublishedFiles, Release, SourceArchive, Wheel, arguments, finish, group_releases
 from scripts.refresh.index import Index
 from scripts.refresh.metadata import bounds, name_of
@@ -58,13 +59,19 @@ def read(one: Listed, index: PublishedFiles, cache: Path) -> dict[Version, tuple
     )
     for release in sorted(found, key=lambda release: _usual(release.platform)):
         files.setdefault(release.release, release)
+    wheels = {release: _opened(file, index, cache) for release, file in files.items()}
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        texts = pool.map(lambda release: _texts(one.rows[release.release], release, index, cache), files.values())
-        return dict(zip(files, texts, strict=True))
+        texts = pool.map(lambda release: _texts(one.rows[release], wheels[release]), wheels)
+        told = dict(zip(wheels, texts, strict=True))
+    beside = stated(wheels, one.distribution)
+    return {release: (*texts, *beside.get(release, ())) for release, texts in told.items()}
 
 
-def _texts(row: FrameworkRelease, release: Release, index: PublishedFiles, cache: Path) -> tuple[str, ...]:
-    wheel = (Wheel if release.file.filename.endswith(".whl") else SourceArchive)(release, index, cache)
+def _opened(release: Release, index: PublishedFiles, cache: Path) -> Wheel:
+    return (Wheel if release.file.filename.endswith(".whl") else SourceArchive)(release, index, cache)
+
+
+def _texts(row: FrameworkRelease, wheel: Wheel) -> tuple[str, ...]:
     return bounds(wheel.metadata(), {row.distribution, *map(name_of, row.requires)}, _EXTRAS)
 
 

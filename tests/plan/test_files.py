@@ -11,7 +11,7 @@ from gpudoctor.examination import Examination
 from gpudoctor.findings import Policy, Verdict
 from gpudoctor.plan import Combination, examine
 from gpudoctor.requirement_files.reading import read_requirement_files
-from gpudoctor.snapshot import Framework, Missing
+from gpudoctor.snapshot import Framework, Missing, Snapshot, Supposed
 
 T4 = Combination(requirements=(), gpus=("T4",), driver="580.95.05")
 WHEELS = "https://download.pytorch.org/whl"
@@ -169,3 +169,41 @@ def test_constraints_limit_what_is_installed(tmp_path: Path) -> None:
 def test_contradictory_lines_are_named_with_their_places(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"requirements\.txt:1\) and 'torch>=2\.9' \(.*requirements\.txt:2\) contradict each other"):
         checked(tmp_path, "requirements.txt", "torch==2.8.0\ntorch>=2.9\n")
+
+
+def c_library(snapshot: Snapshot) -> list[Supposed]:
+    assert not isinstance(snapshot.supposed, Missing)
+    return [one for one in snapshot.supposed if one.what == "C library"]
+
+
+IMAGES = {
+    "ubuntu:18.04": "glibc 2.27",
+    "docker.io/library/ubuntu:jammy": "glibc 2.35",
+    "nvidia/cuda:12.4.1-devel-rockylinux8": "glibc 2.28",
+    "nvidia/cuda:11.8.0-base-centos7": "glibc 2.17",
+    "python:3.12-slim-bookworm": "glibc 2.36",
+    "python:3.12-alpine3.20": "musl",
+    "alpine": "musl",
+    "alpine:latest": "musl",
+    "registry.access.redhat.com/ubi9/ubi:9.4": "glibc 2.34",
+    "amazonlinux:2023": "glibc 2.34",
+    "python:3.12": "",
+    "ubuntu:latest": "",
+}
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_an_image_states_the_c_library_of_its_distribution(tmp_path: Path, image: str) -> None:
+    found = checked(tmp_path, "Dockerfile", f"FROM {image}\nRUN pip install torch==2.8.0\n")
+    said = c_library(found.snapshot)
+    assert [one.value for one in said] == [text for text in [IMAGES[image]] if text]
+    assert all(image in one.where for one in said)
+    too_old = IMAGES[image] in {"musl", "glibc 2.17", "glibc 2.27"}
+    assert ("glibc-too-old" in [one.name for one in found.diagnosis.findings]) == too_old
+
+
+def test_an_image_for_linux_says_nothing_of_another_system_and_the_option_comes_first(tmp_path: Path) -> None:
+    text = "FROM ubuntu:18.04\nRUN pip install torch==2.8.0\n"
+    for machine, libc in ((Combination(requirements=(), os="windows"), []), (Combination(requirements=(), libc="musl"), ["musl"])):
+        found = checked(tmp_path, "Dockerfile", text, machine)
+        assert [one.value for one in c_library(found.snapshot)] == libc

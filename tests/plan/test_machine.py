@@ -8,12 +8,14 @@ import msgspec
 import pytest
 
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Policy, Severity
-from gpudoctor.matrix.tables import DRIVERS
+from gpudoctor.findings import Policy, Severity, Verdict
+from gpudoctor.matrix.rows import DriverBranch, WheelTags
+from gpudoctor.matrix.tables import DRIVERS, TAGS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, Platform, Python, Snapshot, Supposed, decode, encode
+from gpudoctor.versions import Version
 from tests.plan.samples import NOW, judged
 
 MATRIX = open_matrix()
@@ -213,7 +215,7 @@ def test_cuda_compat_counts_for_the_driver(requirement: str, gpu: str, driver: s
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
-        ({"driver": "550.54.14", "cuda_compat": "13.0"}, "only on branches 535 and 570, and 550.54.14 is of branch 550"),
+        ({"driver": "570.124.06", "cuda_compat": "12.4"}, "only on branches 535, and 570.124.06 is of branch 570"),
         ({"cuda_compat": "12.8"}, "state one with --driver"),
         ({"driver": "551.61", "os": "windows", "cuda_compat": "12.8"}, "drivers for Linux"),
         ({"driver": "535.104.05", "cuda_compat": "new"}, "is not a CUDA version"),
@@ -222,3 +224,65 @@ def test_cuda_compat_counts_for_the_driver(requirement: str, gpu: str, driver: s
 def test_a_cuda_compat_that_cannot_be_is_refused(fields: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         judged("torch==2.9.1", gpus=("h100",), **fields)
+
+
+@pytest.mark.parametrize("branch", [row for row in MATRIX.rows(DRIVERS) if row.compat_packages is None], ids=lambda row: str(row.branch))
+@pytest.mark.parametrize("gpu", ["h100", "RTX 3090"])
+def test_cuda_compat_on_a_branch_that_no_table_lists_is_no_pass(branch: DriverBranch, gpu: str) -> None:
+    found = judged("torch==2.5.1", gpus=(gpu,), driver=f"{branch.branch}.50", cuda_compat="12.4")
+    assert found.verdict in {Verdict.UNKNOWN, Verdict.BROKEN}
+    assert any(one.what == "cuda-compat 12.4" for one in found.not_judged)
+
+
+LIBCS = [
+    ("2.17", "glibc 2.17"),
+    ("glibc-2.31", "glibc 2.31"),
+    ("musl", "musl"),
+    ("musl 1.2.5", "musl"),
+    ("ubuntu-20.04", "glibc 2.31"),
+    ("jammy", "glibc 2.35"),
+    ("rockylinux9.3", "glibc 2.34"),
+    ("alpine3.20", "musl"),
+]
+
+
+@pytest.mark.parametrize(("name", "libc"), LIBCS)
+@pytest.mark.parametrize("python", [None, "3.11"])
+def test_a_c_library_by_its_version_or_its_distribution(name: str, libc: str, python: str | None) -> None:
+    snapshot = supposed(libc=name, python=python)
+    assert isinstance(snapshot.python, Python)
+    assert snapshot.python.libc == libc
+    assert (snapshot.python.version == python) == (python is not None)
+    assert isinstance(snapshot.supposed, tuple)
+    assert ("C library", libc) in [(one.what, one.value) for one in snapshot.supposed]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"libc": "beos"}, "is no distribution in the tables"),
+        ({"libc": "3.0"}, "is no distribution in the tables"),
+        ({"libc": "musl", "os": "windows"}, "do not depend on it"),
+    ],
+)
+def test_a_c_library_that_cannot_be_is_refused(fields: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        supposed(**fields)
+
+
+COMPILED = [(name, row) for name in ("torch", "jax-cuda12-plugin", "tensorflow", "cupy-cuda12x", "vllm") for row in MATRIX.rows(TAGS, name)]
+
+
+@pytest.mark.parametrize(("name", "row"), COMPILED, ids=lambda one: one if isinstance(one, str) else f"{one.platform}-{one.release}")
+def test_an_older_c_library_than_the_tags_name_is_broken_and_no_wheel_is_for_musl(name: str, row: WheelTags) -> None:
+    (tag,) = row.tags
+    major, minor = map(int, tag.removeprefix("manylinux_").split("_"))
+    arch = row.platform.removeprefix("linux_")
+    wanted = f"jax[cuda12]=={max(row.release, Version(0, 4, 30))}" if name.startswith("jax") else f"{name}=={row.release}"
+
+    def causes(libc: str) -> set[str]:
+        found = examine(Combination(requirements=(wanted,), arch=arch, libc=libc), Policy()).diagnosis
+        return {one.name for one in found.findings}
+
+    assert "glibc-too-old" in causes(f"{major}.{minor - 1}") & causes("musl")
+    assert "glibc-too-old" not in causes("2.40")

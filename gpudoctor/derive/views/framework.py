@@ -236,7 +236,8 @@ class FrameworkView(SubjectView):
     @property
     def compiled_parts(self) -> list[Distribution]:
         """The installed distributions with its compiled code; ends the rule if the packages are unknown."""
-        return [part for part in self.environment.stack.distributions.values() if part.name in self.spec.compiled]
+        own, names = self.observed.distribution, self.spec.compiled
+        return [part for part in self.environment.stack.distributions.values() if part.name in names or part.name == own]
 
     @property
     def triton(self) -> Distribution:

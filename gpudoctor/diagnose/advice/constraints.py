@@ -10,7 +10,8 @@ from gpudoctor.derive import Driver, EffectiveCode, MachineView, wheel_platform
 from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.packages import minor_version
-from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.derive.specifiers import only_version, requirement, satisfies
+from gpudoctor.derive.wheel_tags import accepted, newest_glibc
 from gpudoctor.frameworks import FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import ComputedOnce, GpuBuild, builds
@@ -30,13 +31,23 @@ class Constraints(msgspec.Struct, frozen=True):
     """The accepted versions, as a PEP 440 specifier."""
     driver: Driver | None = None
     """None if there is none, or for any driver."""
+    libc: str = ""
+    """The C library, "glibc 2.36"; empty if unknown."""
     accepts_ptx: bool = False
     """Whether PTX that the driver can compile for a GPU is enough."""
 
     def installable(self, row: FrameworkRelease) -> bool:
-        """Return whether a release is accepted and has a wheel for this Python."""
+        """Return whether a release is accepted and has a wheel for this Python and C library."""
         wheel = not self.python or wheel_platform.has_wheel(row, self.python)
-        return wheel and satisfies(str(row.release), self.accepts) is not False
+        return wheel and self.loads(row) and satisfies(str(row.release), self.accepts) is not False
+
+    def loads(self, row: FrameworkRelease, *, of_index: bool = True) -> bool:
+        """Return whether the C library is new enough for a release; for a build that the index lacks, new enough for every release."""
+        matrix = self.machine.matrix
+        if of_index or not self.libc:
+            return not self.libc or accepted(matrix.tags(row.distribution, self.platform, row.release), self.libc)
+        newest = newest_glibc(matrix.all_tags(row.distribution, self.platform))
+        return newest is None or accepted((f"manylinux_{newest.major}_{newest.minor}",), self.libc)
 
     def releases(self, distribution: str) -> Iterator[FrameworkRelease]:
         """Return the installable releases of a distribution, newest first."""
@@ -47,8 +58,9 @@ class Constraints(msgspec.Struct, frozen=True):
         """Yield the rows of the exact releases that a release requires, on every machine or with an extra."""
         markers = {"", f'extra=="{extra}"'}
         for wanted in filter(None, map(requirement, row.requires)):
-            if wanted.specifier.startswith("==") and wanted.marker in markers:
-                found = self.machine.matrix.resolve(wanted.name, wanted.specifier.removeprefix("=="), self.platform).row
+            pin = only_version(wanted.specifier)
+            if pin is not None and wanted.marker in markers:
+                found = self.machine.matrix.resolve(wanted.name, pin, self.platform).row
                 if found is not None:
                     yield found
 
@@ -123,6 +135,7 @@ class Constraints(msgspec.Struct, frozen=True):
 def constraints(machine: MachineView, accepts: str = "") -> Constraints:
     """Return what a release must work with on this machine."""
     snapshot, driver = machine.observed, machine.driver_or_missing
+    libc = "" if isinstance(snapshot.python, Missing) else snapshot.python.libc
     capabilities = (gpu.capability_or_missing for gpu in machine.gpus if gpu.usable)
     return Constraints(
         machine=machine,
@@ -131,4 +144,5 @@ def constraints(machine: MachineView, accepts: str = "") -> Constraints:
         capabilities=tuple(dict.fromkeys(capability for capability in capabilities if isinstance(capability, Version))),
         accepts=accepts,
         driver=driver if isinstance(driver, Driver) else None,
+        libc=libc if isinstance(libc, str) else "",
     )

@@ -74,7 +74,8 @@ def _candidates(here: Constraints, spec: FrameworkSpec, near: str) -> Iterator[P
     """Return the releases that work here, best first; nothing for a framework that is only recognised."""
     for build in here.builds(spec, near):
         unknown = build.code.sass is None and build.tag and here.capabilities
-        if not here.installable(build.release) or unknown or build.release.unreachable:
+        loads = here.loads(build.release, of_index=build.default) and all(map(here.loads, here.pinned(build.release, build.extra)))
+        if not here.installable(build.release) or not loads or unknown or build.release.unreachable:
             continue
         found = _of_index(here, spec, build) if spec.wheel_index else _of_extra(here, spec, build)
         if not here.python or not found.pythons or here.python in found.pythons:
@@ -128,5 +129,5 @@ def works_here(machine: MachineView, row: FrameworkRelease) -> bool:
 def newest(machine: MachineView, distribution: str, *, accepts: str = "", near: str = "") -> str:
     """Return the newest release of a distribution with a wheel for this platform and Python, or the nearest to `near`; "" if the tables have none."""
     here = constraints(machine, accepts)
-    found = [str(row.release) for row in here.releases(distribution) if row.accelerator not in {STUB, "sdist"}]
+    found = [str(row.release) for row in here.releases(distribution) if row.accelerator not in {STUB, "sdist", "repository"}]
     return min(found, key=lambda release: nearness(release, near), default="")

@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.derive import EnvironmentView, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import UNPUBLISHED, Stack, source_of
-from gpudoctor.derive.specifiers import clauses
+from gpudoctor.derive.specifiers import only_version
 from gpudoctor.diagnose.advice.installing import install_framework, install_nearest
 from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.diagnose.rule import Explains, rule
@@ -49,7 +49,7 @@ def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
     for demand in environment.stack.demands:
         wanted = demand.requirement
         for fault in matrix.rows(FAULTS, wanted.name):
-            if fault.fault == UNPUBLISHED and _is_pinned(wanted.specifier, str(fault.first)):
+            if fault.fault == UNPUBLISHED and only_version(wanted.specifier) == str(fault.first):
                 package = demand.by
                 other = f"!={package.version}"
                 framework = framework_of(package.name)
@@ -63,12 +63,6 @@ def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
                     if framework
                     else install_nearest(environment.machine, package.name, accepts=other),
                 )
-
-
-def _is_pinned(specifier: str, release: str) -> bool:
-    """Return whether a specifier allows only this release; JAX writes >=0.7.1,<=0.7.1."""
-    operators = {operator for operator, text in clauses(specifier) or () if text == release}
-    return "==" in operators or {"<=", ">="} <= operators
 
 
 def _stated_root(package: Distribution, stack: Stack) -> Distribution:
