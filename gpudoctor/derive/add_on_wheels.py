@@ -33,7 +33,9 @@ def add_on_wheels(framework: str, stack: Stack) -> Iterator[AddOnWheel]:
 
 
 def extended_by(row: FrameworkRelease) -> str | None:
-    """The framework that a release computes for: by the catalogue, or the one that it requires; None if it needs none."""
+    """The framework that a release computes for: by the catalogue, or the one that it requires; None if it needs none, or is one itself."""
+    if framework_of(row.distribution):
+        return None  # TensorFlow 2.12 requires JAX, and computes for itself
     named = (found.name for found in map(requirement, row.requires) if found is not None and not found.marker)
     return ADDONS.get(row.distribution, ("",))[0] or next((name for found in named if (name := framework_of(found))), None)
 

@@ -35,6 +35,8 @@ class Repair:
         self._combination = combination
         self._matrix = matrix
         self._check = check
+        self._machines: list[tuple[Fix, ...]] = []
+        """The drivers that were tried before any package was changed, each as the step that leads there."""
         self.dead_end: tuple[Fix, ...] = ()
         """What the steps that were tried led to where only another machine helps."""
 
@@ -72,6 +74,8 @@ class Repair:
                     continue
                 if then.verdict is not Verdict.BROKEN:
                     return (*taken, *fixes)
+                if all(fix.driver for fix in (*taken, *fixes)):
+                    self._machines.append(fixes[-1:])
                 if len(taken) < _DEPTH:
                     left.append((after, then, (*taken, *fixes)))
         return ()
@@ -120,8 +124,9 @@ class Repair:
     def _planned(self, found: Diagnosis) -> Iterator[tuple[Fix, ...]]:
         """Yield the steps to what the planner finds, with the smallest change first: other packages, another driver, WSL."""
         of_machine = [fixes for fixes in ways(first_error(found).fixes) if any(fix.driver for fix in fixes)]
+        further = [steps for steps in self._machines if steps not in of_machine]
         of_system = [(USE_WSL,)] if self._combination.os == "windows" else []
-        for steps in ((), *of_machine, *of_system):
+        for steps in ((), *of_machine, *further, *of_system):
             for other in self._plan(applied(self._combination, steps)):
                 every = (*steps, *self._to(other, applied(self._combination, steps)))
                 if self.cures(every):

@@ -78,6 +78,7 @@ def test_pythons(requirement: str, fact: str, python: str, cause: str) -> None:
     expect(judged(requirement, python=python), cause, fact)
 
 
+CUDA_12_2 = {"system_cuda": "12.2", "system_cudnn": "8.9"}
 CUDA_11_8 = {"system_cuda": "11.8", "system_cudnn": "8.6"}
 
 PLATFORMS = [
@@ -214,6 +215,17 @@ TOGETHER = [
         "cudnn-wrong-major|cudnn-version-mismatch",
     ),
     (("tensorflow==2.12.0",), "requires a jax of the time, not the newest", {"gpus": (A100,), **CUDA_11_8}, ""),
+    (("tensorflow==2.12.1", "jax[cuda12]==0.4.30"), "each loads its own CUDA", {"gpus": (A100,), **CUDA_11_8}, ""),
+    (("torchcodec==0.7.0", "torch==2.8.0"), "its table names torch 2.8", {}, ""),
+    (("torchcodec==0.7.0", "torch==2.9.0"), "its table names torch 2.8", {}, "package-requirement-conflict"),
+    (("torchtext==0.18.0", "torch==2.4.0"), "does not load with torch 2.4", {}, "package-requirement-conflict"),
+    (("tensorflow-io==0.36.0", "tensorflow==2.15.1"), "its extra names 2.15", CUDA_12_2, ""),
+    (("tensorflow-io==0.36.0", "tensorflow==2.17.0"), "its extra names 2.15", CUDA_12_2, "package-requirement-conflict"),
+    (("tensorflow-probability==0.25.0", "tensorflow==2.17.0"), "it demands 2.18", CUDA_12_2, "package-requirement-conflict"),
+    (("transformers==4.57.0", "torch==2.1.2"), "it demands 2.2", {}, "package-requirement-conflict"),
+    (("transformers==4.52.4", "torch==2.8.0"), "its bound of tests alone excludes 2.7", {}, ""),
+    (("warp-lang==1.9.1",), "built with CUDA 12", {"gpus": (V100,), "driver": "525.60.13"}, ""),
+    (("warp-lang==1.9.1",), "built with CUDA 12", {"gpus": (V100,), "driver": "515.65.01"}, "driver-too-old"),
     (("jax[cuda12]==0.6.0",), "brings its own CUDA", {"system_cuda": "11.8"}, ""),
     (("jax[cuda12-local]==0.6.0",), "takes the system's", {"system_cuda": "11.8"}, "cuda-version-mismatch"),
     (("tensorflow-cpu==2.10.0", "tensorflow-directml-plugin==0.4.0.dev230202"), "reaches the GPU by DirectML", {"os": "windows"}, ""),

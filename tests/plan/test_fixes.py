@@ -86,6 +86,11 @@ LED_ASTRAY = [
     ),
     Combination(requirements=("transformers==5.0.0", "huggingface-hub<1.0", "torch==2.8.0"), gpus=("A100",), driver="550.54.15"),
     Combination(requirements=("torch==2.5.1",), gpus=("RTX 3090",), driver="535.104.05", cuda_compat="12.8"),
+    Combination(requirements=("flax==0.7.2",), gpus=("H100",), driver="515.65.01", python="3.7"),
+    Combination(requirements=("faiss-gpu-cu11==1.13.1", "jax[cuda12]==0.12.0"), gpus=("H100",), driver="515.65.01", python="3.13"),
+    Combination(requirements=("tensorflow[and-cuda]==2.14.1",), os="macos", python="3.13t"),
+    *(Combination(requirements=("torch==2.8.0",), gpus=("A100",), driver="570.124.06", libc=libc) for libc in ("ubuntu-18.04", "alpine")),
+    Combination(requirements=("jax[cuda12]==0.8.0",), gpus=("A100",), driver="570.124.06", libc="glibc-2.17"),
 ]
 """Where a fix once led to another error, or changed nothing."""
 

@@ -99,6 +99,9 @@ def install_framework(
     other_python = pick(machine, framework, accepts=accepts, any_python=True)
     if other_python is not None and other_python.pythons:
         return (new_environment(machine, other_python, kind=kind),)
+    both = pick(machine, framework, accepts=accepts, near=near, any_driver=True, any_python=True)
+    if both is not None and both.pythons and isinstance(machine.driver_or_missing, Driver):
+        return (_driver_for(machine, both, "", kind), new_environment(machine, both, kind=kind))
     return (
         _install_for_jetson(machine, framework, kind)
         or _install_with_ptx(machine, framework, accepts, replace, kind)

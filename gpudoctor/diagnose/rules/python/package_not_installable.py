@@ -9,6 +9,7 @@ from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import UNPUBLISHED, Stack, source_of
 from gpudoctor.derive.specifiers import only_version
 from gpudoctor.diagnose.advice.installing import install_framework, install_nearest
+from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
@@ -118,8 +119,20 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
     ):
         fixes = (USE_WSL,)
     elif root is not package and elsewhere:
-        fixes = (Fix(f"Use a platform with wheels of {package.name}, or remove {root.requirement} from the plan."),)
+        fixes = _without_extras(package, root, environment) or (
+            Fix(f"Use a platform with wheels of {package.name}, or remove {root.requirement} from the plan."),
+        )
     yield Problem(message=message, evidence=evidence, fixes=fixes)
+
+
+def _without_extras(package: Distribution, root: Distribution, environment: EnvironmentView) -> tuple[Fix, ...]:
+    """Return the fix that installs a stated package without the extras that alone require another one; () if something else does."""
+    demands = [demand for demand in environment.stack.demands if demand.requirement.name == package.name]
+    if not demands or any(demand.by is not root or "extra" not in demand.requirement.marker for demand in demands):
+        return ()
+    plain = f"{root.name}=={root.version}"
+    title = f"Install {root.label} without the extra {','.join(root.extras)}, whose packages have no wheel for this platform"
+    return (install_fix(title, environment.observed.python, plain),)
 
 
 def _with_plugin(package: Distribution, environment: EnvironmentView) -> tuple[Fix, ...]:
