@@ -152,7 +152,11 @@ def test_uv_chooses_wheels_for_the_machines_glibc(uv: Path, glibc: str, platform
     program = uv / "uv"
     program.write_text(program.read_text().replace('case "$1" in', 'case "$1" in --python-platform) platform=$2;;'))
     question = asked("L4", "580.65.06", TORCH, python="3.12")
-    found = confirm(msgspec.structs.replace(question, machine=msgspec.structs.replace(question.machine, glibc=glibc)), MATRIX, seconds=20)
+    found = confirm(
+        msgspec.structs.replace(question, machine=msgspec.structs.replace(question.machine, libc=glibc and f"glibc {glibc}")),
+        MATRIX,
+        seconds=20,
+    )
     assert (uv / "asked").read_text() == f"x86_64-manylinux_{platform}\n"
     shown = [assumed(one) for one in found.plan.machine if one.what == "glibc"]
     assert shown == [f"glibc {glibc}" if glibc else "glibc 2.35 (assumed)"]
