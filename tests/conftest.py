@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 
 import pytest
+from hypothesis import settings
 
 from tests.seams.every import traced, unmeasured
 
@@ -30,12 +31,16 @@ sys.dont_write_bytecode = False
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+# An example that takes long on a busy machine is not wrong.
+settings.register_profile("busy", deadline=None)
+settings.load_profile("busy")
+
 pytest_plugins = ("tests.seams.fixtures", "tests.seams.skips")
 
 TRACED = 12
 """Coverage follows the programs that every so many-th test starts: following all of them took three times as long and covered nothing more."""
 
-LONG = 0.2
+LONG = 0.1
 """Seconds of processor time for which coverage follows a test: one that takes longer repeats the same code, which takes three times as long then.
 
 A test that compares times is marked `untraced`: while a timer of processor time runs, Linux counts that time in ticks of milliseconds.
