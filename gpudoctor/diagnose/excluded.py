@@ -9,15 +9,18 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView, NotApplicable, known
 from gpudoctor.derive.device_nodes import CONTROL, UVM
 from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.platforms import closer
 from gpudoctor.expressions import expression
-from gpudoctor.signatures import hinted
+from gpudoctor.signatures import hinted, recognise
 from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Platform, Status, TextLog
 
 SHARED_MEMORY = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
 
 
-UNDER_SLURM = expression(r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|\bslurm\b)")
+UNDER_SLURM = expression(
+    r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b|\bslurm\b)"
+)
 _OF_USERS = expression(r"(?i)\broot\b|\bsudo\b|\bsuper-?user\b|\bpermission|/dev/nvidia")
 
 
@@ -85,6 +88,14 @@ def _is_driver_loaded(machine: MachineView) -> bool:
 
 def _is_gpu_seen(machine: MachineView) -> bool:
     return any(one.observed.sees_gpu is True for one in machine.frameworks)
+
+
+def _is_nowhere_near_wsl(machine: MachineView) -> bool:
+    """Return whether nothing in a text is about WSL, neither a word nor an error that only WSL has: a driver for Linux is at home on Linux."""
+    log = machine.observed.text_log
+    if not isinstance(log, TextLog) or machine.site.platform == Platform.WSL2 or closer(("no-driver",), machine, log).keys() & _OF_WSL:
+        return False
+    return all(sign.signature.causes[0] not in _OF_WSL for sign in recognise("\n".join(line.value for line in log.lines)))
 
 
 def _is_seen_without(words: re.Pattern[str]) -> Callable[[MachineView], bool]:
@@ -166,6 +177,7 @@ def builds_another(machine: MachineView) -> bool:
 
 _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch)
 _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
+    "wsl-linux-driver-installed": (_is_nowhere_near_wsl,),
     "no-driver": (_is_driver_loaded, _is_gpu_seen),
     "container-no-gpu-access": (_is_gpu_seen,),
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),

@@ -94,8 +94,8 @@ class LogReading:
         by_name = {rule.name: rule for rule in rules}
         found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
         more = []
-        for sign in self._signs:
-            choice = self._choice(sign, by_name, runs)
+        choices = [(sign, self._choice(sign, by_name, runs)) for sign in self._signs]
+        for sign, choice in sorted(choices, key=lambda row: row[1] is _THE_USUAL):
             is_explained = sign.signature.vague and found - _EXPLAIN_NO_ERROR
             if choice is None or is_explained or found.intersection(choice.causes):
                 continue
@@ -110,14 +110,15 @@ class LogReading:
         """Return the causes of a sign that nothing excludes; None if none is likely, or if the sign needs more than its own line."""
         signature, machine = sign.signature, self._machine
         acquitted = frozenset[str]() if signature.despite_versions else _acquitted(runs, machine) - self._stated
-        named = [name for name in signature.causes if name in by_name and name not in acquitted]
+        known = [name for name in signature.causes if name in by_name]
+        named = [name for name in known if name not in acquitted] or ([] if signature.vague else known)
         nearer = {} if signature.needs_support else closer(signature.causes, machine, self._log)
         on_platform = {name: why for name, why in nearer.items() if name in by_name}
         possible = [name for name in (*on_platform, *named) if name not in self._excluded]
         causes = list(dict.fromkeys(possible or named))
         why = self._support(sign, causes) | on_platform
         if signature.needs_support and not why and _USUAL in possible and self._may_be_usual(sign):
-            return _Choice([_USUAL], [_USUAL], {})
+            return _THE_USUAL
         if (signature.needs_support and not why) or (not possible and (signature.needs_support or signature.vague)):
             return None
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
@@ -162,6 +163,10 @@ class _Choice(NamedTuple):
     """Those that are likely, the likeliest first."""
     why: dict[str, Evidence]
     """What speaks for a cause."""
+
+
+_THE_USUAL = _Choice([_USUAL], [_USUAL], {})
+"""What nothing in the text speaks for; any other sign explains more."""
 
 
 def _is_of_no_framework_here(sign: Recognised, machine: MachineView) -> bool:

@@ -23,7 +23,7 @@ from gpudoctor.diagnose.text_facts import Ask, Asks, HintedLine, Words, first_ev
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
-from gpudoctor.snapshot import Fact, Host, Platform, Status, TextLog
+from gpudoctor.snapshot import Fact, Host, Platform, Python, Status, TextLog
 
 _NEARLY_ALL, _MOST = 0.8, 0.5
 """Shares of a GPU's memory in use: what leaves no room for training, and what no driver takes for itself where no process is listed."""
@@ -96,7 +96,7 @@ _WOULD_REQUEST = expression(
     rf"(?i)\b(?:with|adding|using|setting|specifying|after|only) [^\n]{{0,40}}{_REQUEST}[^\n]{{0,60}}\b(?:works?|worked|visible|fine|fix\w{{0,2}}|solv\w{{1,2}}|detected|found|sees|true|there)\b|{_REQUEST}[^\n]{{0,40}}\b(?:recommend|suggest|should i|solve|fixe|help)"
 )
 """A request that would cure a job, so the job made none."""
-_NOT_ON_A_NODE = expression(r"(?i)\blogin[ -]?node\b")
+_NOT_ON_A_NODE = expression(r"(?i)\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b")
 
 
 def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
@@ -178,12 +178,15 @@ def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 
 _HOST_TAG = expression(r"(?:on Linux \(`|platform tag: ?)manylinux_2_(\d{1,3})_")
+_GLIBC = expression(r"glibc 2\.(\d{1,3})")
 _TAG = expression(r"manylinux_2_(\d{1,3})_")
 
 
-def _old_glibc(_: MachineView, text: str) -> Iterator[Evidence]:
+def _old_glibc(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the glibc of this system, if the wheels that an installer names are built for newer ones."""
-    own = _HOST_TAG.search(text)
+    python = machine.observed.python
+    stated = python.libc if isinstance(python, Python) and isinstance(python.libc, str) else ""
+    own = _HOST_TAG.search(text) or _GLIBC.fullmatch(stated)
     if own is None:
         return
     others = {int(tag) for tag in _TAG.findall(text)} - {int(own[1])}

@@ -176,13 +176,17 @@ _IN_FOLDER = expression(
 """A library that somebody says is in a folder."""
 
 
+_NOT_OPENED = expression(r"lib\w{1,40}\.so\.[\d.]{1,12}(?=:\s)|Could not load library lib\w{1,40}\.so\.[\d.]{1,12}")
+"""How the loader names what it did not find, by the whole name of its file too."""
+
+
 def _on_disk(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the path of a missing library, if the text shows one."""
     missing = set(_missing(text))
     for said in _IN_FOLDER.finditer(text):
         if missing.intersection(_missing(f"{said[1]}: dlerror")):
             yield Evidence(said[1], said[0], "a sentence")
-    for folder, name in _ON_DISK.findall(text):
+    for folder, name in _ON_DISK.findall(_NOT_OPENED.sub(" ", text)):
         if name in missing:
             yield Words(name, f"{folder}{name}", "the text")
 
@@ -252,6 +256,29 @@ def _from_conda_and_pip(machine: MachineView, _: str) -> Iterator[Evidence]:
             yield Evidence(f"{name} of conda, of pip", f"{in_conda[name]}, {one.version}", one.where)
 
 
+_OF_SYSTEM = expression(r"(?i)(?:^|:)(/[^:]{0,120}(?:cuda|cudnn)[^:]{0,80})")
+
+
+def _before_own_cudnn(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a folder of CUDA in LD_LIBRARY_PATH, if a framework brings a cuDNN of its own, which that folder's comes before."""
+    found = _OF_SYSTEM.search(machine.variable("LD_LIBRARY_PATH"))
+    if found and "site-packages" not in found[1] and any(one.spec.brings_cuda for one in machine.frameworks):
+        yield Evidence("LD_LIBRARY_PATH", found[1], "the environment")
+
+
+_LINKER_SYMBOL = expression(r"\b__nvJitLink[A-Z][a-z]\w{2,40}?_(\d{2})_(\d)\b")
+"""A function of nvJitLink, whose name ends with the CUDA release that needs it."""
+
+
+def _older_linker(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield NVIDIA's installed package of nvJitLink, if it is older than the function that it lacks."""
+    found = _LINKER_SYMBOL.search(text)
+    for one in _wheels(machine) if found else ():
+        version = versions.parse(one.version)
+        if found and one.name.startswith(WHEELS["nvjitlink"]) and version and version[:2] < Version(int(found[1]), int(found[2]))[:2]:
+            yield Evidence("installed", one.label, one.where)
+
+
 LIBRARIES: Asks = {
     "cuda-version-mismatch": (_other_cuda, _other_cuda_than_any_build),
     "cudnn-wrong-major": (_other_cudnn,),
@@ -259,4 +286,6 @@ LIBRARIES: Asks = {
     "cuda-libs-not-on-loader-path": (_on_disk,),
     "extension-built-for-other-cuda": (_of_other_wheels, _of_an_extension),
     "mixed-conda-pip": (_from_conda_and_pip,),
+    "cudnn-shadowed-by-system": (_before_own_cudnn,),
+    "nvidia-wheel-version-conflict": (_older_linker,),
 }

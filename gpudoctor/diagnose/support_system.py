@@ -8,6 +8,7 @@ from gpudoctor.derive import MachineView, known, or_none
 from gpudoctor.derive.device_nodes import UVM, is_used_to_compute
 from gpudoctor.diagnose.excluded import SHARED_MEMORY, builds_another
 from gpudoctor.diagnose.platforms import named_amd
+from gpudoctor.diagnose.rules.platform.container import NO_DEVICES
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
@@ -64,6 +65,13 @@ def _started_without_a_gpu(machine: MachineView, _: str) -> Iterator[Evidence]:
     start = known(machine.observed.text_log).gpu_requests.get("none")
     if start:
         yield Evidence("started without a GPU", start.value, start.where)
+
+
+def _container_was_given_none(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield the variable by which a container asks NVIDIA's runtime for no GPU."""
+    devices = known(machine.observed.variables).values.get("NVIDIA_VISIBLE_DEVICES")
+    if devices in NO_DEVICES:
+        yield Evidence("NVIDIA_VISIBLE_DEVICES", devices or '""', "the environment")
 
 
 def _container_has_no_device_files(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -142,7 +150,7 @@ SYSTEM: Asks = {
     "uvm-not-loaded": (_uvm_is_not_loaded, _uvm_has_no_device_file),
     "fabric-manager-missing": (_fabric_manager_is_down,),
     "container-toolkit-missing": (_docker_lacks_the_runtime,),
-    "container-no-gpu-access": (_started_without_a_gpu, _container_has_no_device_files),
+    "container-no-gpu-access": (_started_without_a_gpu, _container_was_given_none, _container_has_no_device_files),
     "container-shm-too-small": (_shared_memory_is_small,),
     "device-nodes-missing": (_has_no_device_files,),
     "device-permission-denied": (_is_shut_to_others,),

@@ -13,7 +13,7 @@ from gpudoctor.read.statements import Line
 from gpudoctor.read.variants import Variant, variants
 from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
-from gpudoctor.signatures.phrases import is_supposed
+from gpudoctor.signatures.phrases import meant
 from gpudoctor.signatures.table import SIGNATURES
 
 FORMS: Final = tuple((reader.name, form) for reader in READERS for form in reader.forms)
@@ -63,12 +63,11 @@ def _hits(forms: LineForms, every: Sequence[Variant]) -> Iterator[Hit]:
         if one.seam:
             whole.setdefault(one.line.number, []).append(one.text)
     plain: set[tuple[int, int]] = set()
-    for number, place, match in forms.among([one.text for one in every]):
+    for number, place, first in forms.among([one.text for one in every]):
         one = every[number]
         table, row = _PLACES[place]
-        if (one.is_other and not _is_new(one, match, table, plain)) or (
-            table in {FAULT, HINT} and is_supposed(match, said=(table, row) in _SAID)
-        ):
+        match = first if table == NOISE else meant(first, said=(table, row) in _SAID)
+        if match is None or (one.is_other and not _is_new(one, match, table, plain)):
             continue
         yield Hit(Line(one.line.number, one.text, joined=one.seam > 0, file=one.line.file), table, row, match)
         if not one.is_other:

@@ -1,4 +1,4 @@
-"""Other ways to read a line: joined with the next one, which a mail program wrapped, or without Markdown and shell prompts around it."""
+"""Other ways to read a line: joined with the next one, which a mail program wrapped, without Markdown and shell prompts around it, or only what it quotes."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.statements import Line
+from gpudoctor.signatures.phrases import is_supposed
 
 _NARROW = 72
 _WIDE = 80
@@ -26,6 +27,13 @@ _NOTHING = frozenset(
     for begin, end in (("(", ")"), ("<", ">"), ("[", "]"), ("# ", ""), ("-> ", ""))
 )
 """How people write that a command printed nothing."""
+_ANSWER = expression(
+    r"(?i)\b(?:dpkg|rpm|apt|pacman|lsmod|modinfo|dkms|mokutil|dmesg|journalctl|nvidia-smi|nvcc|uname|ldd|ldconfig|lspci|ls|docker|kubectl|pip|conda|logs?|output|console)"
+    r"(?: (?!no |not |never )[^\s,.;]{1,30}){0,4}?(?:: | (?:says?|said|shows?|showed|prints?|printed|reports?|reported|gives?|gave|returns?|returned|lists|contains?|has|is|->|=>)[: \"'`]{1,4})(?=\S)"
+)
+_GOES_ON = expression(r"[,;] (?=[a-z])|\. (?=[A-Z])|[\"`]")
+_LONGEST = 400
+"""Characters of a line with a sentence that quotes what a program printed."""
 _SHORT = 40
 """Characters of a line that may be one of these, with what stands around it."""
 _Widths = tuple[int, int]
@@ -57,6 +65,7 @@ def variants(lines: Sequence[Line], touched: Collection[int] | None) -> Iterator
         bare = _bare(line.text)
         if bare and not row:
             yield Variant(line, bare, is_other=True)
+        yield from (Variant(line, answer, is_other=True) for answer in (_answers(line.text) if touched is not None else ()))
         if place + 1 < len(lines) and len(lines[place + 1].text) <= _SHORT and lines[place + 1].text.strip() in _NOTHING:
             yield Variant(line, f"{line.text} {lines[place + 1].text.strip()}", is_other=True, seam=len(line.text))
         cuts_words = touched is not None and line.width >= _WIDE - 1
@@ -80,6 +89,13 @@ def _as_pair(text: str) -> str:
     """Return a row of a table with two columns as "key: value"; "" for anything else."""
     row = _ROW.fullmatch(text) if "|" in text else None
     return f"{row[1]}: {row[2]}" if row and "  " not in row[1] else ""
+
+
+def _answers(text: str) -> Iterator[str]:
+    """Yield what a sentence says that programs print: "dpkg says ii  nvidia-utils-550 ...", as a line of its own."""
+    for found in _ANSWER.finditer(text) if len(text) <= _LONGEST else ():
+        if not is_supposed(text, found.end(), said=True):
+            yield _GOES_ON.split(text[found.end() :], maxsplit=1)[0]
 
 
 def _bare(text: str) -> str:

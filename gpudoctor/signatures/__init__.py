@@ -61,11 +61,11 @@ def harmless(line: str) -> str:
 
 def _first_matches(module: str, name: str, text: str) -> Iterator[tuple[Any, str]]:
     """Yield each entry of a table that matches a line of the text, in the table's order, with the first such line."""
-    table, lines, is_supposed = getattr(_table(module), name), text.splitlines(), _table("phrases").is_supposed
+    table, lines, meant = getattr(_table(module), name), text.splitlines(), _table("phrases").meant
     first: dict[int, str] = {}
-    for number, place, match in _forms(module, name).among(lines):
-        if not is_supposed(match, said=table[place].said):
-            first.setdefault(place, _shown(lines[number], match))
+    for number, place, found in _forms(module, name).among(lines):
+        if place not in first and (match := meant(found, said=table[place].said)):
+            first[place] = _shown(lines[number], match)
     for place in sorted(first):
         yield table[place], first[place]
 

@@ -11,7 +11,7 @@ BUILD_HINTS = (
         "LD_LIBRARY_PATH=/usr/local/cuda-12.0/lib64",
     ),
     Hint(
-        r"\bTORCH_CUDA_ARCH_LIST\b|(?i:(?:flash[-_]att|xformers|/apex/|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama\w{0,3}|torch_scatter|mmcv|flashinfer)[^\n]{0,160}no kernel image)|(?i:no kernel image[^\n]{0,160}(?:flash[-_]att|flashinfer|xformers|/apex/|/csrc/))",
+        r"\bTORCH_CUDA_ARCH_LIST\b",
         "extension-missing-arch",
         "TORCH_CUDA_ARCH_LIST=7.0",
     ),

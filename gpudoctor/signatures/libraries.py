@@ -283,10 +283,15 @@ LIBRARIES = (
         vague=True,
     ),
     Signature(
-        r"ptxas too old\.|ptxas does not support CC|You are using ptxas [\d.]{1,20}, which is older than",
+        r"ptxas too old\.|ptxas does not support CC|ptxas [\d.]{1,20} has a bug that|You are using ptxas [\d.]{1,20}, which is older than",
         ("ptxas-too-old",),
-        "XLA's ptxas is too old for this GPU",
-        ("ptxas too old.", "ptxas does not support CC", "You are using ptxas 10.1.243, which is older than 11.1"),
+        "XLA's ptxas is too old",
+        (
+            "ptxas too old.",
+            "ptxas 12.3.103 has a bug that we think can affect XLA.",
+            "ptxas does not support CC",
+            "You are using ptxas 10.1.243, which is older than 11.1",
+        ),
     ),
     # what LLVM in Triton and Numba says of an architecture that it does not know
     Signature(

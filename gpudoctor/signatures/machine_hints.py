@@ -79,7 +79,7 @@ MACHINE_HINTS = (
     ),
     # what tells that a job runs under Slurm, and whether it asks for a GPU
     Hint(
-        r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|\bslurm\b)",
+        r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b|\bslurm\b)",
         "",
         "#SBATCH --gres=gpu:1",
     ),
@@ -160,7 +160,7 @@ MACHINE_HINTS = (
         "docker run --gpus all --rm trainer:2 python train.py",
     ),
     Hint(
-        r"(?i)\b(?:used|held|occupied|taken) by (?:another|other) (?:process|program|user)|\b(?:another|other|somebody|someone|colleague)(?:'s| else's)? (?:\S{1,12} ){0,5}(?:takes?|uses?|holds?|occup(?:y|ies)|is using) (?:\w{1,8} )?\d{1,3}(?:\.\d)? ?(?:of (?:the )?\d{1,3} ?)?(?:[gm]i?b|%)",
+        r"(?i)\b(?:used|held|occupied|taken) by (?:another|other) (?:process|program|user)|\b(?:another|other|somebody|someone|colleague|first|second|previous|old)(?:'s| else's)? (?:\S{1,12} ){0,5}(?:takes?|uses?|holds?|occup(?:y|ies)|is using) (?:\w{1,8} )?\d{1,3}(?:\.\d)? ?(?:of (?:the )?\d{1,3} ?)?(?:[gm]i?b|%)",
         "gpu-memory-held-by-other-process",
         "22 GiB are used by another process",
     ),
@@ -168,6 +168,12 @@ MACHINE_HINTS = (
         r"(?i)\b(?:zombie|defunct|orphaned) process|\bkill(?:ed|ing)? (?:the )?(?:old |other )?(?:python )?process",
         "gpu-memory-held-by-other-process",
         "solved by killing the old python process",
+    ),
+    # the share that JAX allocates at its start: https://docs.jax.dev/en/latest/gpu_memory_allocation.html
+    Hint(
+        r"(?i)\b(?:XLA|JAX)\b[^\n]{0,200}\b75 ?%|\b75 ?%[^\n]{0,40}\bmemory\b[^\n]{0,80}\b(?:although|even though|but|while|only|tiny|small)\b",
+        "gpu-memory-preallocation",
+        "JAX takes 75% of the memory",
     ),
     Hint(
         r"(?i)\bpre-?allocat(?:e[sd]?|ion|ing)\b|XLA_PYTHON_CLIENT_(?:PREALLOCATE|MEM_FRACTION)[^\n]{0,60}\b(?:help|fix|work|solv)",

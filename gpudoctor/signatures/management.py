@@ -55,6 +55,13 @@ MANAGEMENT = (
         ("Failed to initialize NVML: Unknown Error",),
         tells="ls -l /dev/nvidiactl; cat /dev/nvidiactl",
     ),
+    # the device of WSL's driver, which WSL 1 lacks too
+    Signature(
+        r"/dev/dxg\b[^\n]{0,24}(?:No such file|not found|\bmissing\b|does not exist|doesn't exist)|\b(?:no|missing) /dev/dxg\b",
+        ("wsl-driver-stack-broken", "wsl1"),
+        "WSL has no device for the GPU",
+        ("ls: cannot access '/dev/dxg': No such file or directory", "there is no /dev/dxg"),
+    ),
     # an error that the loaded NVML has no words for: https://github.com/microsoft/WSL/issues/11755
     Signature(
         r"Failed to initialize NVML: N/A",
@@ -81,6 +88,7 @@ MANAGEMENT = (
             "driver-too-new-for-gpu",
             "gpu-too-new-for-driver",
             "scheduler-gpu-not-allocated",
+            "no-gpu",
         ),
         "the NVIDIA kernel module is not loaded",
         ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", "Failed to initialize NVML: Driver Not Loaded"),

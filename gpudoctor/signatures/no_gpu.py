@@ -10,12 +10,13 @@ from gpudoctor.signatures.signature import Signature
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,8}\W{0,3})?(?:it )?(?:(?:siempre |sempre |immer |toujours )?(?:retorna|devuelve|regresa|restituisce|ritorna|d\u00e0|da|gibt|liefert|ergibt|ist|renvoie|retourne|donne|est|zwraca|\u0432\u043e\u0437\u0432\u0440\u0430\u0449\u0430\u0435\u0442|\u0432\u044b\u0434\u0430[\u0435\u0451]\u0442)\W{1,3})?(?:(?:always|still|just|only) )?(?:(?:(?:is |was )?return(?:s|ed|ing)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:(?:is |was )?return(?:s|ed|ing)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
         "amd-gpu-unsupported",
         "jetson-needs-vendor-wheel",
         "windows-native-no-gpu",
+        "no-cuda-wheel-for-platform",
         "container-no-gpu-access",
         "device-nodes-missing",
         "scheduler-gpu-not-allocated",
@@ -53,7 +54,7 @@ _SAID_ELSEWHERE = (
     # German, Spanish and Portuguese, French, Russian, Chinese, Japanese
     r"(?i)\bgpu (?:wird|wurde) (?:\w{1,12} )?nicht (?:erkannt|gefunden|verwendet|benutzt|genutzt)\b|\b(?:erkennt|findet|sieht) (?:die|meine|keine) gpu\b"
     r"|\b(?:no|n\u00e3o) (?:me )?(?:reconoce|reconhece|detecta|encuentra|encontra|usa|utiliza) (?:la |a |mi |minha |o |el |ninguna )?(?:gpu|tarjeta gr\u00e1fica|placa de v\u00eddeo)\b|\bno ve (?:la |mi |ninguna )?(?:gpu|tarjeta gr\u00e1fica)\b"
-    r"|\bne (?:d\u00e9tecte|reconna\u00eet|trouve|voit|utilise) pas (?:le |la |mon |ma )?(?:gpu|carte graphique)\b"
+    r"|\bn(?:e |')(?:d\u00e9tecte|reconna\u00eet|trouve|voit|utilise) pas (?:le |la |mon |ma )?(?:gpu|carte graphique)\b"
     r"|\u043d\u0435 \u0432\u0438\u0434\u0438\u0442 (?:gpu|\u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\u0443)"
     r"|(?:\u68c0\u6d4b\u4e0d\u5230|\u627e\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230|\u8bc6\u522b\u4e0d\u4e86|\u65e0\u6cd5\u8bc6\u522b|\u65e0\u6cd5\u4f7f\u7528|\u4e0d\u80fd\u4f7f\u7528|\u7528\u4e0d\u4e86) ?(?:gpu|\u663e\u5361)|(?:\u4e00\u76f4|\u53ea|\u90fd|\u8fd8\u662f|\u4ecd\u7136)[^\n]{0,6}(?:\u5728|\u7528|\u4f7f\u7528) ?cpu|gpu ?(?:\u4e0d\u53ef\u7528|\u4e0d\u80fd\u7528|\u7528\u4e0d\u4e86)"
     r"|gpu ?(?:\u304c|\u3092) ?\u8a8d\u8b58 ?(?:\u3055\u308c\u306a\u3044|\u3055\u308c\u307e\u305b\u3093|\u3057\u306a\u3044|\u3057\u307e\u305b\u3093)"

@@ -58,10 +58,11 @@ PASTED = (
     # what people found out themselves
     Signature(
         r"(?i)\bcuda\b[^\n]{0,40}\b(?:requir|need)\w{0,3}\b[^\n]{0,40}\bdrivers?\b[^\n]{0,20}\d{3}[^\n]{0,60}\b(?:mine|i|we|my|our|this)\b[^\n]{0,40}\b\d{3}\b"
-        r"|\b(?:i|we|my|our)\b[^\n]{0,60}\bdrivers?\b[^\n]{0,20}\d{3}[^\n]{0,60}\bcuda\b[^\n]{0,30}\b(?:requir|need)\w{0,3}\b[^\n]{0,30}\d{3}",
+        r"|\b(?:i|we|my|our)\b[^\n]{0,60}\bdrivers?\b[^\n]{0,20}\d{3}[^\n]{0,60}\bcuda\b[^\n]{0,30}\b(?:requir|need)\w{0,3}\b[^\n]{0,30}\d{3}"
+        r"|\bdrivers?\b[^\n.]{0,24}\b(?:is|are|only|just|supports?|goes|made)\b[^\n.,;]{0,16}\bcuda ?(\d{1,2}\.\d)\b[^\n.]{0,60}\b(?:compil|buil[dt]|link|us|need|wants?|requir|install)\w{0,3}\b[^\n.]{0,24}(?<![\d.])(?!\1)\d{2}\.\d\b",
         ("driver-too-old",),
         "the driver is older than the CUDA release requires",
-        ("I have driver 470, but CUDA 12.2 requires driver 525",),
+        ("I have driver 470, but CUDA 12.2 requires driver 525", "the driver is for CUDA 12.1 and we compile with 12.2"),
         vague=True,
     ),
     Signature(

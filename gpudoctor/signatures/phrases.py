@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from gpudoctor.expressions import expression
 
@@ -55,10 +56,26 @@ _BEFORE = 120
 
 _MEET = expression(
     r"(?i)\b(?:if|when|whenever|in case) (?:you|one|users?|people|somebody|someone|it|nvidia-smi|torch) (?:\w{1,12} )?(?:gets?|sees?|says?|encounters?|runs? into|meets?|reports?|shows?|prints?|hits?|fails? with)\b"
+    r"|\b(?:I|we) (?:do|did|have)(?:n't| not) (?:get|got|see|seen|have|had|hit|run into) (?:an?|any|the|that|this)\b"
 )
 
 
-def is_supposed(match: re.Match[str], *, said: bool) -> bool:
-    """Return whether a clause only supposes what a pattern found in it: "if you get ...", or "make sure that no driver is missing" of what is said by people."""
-    clause = _CLAUSE_END.split(match.string[max(0, match.start() - _BEFORE) : match.start()])[-1]
+_QUOTATION = expression(r"[\"`]")
+"""A mark of a quotation, which is part of the clause before it: if you see "..."."""
+
+
+def meant(match: re.Match[str], *, said: bool) -> re.Match[str] | None:
+    """Return the first of a pattern's matches in a line, from `match` on, that its clause does not only suppose; None if all are supposed.
+
+    A clause supposes with "if you get ...", or with "make sure that no driver is missing" of what is said by people.
+    """
+    matches = chain((match,), match.re.finditer(match.string, match.end()))
+    return next((one for one in matches if not is_supposed(one.string, one.start(), said=said)), None)
+
+
+def is_supposed(line: str, place: int, *, said: bool) -> bool:
+    """Return whether the clause before a place in a line only supposes what stands there; `said`: people say it."""
+    marks = [mark.start() for mark in _QUOTATION.finditer(line, 0, place)]
+    end = marks[-1] if len(marks) % 2 else place
+    clause = _CLAUSE_END.split(line[max(0, end - _BEFORE) : end])[-1]
     return _MEET.search(clause) is not None or (said and _SUPPOSED.search(clause) is not None)

@@ -38,7 +38,7 @@ SLOWNESS = (
         needs_support=True,
     ),
     Signature(
-        r"(?i)\bgpus?\b[^\n]{0,60}\b(?:power[ -](?:throttl\w{2,4}|limited|capped)|throttl\w{2,4} (?:by|because of|due to) (?:the )?power)|\b(?:sw )?power cap\b[^\n.:]{0,24}\b(?:appears?|is (?:active|on|reached|hit|shown)|shows up|kicks in|limits?|active)\b",
+        r"(?i)\bgpus?\b[^\n]{0,60}\b(?:power[ -](?:throttl\w{2,4}|limited|capped)|throttl\w{2,4} (?:by|because of|due to) (?:the )?power)|\b(?:sw )?power cap\b[^\n.:]{0,24}\b(?:appears?|is (?:active|on|reached|hit|shown)|shows up|kicks in|limits?|active)\b|(?<=[\w:,;] )sw power cap ?[:=]? ?active\b",
         ("power-throttled",),
         "the GPU lowers its clocks because of its power limit",
         ("the GPU is power throttled",),

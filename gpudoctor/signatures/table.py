@@ -189,6 +189,7 @@ _VAGUE = (
             "mig-no-instances",
             "device-nodes-missing",
             "no-gpu",
+            "wsl-linux-driver-installed",
         ),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
         also=r"no nvidia devices detected\W{1,3}library=|(?i:\bno (?:CUDA|NVIDIA) devices (?:(?:could be|were|are|was) )?(?:found|detected)\b)",  # the last is llama.cpp's
@@ -300,12 +301,13 @@ _VAGUE = (
     ),
 )
 
+_EXTENSION = r"flash[-_]?att|flashinfer|xformers|/apex/|/csrc/|third_party|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama|torch_scatter|mmcv"
+"""A compiled extension, by its name or by the folder of its sources."""
 # before the status that the same line has: csrc/flash_attn of flash-attn and xFormers, which print the place of the failed launch;
 # a program's own check of a launch, such as that of NVIDIA's samples
 _OF_EXTENSIONS = (
     Signature(
-        r"CUDA error \([^)\n]{0,200}(?:flash|xformers|third_party|csrc|apex)[^)\n]{0,200}\): no kernel image"
-        r"|no kernel image is available for execution on (?:the )?device \(209\) /\S{0,160}(?:flash|xformers|csrc)"
+        rf"(?i)(?:{_EXTENSION})[^\n]{{0,200}}no kernel image|no kernel image[^\n]{{0,160}}(?:{_EXTENSION})"
         r"|(?<![/\\\w.-])[\w-]{2,40}\.cuh?[:(, ]{1,3}(?:line )?\d{1,5}[^\n]{0,60}no kernel image"
         r"|\b(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert)[^\n]{0,40}no kernel image|Failed to launch \w{1,40} kernel \(error code no kernel image",
         ("extension-missing-arch",),

@@ -90,3 +90,17 @@ def test_a_cuda_of_another_version_speaks_for_a_mismatch(wanted: str, beside: st
 def test_a_file_of_windows_names_its_cuda(dll: str, cuda: str, evidence: str | None, matrix: Matrix) -> None:
     line = f"Could not load dynamic library '{dll}'; dlerror: {dll} not found. I have CUDA {cuda}"
     assert said("cuda-version-mismatch", line, matrix=matrix) == evidence
+
+
+@pytest.mark.parametrize(
+    ("wheel", "evidence"),
+    [
+        ("nvidia-nvjitlink-cu12 12.0.140", "installed: nvidia-nvjitlink-cu12 12.0.140"),
+        ("nvidia-nvjitlink-cu12 12.1.105", None),
+        ("nvidia-nvjitlink-cu12 12.6.85", None),
+        ("nvidia-cusparse-cu12 12.0.140", None),
+    ],
+)
+def test_a_package_older_than_the_function_that_it_lacks_conflicts(wheel: str, evidence: str | None, matrix: Matrix) -> None:
+    line = "libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12"
+    assert said("nvidia-wheel-version-conflict", line, wheel, matrix=matrix) == evidence

@@ -55,3 +55,14 @@ def test_what_only_looks_like_the_cause_does_not_find_it(name: str, matrix: Matr
 
 def test_what_was_said_of_texts_is_of_these_texts() -> None:
     assert {*told.kept(told.OF_TEXTS)} == {*CASES, *NEAR_MISSES}, "scripts/record_rules texts"
+
+
+_OF_A_PACKAGE = frozenset({"framework-missing", "env-hides-gpu"})
+"""What another framework that answers contradicts, or has nothing to do with."""
+_LINES = tuple(line for one in SIGNATURES for line in one.lines if not one.last and one.causes[0] not in _OF_A_PACKAGE)
+
+
+@pytest.mark.parametrize("line", _LINES[::5])
+def test_a_framework_that_sees_no_gpu_hides_no_error(line: str, matrix: Matrix) -> None:
+    alone = causes_of(judged(f"{line}\n", matrix))[:1]
+    assert causes_of(judged(f"{line}\ntorch.cuda.is_available() returns False\n", matrix))[:1] == alone or not alone

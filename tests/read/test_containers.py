@@ -61,6 +61,15 @@ Containers:
   Ready             True
 QoS Class:                   Burstable
 """
+DEVCONTAINER = """\
+.devcontainer/devcontainer.json
+{
+  "name": "trainer",
+  "image": "trainer:7",
+  {option}"remoteUser": "me"
+}
+"""
+REQUESTS = "    Requests:\n      cpu:         4\n"
 WITHOUT = {
     "run": RUN,
     "podman": RUN.replace("docker", "podman"),
@@ -68,6 +77,8 @@ WITHOUT = {
     "compose": COMPOSE,
     "pod": POD,
     "describe": DESCRIBED.format(limit=""),
+    "cut behind the requests": DESCRIBED.format(limit=REQUESTS).partition("Conditions")[0],
+    "devcontainer": DEVCONTAINER.replace("{option}", ""),
 }
 WITH = {
     "gpus": RUN.replace("--rm", "--rm --gpus all"),
@@ -85,6 +96,9 @@ WITH = {
     "slice": POD + "          nvidia.com/mig-1g.10gb: 1\n",
     "runtime class": POD.replace("spec:\n", "spec:\n  runtimeClassName: nvidia\n"),
     "describe": DESCRIBED.format(limit="      nvidia.com/gpu:  1\n"),
+    "cut behind the requests": DESCRIBED.format(limit="      nvidia.com/gpu:  1\n" + REQUESTS).partition("Conditions")[0],
+    "devcontainer": DEVCONTAINER.replace("{option}", '"runArgs": ["--gpus", "all"],\n  '),
+    "devcontainer feature": DEVCONTAINER.replace("{option}", '"hostRequirements": {"gpu": "optional"},\n  '),
 }
 UNTOLD = {
     "demonstration": "$ docker run hello-world\n",
@@ -92,6 +106,7 @@ UNTOLD = {
     "default": RUN + ' "default-runtime": "nvidia",\n',
     "cut compose": COMPOSE + "    ...\n",
     "no image": "services:\n  - ssh\n  - cron\n",
+    "cut devcontainer": DEVCONTAINER.replace("{option}", "// ...\n  "),
     "cut describe": DESCRIBED.format(limit="").partition("Conditions")[0],
     "word": "The docker runtime is new.\n",
 }

@@ -115,6 +115,43 @@ def test_a_mangled_session_is_read_or_refused(data: st.DataObject, matrix: Matri
     assert is_read_or_refused(data.draw(mangled(text)), matrix)
 
 
+@pytest.mark.parametrize("says", [" -> ", ": ", " is ", " returns ", "  # ", " = ", " prints `"])
+@pytest.mark.parametrize(
+    ("asked", "answer", "what"),
+    [
+        ("torch.cuda.is_available()", "False", "torch devices"),
+        ("torch.__version__", "2.3.1+cpu", "version:torch"),
+        ("torch.version.cuda", "None", "torch cuda"),
+        ("len(tf.config.list_physical_devices('GPU'))", "0", "tensorflow devices"),
+        ("torch.cuda.device_count()", "2", "torch count"),
+    ],
+)
+def test_an_answer_may_stand_behind_its_question(asked: str, answer: str, what: str, says: str) -> None:
+    for text in (f"{asked}{says}{answer}", f"print({asked}){says}{answer}", f"numpy 1.26.4, {asked}{says}{answer}, and it fails"):
+        assert _stated(text).get(what) == answer, text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In [1]: os.environ[\"CUDA_VISIBLE_DEVICES\"]\nOut[1]: '-1'",
+        ">>> os.environ.get('CUDA_VISIBLE_DEVICES')\n'-1'",
+        'print(os.getenv("CUDA_VISIBLE_DEVICES")) -> -1',
+    ],
+)
+def test_a_variable_is_answered_too(text: str) -> None:
+    assert _stated(text).get("variable:CUDA_VISIBLE_DEVICES") == "-1"
+
+
+def test_an_assignment_is_no_question() -> None:
+    assert "variable:CUDA_VISIBLE_DEVICES" not in _stated('os.environ["CUDA_VISIBLE_DEVICES"] = gpus\n2')
+
+
+def _stated(text: str) -> dict[str, str]:
+    lines = lines_of(text.encode(), "session")
+    return {one.what: one.value for one in statements_in(lines, hits_in(lines)) if one.reader == "Python session"}
+
+
 _ASK = 'python -c "import torch; print(torch.cuda.is_available())"'
 
 

@@ -30,9 +30,11 @@ TEXTS = (
     ("`NCCL_DEBUG=INFO`\n`CUDA_VISIBLE_DEVICES=7` is what the launcher exports.\n", {"NCCL_DEBUG": "INFO", "CUDA_VISIBLE_DEVICES": "7"}),
     ("It fails on both nodes. The job script has `export CUDA_VISIBLE_DEVICES=6`. You can ask for its log.\n", {"CUDA_VISIBLE_DEVICES": "6"}),
     ("My .bashrc still has `export CUDA_VISIBLE_DEVICES=5`.\n", {"CUDA_VISIBLE_DEVICES": "5"}),
+    ("Since I added `export CUDA_VISIBLE_DEVICES=3` to my .bashrc (a colleague told me to), it fails.\n", {"CUDA_VISIBLE_DEVICES": "3"}),
     ("$ echo $LD_LIBRARY_PATH\n/opt/conda/lib:/usr/local/cuda/lib64\n", {"LD_LIBRARY_PATH": "/opt/conda/lib:/usr/local/cuda/lib64"}),
 )  # fmt: skip
 SILENT = (
+    "I added `export CUDA_VISIBLE_DEVICES=3` to my .bashrc and it works again.\n",
     "It works after export CUDA_VISIBLE_DEVICES=0 in the shell.\n",
     "Works with `CUDA_VISIBLE_DEVICES=0`.\n",
     "It crashes on the CPU too (e.g. `JAX_PLATFORMS=cpu`).\n",

@@ -62,3 +62,11 @@ def test_a_package_of_modules_for_another_kernel_shows_that_none_is_built(packag
     text = f"$ uname -r\n{running}\n{package}\n{library}{failed}"
     assert causes(text, matrix) == ["kernel-module-not-built"]
     assert causes(text.replace(other, running), matrix) != ["kernel-module-not-built"]
+
+
+@pytest.mark.parametrize("says", ["dpkg says {}", "`dpkg -l` shows {}", "My dpkg list has {}"])
+def test_a_row_may_stand_in_a_sentence(says: str, matrix: Matrix) -> None:
+    row = "ii  linux-modules-nvidia-550-6.8.0-45-generic 6.8.0-45.45 amd64"
+    text = f"uname -r is 6.8.0-49-generic, {says.format(row)}, nvidia-smi couldn't communicate with the NVIDIA driver.\n"
+    assert causes(text, matrix)[:1] == ["kernel-module-not-built"]
+    assert causes(text.replace("6.8.0-45-generic", "6.8.0-49-generic"), matrix)[:1] != ["kernel-module-not-built"]

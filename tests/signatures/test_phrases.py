@@ -85,3 +85,18 @@ def test_an_error_that_somebody_may_get_is_none_that_was_logged(error: str) -> N
     assert recognise(f"When I use the GPU: {error}")
     assert not recognise(f'If you get "{error}", choose another runtime.')
     assert not recognise(f"In case one sees {error} there is a page in the wiki")
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        'If you get "{}", they say, update. I get: {}',
+        "I don't get the error {}. I get {}",
+        'Whenever one sees "Error 7: {}" the wiki helps, and here is mine: {}',
+    ],
+)
+def test_an_error_is_found_behind_one_that_is_only_supposed(frame: str) -> None:
+    error = "CUDA driver version is insufficient for CUDA runtime version"
+    assert recognise(frame.format(error, error))
+    assert recognise(frame.format(error, "No CUDA GPUs are available"))
+    assert not recognise(frame.format(error, "nothing"))

@@ -2,22 +2,12 @@
 
 from __future__ import annotations
 
-from gpudoctor.read.readers.reader import RELEASE, VERSION, Form, Reader
+from gpudoctor.read.readers.reader import VERSION, Form, Reader
 from gpudoctor.read.statements import Rank
 
 READER = Reader(
     "command output",
     forms=(
-        Form(
-            "version",
-            r"\b(?P<name>torch|tensorflow|tf|jax|jaxlib|numpy|torchvision|torchaudio|keras)\.__version__[)'\"]{0,2}\s*[:=#]{0,2}\s*['\"]?"
-            + RELEASE,
-        ),
-        Form("torch cuda", r"torch\.version\.cuda\)?\s*[:=]{0,2}\s*['\"]?(?P<value>\d+\.\d+|None)"),
-        Form(
-            "torch devices",
-            r"torch\.cuda\.is_available\(\)['\")]{0,3}\s{0,3}(?:[:=]|->|=>|(?:returns?|returned|is|prints?|gives|says)\b)?\s{0,3}(?P<value>(?i:True|False))\b",
-        ),
         Form("toolkit", rf"(?:Cuda compilation tools, release|\bnvcc[: ].{{0,40}}?release) {VERSION}"),
         Form("python", r"^(?:\$ python.{0,20})?\s*Python (?P<value>[23]\.\d{1,2}\.\d{1,2})\b"),
         # uv, crates/uv/src/commands

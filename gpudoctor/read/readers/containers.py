@@ -18,11 +18,14 @@ _DEMONSTRATION = expression(r"\bhello-world\b|--help\b")
 # https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
 _REQUEST = expression(
     r"nvidia-docker |--gpus\b|--runtime[ =][\"']?nvidia|nvidia\.com/(?:gpu|mig-)|/dev/nvidia|\bNVIDIA_VISIBLE_DEVICES\b"
-    r"|\bruntime: [\"']?nvidia|\bdriver: [\"']?nvidia|\bgpus: |\n\s{1,60}- [\"']?gpu\b|runtimeClassName: |\bcapabilities: ?\[[^\]\n]{0,60}gpu|Runtime Class Name: "
+    r"|\bruntime: [\"']?nvidia|\bdriver: [\"']?nvidia|\bgpus: |\n\s{1,60}- [\"']?gpu\b|runtimeClassName: |\"gpu\": ?(?:true|\"optional\"|\{)|\bcapabilities: ?\[[^\]\n]{0,60}gpu|Runtime Class Name: "
 )
 _CUT = ("...", "…", "[...]", "# ...")
 _YAML = expression(r"\s{2,60}\S|\s?(?:- |-$|#|[\w./\"'$<{&*-]{1,120} ?:(?:\s|$))")
 _IMAGE = expression(r"\s{1,60}(?:- )?(?:image|build):")
+# https://containers.dev/implementors/json_reference/
+_DEVCONTAINER = expression(r"(?i)\bdevcontainer\.json\b")
+_IMAGE_OF_JSON = expression(r"\"(?:image|build|dockerFile|dockerComposeFile)\"\s{0,4}:")
 _KINDS = expression(r"kind: [\"']?(?:Pod|Deployment|Job|StatefulSet|DaemonSet|CronJob|ReplicaSet)\b")
 
 
@@ -42,8 +45,15 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
             yield from _requests_of(lines[begin:done], lines[done : done + 1], line)
         elif text.rstrip() == "Containers:":
             done = _end_of_containers(lines, place)
-            if done < len(lines) and lines[done].text.startswith("QoS Class:"):
-                yield _start("\n".join(one.text for one in lines[place:done]), "kubectl describe pod", line)
+            described = [one.text for one in lines[place:done]]
+            if (done < len(lines) and lines[done].text.startswith("QoS Class:")) or _has_resources(described):
+                yield _start("\n".join(described), "kubectl describe pod", line)
+        elif _DEVCONTAINER.search(text):
+            done = next((at for at in range(place, len(lines)) if lines[at].text.startswith("}")), place)
+            document = "\n".join(one.text for one in lines[place : done + 1])
+            was_cut = any(one.text.strip(" /").startswith(_CUT) for one in lines[place:done])
+            if _IMAGE_OF_JSON.search(document) and not was_cut:
+                yield _start(document, "devcontainer.json", line)
 
 
 def _start(text: str, label: str, line: Line) -> Statement:
@@ -83,6 +93,12 @@ def _end_of_containers(lines: Sequence[Line], place: int) -> int:
     return next((at for at in range(place + 1, len(lines)) if lines[at].text.startswith(ends)), len(lines))
 
 
+def _has_resources(described: Sequence[str]) -> bool:
+    """Return whether containers are described with their whole limits and requests, which would name a GPU."""
+    headings = [text.strip() for text in described if text.strip() in {"Limits:", "Requests:"}]
+    return "Limits:" in headings and "Requests:" in headings
+
+
 READER = Reader(
     _NAME,
     forms=(
@@ -97,5 +113,5 @@ READER = Reader(
         Form("container by prompt", r"^(?:\([\w.-]{1,40}\) )?root@(?P<value>[0-9a-f]{12}):\S{0,100}# ", Rank.LOG),
     ),
     blocks=_statements,
-    cues=("docker", "podman", "services:", "kind: ", "containers:"),
+    cues=("docker", "podman", "services:", "kind: ", "containers:", "devcontainer.json"),
 )

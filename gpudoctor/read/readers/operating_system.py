@@ -58,7 +58,7 @@ READER = Reader(
         # uname
         Form("kernel platform", r"^\s*(?P<value>Linux \S{1,80} \d+\.\S{1,80} .{0,200})"),
         Form("architecture", r"\buname -[mpi]\b[: \t]{1,4}(?P<value>x86_64|aarch64|arm64)\b"),
-        Form("kernel", r"\buname -r\b[: \t]{1,4}(?P<value>\d+\.\d+[\w.+-]{1,60})"),
+        Form("kernel", r"\buname -r\b(?: is| says| gives)?[: \t]{1,4}(?P<value>\d+\.\d+[\w.+-]{1,60})"),
         Form("platform:macos", r"^(?P<value>Darwin \S{1,80} \d+\.\d+\.\d+ Darwin Kernel Version .{1,80})"),
         # sw_vers, system_profiler
         Form("platform:macos", r"^\s*(?:ProductName:\s{1,4}|System Version: )(?P<value>(?:macOS|Mac OS X)\b.{0,40})"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
-
-import msgspec
 
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN
+from gpudoctor.read.glossary import in_english
 from gpudoctor.read.readers.reader import RELEASE, Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -57,6 +57,11 @@ _QUESTIONS = (
         r"(?:[\w ]{0,20}\ban )?(?P<value>\[\]|\[PhysicalDevice|empty list)",
     ),
     _Question(r"\bxla_bridge\.get_backend\(\)\.platform\b", "jax devices", r"(?P<value>cpu|gpu|cuda)\b"),
+    _Question(
+        r"\bos\.environ(?:\.get\(|\[)['\"](?P<module>[A-Z][A-Z0-9_]{2,50})['\"][\])](?!\s{0,3}=)|\bos\.getenv\(['\"](?P<name>[A-Z][A-Z0-9_]{2,50})['\"]\)",
+        "variable",
+        r"(?P<value>(?<=['\"])[^'\"\n]{0,1000}(?=['\"])|-?\d[\d,]{0,40}$)",
+    ),
     _Question(r"\bjax\.devices\(\)", "jax devices", r"\[(?P<value>(?:Cuda|Cpu|Gpu)Device|cuda|gpu|cpu)"),
 )
 _CUES = (
@@ -71,6 +76,8 @@ _CUES = (
     "tensorflow.test.",
     "jax.devices(",
     "xla_bridge.",
+    "os.environ",
+    "os.getenv",
 )
 """One of them is in each question; tested before the expressions."""
 _MODULES = {**MISTAKEN, "np": "numpy"}
@@ -91,11 +98,11 @@ def _answers(lines: Sequence[Line]) -> Iterator[tuple[bool, Statement]]:
         return
     pending: list[tuple[str, str]] = []
     silent, on_node = 0, False
-    for line in lines:
-        asked = _questions(line.text) if any(cue in line.text for cue in cues) else []
+    for line, following in zip_longest(lines, lines[1:]):
+        asked = [(what, answer) for _, what, answer in _asked(line.text)] if any(cue in line.text for cue in cues) else []
         if asked:
             on_node = _ON_A_NODE.search(line.text) is not None
-            if beside := list(_beside(asked, line)):
+            if beside := list(_beside(line, following)):
                 yield from ((on_node, one) for one in beside)
                 continue
             pending = [*pending, *asked] if silent == 0 else asked
@@ -110,22 +117,38 @@ def _answers(lines: Sequence[Line]) -> Iterator[tuple[bool, Statement]]:
             pending = []
 
 
-def _beside(asked: list[tuple[str, str]], line: Line) -> Iterator[Statement]:
-    """Yield the answer to the one question of a line that a comment behind it repeats: "torch.cuda.is_available()  # False"."""
-    comment = line.text.rpartition("#")[2]
-    if len(asked) == 1 and comment != line.text:
-        yield from _taken(list(asked), msgspec.structs.replace(line, text=comment))
+_SAYS = expression(
+    r"(?i)[)'\"`\]}*]{0,6}\s{0,4}(?:(?:[:=#]|->|=>|\u2192|(?:and |but |, )?(?:it |I |we )?(?:always |still |just |only )?(?:is|was|gets?|got|returns?|returned|gives?|gave|prints?|printed|says|said|shows?|showed|outputs?))[:`'\"*]{0,3}\s{0,4}|(?<=\s))"
+)
+"""What stands between a question and an answer on the same line."""
 
 
-def _questions(text: str) -> list[tuple[str, str]]:
-    """Return the key and the form of the answer to each question of a line, in order; none where the answer stands on the same line."""
-    found = sorted((match.start(), match, one) for one in _QUESTIONS for match in re.finditer(one.asked, text))
-    questions = []
-    for _, match, one in found:
-        module = match.groupdict().get("module")
-        what = f"{one.what}:{_MODULES.get(module, module)}" if module else one.what
-        questions.append((what, one.answer))
-    return questions
+_SAYS_AT_END = expression(r"\b(?:is|gets?|got|returns?|returned|gives?|gave|prints?|printed|says|said|shows?|showed|outputs?)[:`'\"]{0,2}$")
+
+
+def _beside(line: Line, following: Line | None) -> Iterator[Statement]:
+    """Yield the answers that stand behind their questions on one line: "torch.cuda.is_available()  # False"; the last may be wrapped to the next."""
+    text = in_english(line.text)
+    if following and _SAYS_AT_END.search(text):
+        text = f"{text} {following.text.strip()}"
+    asked = _asked(text)
+    for number, (match, what, answer) in enumerate(asked):
+        end = asked[number + 1][0].start() if number + 1 < len(asked) else len(text)
+        says = _SAYS.match(text, match.end(), end)
+        found = re.compile(rf"['\"(`]{{0,2}}{answer}").match(text, says.end(), end) if says else None
+        if what and found and found["value"]:
+            yield Statement(what, found["value"].strip(), _NAME, line.number, Rank.TOOL)
+
+
+def _asked(text: str) -> list[tuple[re.Match[str], str, str]]:
+    """Return the questions of a line in order, each with its key and the form of its answer."""
+    found = sorted(((match.start(), match, one) for one in _QUESTIONS for match in re.finditer(one.asked, text)), key=lambda row: row[0])
+    return [(match, _key(match, one), one.answer) for _, match, one in found]
+
+
+def _key(match: re.Match[str], asked: _Question) -> str:
+    about = next((name for name in match.groupdict().values() if name), None)
+    return f"{asked.what}:{_MODULES.get(about, about)}" if about else asked.what
 
 
 def _taken(pending: list[tuple[str, str]], line: Line) -> Iterator[Statement]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.readers.sentences import END
+from gpudoctor.read.readers.sentences import END, is_advice
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot.variable_names import WHOLE
 
@@ -26,10 +26,6 @@ _ECHO = expression(rf"\becho {{1,3}}\"?\$\{{?{_NAME}\}}?\"?\s{{0,3}}$")
 _IN_SENTENCE = expression(rf"(?:[\w,:(`] {{1,3}}[\"'`(]{{0,2}}(?:exports?|exported|setx?|sets|set -x) |`){_NAME}=(?:{_VALUE})")
 _ENDS_ASIDE = expression(r"[^()\n]{0,40}\)")
 """The rest of an aside in parentheses: where it begins on the line above, that tells what it is ("e.g.")."""
-_IS_ADVICE = expression(
-    r"(?i)\b(?:fix\w*|solv\w*|help\w*|works?|worked|working|try|tried|need|needs|needed|should|must|can|could|would|please|instead|remov\w+|delet\w+|unset\w*|if|or|to|e\.g|such as|even|regardless)\b"
-)
-"""Words of sentences that tell what to set, or what no longer is set."""
 _UNSET = {"None", "not", "<unset>", "(unset)", "unset"}
 """What programs print for a variable that is not set."""
 
@@ -71,9 +67,9 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
 def _said(text: str) -> Iterator[tuple[str, str]]:
     """Yield what a sentence says is exported: "my .bashrc has export CUDA_VISIBLE_DEVICES=1"."""
     for found in _IN_SENTENCE.finditer(text):
-        before, after = END.split(text[: found.start("name")])[-1], text[found.end() - 1 :].partition(". ")[0]
+        before = END.split(text[: found.start("name")])[-1]
         begun_above = "(" not in before and _ENDS_ASIDE.match(text, found.end() - 1)
-        if found["name"] in WHOLE and not begun_above and not _IS_ADVICE.search(before) and not _IS_ADVICE.search(after):
+        if found["name"] in WHOLE and not begun_above and not is_advice(text, found.start("name"), found.end() - 1):
             yield found["name"], _value(found)
 
 

@@ -9,20 +9,20 @@ from gpudoctor.frameworks import CATALOGUE, MISTAKEN, TRAINED, framework_of
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.read.east_asian import LETTERS
 from gpudoctor.read.readers.reader import Reader
-from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, own_sentences, sentences
+from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, is_advice, own_sentences, sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
-    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?: ?(?:\u7684)?\u7248\u672c(?:\u662f|\u4e3a|\u70ba)?:?)?(?:[ =]{0,2}| \()v?"
+    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?: {0,2}\u7684? {1,2}version(?: {1,2}is)?:?)?(?:[ =]{0,2}| \()v?"
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+*]|\.[\w*])"
 )
 _BUILD = expression(
-    r"(?i)\btorch\b[^\n]{0,80}?(?:\b(?:shows?|reveals?|says?|got|gives?|gave|prints?|printed|returns?|returned|is|was|to|reads?|version|donne|affiche|gibt|liefert|zeigt|devuelve|muestra|retorna|mostra|\u0432\u044b\u0432\u043e\u0434\u0438\u0442)\b|[=:])\W{1,4}"
+    r"(?i)\btorch\b[^\n]{0,80}?(?:\b(?:shows?|reveals?|says?|got|gives?|gave|prints?|printed|returns?|returned|is|was|to|reads?|version)\b|[=:])\W{1,4}"
     r"(?P<value>\d\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
 )
 """A build that something printed: only PyTorch's versions end like this."""
 _BUILD_ALONE = expression(
-    r"(?i)(?<!dgl )(?:\bversion[ei]?|versi\u00f3n|vers\u00e3o|\u7248\u672c|\u30d0\u30fc\u30b8\u30e7\u30f3|\ubc84\uc804|\u0432\u0435\u0440\u0441\u0438\u044f)(?:\W{1,3}\w{1,4}|\w?)\W{1,3}(?P<value>[12]\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
+    r"(?i)(?<!dgl )\bversion(?:\W{1,3}\w{1,4}|\w?)\W{1,3}(?P<value>[12]\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
 )
 """The same in a sentence that only says that it is a version; torchvision's begin with 0."""
 _TAGGED = tuple(spec.name for spec in CATALOGUE if spec.wheel_index)
@@ -37,7 +37,7 @@ _BRANCH = expression(
 )
 """A driver branch: its releases have other last digits only before 2018."""
 _SYSTEM = expression(
-    r"(?i)(?:\b(?:on|under|in|using|running|mit|unter|auf|en|con|em|com|sous|sur|avec|\u043d\u0430|\u043f\u043e\u0434|\u0432|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?"
+    r"(?i)(?:\b(?:on|under|in|using|running|with|use|have|has|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?"
     rf"|(?<=[{LETTERS}] )|\b(?=windows(?: 1[01])? (?:pc|laptop|desktop|machine|computer|workstation|box)\b))"
     r"(?P<value>windows(?: server)?(?: (?:7|8\.1|8|10|11|20\d\d))|wsl ?2|(?:m[1-5](?: (?:pro|max|ultra))?(?: chip)? )?macos(?: \d{2})?|(?:m[1-5] )?macbook|m[1-5] mac|ubuntu \d{2}\.\d{2})\b"
 )
@@ -54,9 +54,11 @@ _CONDA = expression(
 )
 """What chooses the CUDA of PyTorch's build."""
 _PIP = expression(
-    r"^(?:\W{0,6}|\W{0,3}\w[\w ]{0,20}: ?)(?:python3? -m )?pip3? install [^\n]{0,120}?\b(?P<name>torch|tensorflow(?:-macos|-gpu|-cpu)?)(?:\[[\w,-]{2,30}\])? ?={2,3} ?(?P<value>\d{1,2}\.\d{1,2}\.\d{1,2}(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])"
+    r"(?:(?P<alone>^(?:\W{0,6}|\W{0,3}\w[\w ]{0,20}: ?))|`|(?<=\w)[.,:;!?] |\b(?:ran|used|did|executed|with|via|using) )(?:python3? -m |uv |!)?pip3? install [^\n`]{0,120}?\b(?P<name>torch|tensorflow(?:-macos|-gpu|-cpu)?)(?:\[[\w,-]{2,30}\])? ?={2,3} ?(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])(?P<rest>[^\n`]{0,300})"
 )
-"""A command on a line of its own, which somebody ran."""
+"""A command that somebody ran: on a line of its own, or in a sentence."""
+_INDEX = expression(r"/whl/(?P<build>cu\d{2,3}|cpu)\b")
+"""What chooses PyTorch's build."""
 
 _ABOUT = (
     *TRAINED,
@@ -81,8 +83,8 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines:
         for about, one in (*_commands(line), *_builds(line)):
             mentions.setdefault(about, []).append(one)
-    for line in lines[:1]:
-        if line.text.startswith("#") and _JETSON.search(line.text):  # a title names what the text is about, whatever it says of it
+    for line in [one for one in lines if one.text.startswith("#")][:1]:
+        if _JETSON.search(line.text):  # a title names what the text is about, whatever it says of it
             mentions["platform:jetson"] = [_statement("platform:jetson", "Jetson", line)]
     for line in own_sentences(lines, _ABOUT):
         for about, one in _of_sentence(line):
@@ -140,8 +142,11 @@ def _commands(line: Line) -> Iterator[tuple[str, Statement]]:
         return
     if found := _CONDA.search(line.text):
         yield "conda", _statement("torch cuda", found["value"], line)
-    if found := _PIP.search(line.text):
-        yield found["name"], _statement(f"version:{found['name']}", found["value"], line)
+    found = _PIP.search(line.text)
+    if found and (found["alone"] is not None or not is_advice(line.text, found.start(), found.start("rest"))):
+        index = _INDEX.search(found["rest"]) if found["name"] == TORCH.name and "+" not in found["value"] else None
+        build = f"+{index['build']}" if index else ""
+        yield found["name"], _statement(f"version:{found['name']}", found["value"] + build, line)
 
 
 def _statement(what: str, value: str, line: Line) -> Statement:

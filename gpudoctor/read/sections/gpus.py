@@ -20,7 +20,7 @@ _NVML_ERRORS = (
     ("API mismatch", NvmlError.LIB_RM_VERSION_MISMATCH),
     ("Driver/library version mismatch", NvmlError.LIB_RM_VERSION_MISMATCH),
     ("Driver Not Loaded", NvmlError.DRIVER_NOT_LOADED),
-    ("couldn't communicate with the NVIDIA driver", NvmlError.DRIVER_NOT_LOADED),
+    ("communicate with the NVIDIA driver", NvmlError.DRIVER_NOT_LOADED),
     ("Insufficient Permissions", NvmlError.NO_PERMISSION),
     ("GPU is lost", NvmlError.GPU_IS_LOST),
     ("GPU requires reset", NvmlError.RESET_REQUIRED),

@@ -128,7 +128,7 @@ def python(stated: Stated) -> Python | Missing:
     """Return the interpreter that the text names, or that conda's list implies."""
     version, bits, libc = stated.get("python"), stated.get("bits"), stated.get("libc")
     in_conda = next(iter(stated.all("conda:").values()), None)
-    named = version or in_conda or bits
+    named = version or in_conda or bits or libc
     if named is None:
         return NOT_STATED
     return Python(

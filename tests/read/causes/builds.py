@@ -153,6 +153,8 @@ CASES: Final = (
     ("cpu-only-build", "PyTorch version: 1.10.1\nCUDA used to build PyTorch: Could not collect\nOS: Microsoft Windows 10 Pro\nPython version: 3.9.7 (64-bit runtime)\nIs CUDA available: False\nGPU models and configuration: GPU 0: NVIDIA GeForce RTX 3080\nNvidia driver version: 511.23\n"),
     ("jax-plugin-version-mismatch", "RuntimeError: Unable to initialize backend 'cuda': INVALID_ARGUMENT: Unexpected PJRT_Client_Create_Args size: expected 96, got 80. The plugin is likely built with a later version than the framework.\n"),
     ("jax-plugin-version-mismatch", "jax==0.4.31\njaxlib==0.4.31\nAttributeError: module 'jaxlib.xla_client' has no attribute 'make_gpu_client_options'\n"),
+    ("torch-torchvision-mismatch", "torch 2.4.1\ntorchvision 0.19.1\nRuntimeError: operator torchvision::nms does not exist\n"),
+    ("extension-missing-arch", "Tesla T4\nspconv: no kernel image is available for execution on the device\n"),
     ("torch-torchvision-mismatch", "RuntimeError: No such operator torchvision::roi_align\n"),
     ("extension-abi-mismatch", "causal_conv1d_cuda.cpython-39-x86_64-linux-gnu.so has the undefined symbol _ZN3c104impl8GPUTrace9haveState\n"),
     ("cpu-only-build", "ERROR ort::execution_providers: CUDA execution provider is not enabled in this build.\n"),

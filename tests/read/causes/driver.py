@@ -7,6 +7,10 @@ from typing import Final
 NO_DRIVER: Final = "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver. Make sure that the latest NVIDIA driver is installed and running.\n"
 
 CASES: Final = (
+    ("driver-too-old", "pip install torch==2.1.0+cu118\nnvidia-smi says 440.118.02, and I get False from CUDA.\nCUDA is not available\n"),
+    ("driver-too-old", "pip install torch==1.4.0\nNVIDIA-SMI 396.26, GTX 1070\ntorch.cuda.is_available() is False\n"),
+    ("driver-too-old", "Our driver is made for CUDA 11.7 and we build with 12.1.\n"),
+    ("uvm-not-loaded", "cuInit: 999\nnvidia_modeset       1310720  0\nnvidia              56713216  1 nvidia_modeset\n"),
     ("no-driver", "I rebooted the VM.\n* run nvidia-smi, and I got the message that it cannot communicate to the driver\n"),
     ("driver-too-old", "paddlepaddle-gpu 1.6.3\nError: cudaGetDeviceCount failed in paddle::platform::GetCUDADeviceCountImpl, error code : 35, Please see detail in the guide\n"),
     ("driver-too-old", "./deviceQuery Starting...\ncudaGetDeviceCount returned 35\n"),
@@ -54,6 +58,7 @@ CASES: Final = (
     ("device-permission-denied", "nvidia-container-cli: initialization error: nvml error: insufficient permissions: unknown\n"),
     ("device-permission-denied", "telegraf: Error: nvml: Insufficient Permissions; as root it works\n"),
     ("vgpu-unlicensed", "nvidia-gridd[812]: Failed to acquire license from licences.example.org\nGRID T4-8Q\n"),
+    ("wsl-driver-stack-broken", "WSL2\nls: cannot access '/dev/dxg': No such file or directory\ntorch.cuda.is_available() False\n"),
     ("vgpu-unlicensed", "NVIDIA A16-4C\nnvidia-smi vgpu -q\nvGPU license state: Unlicensed\n"),
     ("driver-too-old", "RuntimeError: your NVIDIA driver 535.54 is too old for this release\n"),
     ("driver-too-old", "ImportError: /opt/env/lib/python3.12/site-packages/sgl_kernel/sm90/common_ops.abi3.so: undefined symbol: cuGreenCtxStreamCreate\nDriver Version: 535.230.02\n"),
@@ -260,6 +265,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("driver-too-old", "torch==2.3.0+cu121\nOur driver is made for CUDA 12.1 and we build with 12.1.\n"),
     ("nouveau-loaded", "modprobe: ERROR: could not insert 'nvidia': No such device\nNVRM: No NVIDIA GPU found.\n"),
     ("kernel-module-not-built", "GPU 0: NVIDIA GeForce RTX 3050\ndrivers/net/wireless/foo/main.c:77:5: error: implicit declaration of function 'strlcpy'\n"),
     ("nouveau-loaded", NO_DRIVER + "        Kernel modules: nouveau, nvidia_drm, nvidia\n"),

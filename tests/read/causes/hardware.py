@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 CASES: Final = (
+    ("no-gpu", "lspci | grep -i nvidia prints nothing\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("gpu-fell-off-bus", "health.go:159] XidCriticalError: Xid=79 on Device=GPU-5c1e0d1f, the device will go unhealthy.\n"),
     ("pci-bar-not-assigned", "[    4.7] NVRM: Fatal Error while attempting to resize PCIe BARs.\n[    4.7] nvidia: probe of 0000:07:00.0 failed with error -1\n"),
     ("pci-bar-not-assigned", "eGPU over USB4: BAR1 is not assigned, nvidia-smi finds nothing\n"),

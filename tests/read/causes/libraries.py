@@ -8,6 +8,8 @@ _JAX: Final = "ERROR:2025-09-02 10:11:12,013:jax._src.xla_bridge:475: Jax plugin
 _CPU_ONLY: Final = "[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU')]\n"
 
 CASES: Final = (
+    ("cudnn-missing", "Could not load library libcudnn_graph.so.9.1.0. Error: libcudnn_graph.so.9.1.0: cannot open shared object file: No such file or directory\n"),
+    ("ptxas-too-old", "INTERNAL: ptxas 12.3.103 has a bug that we think can affect XLA. Please use a different version.\n"),
     ("cuda-library-missing", "TensorFlow 2.18.0 on Ubuntu 24.04, NVIDIA A10\nIt only finds the CPU.\n"),
     ("cuda-version-mismatch", "TensorFlow version: 2.1.0\nCUDA/cuDNN version: 10.2\nGPU model and memory: RTX 2080 Ti\nIt cannot list the GPU devices.\n"),
     ("cuda-version-mismatch", "\u6211\u5b89\u88c5\u4e86CUDA 10.2\u548ccuDNN 7.6\uff0c\u62a5\u9519\uff1a\nCould not load dynamic library 'libcudart.so.10.0'; dlerror: libcudart.so.10.0: cannot open shared object file: No such file or directory\n"),
@@ -58,6 +60,8 @@ CASES: Final = (
     ("cudnn-missing", "Could not load dynamic library 'libcudnn.so.7'; dlerror: libcudnn.so.7: cannot open shared object file\n"),
     ("cudnn-missing", "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!\nInvalid handle. Cannot load symbol cudnnCreateTensorDescriptor\n"),
     ("cudnn-missing", "ImportError: Could not find 'cudnn64_6.dll'. TensorFlow requires that this DLL be installed in a directory that is named in your %PATH%\n"),
+    ("cudnn-shadowed-by-system", "torch 2.5.1+cu124\nexport LD_LIBRARY_PATH=/usr/local/cuda-11.8/lib64:$LD_LIBRARY_PATH\ncuDNN version incompatibility: PyTorch was compiled  against (9, 1, 0)\n"),
+    ("nvidia-wheel-version-conflict", "ImportError: nvidia/cusparse/lib/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_1, version libnvJitLink.so.12\nnvidia-nvjitlink-cu12 12.0.140\n"),
     ("cudnn-shadowed-by-system", "LD_LIBRARY_PATH=/sw/cudnn/8.4/lib64\ncuDNN version incompatibility: PyTorch was compiled  against (8, 9, 2)\n"),
     ("cudnn-shadowed-by-system", "but found runtime version (8, 4, 1). PyTorch already comes bundled with cuDNN. Looks like your LD_LIBRARY_PATH contains incompatible version of cudnn\n"),
     ("cudnn-shadowed-by-system", "Could not load library libcudnn_ops_train.so.8. Error: /usr/local/cuda/lib64/libcudnn_ops_train.so.8: undefined symbol: _ZN5cudnn3ops26JIT, version libcudnn_ops_infer.so.8\n"),

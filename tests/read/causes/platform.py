@@ -7,6 +7,10 @@ from typing import Final
 from tests.read.causes.driver import NO_DRIVER
 
 CASES: Final = (
+    ("container-no-gpu-access", "NVIDIA_VISIBLE_DEVICES=void\nRuntimeError: No CUDA GPUs are available\n"),
+    ("scheduler-gpu-not-allocated", "[kim@login3 ~]$ python fit.py\nRuntimeError: No CUDA GPUs are available\n"),
+    ("wsl-linux-driver-installed", "WSL2\ndpkg -l | grep nvidia: ii  libnvidia-compute-535 535.183.01-0ubuntu1 amd64\nno CUDA-capable device is detected\n"),
+    ("windows-native-no-gpu", "I have Windows 11 with an RTX 4080 and tensorflow 2.16. list_physical_devices('GPU') is an empty list.\n"),
     ("container-toolkit-missing", "I1102 main.go:381] No devices found. Waiting indefinitely.\n"),
     ("container-toolkit-missing", "The daemonset runs on all workers, but the device plugin does not find any GPU.\n"),
     ("container-toolkit-missing", "$ kubectl describe node worker7\n  nvidia.com/gpu:     0\n"),
@@ -160,6 +164,7 @@ CASES: Final = (
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
+    ("wsl-linux-driver-installed", "I installed nvidia-driver-535 on my box.\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("container-toolkit-missing", "GPU 0: NVIDIA A30\nThe controller nodes of our Kubernetes cluster do not need GPUs, and training works on the others.\n"),
     ("container-toolkit-missing", "GPU 0: NVIDIA A30\nSet nvidia.com/gpu: 0.5 only with a plugin that shares GPUs; ours trains with nvidia.com/gpu: 1.\n"),
     ("container-toolkit-missing", "GPU 0: NVIDIA A30\nThe pod was pending for a minute, then it trained.\n"),

@@ -8,6 +8,7 @@ _TRACE: Final = 'Traceback (most recent call last):\n  File "train.py", line 1, 
 _PYTHON: Final = "python-version-unsupported"
 
 CASES: Final = (
+    ("glibc-too-old", "ERROR: torch-2.7.0-cp311-cp311-manylinux_2_28_x86_64.whl is not a supported wheel on this platform.\nldd (Ubuntu GLIBC 2.27-3ubuntu1.5) 2.27\n"),
     ("keras3-mismatch", "The model was saved with TensorFlow 2.15.\nTypeError: Could not deserialize class 'Functional' because its parent module keras.src.engine.functional cannot be imported. Full object config: {}\n"),
     ("package-not-installable", "Looking in indexes: https://example.org/whl/cu125\nERROR: Could not find a version that satisfies the requirement torch==2.6.0 (from versions: none)\n"),
     ("wrong-python-environment", "torch 2.4.1+cu124\nFrom the terminal torch.cuda.is_available() is True, in PyCharm it is False.\n"),

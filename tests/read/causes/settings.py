@@ -11,6 +11,10 @@ _OTHERS: Final = "gpu-memory-held-by-other-process"
 _BY_DESIGN: Final = "gpu-memory-preallocation"
 
 CASES: Final = (
+    ("gpu-memory-held-by-other-process", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 MiB\nBy nvidia-smi 15210MiB / 16376MiB are taken, and I stopped everything.\n"),
+    ("gpu-memory-held-by-other-process", "RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9.1GiB. The first process holds 70 % of the card.\n"),
+    ("gpu-memory-preallocation", "jax: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 9.1GiB.\nAt its start JAX takes 75% of the card.\n"),
+    ("power-throttled", "The limit was set to 160 W. In nvidia-smi -q: SW Power Cap : Active, and training is slow.\n"),
     ("gpu-memory-insufficient", "MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /env/include/rmm/mr/device/cuda_memory_resource.hpp\n"),
     ("host-memory-insufficient", "slurmstepd: error: Detected 2 oom_kill events in StepId=77.batch. Some of the step tasks have been OOM Killed.\n"),
     ("host-memory-insufficient", "Your session crashed after using all available RAM.\n"),

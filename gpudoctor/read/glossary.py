@@ -1,0 +1,75 @@
+"""Puts the few words that readers look for in sentences into English: the readers know one language."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Final
+
+from gpudoctor.expressions import expression
+
+_WORDS: Final = {
+    # German; Spanish, Portuguese and Italian; French; Russian; Polish
+    "driver": "treiber treibers controlador pilote pilotes драйвер драйвера драйвером драйверы sterownik sterownika",
+    "driver version": "treiberversion",
+    "card": "grafikkarte grafikkarten tarjeta placa scheda carte видеокарта видеокарту видеокарты видеокартой karta kartę",
+    "version": "versión versão versione версия версии версию wersja",
+    "I": "ich je я",
+    "my": "mein meine meinem meinen meiner unser unsere unserem unseren unserer mi mia mio meu minha mon ma mes мой моя моей моём моем moja moją mojej",
+    "have": "меня habe haben tengo tenemos tenho temos j'ai mam mamy",
+    "use": "benutze benutzen verwende verwenden nutze nutzen uso usamos utilizo utilise utilisons использую используем używam",
+    "installed": "installiert instalado instalada installé installée установлен установлена установлено установил zainstalowany zainstalowana",
+    "get": "bekomme bekommen erhalte obtengo recebo obtiens получаю dostaję",
+    "runs": "läuft laufen corre tourne работает działa",
+    "is": "ist est é",
+    "and": "und et и",
+    "with": "mit con com avec \u0441",
+    "on": "auf unter en em sous sur на под в",
+    "but": "aber pero mas mais но ale",
+    "before": "früher vorher antes avant раньше wcześniej",
+    "always": "immer siempre sempre toujours всегда zawsze",
+    "shows": "zeigt gibt liefert ergibt muestra regresa restituisce ritorna retourne zwraca возвращает выдаёт выдает devuelve retorna mostra affiche donne renvoie показывает выводит",
+}
+"""English words, and how other languages write them."""
+_SIGNS: Final = {
+    # Chinese, simplified and traditional; Japanese; Korean
+    "driver": "驱动程序 驱动 驅動程式 驅動 ドライバー ドライバ 드라이버",
+    "card": "显卡 顯卡 グラフィックボード グラボ 그래픽카드",
+    "version": "版本号 版本 バージョン 버전",
+    "I": "我",
+    "installed": "安装了 安装 安裝了 安裝 已装",
+    "use": "使用 使って",
+    "system": "系统 系統 环境 環境",
+    "machine": "服务器 伺服器 机器",
+    "before": "以前は 以前 之前",
+    "on": "在",
+    "but": "但是 不过 可是 しかし",
+    "if": "如果",
+    "such as": "比如 例如",
+    "requires": "需要 要求",
+    "supports": "支持",
+    "recommended": "建议 推荐",
+    "replaced": "换成",
+    "worked": "正常 就可以",
+    "instead": "ではなく",
+    "is": "是 为 為",
+}
+"""The same for writing without spaces between words; of signs with the same beginning the longest stands first."""
+_BY_WORD: Final = {word: english for english, words in _WORDS.items() for word in words.split()}
+_BY_SIGN: Final = tuple((sign, english) for english, signs in _SIGNS.items() for sign in signs.split())
+_WORD: Final = expression(r"(?<![\w.'/@-])[^\W\d_]+(?:'[^\W\d_]+)?(?![\w'-])")
+
+
+@functools.lru_cache(maxsize=512)
+def in_english(sentence: str) -> str:
+    """Return a sentence with the words in English that readers of sentences look for."""
+    if not sentence.isascii():
+        for sign, english in _BY_SIGN:
+            if sign in sentence:
+                sentence = " ".join(sentence.replace(sign, f" {english} ").split())
+    return _WORD.sub(_translated, sentence)
+
+
+def _translated(found: re.Match[str]) -> str:
+    word = found[0]
+    return word if word.isupper() and len(word) > 1 else _BY_WORD.get(word.lower(), word)  # the MIT licence is not German
