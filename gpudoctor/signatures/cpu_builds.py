@@ -16,6 +16,14 @@ CPU_BUILDS = (
         ("Torch not compiled with CUDA enabled",),
         despite_versions=True,  # the release has builds with CUDA too
     ),
+    Signature(
+        rf"(?i){_FRAMEWORK} (?:is|was|got|gets|has been) (?:installed|built|compiled) without (?:any )?(?:cuda|gpu)\b",
+        ("cpu-only-build",),
+        "this is a build without CUDA",
+        ("pytorch was installed without CUDA",),
+        vague=True,
+        said=True,
+    ),
     # pip's and uv's warnings; JAX's extras for CUDA are for Linux, and for newer releases than the one that was chosen
     Signature(
         r"package `jax==\S{1,20}` does not have an extra named `cuda|\bjax \S{1,20} does not provide the extra 'cuda",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import absent
+from gpudoctor.signatures.phrases import unloaded
 from gpudoctor.signatures.signature import Signature
 
 _CUDA = r"lib(?:cudart|cublas\w{0,40}|cufft\w{0,20}|curand|cusolver\w{0,20}|cusparse\w{0,40}|nvrtc[\w-]{0,20}|nvJitLink|nvToolsExt|nvshmem_host|cufile|cupti|cutensor|npp\w{0,20}|nccl)"
 _QUOTE = r"[\"'`]?"
-_CUDA_FILE = rf"{_CUDA}\.so[\d.]*{_QUOTE}"
+_CUDA_FILE = rf"lib(?=cu|nv|nccl|npp)(?!cudnn|cuda\.|nvidia|nvinfer)[\w-]{{3,40}}\.so[\d.]*{_QUOTE}"
 _DLL = r"(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc)64_\d{1,3}(?:_\d)?\.dll"
 _NO_CUDA = (
     "cuda-library-missing",
@@ -187,7 +187,7 @@ LIBRARIES = (
     ),
     # as people say it
     Signature(
-        rf"(?i){absent(_CUDA_FILE)}",
+        rf"(?i){unloaded(_CUDA_FILE)}",
         _NO_CUDA,
         "a CUDA library was not found",
         ("libcufft.so.10 and libcublas.so.11 dont load", "it cannot find libcublas.so.11"),
@@ -195,7 +195,7 @@ LIBRARIES = (
         said=True,
     ),
     Signature(
-        rf"(?i){absent(rf'libcudnn[a-z_]{{0,20}}[.]so[0-9.]*{_QUOTE}')}",
+        rf"(?i){unloaded(rf'libcudnn[a-z_]{{0,20}}[.]so[0-9.]*{_QUOTE}')}",
         _NO_CUDNN,
         "cuDNN or one of its libraries was not found",
         ("libcudnn.so.8 is not there",),
@@ -203,7 +203,7 @@ LIBRARIES = (
         said=True,
     ),
     Signature(
-        rf"(?i){absent(rf'libcuda[.]so(?:[.]1)?{_QUOTE}')}",
+        rf"(?i){unloaded(rf'libcuda[.]so(?:[.]1)?{_QUOTE}')}",
         ("libcuda-not-on-loader-path", "wsl-libcuda-not-on-path", "no-driver", "container-no-gpu-access"),
         "the driver's library libcuda.so.1 was not found",
         ("it fails because libcuda.so.1 does not exist",),
@@ -218,8 +218,7 @@ LIBRARIES = (
         vague=True,
     ),
     Signature(
-        r"(?i)\b(?:(?:after|when|once|if|by) (?:(?:i|you|we) )?(?:unset|remov|clear|delet|comment)\w*|without)\b[^\n]{0,24}"
-        r"\b(?:LD_LIBRARY_PATH|(?:this|that|the) (?:environment )?variable)[^\n]{0,60}\b(?:works?|worked|working|fixe[sd]|solve[sd]|gone|fine|normal|helps?|helped)\b",
+        r"(?i)\b(?:unset|remov|clear|delet|without)\w*\b[^\n]{0,30}\b(?:LD_LIBRARY_PATH|environment variable)\b[^\n]{0,60}\b(?:work|fix|solv|normal|help)",
         ("ld-library-path-shadowing", "cuda-visible-devices-masked"),
         "a variable makes the program fail, which works without it",
         ("after removing LD_LIBRARY_PATH everything works again",),

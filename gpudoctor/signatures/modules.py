@@ -8,6 +8,16 @@ _NVIDIA_MODULE = r"\bnvidia(?:'s)? (?:\w{1,12} ){0,2}(?:drivers?|modules?|module
 _SECURE_BOOT = r"\bsecure ?boot\b(?!\W{0,3}(?:is |was |being )?(?:already )?(?:disabled|off|turned off|not enabled))"
 
 MODULES = (
+    # as people say it
+    Signature(
+        r"(?i)\bmodules? (?:is |are |was |were )?(?:not|never) (?:being |been )?(?:re)?built\b|\bdkms modules?\b[^\n.]{0,40}\b(?:disappeared|gone|deleted)\b"
+        r"|\bmissing (?:the )?kernel headers\b|\bkernel[- ](?:devel|headers?)\b[^\n.]{0,24}\bmismatch",
+        ("kernel-module-not-built",),
+        "the NVIDIA kernel module is not built for the running kernel",
+        ("the module was not rebuilt after the kernel update", "the DKMS module is gone", "you are missing kernel headers"),
+        vague=True,
+        said=True,
+    ),
     # https://github.com/NVIDIA/open-gpu-kernel-modules, src/nvidia/arch/nvalloc/unix/src/osapi.c: each message is spread over several lines
     Signature(
         r"requires use of the NVIDIA open kernel modules|The 'proprietary' kernel modules are incompatible with the GPU",

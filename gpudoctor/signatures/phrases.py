@@ -29,7 +29,14 @@ def absent(thing: str) -> str:
         rf"|{_NOT} (?:\w{{1,12}} )?{_FIND} {_ARTICLE}{thing}\b"
         rf"|\b{thing} (?:\w{{1,12}} )?{_BE}(?: not|n't) (?:\w{{1,12}} ){{0,2}}{_SEEN}\b"
         rf"|\b{thing} (?:{_BE} )?(?:missing|absent)\b|\b(?:missing|lacks?|lacking) {_ARTICLE}{thing}\b"
-        rf"|\b{thing}\b[^\n.;]{{0,30}} (?:can|could|do|does|did|wo|will|would)(?: not|not|n't|nt) (?:be |get )?(?:load|open|found|find)\w{{0,3}}\b"
+    )
+
+
+def unloaded(file: str) -> str:
+    """Return the pattern of a sentence that says of a library that it is not there, or does not load."""
+    return (
+        rf"{_NOT} (?:\w{{1,12}} )?{_FIND} {_ARTICLE}{file}|\b(?:missing|lacks?|lacking) {_ARTICLE}{file}|\b{file} (?:{_BE} )?(?:missing|absent)\b"
+        rf"|\b{file}[^\n.;]{{0,36}}(?:not|n't|nt)\b[^\n.;]{{0,12}}\b(?:load|open|found|find|there|exist|present|installed|available)"
     )
 
 

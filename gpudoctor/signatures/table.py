@@ -48,7 +48,7 @@ _FRAMEWORKS = (
     ),
     # discover/gpu.go, gpu_info_cudart.c and scripts/install.sh of Ollama; server/routes.go until 0.1.20
     Signature(
-        r"no compatible GPUs were discovered|gpu support may not be enabled, check that you have installed GPU drivers|No NVIDIA(?:/AMD)? GPU detected\. Ollama will run",
+        r"no compatible GPUs were discovered|gpu support may not be enabled, check that you have installed GPU drivers|No NVIDIA(?:/AMD)? GPU detected\. Ollama will run|msg=\\?\"no GPU detected",
         ("no-driver", "container-no-gpu-access", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "no-gpu"),
         "Ollama found no GPU",
         ("no compatible GPUs were discovered", "WARNING: No NVIDIA/AMD GPU detected. Ollama will run in CPU-only mode."),

@@ -20,6 +20,7 @@ CASES: Final = (
     ("windows-native-no-gpu", "Tengo tensorflow 2.15 en Windows 10 con CUDA 12.2, pero no reconoce la GPU (RTX 3060).\n"),
     ("windows-native-no-gpu", "I use tensorflow 2.17 on Windows 11 with CUDA 12.3, but it does not detect my RTX 4080.\n"),
     ("windows-native-no-gpu", "\u6211\u7684\u7cfb\u7edf\u662fWindows 11\uff0ctensorflow\u7248\u672c\u662f2.16.1\uff0c\u68c0\u6d4b\u4e0d\u5230GPU\u3002\n"),
+    ("cpu-only-build", "It seems that jaxlib was installed without CUDA on the cluster\n"),
     ("cpu-only-build", "InvalidArgumentError: Cannot assign a device for operation a: node a was explicitly assigned to /device:GPU:0 but available devices are [ /job:localhost/replica:0/task:0/device:CPU:0 ]. The requested device appears to be a GPU, but CUDA is not enabled.\n"),
     ("cpu-only-build", "I use tensorflow 1.0.1 on Ubuntu 16.04.\nInvalidArgumentError: Could not satisfy explicit device specification '/device:GPU:0' because no devices matching that specification are registered in this process; available devices: /job:localhost/replica:0/task:0/cpu:0\n"),
     ("cpu-only-build", "mxnet.base.MXNetError: [00:10:02] src/storage/storage.cc:118: Compile with USE_CUDA=1 to enable GPU usage\n"),

@@ -161,6 +161,8 @@ CASES: Final = (
     ("wsl-driver-stack-broken", "nvidia-smi in WSL2 ends with a segmentation fault, on Windows 11 it is fine.\n"),
     ("container-toolkit-missing", "docker run --gpus all fails on the new server: could not select device driver, capabilities [[gpu]].\n"),
     ("scheduler-gpu-not-allocated", "salloc -p gpu gave me a shell on a node, nvidia-smi there lists nothing: No devices were found. I did not pass --gres.\n"),
+    ("wsl-libcuda-not-on-path", "Debian 12 on WSL2: it says that 'libcuda.so.1' doesn't exist\n"),
+    ("container-shm-too-small", "NCCL INFO misc/shmutils.cc:87 -> 2, and then ncclShmOpen fails in the container\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -189,7 +191,5 @@ NEAR_MISSES: Final = (
     ("scheduler-gpu-not-allocated", 'python -c "import torch; print(torch.cuda.is_available())"\nFalse\nsrun --gres=gpu:1 python -c "import torch; print(torch.cuda.is_available())"\nTrue\n'),
     ("wsl-libcuda-not-on-path", "Operating system (Linux, macOS, Windows (WSL2)): Linux\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
     ("container-no-gpu-access", "macOS 13.5, M2\n>>> torch.cuda.is_available()\nFalse\nFound no NVIDIA driver on your system\n"),
-    ("wsl-libcuda-not-on-path", "Debian 12 on WSL2: it says that 'libcuda.so.1' doesn't exist\n"),
-    ("container-shm-too-small", "NCCL INFO misc/shmutils.cc:87 -> 2, and then ncclShmOpen fails in the container\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
