@@ -16,7 +16,7 @@ CASES: Final = (
     ("driver-too-old", "./deviceQuery Starting...\ncudaGetDeviceCount returned 35\n"),
     ("driver-too-old", "Driver Version: 418.67\ninstall: pip install torch==1.8.1+cu111\ntorch.cuda.is_available() returns False\n"),
     ("kernel-module-not-built", "Since yesterday's upgrade the nvidia module is not being rebuilt by DKMS\n"),
-    ("kernel-module-not-built", "The DKMS module has disappeared since dnf updated the driver\n"),
+    ("kernel-module-not-built", "The DKMS module of the nvidia driver is gone since dnf updated it\n"),
     ("kernel-module-not-built", "kernel-devel and kernel mismatch, which breaks DKMS for nvidia\n"),
     ("kernel-module-not-built", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n$ ls /usr/src\nlinux-headers-5.15.0-91\nnvidia-535.129.03\n"),
     ("device-permission-denied", "RuntimeError: Torch is not able to use GPU\nIt does not work unless I am superuser.\ncrw-rw---- 1 root video 195, 0 Mar  3 09:12 /dev/nvidia0\n"),
