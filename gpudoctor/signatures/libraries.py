@@ -204,7 +204,7 @@ LIBRARIES = (
     ),
     Signature(
         rf"(?i){unloaded(rf'libcuda[.]so(?:[.]1)?{_QUOTE}')}",
-        ("libcuda-not-on-loader-path", "wsl-libcuda-not-on-path", "no-driver", "container-no-gpu-access"),
+        ("libcuda-not-on-loader-path", "wsl-libcuda-not-on-path", "libcuda-not-installed", "no-driver", "container-no-gpu-access"),
         "the driver's library libcuda.so.1 was not found",
         ("it fails because libcuda.so.1 does not exist",),
         vague=True,

@@ -270,7 +270,7 @@ _VAGUE = (
     Signature(
         r"(?:^|: )\s{0,20}No devices (?:were )?found\.?$|: No devices were found\. "
         # as people report it, which a condition ("if nvidia-smi says …") does not
-        r"|(?i:(?<!\bwhen )\bnvidia-smi\b[^\n.?]{0,40}?(?<!longer )(?<!never )\b(?:returns|returned|shows|showed|says|said|gives|gave|reports|reported|prints|printed|outputs|displays|get|got)"
+        r"|(?i:(?<!\bwhen )\bnvidia-smi\b[^\n.?]{0,40}?(?<!longer )(?<!never )\b(?:returns|returned|shows|showed|says|said|gives|gave|reports|reported|prints|printed|outputs|displays|get|got|terminal[,\uff0c])"
         r"(?: me)?(?: only| just| that)?:?\s\W{0,3}no devices (?:were )?found\b|\bno devices? (?:were )?found\W{1,3}(?:in|by|from) (?:the )?(?:output of )?nvidia-smi\b)",
         (
             "gpu-count-mismatch",
