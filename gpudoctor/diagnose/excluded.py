@@ -12,15 +12,14 @@ from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.platforms import closer
 from gpudoctor.expressions import expression
 from gpudoctor.signatures import hinted, recognise
+from gpudoctor.signatures.phrases import SLURM
 from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Platform, Status, TextLog
 
 SHARED_MEMORY = 1 << 30
 """The smallest /dev/shm that NVIDIA's framework images recommend, in bytes."""
 
 
-UNDER_SLURM = expression(
-    r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b|\bslurm\b)"
-)
+UNDER_SLURM = expression(SLURM)
 _OF_USERS = expression(r"(?i)\broot\b|\bsudo\b|\bsuper-?user\b|\bpermission|/dev/nvidia")
 
 

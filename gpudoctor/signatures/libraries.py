@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import unloaded
+from gpudoctor.signatures.missing_libraries import MISSING_LIBRARIES, NO_CUDA, NO_CUDNN
 from gpudoctor.signatures.signature import Signature
 
 _CUDA = r"lib(?:cudart|cublas\w{0,40}|cufft\w{0,20}|curand|cusolver\w{0,20}|cusparse\w{0,40}|nvrtc[\w-]{0,20}|nvJitLink|nvToolsExt|nvshmem_host|cufile|cupti|cutensor|npp\w{0,20}|nccl)"
-_QUOTE = r"[\"'`]?"
-_CUDA_FILE = rf"lib(?=cu|nv|nccl|npp)(?!cudnn|cuda\.|nvidia|nvinfer)[\w-]{{3,40}}\.so[\d.]*{_QUOTE}"
 _DLL = r"(?:cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc)64_\d{1,3}(?:_\d)?\.dll"
-_NO_CUDA = (
-    "cuda-library-missing",
-    "pip-nvidia-libs-not-on-path",
-    "cupy-wheel-cuda-mismatch",
-    "cuda-version-mismatch",
-    "cuda-libs-not-on-loader-path",
-    "extension-built-for-other-cuda",
-)
-_NO_CUDNN = (
-    "cudnn-missing",
-    "pip-nvidia-libs-not-on-path",
-    "cudnn-wrong-major",
-    "cuda-libs-not-on-loader-path",
-    "cudnn-shadowed-by-system",
-)
 
 
 def _not_found(pattern: str, *lines: str) -> Signature:
-    return Signature(pattern, _NO_CUDA, "a CUDA library was not found", lines)
+    return Signature(pattern, NO_CUDA, "a CUDA library was not found", lines)
 
 
 def _no_cudnn(pattern: str, *lines: str) -> Signature:
-    return Signature(pattern, _NO_CUDNN, "cuDNN or one of its libraries was not found", lines)
+    return Signature(pattern, NO_CUDNN, "cuDNN or one of its libraries was not found", lines)
 
 
 LIBRARIES = (
@@ -101,7 +84,7 @@ LIBRARIES = (
     # XLA, for a cuDNN that it could not load or start: https://github.com/jax-ml/jax/issues/4920
     Signature(
         r"DNN library is not found",
-        (*_NO_CUDNN, "cudnn-version-mismatch", "gpu-memory-preallocation"),
+        (*NO_CUDNN, "cudnn-version-mismatch", "gpu-memory-preallocation"),
         "XLA could not load or start cuDNN",
         ("UNIMPLEMENTED: DNN library is not found.",),
         vague=True,
@@ -170,7 +153,7 @@ LIBRARIES = (
     # which library it is stands in lines above
     Signature(
         r"Cannot dlopen (?:some GPU|all CUDA) libraries|^\W{0,4}Skipping registering GPU devices",
-        (*_NO_CUDA, "cudnn-missing", "container-no-gpu-access"),
+        (*NO_CUDA, "cudnn-missing", "container-no-gpu-access"),
         "a CUDA library was not found",
         ("Cannot dlopen some GPU libraries",),
         last=True,
@@ -185,45 +168,7 @@ LIBRARIES = (
         r"|failed to open (?:lib)?nvrtc-builtins",
         "failed to open libnvrtc-builtins.so.12.4",
     ),
-    # as people say it
-    Signature(
-        rf"(?i){unloaded(_CUDA_FILE)}",
-        _NO_CUDA,
-        "a CUDA library was not found",
-        ("libcufft.so.10 and libcublas.so.11 dont load", "it cannot find libcublas.so.11"),
-        vague=True,
-        said=True,
-    ),
-    Signature(
-        rf"(?i){unloaded(rf'libcudnn[a-z_]{{0,20}}[.]so[0-9.]*{_QUOTE}')}",
-        _NO_CUDNN,
-        "cuDNN or one of its libraries was not found",
-        ("libcudnn.so.8 is not there",),
-        vague=True,
-        said=True,
-    ),
-    Signature(
-        rf"(?i){unloaded(rf'libcuda[.]so(?:[.]1)?{_QUOTE}')}",
-        ("libcuda-not-on-loader-path", "wsl-libcuda-not-on-path", "libcuda-not-installed", "no-driver", "container-no-gpu-access"),
-        "the driver's library libcuda.so.1 was not found",
-        ("it fails because libcuda.so.1 does not exist",),
-        vague=True,
-        said=True,
-    ),
-    Signature(
-        rf"(?i){_CUDA_FILE}[^\n]{{0,40}}(?:instead of|rather than|and not|, not|而不是)\s{{0,3}}{_CUDA}\.so",
-        ("cuda-version-mismatch", "cuda-library-missing"),
-        "a program asks for a library of another CUDA release than the installed one",
-        ("why does it look for libcublasLt.so.11 instead of libcublasLt.so.12",),
-        vague=True,
-    ),
-    Signature(
-        r"(?i)\b(?:unset|remov|clear|delet|without)\w*\b[^\n]{0,30}\b(?:LD_LIBRARY_PATH|environment variable)\b[^\n]{0,60}\b(?:work|fix|solv|normal|help)",
-        ("ld-library-path-shadowing", "cuda-visible-devices-masked"),
-        "a variable makes the program fail, which works without it",
-        ("after removing LD_LIBRARY_PATH everything works again",),
-        needs_support=True,
-    ),
+    *MISSING_LIBRARIES,
     # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc: https://github.com/jax-ml/jax/issues/29042
     Signature(
         r"Unable to load (?:cu(?:BLAS|FFT|PTI|SOLVER|SPARSE)|CUDA)\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)|The cu(?:BLAS|FFT|PTI|SOLVER|SPARSE) library was not found",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import AMD
+from gpudoctor.signatures.phrases import AMD, SLURM
 from gpudoctor.signatures.signature import Hint
 
 MACHINE_HINTS = (
@@ -79,7 +79,7 @@ MACHINE_HINTS = (
     ),
     # what tells that a job runs under Slurm, and whether it asks for a GPU
     Hint(
-        r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b|\bslurm\b)",
+        SLURM,
         "",
         "#SBATCH --gres=gpu:1",
     ),

@@ -124,7 +124,7 @@ MEMORY = (
     ),
     # https://github.com/pytorch/pytorch/issues/5736
     Signature(
-        rf"(?i)(?:{_MEMORY}|\bgpus?\b)[^\n.]{{0,16}}(?:\bnot|\bnever|n't) (?:been |being |properly |fully ){{0,2}}(?:released|deallocated|freed|cleared)"
+        rf"(?i)(?:{_MEMORY}|\bmemory\b[^\n]{{0,60}}\bgpus?\b)[^\n.]{{0,16}}(?:\bnot|\bnever|n't) (?:been |being |properly |fully ){{0,2}}(?:released|deallocated|freed|cleared)"
         rf"|{_MEMORY} (?:is |was |are |were )?(?:still|stays?|remains?|keeps being) (?:in use|{_TAKEN})|\b(?:still|keeps?) (?:occup|hold|us)\w{{1,4}} (?:the |all |most of the )?{_MEMORY}"
         rf"|\b(?:zombie|defunct|orphan\w{{0,2}}|killed|terminated|dead) (?:process|job)\w{{0,2}}\b[^\n]{{0,60}}{_MEMORY}"
         r"|\bgpu\b[^\n.]{0,30}\bha(?:s|ve|d) (?:\w{1,8} )?\d{1,3} ?[gm]i?b (?:allocated|occupied|used|taken)\b[^\n]{0,60}\bno process"
@@ -135,7 +135,7 @@ MEMORY = (
             "GPU memory is not released after the script was interrupted",
             "a zombie process keeps the GPU memory",
             "it still holds GPU memory",
-            "the first is freed but the other GPUs are not released",
+            "memory of the first is freed but the other GPUs are not released",
             "the GPU memory stays occupied when the process has ended",
             "nvidia-smi lists no process, but 11 of 12 GB are still in use",
         ),

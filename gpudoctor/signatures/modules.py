@@ -10,7 +10,8 @@ _SECURE_BOOT = r"\bsecure ?boot\b(?!\W{0,3}(?:is |was |being )?(?:already )?(?:d
 MODULES = (
     # as people say it
     Signature(
-        r"(?i)\bmodules? (?:is |are |was |were )?(?:not|never) (?:being |been )?(?:re)?built\b|\bdkms modules?\b[^\n.]{0,40}\b(?:disappeared|gone|deleted)\b"
+        r"(?i)\b(?:nvidia|kernel|dkms)\b[^\n.]{0,20}\bmodules? (?:is |are |was |were )?(?:not|never) (?:being |been )?(?:re)?built\b"
+        r"|\bmodules? (?:is |are |was |were )?(?:not|never) (?:being |been )?(?:re)?built\b[^\n.]{0,30}\b(?:kernel|dkms)\b|\bdkms modules?\b[^\n.]{0,40}\b(?:disappeared|gone|deleted)\b"
         r"|\bmissing (?:the )?kernel headers\b|\bkernel[- ](?:devel|headers?)\b[^\n.]{0,24}\bmismatch",
         ("kernel-module-not-built",),
         "the NVIDIA kernel module is not built for the running kernel",

@@ -48,7 +48,7 @@ _FRAMEWORKS = (
     ),
     # discover/gpu.go, gpu_info_cudart.c and scripts/install.sh of Ollama; server/routes.go until 0.1.20
     Signature(
-        r"no compatible GPUs were discovered|gpu support may not be enabled, check that you have installed GPU drivers|No NVIDIA(?:/AMD)? GPU detected\. Ollama will run|msg=\\?\"no GPU detected",
+        r"no compatible GPUs were discovered|gpu support may not be enabled, check that you have installed GPU drivers|No NVIDIA(?:/AMD)? GPU detected\. Ollama will run",
         ("no-driver", "container-no-gpu-access", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "no-gpu"),
         "Ollama found no GPU",
         ("no compatible GPUs were discovered", "WARNING: No NVIDIA/AMD GPU detected. Ollama will run in CPU-only mode."),
@@ -270,7 +270,7 @@ _VAGUE = (
     Signature(
         r"(?:^|: )\s{0,20}No devices (?:were )?found\.?$|: No devices were found\. "
         # as people report it, which a condition ("if nvidia-smi says …") does not
-        r"|(?i:(?<!\bwhen )\bnvidia-smi\b[^\n.?]{0,40}?(?<!longer )(?<!never )\b(?:returns|returned|shows|showed|says|said|gives|gave|reports|reported|prints|printed|outputs|displays|get|got|terminal[,\uff0c])"
+        r"|(?i:(?<!\bwhen )\bnvidia-smi\b[^\n.?]{0,40}?(?<!longer )(?<!never )\b(?:returns|returned|shows|showed|says|said|gives|gave|reports|reported|prints|printed|outputs|displays|get|got)"
         r"(?: me)?(?: only| just| that)?:?\s\W{0,3}no devices (?:were )?found\b|\bno devices? (?:were )?found\W{1,3}(?:in|by|from) (?:the )?(?:output of )?nvidia-smi\b)",
         (
             "gpu-count-mismatch",
@@ -316,7 +316,6 @@ _OF_EXTENSIONS = (
             "CUDA Error: no kernel image is available for execution on the device (209) /root/.cache/flashinfer/0.2.5/csrc/norm.cu: line 88",
             "CUDA error (/src/third_party/flash-attention/hopper/flash_fwd_launch_template.h:175): no kernel image is available",
             "GPUassert: no kernel image is available for execution on the device blur.cu 41",
-            "[blur.cu:41]: launch failed: no kernel image is available for execution on the device",
         ),
     ),
 )

@@ -316,5 +316,6 @@ NEAR_MISSES: Final = (
     ("driver-too-old", "torch==2.5.1\nBefore you open a ticket make sure that your driver is not too old and no nvidia driver is missing.\n"),
     ("cuda-init-fails", 'torch 2.5.1+cu124, torch.cuda.is_available() True\nIf you get "No CUDA GPUs are available" in a notebook, choose a GPU runtime first.\n'),
     ("driver-too-old", "Tested on driver 565.57.01 with an RTX 4080. The page describes what to do when no NVIDIA driver is found or the driver is too old.\n"),
+    ("kernel-module-not-built", "torch 2.6.0+cu124\nThe apex module is not built, so the script falls back to PyTorch's own optimizer\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

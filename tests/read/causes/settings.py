@@ -80,7 +80,7 @@ CASES: Final = (
     ("gpu-memory-preallocation", "XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1073741824 bytes.\nJAX preallocates most of the memory before TensorFlow starts.\n"),
     ("gpu-memory-insufficient", "CUDA out of memory. Tried to allocate 1.10 GiB. GPU 0 has a total capacity of 7.60 GiB of which 0 bytes is free. Of the allocated memory 6.90 GiB is allocated by PyTorch\n"),  # words: ok
     ("gpu-memory-held-by-other-process", "Tried to allocate 64.00 MiB (GPU 0; 10.91 GiB total capacity; 70.11 MiB already allocated; 12.50 MiB free; 88.00 MiB reserved in total by PyTorch)\n"),
-    ("gpu-memory-held-by-other-process", "The script has ended, one card is empty, but the other two GPUs are not freed\n"),
+    ("gpu-memory-held-by-other-process", "The script has ended, memory of one card is empty, but the other two GPUs are not freed\n"),
     ("gpu-memory-held-by-other-process", "After Ctrl-C a zombie process keeps the GPU memory of my RTX 3080\n"),
     ("gpu-memory-held-by-other-process", "The killed job still holds GPU memory: 9012MiB / 24576MiB\n"),
     ("mig-no-instances", "$ sudo nvidia-smi mig -lgi\nNo GPU instances found: Not Found\n"),
@@ -138,5 +138,6 @@ NEAR_MISSES: Final = (
     ("scheduler-gpu-not-allocated", "RuntimeError: Torch is not able to use GPU\nPyTorch version: 2.3.1+cu121\nIs CUDA available: True\n"),
     ("device-permission-denied", "RuntimeError: Torch is not able to use GPU\nPyTorch version: 2.3.1+cu121\nIs CUDA available: True\n"),
     ("mig-one-instance-per-process", "torch 2.5.1: torch.cuda.device_count() shows only one GPU on my laptop.\n"),
+    ("gpu-memory-held-by-other-process", "GPU 0: NVIDIA GeForce RTX 4090\nThe RTX 60 GPUs are not released yet\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

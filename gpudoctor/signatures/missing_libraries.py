@@ -1,0 +1,65 @@
+"""Why a library of CUDA or cuDNN is missing, and what people write of one that is not there or does not load."""
+
+from __future__ import annotations
+
+from gpudoctor.signatures.phrases import unloaded
+from gpudoctor.signatures.signature import Signature
+
+NO_CUDA = (
+    "cuda-library-missing",
+    "pip-nvidia-libs-not-on-path",
+    "cupy-wheel-cuda-mismatch",
+    "cuda-version-mismatch",
+    "cuda-libs-not-on-loader-path",
+    "extension-built-for-other-cuda",
+)
+NO_CUDNN = (
+    "cudnn-missing",
+    "pip-nvidia-libs-not-on-path",
+    "cudnn-wrong-major",
+    "cuda-libs-not-on-loader-path",
+    "cudnn-shadowed-by-system",
+)
+_QUOTE = r"[\"'`]?"
+_CUDA_FILE = rf"lib(?=cu|nv|nccl|npp)(?!cudnn|cuda\.|nvidia|nvinfer)[\w-]{{3,40}}\.so[\d.]*{_QUOTE}"
+
+MISSING_LIBRARIES = (
+    Signature(
+        rf"(?i){unloaded(_CUDA_FILE)}",
+        NO_CUDA,
+        "a CUDA library was not found",
+        ("libcufft.so.10 and libcublas.so.11 dont load", "it cannot find libcublas.so.11"),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        rf"(?i){unloaded(rf'libcudnn[a-z_]{{0,20}}[.]so[0-9.]*{_QUOTE}')}",
+        NO_CUDNN,
+        "cuDNN or one of its libraries was not found",
+        ("libcudnn.so.8 is not there",),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        rf"(?i){unloaded(rf'libcuda[.]so(?:[.]1)?{_QUOTE}')}",
+        ("libcuda-not-on-loader-path", "wsl-libcuda-not-on-path", "libcuda-not-installed", "no-driver", "container-no-gpu-access"),
+        "the driver's library libcuda.so.1 was not found",
+        ("it fails because libcuda.so.1 does not exist",),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        rf"(?i){_CUDA_FILE}[^\n]{{0,40}}(?:instead of|rather than|and not|, not|而不是)\s{{0,3}}{_CUDA_FILE}",
+        ("cuda-version-mismatch", "cuda-library-missing"),
+        "a program asks for a library of another CUDA release than the installed one",
+        ("why does it look for libcublasLt.so.11 instead of libcublasLt.so.12",),
+        vague=True,
+    ),
+    Signature(
+        r"(?i)\b(?:unset|remov|clear|delet|without)\w*\b[^\n]{0,30}\b(?:LD_LIBRARY_PATH|environment variable)\b[^\n]{0,60}\b(?:work|fix|solv|normal|help)",
+        ("ld-library-path-shadowing", "cuda-visible-devices-masked"),
+        "a variable makes the program fail, which works without it",
+        ("after removing LD_LIBRARY_PATH everything works again",),
+        needs_support=True,
+    ),
+)
