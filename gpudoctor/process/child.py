@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
+import fcntl
 import os
 import signal
 import time
@@ -27,10 +29,12 @@ TAIL_LIMIT = 32 << 10
 MARK = ord("@")
 _SILENCE = 1.0
 """Seconds without a sign of life that are worth mentioning."""
+_PIPE_SIZE = 1 << 20
+"""Bytes that a child can answer while we are busy: eight GPUs take a hundred thousand, an ordinary pipe 65,536. It is the most that the kernel grants every user."""
 _PIPE_READS = 32
+"""Reads of 64 KiB: enough to empty any pipe, and an end if somebody keeps filling it."""
 _DIGITS = 8
 """Of a device's number; more are garbage."""
-"""Reads of 64 KiB: enough to empty any pipe of the kernel's usual size, and an end if somebody keeps filling it."""
 
 
 class End(str, enum.Enum):
@@ -201,6 +205,8 @@ class Child:
         self._kills = kills()
         self.started = self.last_sign = time.monotonic()
         reading, writing = os.pipe()
+        with contextlib.suppress(OSError):  # a user's pipes have a budget; one of the usual size works, a child may only wait for us
+            fcntl.fcntl(writing, fcntl.F_SETPIPE_SZ, _PIPE_SIZE)
         try:
             confined = start([part.replace(ANSWER, str(writing)) for part in spec.argv], spec.environment, writing)
         except BaseException:

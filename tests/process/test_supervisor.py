@@ -55,6 +55,27 @@ def test_answers_are_kept_apart_from_output() -> None:
     assert (outcome.end, outcome.code, outcome.trouble) == (End.EXITED, 0, "")
 
 
+def test_a_child_need_not_wait_for_us_to_read_the_answer_of_many_gpus(tmp_path: Path) -> None:
+    done, line = tmp_path / "done", "x" * 999
+    with Supervisor() as supervisor:
+        start(supervisor, f"for _ in range(900): answer(b'{line}\\n')\nopen({str(done)!r}, 'x')")
+        for _ in range(400):
+            if done.exists():
+                break
+            time.sleep(0.05)
+        assert done.exists(), "the child still waits"
+        assert supervisor.wait(["child"])["child"].lines == (line.encode(),) * 900
+
+
+@pytest.mark.parametrize("refused", [OSError(1, "Operation not permitted"), OSError(16, "Device or resource busy")])
+def test_a_pipe_that_cannot_be_widened_works_too(refused: OSError, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_arguments: object) -> int:
+        raise refused
+
+    monkeypatch.setattr("gpudoctor.process.child.fcntl.fcntl", refuse)
+    assert len(run("for _ in range(300): answer(b'x' * 999 + b'\\n')").lines) == 300
+
+
 def test_an_incomplete_last_line_is_no_answer() -> None:
     assert run('answer(b\'{"a": 1}\\n{"b": \')').lines == (b'{"a": 1}',)
 
