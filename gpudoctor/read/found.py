@@ -66,7 +66,10 @@ def _hits(forms: LineForms, every: Sequence[Variant]) -> Iterator[Hit]:
     for number, place, first in forms.among([one.text for one in every]):
         one = every[number]
         table, row = _PLACES[place]
-        match = first if table == NOISE else meant(first, said=(table, row) in _SAID)
+        said = (table, row) in _SAID
+        if one.is_translated and not said:
+            continue
+        match = first if table == NOISE else meant(first, said=said)
         if match is None or (one.is_other and not _is_new(one, match, table, plain)):
             continue
         yield Hit(Line(one.line.number, one.text, joined=one.seam > 0, file=one.line.file), table, row, match)

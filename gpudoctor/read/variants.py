@@ -1,4 +1,4 @@
-"""Other ways to read a line: joined with the next one, which a mail program wrapped, without Markdown and shell prompts around it, or only what it quotes."""
+"""Other ways to read a line: joined with the next one, which a mail program wrapped, without Markdown and shell prompts around it, in English, or only what it quotes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from gpudoctor.expressions import expression
+from gpudoctor.read.glossary import in_english
 from gpudoctor.read.statements import Line
 from gpudoctor.signatures.phrases import is_supposed
 
@@ -33,7 +34,7 @@ _ANSWER = expression(
 )
 _GOES_ON = expression(r"[,;] (?=[a-z])|\. (?=[A-Z])|[\"`]")
 _LONGEST = 400
-"""Characters of a line with a sentence that quotes what a program printed."""
+"""Characters of a line with a sentence that quotes what a program printed, or that is put into English."""
 _SHORT = 40
 """Characters of a line that may be one of these, with what stands around it."""
 _Widths = tuple[int, int]
@@ -49,6 +50,8 @@ class Variant(NamedTuple):
     """It is not the line itself: it counts only if that says nothing."""
     seam: int = 0
     """Where the next line was joined: only a match across it is new. 0: nothing was joined."""
+    is_translated: bool = False
+    """It was put into English: only what people say counts, as programs' messages stay as they are."""
 
 
 def variants(lines: Sequence[Line], touched: Collection[int] | None) -> Iterator[Variant]:
@@ -66,6 +69,8 @@ def variants(lines: Sequence[Line], touched: Collection[int] | None) -> Iterator
         if bare and not row:
             yield Variant(line, bare, is_other=True)
         yield from (Variant(line, answer, is_other=True) for answer in (_answers(line.text) if touched is not None else ()))
+        if touched is not None and not line.text.isascii() and len(line.text) <= _LONGEST:
+            yield Variant(line, in_english(line.text), is_other=True, is_translated=True)
         if place + 1 < len(lines) and len(lines[place + 1].text) <= _SHORT and lines[place + 1].text.strip() in _NOTHING:
             yield Variant(line, f"{line.text} {lines[place + 1].text.strip()}", is_other=True, seam=len(line.text))
         cuts_words = touched is not None and line.width >= _WIDE - 1

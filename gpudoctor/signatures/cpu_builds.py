@@ -5,8 +5,13 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 _FRAMEWORK = r"\b(?:(?:py)?torch|tensorflow|jax(?:lib)?)\b"
-_GOT = r"\b(?:install\w{0,3}|gets?|got|g[ia]ves?|pick\w{0,3}|chooses?|chose|replac\w{1,3}|downgrad\w{1,3}|pull\w{0,3}|takes?|took|obtain\w{0,3}|download\w{0,3}|resolv\w{1,3}|brings?|brought|end(?:s|ed)? up with)"
+_GOT = (
+    r"\b(?:installs|installed|(?:keeps?|is|always|insists on) installing|gets|got|(?:I|we|you|they|people|always|still|only) get|g[ia]ves?"
+    r"|(?:pick|replac|downgrad|pull|obtain|download|resolv)e?[sd]|chooses|chose|takes|took|brings|brought|end(?:s|ed)? up with)"
+)
+"""Verbs of what was done. Bare infinitives and imperatives tell what to do."""
 _WITHOUT_CUDA = r"\b(?:(?:cpu(?:[- ]only)?|non-gpu)[- ](?:version|build|variant|package|wheel|one)|(?:plain|cpu[- ]only|non-gpu) (?:py)?(?:torch|tensorflow|jaxlib))\b"
+_WAS_GOT = r"(?:is|was|gets|got|are|were) (?:\w{1,12} )?(?:installed|pulled|chosen|picked|downloaded)\b"
 
 CPU_BUILDS = (
     Signature(
@@ -53,7 +58,8 @@ CPU_BUILDS = (
     ),
     # as people say it
     Signature(
-        rf"(?i)^(?=[^\n]{{0,400}}{_FRAMEWORK})[^\n]{{0,400}}?(?:{_GOT}\b[^\n]{{0,60}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA}[^\n]{{0,40}}\b(?:is|was|gets|got|are|were) (?:\w{{1,12}} )?(?:installed|pulled|chosen|picked|downloaded)\b)"
+        rf"(?i)^(?=[^\n]{{0,400}}{_FRAMEWORK})[^\n]{{0,400}}?({_GOT}\b[^\n]{{0,60}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA}[^\n]{{0,40}}\b{_WAS_GOT})"
+        rf"|(?:{_GOT}\b[^\n]{{0,20}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA} {_WAS_GOT})[^\n]{{0,40}}\b(?:instead of|rather than|and not)\b[^\n]{{0,20}}\b(?:cuda|gpu)\b"
         r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)"
         r"|(?i:\bcpu(?:[- ]only)? installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)"
         # the build that a list of versions names, or conda's
@@ -65,6 +71,7 @@ CPU_BUILDS = (
             "conda installs the CPU version of PyTorch instead of the CUDA one",
             "our environment.yml gives people the cpu build of pytorch",
             "my pytorch was replaced with a CPU version",
+            "this command installs the cpu version instead of cuda",
             "pytorch=1.9.1=py3.8_cpu_0",
         ),
         vague=True,

@@ -57,6 +57,18 @@ EXTENSIONS = (
             "CUDA version mismatch! DeepSpeed ops were compiled and installed with a different version",
         ),
     ),
+    # the sources of detectron2, PyTorch3D and PyG's extensions; mmcv's pytorch_device_registry.hpp
+    Signature(
+        r"\bNot compiled with (?:GPU|CUDA) support|\bimplementation for device cuda(?::\d{1,2})? not found",
+        ("extension-built-for-other-cuda", "nvcc-toolkit-missing"),
+        "an extension is compiled without CUDA",
+        (
+            "RuntimeError: Not compiled with GPU support",
+            "RuntimeError: roi_align_forward_impl: implementation for device cuda:0 not found.",
+        ),
+        despite_versions=True,
+        cure="Install the extension's wheel for this torch and CUDA, or build it again with nvcc on the PATH and FORCE_CUDA=1.",
+    ),
     # bitsandbytes/cextension.py and cuda_setup/main.py
     Signature(
         r"Could not find the bitsandbytes CUDA binary|Configured (?:CUDA|GPU) binary not found at|(?:Required library version not found: |No such file[^\n]{0,200})libs?bitsandbytes_cuda\d|libbitsandbytes_cuda\d{2,3}\w{0,12}\.(?:so|dll)['`\"]?(?: is)? (?:not found|missing)",

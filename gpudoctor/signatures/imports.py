@@ -158,6 +158,14 @@ IMPORTS = (
         ("WARNING: Package(s) not found: torch",),
         vague=True,
     ),
+    # uv's hint about a build, which runs in an environment of its own
+    Signature(
+        r"depends on `(?:torch|tensorflow|jax)`, but doesn't declare it as a build dependency",
+        ("wrong-python-environment",),
+        "a package that is being built does not see the installed framework",
+        ("This error likely indicates that `flash-attn@2.7.4` depends on `torch`, but doesn't declare it as a build dependency.",),
+        cure="Install the framework first, then build the package with pip's --no-build-isolation.",
+    ),
     Signature(
         r"No module named ['\"`]?(?:torch|(?i:tensorflow)|jax|jaxlib)(?![\w-]|\.\w)",
         ("framework-missing", "wrong-python-environment"),

@@ -76,7 +76,7 @@ LIBRARIES = (
     ),
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
     _no_cudnn(
-        r"Could not load library libcudnn|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|\blibcudnn\b[^\n]{0,12} not found\b|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
+        r"Could not load library libcudnn(?![^\n]{0,300}undefined symbol)|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|\blibcudnn\b[^\n]{0,12} not found\b|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
         "Could not load library libcudnn_cnn_infer.so.8",
         "libcudnn.so.9: cannot open shared object file",
         "Unable to load cuDNN. Is it installed?",
@@ -112,7 +112,7 @@ LIBRARIES = (
     ),
     # one library of a CUDA release beside another of an older one: https://github.com/pytorch/pytorch/issues/111469 and /issues/88869
     Signature(
-        r"undefined symbol: (?:__)?(?:nvJitLink|cublas|cusparse|cusolver|cufft|curand|cuda)[A-Z]\w{1,80}"
+        r"undefined symbol: (?:__)?(?:nvJitLink|nvrtc|cublas|cusparse|cusolver|cufft|curand|cuda)[A-Z]\w{1,80}"
         r"|symbol \w{1,80},? version lib(?:cu|nv)\S{1,60} not defined in file|undefined symbol: \w{1,80}, version lib(?:cublas|cusparse|cusolver|cufft|curand|cudart)",
         (
             "ld-library-path-shadowing",

@@ -92,7 +92,7 @@ MACHINE_HINTS = (
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
     # what NVIDIA's images print when they start without a GPU
     Hint(
-        r"The NVIDIA Driver was not detected|^RUN |/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
+        r"The NVIDIA Driver was not detected|^RUN |/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|(?:\b(?:using|use)|\u7528) docker\b(?! (?:it )?works)|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),

@@ -56,7 +56,7 @@ def outdated(thing: str) -> str:
 
 
 _SUPPOSED = expression(
-    r"(?i)\b(?:if|whether|unless|until|in case|make sure|ensure|check|verify|assum(?:e|es|ing)|suppos(?:e|ing)|e\.g\.|such as|errors? like|what to do|(?:can|could|may) (?:i|we|you|one)|want(?:s|ed)? to|(?:like|possible|option|how) to)\b"
+    r"(?i)\b(?:if|whether|unless|until|in case|make sure|ensure|check|verify|assum(?:e|es|ing)|suppos(?:e|ing)|e\.g\.|such as|errors? like|what to do|(?:can|could|may) (?:i|we|you|one)|(?:want(?:s|ed)?|tr(?:y|ied|ying)) to(?! (?:know|understand))|(?:like|possible|option|how) to|how (?:do|does|should|would)|should (?:i|we|you|one)|recommends?|please (?:install|use|check|try))\b"
 )
 _CLAUSE_END = expression(r"[.,;:!?]\s| (?:but|yet|although|though|however|then|because) ")
 _BEFORE = 120
@@ -79,7 +79,12 @@ def meant(match: re.Match[str], *, said: bool) -> re.Match[str] | None:
     A clause supposes with "if you get ...", or with "make sure that no driver is missing" of what is said by people.
     """
     matches = chain((match,), match.re.finditer(match.string, match.end()))
-    return next((one for one in matches if not is_supposed(one.string, one.start(), said=said)), None)
+    return next((one for one in matches if not is_supposed(one.string, _place(one), said=said)), None)
+
+
+def _place(match: re.Match[str]) -> int:
+    """Return where the words begin that are said: the group of a pattern that begins with all that stands before them."""
+    return max(match.start(), match.start(1)) if match.re.groups else match.start()
 
 
 def is_supposed(line: str, place: int, *, said: bool) -> bool:

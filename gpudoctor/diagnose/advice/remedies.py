@@ -80,7 +80,7 @@ REMEDIES: Final = {
     "gpu-below-framework-minimum": ("Use a newer GPU, or the last release that supports this one", ""),
     "broken-release": ("Install another release of the package", ""),
     "framework-missing": ("Install the framework in the environment that you train with", ""),
-    "wrong-python-environment": ("Activate the environment that has the framework, and run pip as `python -m pip`", ""),
+    "wrong-python-environment": ("Activate the environment that has the framework, and run pip as `python -m pip`; add --no-build-isolation if a package is built there", ""),
     "numpy2-abi-mismatch": ("Install NumPy 1, or update the framework to a release for NumPy 2", "python -m pip install 'numpy<2'"),
     "protobuf-mismatch": ("Install a protobuf within the bounds that the packages name", ""),
     "keras3-mismatch": ("Install the Keras that the code needs: tf-keras with TF_USE_LEGACY_KERAS=1 for Keras 2", "python -m pip install tf-keras"),

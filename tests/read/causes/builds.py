@@ -268,6 +268,10 @@ CASES: Final = (
     ("cpu-only-build", "torch 2.2 does not use my GPU. conda takes pytorch from conda-forge, which is the cpu-only one.\n"),
     ("cpu-only-build", "PyTorch n'utilise pas ma carte graphique. print(torch.__version__) donne 2.2.1+cpu, j'ai une RTX 3050 sous Windows.\n"),
     ("cpu-only-build", "poetry always resolves torch to 2.1.2+cpu on my Windows laptop, the RTX 2070 is never used.\n"),
+    ("cpu-only-build", "conda install pytorch==1.13.1 cudatoolkit=11.7 -c pytorch\nThat line picked the cpu version instead of the gpu one.\n"),
+    ("cpu-only-build", "\u7528 pip \u88c5\u5b8c\u4e4b\u540e\uff0c\u53d1\u73b0 torch \u5b89\u88c5\u7684\u662f CPU \u7248\u672c\uff0c\u8bad\u7ec3\u5f88\u6162\u3002\n"),
+    ("extension-built-for-other-cuda", 'torch==2.1.2+cu121\n  File "/opt/env/lib/python3.10/site-packages/torch_cluster/knn.py", line 81, in knn\nRuntimeError: Not compiled with CUDA support\n'),
+    ("extension-built-for-other-cuda", ">>> torch.cuda.is_available()\nTrue\nRuntimeError: nms_rotated_impl: implementation for device cuda:0 not found.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -325,5 +329,10 @@ NEAR_MISSES: Final = (
     ("gpu-too-old-for-build", "\u4e0d\u652f\u6301GTX 1080\u5417\nRuntimeError: CUDA error: no kernel image is available for execution on the device\ntorch==2.8.0+cu128\n"),
     ("cpu-only-build", "torch 2.7.0, a CPU-only machine is not needed\nIs CUDA available: True\n"),
     ("extension-built-for-other-cuda", "    import cupy_backends.cuda.api.runtime\nImportError: libcudart.so.11.0: cannot open shared object file: No such file or directory\n"),
+    ("cpu-only-build", "torch==2.5.1\nHow do I install the CPU version of PyTorch on a laptop?\n"),
+    ("cpu-only-build", "torch==2.5.1\nIf pip installs the CPU build of torch, use another index.\n"),
+    ("cpu-only-build", "torch==2.5.1\nInstall the CPU-only build of tensorflow for the tests.\n"),
+    ("cpu-only-build", "torch==2.5.1\n\u5982\u679c\u5b89\u88c5\u7684\u662f CPU \u7248\u672c\u7684 torch\uff0c\u8bf7\u91cd\u65b0\u5b89\u88c5\u3002\n"),
+    ("cpu-only-build", "torch==2.5.1\n\u6211\u60f3\u5b89\u88c5 CPU \u7248\u672c\u7684 PyTorch\u3002\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -169,6 +169,7 @@ CASES: Final = (
     ("nvcc-framework-cuda-mismatch", "nvcc fatal   : Value 'sm_89' is not defined for option 'gpu-architecture'\n"),
     ("cudnn-missing", "RuntimeError: cuDNN error: CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING\n"),
     ("nvcc-framework-cuda-mismatch", "torch 2.2.0+cu118, NumPy 2.1.0\nRuntimeError:\nThe detected CUDA version (12.6) mismatches the version that was used to compile\nPyTorch (11.8). Please make sure to use the same CUDA versions.\n"),
+    ("ld-library-path-shadowing", "Could not load library libcudnn_ops_infer.so.8. Error: /opt/cuda-9.0/lib64/libnvrtc.so: undefined symbol: nvrtcGetCUBINSize\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

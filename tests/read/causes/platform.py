@@ -163,6 +163,7 @@ CASES: Final = (
     ("scheduler-gpu-not-allocated", "salloc -p gpu gave me a shell on a node, nvidia-smi there lists nothing: No devices were found. I did not pass --gres.\n"),
     ("wsl-libcuda-not-on-path", "Debian 12 on WSL2: it says that 'libcuda.so.1' doesn't exist\n"),
     ("container-shm-too-small", "NCCL INFO misc/shmutils.cc:87 -> 2, and then ncclShmOpen fails in the container\n"),
+    ("container-no-gpu-access", "\u6211\u7528docker\u8dd1\u8bad\u7ec3\uff0c\u4e00\u542f\u52a8\u5c31\u62a5\u9519\uff1a\nRuntimeError: Found no NVIDIA driver on your system.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
