@@ -75,12 +75,18 @@ def _elsewhere(machine: MachineView) -> frozenset[str]:
     return _OF_WSL if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()
 
 
+_NOT_LOADED = expression(r"ERROR: NVIDIA driver is not loaded")
+"""What nvidia-settings says, beside which a version in the text is only of a package."""
+
+
 def _is_driver_loaded(machine: MachineView) -> bool:
     """Return whether the driver answered or is listed; a driver that only refuses to answer may be another one."""
     driver, nvml = machine.observed.kernel_driver, machine.observed.nvml
     if isinstance(driver, KernelDriver) and isinstance(driver.version, Fact):
         return True
     if isinstance(nvml, Nvml) and isinstance(nvml.init, Status) and nvml.init.code == NvmlError.DRIVER_NOT_LOADED:
+        return False
+    if _logs(machine, _NOT_LOADED):
         return False
     return _has_module(machine, "nvidia") or (isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str))
 
@@ -164,13 +170,13 @@ def _has_free_memory(machine: MachineView) -> bool:
 
 
 _OTHER_MODULE = expression(
-    r"/var/lib/dkms/(?!nvidia)[a-z]|\bdkms\b[^\n]{0,80}\s(?!nvidia)[a-z][\w-]{2,30}/v?\d|^\s{0,4}(?!nvidia)[a-z][\w-]{2,30}/v?\d|DKMS module:? '?(?!nvidia)[a-z]"
+    r"could not insert (?:module )?'?(?:[^\s']{0,80}/)?(?!nvidia)[a-z][\w-]{2,30}(?:\.ko)?'?: |/var/lib/dkms/(?!nvidia)[a-z]|\bdkms\b[^\n]{0,80}\s(?!nvidia)[a-z][\w-]{2,30}/v?\d|^\s{0,4}(?!nvidia)[a-z][\w-]{2,30}/v?\d|DKMS module:? '?(?!nvidia)[a-z]"
 )
 _OWN_MODULE = expression(r"(?i)\bnvidia")
 
 
-def builds_another(machine: MachineView) -> bool:
-    """Return whether the log of DKMS is about a module that is not NVIDIA's."""
+def of_another_module(machine: MachineView) -> bool:
+    """Return whether the log of DKMS or modprobe is about a module that is not NVIDIA's."""
     return _logs(machine, _OTHER_MODULE) and not _logs(machine, _OWN_MODULE)
 
 
@@ -182,9 +188,9 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),
     "device-permission-denied": (_is_seen_without(_OF_USERS),),
     "cuda-visible-devices-masked": (_sees_despite_mask,),
-    "kernel-module-not-built": (lambda machine: bool(known(machine.kernel_modules.installed)), _is_driver_loaded, builds_another),
+    "kernel-module-not-built": (lambda machine: bool(known(machine.kernel_modules.installed)), _is_driver_loaded, of_another_module),
     "nouveau-loaded": (_is_driver_loaded, lambda machine: _logs(machine, _NONE_FOUND)),
-    "secure-boot-unsigned-module": (lambda machine: machine.kernel_modules.secure_boot is False, _is_driver_loaded),
+    "secure-boot-unsigned-module": (lambda machine: machine.kernel_modules.secure_boot is False, _is_driver_loaded, of_another_module),
     "uvm-not-loaded": (lambda machine: _has_module(machine, "nvidia_uvm"),),
     "device-nodes-missing": (_has_nodes,),
     "fabric-manager-missing": _MANAGES_FABRIC,

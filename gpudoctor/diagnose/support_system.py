@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, known, or_none
 from gpudoctor.derive.device_nodes import UVM, is_used_to_compute
-from gpudoctor.diagnose.excluded import SHARED_MEMORY, builds_another
+from gpudoctor.diagnose.excluded import SHARED_MEMORY, of_another_module
 from gpudoctor.diagnose.platforms import named_amd
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES
 from gpudoctor.diagnose.text_facts import Asks, Words
@@ -84,7 +84,7 @@ _DKMS_FAILS = expression(r"Bad return status for module build on kernel|kernel h
 
 def _dkms_fails(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield that DKMS could not build a module, unless the log names only modules that are not NVIDIA's."""
-    if (found := _DKMS_FAILS.search(text)) and not builds_another(machine):
+    if (found := _DKMS_FAILS.search(text)) and not of_another_module(machine):
         yield Evidence("DKMS", found[0], "dkms")
 
 

@@ -11,6 +11,7 @@ from gpudoctor.read.columns import of_what_fails
 from gpudoctor.read.compared import says_the_same, working
 from gpudoctor.read.found import FAULT, HINT, Hit, hits_in
 from gpudoctor.read.lines import lines_of
+from gpudoctor.read.patches import describes_change
 from gpudoctor.read.readers import gpudoctor_report
 from gpudoctor.read.statements import Line, Statement
 from gpudoctor.read.stating import statements_in
@@ -25,6 +26,8 @@ class Part(NamedTuple):
     hits: list[Hit]
     own: list[Line]
     """Of gpudoctor's own reports, which are no log."""
+    is_change: bool = False
+    """It describes a change to a program, so nothing in it is said of a machine that fails."""
 
     @property
     def is_silent(self) -> bool:
@@ -38,11 +41,13 @@ class Part(NamedTuple):
         reports = gpudoctor_report.reports(lines)
         numbers = {line.number for report in reports for line in report}
         others = of_what_fails([line for line in lines if line.number not in numbers])
+        is_change = describes_change(others)
+        others = [] if is_change else others
         hits = hits_in(others)
         statements = [*(one for report in reports for one in gpudoctor_report.statements(report)), *_of_what_fails(others, hits)]
         if file:
             statements = [msgspec.structs.replace(one, file=file) for one in statements]
-        return cls(name, lines, statements, hits, [line for line in lines if line.number in numbers])
+        return cls(name, lines, statements, hits, [line for line in lines if line.number in numbers], is_change)
 
 
 def _of_what_fails(lines: Sequence[Line], hits: Sequence[Hit]) -> list[Statement]:

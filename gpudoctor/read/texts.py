@@ -29,18 +29,20 @@ def read_texts(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snap
     signs = Signs.among(
         [hit for part in parts for hit in part.hits], own=[line for part in parts for line in part.own], blind=is_blind(Stated(statements))
     )
-    if all(part.is_silent and not names_versions(part.lines) for part in parts):
+    if all(part.is_silent and not part.is_change and not names_versions(part.lines) for part in parts):
         raise NothingRecognisedError(
             f"Nothing in {' or '.join(sorted(texts))} is recognised. Paste the whole error message and log, and the output of `nvidia-smi`, "
             "`python -m torch.utils.collect_env` or `gpudoctor check --format json`."
         )
     snapshot = assemble([line for part in parts for line in part.lines], statements, signs, matrix, created)
-    silent = tuple(_remark(part) for part in parts if part.is_silent)
+    silent = tuple(_remark(part) for part in parts if part.is_silent or part.is_change)
     return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, *silent)) if silent else snapshot
 
 
 def _remark(part: Part) -> str:
     """Return what a report says of a file that states nothing about the machine."""
+    if part.is_change:
+        return f"{part.name} describes a change to a program; paste the error and log of a machine that fails"
     if names_versions(part.lines):
         return f"{part.name} names versions and does not say that this machine has them; paste the whole error message and the output of `nvidia-smi`"
     return f"nothing in {part.name} is recognised"

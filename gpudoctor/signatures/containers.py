@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.phrases import absent
 from gpudoctor.signatures.signature import Signature
 
 _CLUSTER = r"\b(?:nodes?|kubernetes|k[83]s|kubelet|device[- ]plugin|daemon-?set)\b"
 _GPUS = r"(?:\b(?:gpus?|graphics cards?)\b|nvidia\.com/gpu)"
 _CLI = r"nvidia-container-cli(?:\.real)?: "
+_TOOLKIT = r"(?:nvidia-container-(?:cli|toolkit|runtime)|(?:nvidia )?container toolkit)"
 
 CONTAINERS = (
     # https://github.com/NVIDIA/nvidia-container-toolkit/issues/146 and /issues/63, https://github.com/moby/moby/issues/47633
@@ -88,6 +90,15 @@ CONTAINERS = (
             'pod rejected: RuntimeClass "nvidia" not found',
             "nvidia-container-cli: command not found",
         ),
+    ),
+    # as people say it
+    Signature(
+        rf"(?i){absent(_TOOLKIT)}",
+        ("container-toolkit-missing",),
+        "the NVIDIA Container Toolkit is not installed",
+        ("the log shows a missing nvidia-container-cli", "the container toolkit was not installed"),
+        vague=True,
+        said=True,
     ),
     # https://github.com/NVIDIA/k8s-device-plugin, internal/rm and cmd/nvidia-device-plugin
     Signature(

@@ -59,13 +59,14 @@ DRIVER_LOG = (
     ),
     Signature(
         rf"{_XID}(?:119|120)\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)(?!\d)|Cannot initialize GSP firmware RM|firmware load for nvidia/[\d.]{{1,20}}/gsp_\w{{1,20}}\.bin failed|unexpected WPR2 already up|failed to wait for GFW_BOOT"
-        r"|RmInitAdapter: No firmware image found|GSP-RM proxy boot command failed|GSP-CrashCat Report|Rate limiting GSP RPC error prints|GSP_INIT_DONE RPC failed",
+        r"|RmInitAdapter: No firmware image found|GSP-RM proxy boot command failed|GSP-CrashCat Report|Rate limiting GSP RPC error prints|GSP_INIT_DONE RPC failed|_kgspIsHeartbeatTimedOut: Heartbeat timed out|Back to back GSP RPC timeout|\*{8} GSP Timeout \*{8}",
         ("gsp-firmware-failure",),
         "the GPU's firmware (GSP) failed or stopped responding",
         (
             "NVRM: Xid (PCI:0000:0f:00): 119, Timeout after 6s of waiting for RPC response from GPU1 GSP!",
             "RmInitAdapter: Cannot initialize GSP firmware RM",
             "unexpected WPR2 already up, cannot proceed with booting GSP",
+            "NVRM: GPU2 _kgspIsHeartbeatTimedOut: Heartbeat timed out, currentTimeMs 4411 heartbeat 881",
         ),
     ),
     Signature(

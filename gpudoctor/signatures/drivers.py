@@ -6,7 +6,10 @@ from gpudoctor.signatures.phrases import DRIVER, absent, outdated
 from gpudoctor.signatures.signature import Signature
 
 _OWN = rf"(?:{DRIVER}|(?:my|our|the|this|that|your|its) (?:installed |current |host |kernel ){{0,2}}drivers?|driver \d{{3}}(?:\.\d{{1,3}}){{0,2}})"
-_ABSENT = rf"(?i){absent(DRIVER)}"
+_ABSENT = (
+    rf"(?i){absent(DRIVER)}|\bdriver (?:is|was) not in use\b"
+    rf"|(?:\bno longer|\b(?:can|could)(?:not|n'?t)|\bunable to) get (?:the |my |our )?{DRIVER} (?:to (?:work|load|run|start)|working|loaded|running)\b"
+)
 
 DRIVERS = (
     Signature(

@@ -33,7 +33,7 @@ MODULES = (
         ("NVRM: installed in this system is not supported by open", "NVRM: nvidia.ko because it does not include the required GPU"),
     ),
     Signature(
-        r"supported through the NVIDIA \d{2,3}\.xx Legacy drivers|NVIDIA driver will ignore|supported through NVIDIA legacy Linux graphics drivers|NVRM: ignoring the legacy GPU",
+        r"supported through the \w{4,8} \d{2,3}\.xx Legacy drivers|NVIDIA driver will ignore|supported through NVIDIA legacy Linux graphics drivers|NVRM: ignoring the legacy GPU",
         ("driver-too-new-for-gpu",),
         "this driver no longer supports the GPU and ignores it",
         (
@@ -49,8 +49,7 @@ MODULES = (
     ),
     # kernel/module/signing.c, security/lockdown/lockdown.c and kmod; the installer repeats kmod's words
     Signature(
-        r"(?:(?<!': )|could not insert 'nvidia[\w-]{0,20}': )(?:Key was rejected by service|Required key not available)"
-        r"|oading of (?:unsigned module|module with (?:unavailable key|unsupported crypto)) is rejected|unsigned module loading is restricted"
+        r"(?:(?<!': )(?<!\.ko: )|could not insert (?:module )?\S{0,80}\bnvidia[\w-]{0,20}(?:\.ko|'): )(?:Key was rejected by service|Required key not available)"
         # nvidia-installer
         r"|not signed by a key that is trusted by the kernel|kernel has CONFIG_MODULE_SIG_FORCE set"
         r"|(?i:\bnvidia (?:kernel |driver )?(?:kernel )?modules?\b[^\n.]{0,20}\b(?:unsigned|(?:not|n't) (?:properly )?signed)\b)",
@@ -59,10 +58,20 @@ MODULES = (
         (
             "modprobe: ERROR: could not insert 'nvidia': Key was rejected by service",
             "modprobe: ERROR: could not insert 'nvidia': Required key not available",
-            "Loading of unsigned module is rejected",
             "the nvidia module is not signed",
+        ),
+    ),
+    # any module's, unless another line names one that is not NVIDIA's
+    Signature(
+        r"could not insert [^\n:]{1,100}: (?:Key was rejected by service|Required key not available)"
+        r"|oading of (?:unsigned module|module with (?:unavailable key|unsupported crypto)) is rejected|unsigned module loading is restricted",
+        ("secure-boot-unsigned-module",),
+        "the kernel rejected a module: its signature is not trusted",
+        (
+            "Loading of unsigned module is rejected",
             "Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7",
         ),
+        vague=True,
     ),
     # as people say it
     Signature(

@@ -28,6 +28,10 @@ _REBOOTED = r"(?<!without )(?<!not )(?<!n't )\b(?:rebooted|restarted|and (?:then
 _UPDATED = r"(?:(?:driver|system|os|distro\w{0,8}|apt|apt-get|dnf|pacman|package|unattended|ubuntu|fedora|debian) ?-?(?:update|upgrade)s?|(?:updat|upgrad)\w{1,4} (?:the |my |to )?(?:nvidia |gpu |new )?(?:drivers?|system|packages|os|ubuntu|fedora|debian))"
 
 
+_NO_FRAMEWORK = r"(?![^\n]{0,60}\b(?:pytorch|torch|cuda|tensorflow)\b)"
+_OLD_GPU = r"(?:pascal|maxwell|volta|kepler|fermi|tesla architecture|(?:geforce )?gts? ?[4-7]\d0m?|(?:gtx ?)?10[5-8]0(?: ti)?|gtx ?[4-9]\d0m?|quadro [km]\d{3,4}m?)"
+"""What branches no longer support, by generation or model."""
+
 PASTED = (
     # what people say of a GPU in a box outside, whose cable or power supply gives way
     Signature(
@@ -41,10 +45,12 @@ PASTED = (
     ),
     # what people say of a branch that no longer has their GPU's generation
     Signature(
-        r"(?i)\b(?:drivers?|nvidia[-\w]{0,12})\b(?![^\n]{0,60}\b(?:pytorch|torch|cuda|tensorflow)\b)[^\n.]{0,40}\b(?:no longer|dropp?(?:s|ed|ing)?|remov\w{1,3}|(?:does|do|did)(?: not|n't)) (?:\w{1,12} )?support\w{0,3}\b[^\n]{0,30}\b(?:pascal|maxwell|volta|kepler|fermi|tesla architecture)\b",
+        rf"(?i)\b(?:drivers?|nvidia[-\w]{{0,12}})\b{_NO_FRAMEWORK}[^\n.]{{0,40}}\b(?:no long(?:er)?|dropp?(?:s|ed|ing)?|remov\w{{1,3}}|(?:does|do|did)(?: not|n't)) (?:\w{{1,12}} )?supp?ort\w{{0,3}}\b[^\n]{{0,30}}\b{_OLD_GPU}\b"
+        rf"|\b{_OLD_GPU}\b[^\n.]{{0,20}}(?:\bnot|n't) supported by\b{_NO_FRAMEWORK}[^\n]{{0,30}}\bdrivers?\b"
+        rf"|\b(?:drivers?|nvidia) \d{{3}}\b[^\n]{{0,30}}\b(?:is|are) (?:incompatible|not compatible) with\b[^\n]{{0,20}}\b{_OLD_GPU}\b",
         ("driver-too-new-for-gpu",),
         "the driver no longer supports this generation of GPUs",
-        ("driver 590 dropped support for Pascal", "nvidia-dkms no longer supports Maxwell"),
+        ("driver 590 dropped support for Pascal", "nvidia-dkms no longer supports Maxwell", "a GT 730 is not supported by the new drivers"),
         vague=True,
         last=True,
     ),

@@ -53,7 +53,7 @@ SLOWNESS = (
         vague=True,
     ),
     Signature(
-        r"(?i:(?<!\.)\b[SH]W Thermal Slowdown\b)(?!\s{0,40}[:=](?!\s{0,4}Active))|(?i:\bgpus?\b[^\n]{0,60}\b(?:overheat|thermal(?:ly)?[ -]throttl))",
+        r"(?i:(?<!\.)\b[SH]W Thermal Slowdown\b)(?!\s{0,40}[:=](?!\s{0,4}Active))|(?i:\b(?:gpus?|graphics cards?)\b[^\n]{0,160}(?<!no )(?<!not )(?<!without )\b(?:overheat|thermal(?:ly)?[ -](?:throttl|constrain|limited)|(?:throttled|slow\w{0,4}|clocks?|power)\b[^\n]{0,60}\b(?:because of|due to) (?:the |its )?(?:thermals?|heat|(?:high )?temperatures?)\b))",
         ("thermal-throttled",),
         "the GPU lowers its clocks because of its temperature",
         ("        SW Thermal Slowdown               : Active",),

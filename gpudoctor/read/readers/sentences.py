@@ -20,7 +20,7 @@ _OWN = expression(
 )
 OTHERS = expression(
     r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|like|vs|versus|instead|than|unlike|whil(?:e|st)|whereas|but|tested|"
-    r"works? (?:fine |well |ok )?(?:on|with|for)|worked|previous(?:ly)?|older|newer|replac\w+|(?<!after )(?<!since )upgrad(?!ed to\b|\w{1,3} (?:an?|my|the|our|this) (?:laptop|machine|server|system|computer|pc|box|node)\b)\w+|upgrad\w+ (?:\w+ )?from|switch(?!ed to\b)\w*|swap\w*|before|another|other|if|or)\b"
+    r"works? (?:(?:just |as )?(?:fine|well|ok|okay|perfectly|correctly|properly|great|expected|usual) )?(?:on|with|for|in|under)|worked|previous(?:ly)?|older|newer|replac\w+|(?<!after )(?<!since )upgrad(?!ed to\b|\w{1,3} (?:an?|my|the|our|this) (?:laptop|machine|server|system|computer|pc|box|node)\b)\w+|upgrad\w+ (?:\w+ )?from|switch(?!ed to\b)\w*|swap\w*|before|another|other|if|or)\b"
 )
 """Words of sentences that compare, or speak of what the writer may not have."""
 _OF_TIME = expression(r"(?i)^(?:before|previous(?:ly)?|upgrad\w+|switch\w*|worked)$")

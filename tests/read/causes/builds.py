@@ -334,5 +334,6 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "torch==2.5.1\nInstall the CPU-only build of tensorflow for the tests.\n"),
     ("cpu-only-build", "torch==2.5.1\n\u5982\u679c\u5b89\u88c5\u7684\u662f CPU \u7248\u672c\u7684 torch\uff0c\u8bf7\u91cd\u65b0\u5b89\u88c5\u3002\n"),
     ("cpu-only-build", "torch==2.5.1\n\u6211\u60f3\u5b89\u88c5 CPU \u7248\u672c\u7684 PyTorch\u3002\n"),
+    ("gpu-too-new-for-build", "torch.cuda.device_count() is wrong on our A100.\nIt works as expected on torch==1.12.1, with the same script.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

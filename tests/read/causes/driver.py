@@ -265,6 +265,12 @@ CASES: Final = (
     ("kernel-module-not-built", "gcc-version-check failed:\nThe compiler used to compile the kernel (gcc\n4.9) does not exactly match the current compiler\nnvidia340\n"),
     ("kernel-module-not-built", "after dnf upgrade to kernel 6.9 akmods made no nvidia module, nvidia-smi: couldn't communicate with the NVIDIA driver\n"),
     ("device-nodes-missing", "/dev/nvidia* do not exist until I run nvidia-smi as root once. Before that torch.cuda.is_available() is False.\n"),
+    ("no-driver", "Ubuntu 22.04, nvidia-driver-550:amd64 550.54.14-0ubuntu1\nERROR: NVIDIA driver is not loaded\n"),
+    ("no-driver", "lspci lists a Quadro M2200, yet the settings program tells me that the driver is not in use\n"),
+    ("kernel-module-not-built", "Since the kernel update I cannot get the nvidia driver to load.\n"),
+    ("secure-boot-unsigned-module", "insmod: ERROR: could not insert module /lib/modules/6.8.0-45-generic/updates/dkms/nvidia.ko: Key was rejected by service\n"),
+    ("driver-too-new-for-gpu", "Our old GT 730 is not supported by the drivers that the new image has\n"),
+    ("driver-too-new-for-gpu", "Since the update driver 535 is not compatible with the GTX 770 in this box\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -317,5 +323,10 @@ NEAR_MISSES: Final = (
     ("cuda-init-fails", 'torch 2.5.1+cu124, torch.cuda.is_available() True\nIf you get "No CUDA GPUs are available" in a notebook, choose a GPU runtime first.\n'),
     ("driver-too-old", "Tested on driver 565.57.01 with an RTX 4080. The page describes what to do when no NVIDIA driver is found or the driver is too old.\n"),
     ("kernel-module-not-built", "torch 2.6.0+cu124\nThe apex module is not built, so the script falls back to PyTorch's own optimizer\n"),
+    ("secure-boot-unsigned-module", "torch==2.5.1\ninsmod: ERROR: could not insert module build/v4l2loopback.ko: Key was rejected by service\nLoading of module with unavailable key is rejected\n"),
+    ("no-driver", "torch==2.5.1\nfix(setup): name the missing step\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nThis PR adds a check of the exit code.\n"),
+    ("fabric-manager-missing", "# Say what to start\nThis patch adds a hint to CUDA_ERROR_SYSTEM_NOT_READY, driver 550.54.15\n"),
+    ("driver-library-mismatch", "A page about updates, for driver 550\nFailed to initialize NVML: Driver/library version mismatch\nCloses: #418\n"),
+    ("driver-too-new-for-gpu", "OS: Ubuntu 22.04.4 LTS\nThe GTX 1080 is not supported by PyTorch 2.9 with CUDA 13, whatever the driver\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

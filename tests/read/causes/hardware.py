@@ -109,6 +109,9 @@ CASES: Final = (
     ("gpu-count-mismatch", "RTX 3070 passed through to a VM.\n1. Boot the guest\n2. Run `nvidia-smi`: No devices were found\n"),
     ("gpu-fell-off-bus", "During long runs the second 3090 suddenly disappears from the PCIe bus, and the box needs a power cycle.\n"),
     ("amd-gpu-unsupported", "Laptop with Radeon 780M: after pip install torch, CUDA is not available.\n"),
+    ("gsp-firmware-failure", "NVRM: GPU3 _kgspIsHeartbeatTimedOut: Heartbeat timed out, currentTimeMs 99182 heartbeat 1201\nNVRM: GPU3 _kgspLogRpcTimeout: ******************* GSP Timeout *******************\n"),
+    ("thermal-throttled", "The graphics card has a blower fan, and every run of more than an hour is thermally limited to 900 MHz\n"),
+    ("thermal-throttled", "After an hour the GPU runs at 600 MHz, throttled to half its clock because of the temperature\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -139,5 +142,7 @@ NEAR_MISSES: Final = (
     ("power-throttled", "        SW Power Cap                      : Not Active\n        HW Slowdown                       : Not Active\nA100-SXM4-40GB\n"),
     ("gpu-requires-reset", "NVRM: GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)\n"),
     ("gpu-fell-off-bus", "nvme 0000:04:00.0: Unable to change power state from D3cold to D0, device inaccessible\ntorch==2.5.1\n"),
+    ("thermal-throttled", "RTX 3090, driver 550.54.15\nThe GPU stays at 70 C, no thermal throttling in any sample\n"),
+    ("thermal-throttled", "RTX 3090, driver 550.54.15\nThe GPU is idle most of the time; I set a lower power limit because of my electricity bill\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

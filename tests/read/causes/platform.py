@@ -164,6 +164,7 @@ CASES: Final = (
     ("wsl-libcuda-not-on-path", "Debian 12 on WSL2: it says that 'libcuda.so.1' doesn't exist\n"),
     ("container-shm-too-small", "NCCL INFO misc/shmutils.cc:87 -> 2, and then ncclShmOpen fails in the container\n"),
     ("container-no-gpu-access", "\u6211\u7528docker\u8dd1\u8bad\u7ec3\uff0c\u4e00\u542f\u52a8\u5c31\u62a5\u9519\uff1a\nRuntimeError: Found no NVIDIA driver on your system.\n"),
+    ("container-toolkit-missing", "lxc start fails with nvidia.runtime=true. The log complains about a missing nvidia-container-cli.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -192,5 +193,6 @@ NEAR_MISSES: Final = (
     ("scheduler-gpu-not-allocated", 'python -c "import torch; print(torch.cuda.is_available())"\nFalse\nsrun --gres=gpu:1 python -c "import torch; print(torch.cuda.is_available())"\nTrue\n'),
     ("wsl-libcuda-not-on-path", "Operating system (Linux, macOS, Windows (WSL2)): Linux\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
     ("container-no-gpu-access", "macOS 13.5, M2\n>>> torch.cuda.is_available()\nFalse\nFound no NVIDIA driver on your system\n"),
+    ("container-toolkit-missing", "torch==2.5.1\nMake sure that the container toolkit is not missing on the host.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
