@@ -24,6 +24,7 @@ def compat(
     extra: options.Extra = None,
     group: options.Group = None,
     driver: options.Driver = None,
+    kernel_module: options.KernelModule = None,
     gpu: options.Gpu = None,
     cc: options.Cc = None,
     python_version: options.PythonVersion = None,
@@ -58,6 +59,7 @@ def compat(
     combination = Combination(
         requirements=tuple(requirements or ()),
         driver=driver,
+        kernel_module=kernel_module,
         gpus=tuple(gpu or ()),
         cc=cc,
         python=python_version,

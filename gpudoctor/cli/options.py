@@ -201,6 +201,10 @@ ShowRedactions = Annotated[
 ]
 NoProgress = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")]
 Driver = Annotated[str | None, typer.Option(metavar="V", help="NVIDIA driver: 535.104.05, or a branch: 535. For WSL, the Windows driver.")]
+KernelModule = Annotated[
+    Literal["open", "proprietary"] | None,
+    typer.Option(help="Flavour of the driver's kernel modules on Linux. Default: one that supports the GPU."),
+]
 Gpu = Annotated[list[str] | None, typer.Option(metavar="NAME", help="GPU by any common name: 'RTX 4090', 'a100 80gb'. Repeatable.")]
 PlannedGpu = Annotated[
     list[str] | None,

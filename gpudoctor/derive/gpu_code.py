@@ -31,7 +31,8 @@ class Fit(str, enum.Enum):
 
 COMPILED_WHERE_IT_RUNS = ("cupy-cuda",)
 """Name prefixes of distributions that compile their kernels for the GPU at run time, with NVRTC: https://docs.cupy.dev/en/stable/user_guide/kernel.html"""
-PTX_REFUSED = "ptx-refused"
+PTX_FAULTS = ("ptx-refused", "ptx-computes-wrong")
+"""The faults of a release whose PTX is no code for some GPUs."""
 LACKS = (Fit.TOO_OLD, Fit.TOO_NEW)
 
 
@@ -272,7 +273,7 @@ def _by_compiler(framework: Framework, releases: tuple[CudaRelease, ...]) -> Eff
 def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix, faults: tuple[Fault, ...] = ()) -> Meetings:
     """How the code fits each GPU that is neither bound to vfio-pci nor hidden by CUDA_VISIBLE_DEVICES.
 
-    `faults` are the release's: PTX that a driver refuses does not count.
+    `faults` are the release's: PTX that a driver refuses, or that computes wrong there, does not count.
     """
     used = (gpu for gpu in gpus if not gpu.set_aside and not (isinstance(gpu.cuda, Missing) and isinstance(gpu.cuda_unmasked, CudaDevice)))
     found = ((gpu, capability(gpu, matrix)) for gpu in used)
@@ -280,7 +281,7 @@ def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix, faults: t
 
 
 def fit_with_faults(code: Code, capability: Version, faults: tuple[Fault, ...]) -> Fit:
-    """Return how code meets a GPU, given the known faults of its release: PTX that a driver refuses is no code for the GPU."""
+    """Return how code meets a GPU, given the known faults of its release: PTX that fails on a GPU is no code for it."""
     fit = runs(code, capability)
-    refused = any(one.fault == PTX_REFUSED and one.oldest_capability and capability >= one.oldest_capability for one in faults)
+    refused = any(one.fault in PTX_FAULTS and one.oldest_capability and capability >= one.oldest_capability for one in faults)
     return Fit.TOO_NEW if fit is Fit.PTX and refused else fit

@@ -73,6 +73,8 @@ class Fix(msgspec.Struct, frozen=True):
     """The Python version ("3.12") of the environment that it creates; "" for the examined environment."""
     driver: str = ""
     """The driver that is enough, "525.60.13", or the branch to go back to; "" if it changes none, or any will do."""
+    kernel_module: str = ""
+    """The flavour of the driver's kernel modules that it installs, open or proprietary; "" if both will do."""
     os: str = ""
     """The system to move to: "wsl"."""
     libc: str = ""

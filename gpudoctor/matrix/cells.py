@@ -183,7 +183,7 @@ _KINDS = {
     "Architectures": CellKind(_architectures, lambda words: " ".join(words) or "none"),
     "Platform": _one_of("linux_x86_64", "linux_aarch64", "win_amd64", "win_arm64", "macos_arm64", "macos_x86_64", "any"),
     "Accelerator": _one_of("cuda", "cpu", "directml", "metal", "none", "opencl", "repository", "sdist", "stub"),
-    "FaultName": _one_of("broken", "broken-extra", "ptx-refused", "unpublished"),
+    "FaultName": _one_of("broken", "broken-extra", "ptx-computes-wrong", "ptx-refused", "unpublished"),
     "BoundName": _one_of(
         "adapts-ptx",
         "any-framework",

@@ -9,6 +9,7 @@ from gpudoctor.matrix import names, slices, tables
 from gpudoctor.matrix.resolve import MatchedRow, final_release, resolve
 from gpudoctor.matrix.rows import (
     Chip,
+    Companion,
     CpuNeed,
     CudaRelease,
     CudnnRelease,
@@ -178,6 +179,11 @@ class Matrix:
             for row in self.rows(tables.FAULTS, distribution)
             if row.first <= release <= row.last and not (date and row.first == release)
         )
+
+    def needed_beside(self, distribution: str, version: str) -> tuple[Companion, ...]:
+        """What this release needs beside a framework and does not require."""
+        release = final_release(version.partition("+")[0])
+        return () if release is None else tuple(row for row in self.rows(tables.BESIDE, distribution) if row.first <= release <= row.last)
 
     def gpu(self, name: str) -> GpuProduct | None:
         """The GPU of this name, as NVML or people call it ("NVIDIA A100-SXM4-80GB", "a100 80gb", "4090").

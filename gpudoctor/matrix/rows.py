@@ -155,7 +155,8 @@ class Fault(msgspec.Struct, frozen=True):
     """A reported defect of published wheels.
 
     It affects a distribution's releases from `first` to `last` on a platform ("any": all). `fault` is "ptx-refused": on GPUs from
-    `oldest_capability` on a driver does not load the PTX of the release's own kernels; "broken": the wheel lacks a part that it needs; "broken-extra": only what an extra requires is missing;
+    `oldest_capability` on a driver does not load the PTX of the release's own kernels; "ptx-computes-wrong": there that PTX and the CUDA
+    libraries of the release return wrong results, hang or fail; "broken": the wheel lacks a part that it needs; "broken-extra": only what an extra requires is missing;
     or "unpublished": other releases require it and the package index does not have it.
     """
 
@@ -165,6 +166,23 @@ class Fault(msgspec.Struct, frozen=True):
     fault: FaultName
     oldest_capability: Version | None
     platform: Platform
+    source: Sources
+    note: Text
+
+
+class Companion(msgspec.Struct, frozen=True):
+    """What releases of a package, from `first` to `last`, need beside a framework and leave to an extra or to the user.
+
+    `beside` is the framework, with its releases ("tensorflow>=2.16"), and each of `needs` is enough. Without it the package does not work
+    with this framework, or only `part` of the package does not.
+    """
+
+    distribution: Required
+    first: Release
+    last: Release
+    beside: Required
+    needs: Words
+    part: Text
     source: Sources
     note: Text
 

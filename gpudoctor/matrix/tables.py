@@ -25,6 +25,7 @@ WHEELS = (*RELEASES.values(), OTHERS)
 
 TORCH_BUILDS = Table(name="torch_builds", row=rows.TorchBuild, key=lambda row: (row.release, row.platform, row.local))
 FAULTS = Table(name="faults", row=rows.Fault, key=lambda row: (row.distribution, row.first, row.fault))
+BESIDE = Table(name="beside", row=rows.Companion, key=lambda row: (row.distribution, row.first, row.beside))
 CUDNN = Table(name="cudnn", row=rows.CudnnRelease, key=lambda row: (row.release, row.cuda, row.platform))
 GPUS = Table(name="gpus", row=rows.GpuProduct, key=lambda row: row.name.casefold())
 CHIPS = Table(name="chips", row=rows.Chip, key=lambda row: row.first)
@@ -57,6 +58,7 @@ ALL: tuple[Table[Any], ...] = (
     *WHEELS,
     TORCH_BUILDS,
     FAULTS,
+    BESIDE,
     GPUS,
     CHIPS,
     XIDS,

@@ -55,7 +55,7 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
     jetson = combination.os == "linux" and bool(combination.gpus) and all(_is_jetson(name, matrix) for name in combination.gpus)
     host = Host(platform=Platform.JETSON if jetson else _PLATFORMS[combination.os], architecture=architecture, tegra=NOT_STATED)
     gpus, named = _gpus(combination, matrix)
-    driver = _driver(combination, matrix)
+    driver, flavour = _driver(combination, matrix), _kernel_module(combination, matrix)
     python = _python(combination, architecture)
     forward, libc = _forward(combination, matrix), _libc(combination, matrix)
     cuda, cudnn = _system_cuda(combination, matrix), _system_cudnn(combination)
@@ -69,7 +69,9 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
         nvml=Nvml(gpus=gpus, cuda_served=forward.value if forward is not None else NOT_STATED)
         if gpus or combination.gpus == WITHOUT_GPU
         else NOT_STATED,
-        kernel_driver=NOT_STATED if driver is None else KernelDriver(version=Fact(driver.value, driver.where)),
+        kernel_driver=NOT_STATED
+        if driver is None
+        else KernelDriver(version=Fact(driver.value, driver.where), flavour=flavour.value if flavour else NOT_STATED),
         toolkits=NOT_STATED if cuda is None else (Toolkit(path="", toolkit_cuda=Fact(cuda.value, cuda.where)),),
         system_cudnn=NOT_STATED if cudnn is None else Fact(cudnn.value, cudnn.where),
         unread=_unlisted_forward(combination, matrix),
@@ -79,7 +81,7 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
             *((Supposed("Python", combination.python, combination.python_where),) if combination.python else ()),
             *((libc,) if libc is not None else ()),
             *named,
-            *filter(None, (_noted(driver, matrix), forward, cuda, cudnn)),
+            *filter(None, (_noted(driver, matrix), flavour, forward, cuda, cudnn)),
         ),
     )
 
@@ -218,6 +220,21 @@ def _noted(driver: Supposed | None, matrix: Matrix) -> Supposed | None:
     if driver is None or branch is None or branch.cuda_served is None:
         return driver
     return Supposed("driver", f"{driver.value}, which supports CUDA {branch.cuda_served.short}", f"{driver.where}; {cited(branch.source)}")
+
+
+def _kernel_module(combination: Combination, matrix: Matrix) -> Supposed | None:
+    """The flavour of the driver's kernel modules."""
+    flavour = combination.kernel_module
+    if flavour is None:
+        return None
+    if combination.os != "linux" or combination.driver is None:
+        raise UsageError(f"--kernel-module {flavour}: only drivers for Linux have kernel modules of two flavours; state one with --driver.")
+    version = versions.parse(combination.driver)
+    row = matrix.driver(version) if version else None
+    if row is not None and flavour not in row.modules:
+        first = next(other.branch for other in matrix.rows(DRIVERS) if flavour in other.modules)
+        raise UsageError(f"--kernel-module {flavour}: branch {row.branch} has no such kernel modules; {first} is the first that has.")
+    return Supposed("kernel module", flavour, "--kernel-module")
 
 
 def _forward(combination: Combination, matrix: Matrix) -> Supposed | None:

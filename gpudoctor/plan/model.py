@@ -29,6 +29,7 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     requirements: tuple[str, ...]
     """PEP 508."""
     driver: str | None = None
+    kernel_module: Literal["open", "proprietary"] | None = None
     gpus: tuple[str, ...] = ()
     cc: str | None = None
     python: str | None = None

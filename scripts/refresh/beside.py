@@ -26,6 +26,7 @@ class Beside(NamedTuple):
 
 BESIDE = {
     "diffusers": Beside("torch", extra="torch", newer=True),
+    "tensorflow-addons": Beside("tensorflow", extra="tensorflow"),
     "tensorflow-io": Beside("tensorflow", extra="tensorflow"),
     "tensorflow-probability": Beside(
         "tensorflow", module="/tensorflow_probability/python/__init__.py", pattern=r"required_tensorflow_version = '(2[\d.]+)'"

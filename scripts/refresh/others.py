@@ -25,6 +25,7 @@ PROJECTS = (
     "tensorflow-directml-plugin",
     "tensorflow-intel",
     "tensorflow-metal",
+    "jax-metal",
     *_KERAS,
     *("cupy-cuda11x", "cupy-cuda12x", "cupy-cuda13x"),
     *_CUPY,
@@ -43,6 +44,8 @@ _KERNELS = {
 """The libraries with the GPU code, by the beginning of the distribution's name."""
 _OF_GPUS = {"directml": "directml", "metal": "metal"}
 """Distributions without CUDA, by a part of their name."""
+_TOO_NEW = {"jax-metal": ("jax", "0.5.1", "jax-issue-27062")}
+"""The first release of a framework that a plugin fails beside, though no METADATA says so, and the source, by the plugin's name."""
 
 
 def wanted(distribution: str, release: Version) -> bool:
@@ -57,6 +60,12 @@ def cuda_in(distribution: str) -> Version | None:
     """Return the CUDA version in a distribution's name: "cupy-cuda12x" is 12, "mxnet-cu112" 11.2; None if there is none."""
     named = re.fullmatch(r".*-cu(?:da)?(?:(\d\d)x|(\d+)(\d))", distribution)
     return versions.parse(named[1] or f"{named[2]}.{named[3]}") if named else None
+
+
+def bounded(distribution: str, requirement: str) -> str:
+    """Return a requirement without the releases of a framework that the distribution is known to fail beside."""
+    framework, first, _ = _TOO_NEW.get(distribution, ("", "", ""))
+    return requirement.replace(">=", f"<{first},>=") if first and requirement.startswith(f"{framework}>=") else requirement
 
 
 def parse_cupy(text: str) -> dict[str, Any]:
@@ -88,12 +97,14 @@ def read(wheel: Wheel) -> dict[str, Any]:
     name, platform = wheel.release.distribution, wheel.release.platform
     if name == "tensorflow-intel":
         return refresh_tensorflow.read(wheel)
-    required = requires(wheel.metadata(), platform)
+    required = tuple(bounded(name, text) for text in requires(wheel.metadata(), platform))
     if name in _KERAS:
         return {"accelerator": "none", "requires": required, "source": (f"{name}-wheels",)}
     for word, accelerator in _OF_GPUS.items():
         if word in name:
-            return {"accelerator": accelerator, **({"requires": required} if required else {})}  # of Metal, the table in its description
+            told: dict[str, Any] = {"source": (f"{name}-wheels", *_TOO_NEW[name][2:])} if name in _TOO_NEW else {}
+            told |= {"requires": required} if required else {}  # of tensorflow-metal, the table in its description
+            return {"accelerator": accelerator, **told}
     source = f"{name.partition('-cu')[0]}-wheels"
     row: dict[str, Any] = {"accelerator": "cuda", "built_with_cuda": cuda_in(name), "requires": required, "source": (source,)}
     cupy = wheel.text("/cupy/.data/_wheel.json")

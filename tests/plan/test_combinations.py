@@ -203,6 +203,9 @@ TOGETHER = [
     (("torch==2.15.0", "torchaudio==2.11.0"), "the index's torch is for CUDA 13.2", {}, "torch-torchaudio-mismatch"),
     (("torch==2.15.0+cu130", "torchaudio==2.11.0"), "the build for CUDA 13.0", {}, ""),
     (("torch==2.5.1", "nvidia-cudnn-cu12==9.3.0.75"), "requires cuDNN 9.1.0.70 exactly", {}, "nvidia-wheel-version-conflict"),
+    (("torch==2.4.1", "tensorflow-cpu==2.17.0"), "the CPU was asked for by name, and torch has the GPU", {}, ""),
+    (("tensorflow-cpu==2.17.0",), "nothing has the GPU", {}, "cpu-only-build"),
+    (("torch==2.4.1+cpu", "tensorflow-cpu==2.17.0"), "nothing has the GPU", {}, "cpu-only-build"),
     (("torch==2.5.1", "tensorflow[and-cuda]==2.18.0"), "pin different releases of cuBLAS", {}, "nvidia-wheel-version-conflict"),
     (("jax[cuda12]==0.6.0", "jax-cuda12-plugin==0.5.0"), "the plugin is of jax 0.5.0", {}, "jax-plugin-version-mismatch"),
     (("tensorflow[and-cuda]==2.20.0", "nvidia-cudnn-cu12==9.10.2.21"), "the last cuDNN 9 for CUDA 12 with sm_70", {"gpus": (V100,)}, ""),
@@ -216,6 +219,16 @@ TOGETHER = [
     ),
     (("tensorflow==2.12.0",), "requires a jax of the time, not the newest", {"gpus": (A100,), **CUDA_11_8}, ""),
     (("tensorflow==2.12.1", "jax[cuda12]==0.4.30"), "each loads its own CUDA", {"gpus": (A100,), **CUDA_11_8}, ""),
+    (("tensorflow[and-cuda]==2.17.0", "tensorflow-probability==0.24.0"), "it imports tf_keras", {}, "package-requirement-conflict"),
+    (("tensorflow[and-cuda]==2.17.0", "tensorflow-probability==0.24.0", "tf-keras==2.17.0"), "and finds it", {}, ""),
+    (("tensorflow[and-cuda]==2.17.0", "tensorflow-probability==0.24.0", "tf-keras"), "and finds it", {}, ""),
+    (("tensorflow[and-cuda]==2.15.1", "tensorflow-probability==0.23.0"), "it uses tf.keras", {}, ""),
+    (("tensorflow[and-cuda]==2.17.0", "transformers==4.45.0"), "it refuses Keras 3", {}, "package-requirement-conflict"),
+    (("tensorflow[and-cuda]==2.15.1", "transformers==4.45.0"), "TensorFlow 2.15 has Keras 2", {}, ""),
+    (("torch==2.9.1", "torchaudio==2.9.1"), "without torchcodec only load and save fail", {}, ""),
+    (("tensorflow[and-cuda]==2.17.0", "tensorflow-addons==0.23.0"), "its extra ends at 2.15", {}, "package-requirement-conflict"),
+    (("jax==0.5.0", "jax-metal==0.1.1"), "it requires jax 0.4.34", {"os": "macos"}, ""),
+    (("jax==0.5.1", "jax-metal==0.1.1"), "the issue about 0.5.1", {"os": "macos"}, "package-requirement-conflict"),
     (("torchcodec==0.7.0", "torch==2.8.0"), "its table names torch 2.8", {}, ""),
     (("torchcodec==0.7.0", "torch==2.9.0"), "its table names torch 2.8", {}, "package-requirement-conflict"),
     (("torchtext==0.18.0", "torch==2.4.0"), "does not load with torch 2.4", {}, "package-requirement-conflict"),
@@ -244,6 +257,40 @@ TOGETHER = [
 @pytest.mark.parametrize(("requirements", "fact", "fields", "cause"), TOGETHER)
 def test_packages_that_must_match(requirements: tuple[str, ...], fact: str, fields: dict[str, Any], cause: str) -> None:
     expect(judged(*requirements, **fields), cause, fact)
+
+
+MODULES = [
+    ("B200", "570.124.06", "proprietary", "gpu-too-new-for-driver"),
+    ("B200", "570.124.06", "open", ""),
+    ("V100-SXM2", "550.54.15", "open", "driver-too-new-for-gpu"),
+    ("V100-SXM2", "550.54.15", "proprietary", ""),
+    ("GH200", "550.54.15", "proprietary", "gpu-too-new-for-driver"),
+    ("H100", "550.54.15", "proprietary", ""),
+    ("T4", "550.54.15", "open", ""),
+]
+
+
+@pytest.mark.parametrize(("gpu", "driver", "flavour", "cause"), MODULES)
+def test_a_gpu_needs_one_flavour_of_kernel_modules(gpu: str, driver: str, flavour: str, cause: str) -> None:
+    requirement = "torch==2.7.1" if cause or gpu != "B200" else "torch==2.8.0"
+    expect(judged(requirement, gpus=(gpu,), driver=driver, kernel_module=flavour), cause, "open_from, open_only_from in drivers.csv")
+
+
+@pytest.mark.parametrize(("gpu", "cause"), [("RTX 3090", "gpu-too-new-for-build"), ("RTX 2080 Ti", "")])
+def test_a_build_for_cuda_10_computes_wrong_on_ampere(gpu: str, cause: str) -> None:
+    found = judged("tensorflow==1.15.0", gpus=(gpu,), python="3.7", system_cuda="10.0", system_cudnn="7.6")
+    expect(found, cause, "its PTX runs there, and cuBLAS and cuDNN of CUDA 10 have nothing for it")
+    assert not cause or "NaN" in found.root_causes[0].message
+
+
+def test_the_package_that_is_missing_is_installed_in_the_release_that_suits_the_framework() -> None:
+    found = judged("tensorflow[and-cuda]==2.17.0", "tensorflow-probability==0.24.0", python="3.11")
+    assert found.root_causes[0].fixes[0].installs == ("tf-keras==2.17.0",)
+
+
+def test_beside_another_framework_a_missing_package_is_a_note() -> None:
+    found = judged("tensorflow-cpu==2.17.0", "jax[cuda12]==0.4.30", "tensorflow-probability==0.24.0")
+    assert [one.severity.value for one in found.findings if one.name == "package-requirement-conflict"] == ["note"]
 
 
 def expect(diagnosis: Diagnosis, cause: str, fact: str) -> None:

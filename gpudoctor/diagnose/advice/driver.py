@@ -52,7 +52,9 @@ def update_driver(
     bounds = msgspec.structs.replace(bounds, flavour=bounds.flavour or flavour, failed=failed)
     fix = _within(machine, bounds, title, older=older)
     leads_to = bounds.newest_branch if older else bounds.floor
-    return msgspec.structs.replace(fix, driver=str(leads_to or "")) if fix.action is Action.UPDATE_DRIVER else fix
+    if fix.action is not Action.UPDATE_DRIVER:
+        return fix
+    return msgspec.structs.replace(fix, driver=str(leads_to or ""), kernel_module=bounds.flavour)
 
 
 def floor_of_builds(machine: MachineView) -> Version | None:

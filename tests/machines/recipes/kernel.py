@@ -200,8 +200,19 @@ BRANCHES: dict[str, Recipe] = {
         roots=("gpu-too-new-for-build",),
     ),
     "ampere-under-tensorflow-2.3": healthy(
-        about="an A100 and a TensorFlow that was built before there were any: it has PTX alone for it",
+        about="an A100 and a TensorFlow that was built before there were any: it has PTX alone for it, which computes wrong",
         packages=(tensorflow("2.3.0", "10.1", "7"),),
+        verdict="broken",
+        roots=("gpu-too-new-for-build",),
+    ),
+    "hopper-under-tensorflow-2.15": replace(
+        driven(
+            "an H100 and a TensorFlow that has PTX alone for it",
+            NvmlGpu(name="NVIDIA H100 80GB HBM3", pci_device_id=0x233010DE, compute_capability=(9, 0)),
+            driver="550.54.14",
+            cuda="12.4",
+        ),
+        packages=(tensorflow("2.15.0", "12.2", "8"),),
         verdict="degraded",
         roots=("slow-ptx-jit",),
     ),

@@ -116,6 +116,19 @@ def test_distributions_without_cuda(tmp_path: Path, distribution: str, accelerat
 
 
 @pytest.mark.parametrize(
+    ("distribution", "requirement", "bounded"),
+    [
+        ("jax-metal", "jax>=0.4.34", "jax<0.5.1,>=0.4.34"),
+        ("jax-metal", "jax==0.4.11", "jax==0.4.11"),
+        ("jax-metal", "jaxlib>=0.4.34", "jaxlib>=0.4.34"),
+        ("cupy-cuda12x", "jax>=0.4.34", "jax>=0.4.34"),
+    ],
+)
+def test_a_framework_that_a_plugin_is_known_to_fail_beside(distribution: str, requirement: str, bounded: str) -> None:
+    assert refresh_others.bounded(distribution, requirement) == bounded
+
+
+@pytest.mark.parametrize(
     ("distribution", "release", "held"),
     [
         ("cupy-cuda112", "10.6.0", True),

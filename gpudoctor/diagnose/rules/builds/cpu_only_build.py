@@ -10,7 +10,8 @@ from gpudoctor.diagnose.advice.releases import works_here
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
-from gpudoctor.snapshot import Fact, Missing
+from gpudoctor.matrix.builds import CPU
+from gpudoctor.snapshot import SUPPOSED, Fact, Missing
 
 
 @rule(
@@ -39,11 +40,20 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
     yield Problem(
         message=_message(framework),
         only_for=framework.name,
+        severity=Severity.NOTE if _is_meant(framework) else None,
         evidence=(
             Evidence("build", without_cuda.reason, observed.location if isinstance(observed.location, str) else observed.distribution),
         ),
         fixes=_same_release(framework, replace) or install_framework(framework.machine, framework.name, replace=replace),
     )
+
+
+def _is_meant(framework: FrameworkView) -> bool:
+    """Return whether a build for the CPU was asked for by its name, beside another framework that has CUDA."""
+    observed, machine = framework.observed, framework.machine
+    version = observed.version.value if isinstance(observed.version, Fact) else ""
+    named = observed.distribution.endswith(f"-{CPU}") or version.endswith(f"+{CPU}")
+    return named and machine.observed.origin == SUPPOSED and any(not isinstance(one.cuda_or_missing, Missing) for one in machine.frameworks)
 
 
 def _same_release(framework: FrameworkView, replace: tuple[str, ...]) -> tuple[Fix, ...]:

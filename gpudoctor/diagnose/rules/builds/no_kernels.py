@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.derive.gpu_code import PTX_REFUSED, Fit
+from gpudoctor.derive.gpu_code import PTX_FAULTS, Fit
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join
-from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Problem, Severity
+from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Severity
 from gpudoctor.matrix.cite import cited
 
 WITHOUT_KERNELS = (
@@ -21,6 +21,11 @@ WITHOUT_KERNELS = (
     Explains(TRAINING_FAILS, "The framework fails or uses the CPU if its build has no kernels for the GPU.", Join.FRAMEWORK),
 )
 """What follows from such a build."""
+_FAILS = {
+    "ptx-refused": ("fails to load there (CUDA_ERROR_INVALID_PTX)", "refused", Confidence.CERTAIN),
+    "ptx-computes-wrong": ("returns NaN, hangs or fails in cuBLAS there", "computes wrong", Confidence.LIKELY),
+}
+"""By fault: how PTX fails, for the message and for the evidence, and how sure it is that it does."""
 
 
 def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
@@ -29,13 +34,15 @@ def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
     if not lost:
         return
     code = framework.code
-    refused = [fault for fault in framework.faults if fit is Fit.TOO_NEW and fault.fault == PTX_REFUSED]
-    kernels = f"; it has {code.text}" if not refused else ", and its PTX fails to load there (CUDA_ERROR_INVALID_PTX)"
+    refused = [fault for fault in framework.faults if fit is Fit.TOO_NEW and fault.fault in PTX_FAULTS]
+    kernels = f", and its PTX {_FAILS[refused[0].fault][0]}" if refused else f"; it has {code.text}"
     sources = (
-        Evidence("its PTX", f"refused from compute capability {fault.oldest_capability} on", cited(fault.source)) for fault in refused
+        Evidence("its PTX", f"{_FAILS[fault.fault][1]} from compute capability {fault.oldest_capability} on", cited(fault.source))
+        for fault in refused
     )
     yield Problem(
         message=f"{framework.label} has no kernels for {models(lost)}{kernels}.",
+        confidence=_FAILS[refused[0].fault][2] if refused else Confidence.CERTAIN,
         severity=Severity.WARNING if framework.meetings.leave_one(lost) else None,
         only_for=framework.name,
         evidence=(*code_evidence(code, lost), *sources),

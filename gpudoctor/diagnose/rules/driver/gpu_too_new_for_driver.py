@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.driver.branches import LEFT_ALONE, confidence, known_bound, read_refusal, refusal, undriven
+from gpudoctor.diagnose.rules.driver.branches import LEFT_ALONE, UndrivenGpu, confidence, known_bound, read_refusal, refusal, undriven
 from gpudoctor.findings import Problem, Rung, Severity
 from gpudoctor.versions import Version
 
 _NEEDS_OPEN = r"requires use of the NVIDIA open kernel modules"
+_GRACE_HOPPER = r"\bGH\d{3}\b"
 _UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
 
 
@@ -28,7 +30,7 @@ def gpu_too_new_for_driver(gpu: GpuView) -> Iterator[Problem]:
         return
     refused = refusal(gpu, f"{_NEEDS_OPEN}|{_UNKNOWN}")
     unknown = found.newest is not None and found.capability > found.newest
-    needs_open = (found.flavour == "proprietary" and found.capability >= BLACKWELL) or bool(refusal(gpu, _NEEDS_OPEN))
+    needs_open = (found.flavour == "proprietary" and _needs_open(found)) or bool(refusal(gpu, _NEEDS_OPEN))
     if not refused and not unknown and not needs_open:
         known_bound(found.newest)
         return
@@ -45,3 +47,8 @@ def gpu_too_new_for_driver(gpu: GpuView) -> Iterator[Problem]:
         evidence=(*found.evidence, *refused),
         fixes=(*read_refusal(gpu), update_driver(gpu.machine, floor, title=title, flavour="open" if needs_open else "")),
     )
+
+
+def _needs_open(found: UndrivenGpu) -> bool:
+    """Return whether only the open kernel modules support a GPU; those of Grace Hopper have the compute capability of H100, which both support."""
+    return found.capability >= BLACKWELL or re.search(_GRACE_HOPPER, found.name) is not None

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, known, not_applicable
+from gpudoctor.diagnose.advice.lacking import newest_agreeing
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Action, Domain, Evidence, Problem, Rung, Severity
 from gpudoctor.snapshot import Platform
@@ -30,7 +30,7 @@ def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
     environment = framework.environment
     if any(package.name == plugin for package in environment.packages.distributions):
         return
-    release = newest(framework.machine, plugin)
+    release = newest_agreeing(environment, plugin)
     pin = f"{plugin}=={release}" if release else plugin
     unknown = "" if release else f", if Apple has a release for {framework.label}"
     yield Problem(

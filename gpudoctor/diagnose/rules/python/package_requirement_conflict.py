@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.derive.packages import Violation
 from gpudoctor.diagnose.advice.installing import install_framework
+from gpudoctor.diagnose.advice.lacking import lacking
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import (
@@ -38,6 +39,7 @@ def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Probl
     for contradiction in stack.contradictions:
         if not contradiction.name.startswith(NVIDIA_PACKAGES):
             yield contradictory(contradiction, environment.machine)
+    yield from lacking(environment)
 
 
 def _install_within_bounds(found: Distribution, violations: list[Violation], environment: EnvironmentView) -> tuple[Fix, ...]:
