@@ -6,8 +6,9 @@ from gpudoctor.signatures.phrases import DRIVER, absent, outdated
 from gpudoctor.signatures.signature import Signature
 
 _OWN = rf"(?:{DRIVER}|(?:my|our|the|this|that|your|its) (?:installed |current |host |kernel ){{0,2}}drivers?|driver \d{{3}}(?:\.\d{{1,3}}){{0,2}})"
-_ABSENT = (
-    rf"(?i){absent(DRIVER)}|\bdriver (?:is|was) not in use\b"
+_ABSENT = rf"(?i){absent(DRIVER)}"
+_UNUSED = (
+    rf"(?i)\bdriver (?:is|was) not in use\b|\b{DRIVER} not (?:get(?:ting)? )?load(?:ed|ing|s)?\b"
     rf"|(?:\bno longer|\b(?:can|could)(?:not|n'?t)|\bunable to) get (?:the |my |our )?{DRIVER} (?:to (?:work|load|run|start)|working|loaded|running)\b"
 )
 
@@ -40,6 +41,16 @@ DRIVERS = (
         ("no-driver", "kernel-module-not-built", "secure-boot-unsigned-module", "nouveau-loaded"),
         "there is no loaded NVIDIA driver",
         ("it says that no graphic driver was found", "I don't have a cuda driver", "ERROR: NVIDIA driver is not loaded"),
+        vague=True,
+        last=True,
+        said=True,
+        tells="nvidia-smi; lsmod | grep nvidia",
+    ),
+    Signature(
+        _UNUSED,
+        ("no-driver", "kernel-module-not-built", "secure-boot-unsigned-module", "nouveau-loaded"),
+        "the NVIDIA driver is installed and not loaded",
+        ("nvidia-settings says that the driver is not in use", "I can no longer get the nvidia driver to work"),
         vague=True,
         last=True,
         said=True,

@@ -30,7 +30,7 @@ def absent(thing: str) -> str:
         rf"|\b(?:there (?:is|are|was)|ha(?:s|ve|d)|got|says?|with|[Ee]rror:) no {thing}\b"
         rf"|{_NOT} (?:\w{{1,12}} )?{_FIND} {_ARTICLE}{thing}\b"
         rf"|\b{thing} (?:\w{{1,12}} )?{_BE}(?: not|n't) (?:\w{{1,12}} ){{0,2}}{_SEEN}\b"
-        rf"|\b{thing} not (?:get(?:ting)? )?load(?:ed|ing|s)?\b|\b{thing} (?:{_BE} )?(?:missing|absent)\b|\b(?:missing|lacks?|lacking) {_ARTICLE}{thing}\b"
+        rf"|\b{thing} (?:{_BE} )?(?:missing|absent)\b|\b(?:missing|lacks?|lacking) {_ARTICLE}{thing}\b"
     )
 
 
