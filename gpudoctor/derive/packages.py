@@ -200,7 +200,7 @@ class Stack:
         if isinstance(one.requires, tuple):
             return one.requires, f"the metadata of {one.name} in {one.where}"
         row = self.row(one) or next(iter(self.elsewhere(one).values()), None)  # usually the same metadata
-        return ((*row.requires, *self._others(row)), source_of(row)) if row is not None else ((), "")
+        return ((*row.requires, *self._others(row), *_compiled_for(row)), source_of(row)) if row is not None else ((), "")
 
     def _others(self, row: FrameworkRelease) -> Iterator[str]:
         """What a release requires of packages that bear on no GPU, if another one is stated or bounded too; an installed one trains with others, too."""
@@ -299,11 +299,7 @@ class Stack:
     @cached_property
     def built_for_numpy_1(self) -> tuple[tuple[Distribution, FrameworkRelease], ...]:
         """The distributions whose compiled modules only run with NumPy 1, according to their binaries."""
-        rows = (
-            (one, self.row(one))
-            for one in self.distributions.values()
-            if stack_of(one.name) or one.name.startswith(("cupy", "onnxruntime"))
-        )
+        rows = ((one, self.row(one)) for one in self.distributions.values() if _computes(one.name))
         return tuple((one, row) for one, row in rows if row is not None and row.numpy_abi == 1)
 
 
@@ -314,6 +310,16 @@ def chosen_frameworks(one: Distribution, others: Iterable[str], matrix: Matrix) 
         return ()
     beside = {framework_of(name) for name in others}
     return tuple(spec for spec in CATALOGUE if one.name in spec.chosen_by and spec.name in beside)
+
+
+def _computes(name: str) -> bool:
+    """Whether a distribution is part of a framework, or computes on the GPU with arrays of NumPy itself."""
+    return stack_of(name) is not None or name.startswith(("cupy", "onnxruntime"))
+
+
+def _compiled_for(row: FrameworkRelease) -> tuple[str, ...]:
+    """What the modules of another package require, whatever its METADATA leaves open; of frameworks a rule compares them."""
+    return ("numpy<2",) if row.numpy_abi == 1 and not _computes(row.distribution) else ()
 
 
 def _is_of_an_extra(demand: Demand, bounded: Container[tuple[str, str]]) -> bool:

@@ -9,6 +9,7 @@ and those without GPU code that require a framework.
 from __future__ import annotations
 
 import email.parser
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +25,7 @@ from gpudoctor.matrix.tables import NO_GPU_CODE, OTHERS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 from scripts.refresh.add_ons import PACKAGES
-from scripts.refresh.common import Release, Wheel, arguments, group_releases, refresh
+from scripts.refresh.common import Release, Wheel, arguments, group_releases, numpy_abi, refresh
 from scripts.refresh.index import Index
 from scripts.refresh.metadata import requires
 
@@ -63,6 +64,8 @@ PROJECTS = {
     "trl": (0, 2),
 }
 """By name the oldest release in the table."""
+_MODULES = {"opencv-python": r"cv2/(?:python-\d\.\d+/)?cv2\.", "opencv-python-headless": r"cv2/(?:python-\d\.\d+/)?cv2\."}
+"""The compiled module that names the NumPy it is for, of packages whose METADATA does not bound NumPy."""
 _ALSO = {*PROJECTS, "huggingface-hub"}
 """Packages whose bounds in these rows count too: transformers refuses other releases of huggingface-hub than its own range."""
 DOCUMENTED = {("torchtext", "0.18.0"): ("numpy", "torch==2.3.*")}
@@ -83,7 +86,14 @@ def read(wheel: Wheel) -> dict[str, Any]:
     required = tuple(text for text in requires(wheel.metadata(), platform, _ALSO) if "extra==" not in text)
     documented = DOCUMENTED.get((name, str(wheel.release.release)))
     source = (f"{name}-wheels", *((f"{name}-installation",) if documented else ()))
-    return {"accelerator": "none", "requires": documented or required, "source": source}
+    told = {"accelerator": "none", "requires": documented or required, "source": source}
+    return told | ({"numpy_abi": wheel.learn("NumPy", lambda: _numpy(wheel, _MODULES[name]))} if name in _MODULES else {})
+
+
+def _numpy(wheel: Wheel, module: str) -> int | None:
+    """Return the NumPy that a compiled module is for."""
+    name = next((name for name in wheel.zip.namelist() if re.match(module, name) and name.endswith((".so", ".pyd"))), None)
+    return numpy_abi(wheel.zip.read(name)) if name else None
 
 
 def find() -> Iterator[str]:

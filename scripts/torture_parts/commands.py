@@ -60,9 +60,7 @@ LIVE: Final = frozenset({"check", "ticket of this machine", "xray", "envs"})
 """Commands that look at the machine: under a limit they may see another one."""
 READS: Final = frozenset({"diagnose of standard input", "mcp"})
 _MEASURED: Final = "seconds|uptime|available|free|swap_free"
-VOLATILE: Final = re.compile(
-    rb'\d{4}-\d\d-\d\d[T ][\d:]+Z?|"id":\s*"[0-9a-f]{16}"' + rf'|\b(?:{_MEASURED})(?:":\s*| = )[\d.e-]+'.encode()
-)
+VOLATILE: Final = re.compile(rb'\d{4}-\d\d-\d\d[T ][\d:]+Z?|"id":\s*"[0-9a-f]{16}"' + rf'|\b(?:{_MEASURED})(?:":\s*| = )[\d.e-]+'.encode())
 """What differs between two answers of a command that are the same: times, identities, and what a ticket measures of this machine."""
 
 
