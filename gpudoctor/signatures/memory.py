@@ -157,7 +157,7 @@ MEMORY = (
         vague=True,
     ),
     Signature(
-        r"(?i)(?:\b(?:all|entire|whole)\b|\b[6-9]\d ?%)[^\n]{0,40}\b(?:gpu memory|vram)\b[^\n]{0,60}\b(?:jax|tensorflow|xla|keras)\b",
+        r"(?i)(?:\b(?:all|entire|whole)(?: [^\s,;]{1,16}){0,3} |\b[6-9]\d ?%[^\n]{0,40}\b)(?:gpu memory|vram)\b[^\n]{0,60}\b(?:jax|tensorflow|xla|keras)\b",
         _BY_DESIGN,
         _TAKES_MOST,
         ("all GPU memory is taken by TensorFlow",),

@@ -271,6 +271,7 @@ CASES: Final = (
     ("secure-boot-unsigned-module", "insmod: ERROR: could not insert module /lib/modules/6.8.0-45-generic/updates/dkms/nvidia.ko: Key was rejected by service\n"),
     ("driver-too-new-for-gpu", "Our old GT 730 is not supported by the drivers that the new image has\n"),
     ("driver-too-new-for-gpu", "Since the update driver 535 is not compatible with the GTX 770 in this box\n"),
+    ("uvm-broken-after-suspend", "I left all the notebooks open that still hold GPU memory through jax. After the laptop woke up from suspend:\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
