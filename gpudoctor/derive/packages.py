@@ -225,6 +225,11 @@ class Stack:
             (*self.bounds, *(one.name for one in self._several), *(name for name, count in named.items() if count > 1), *lacking)
         )
 
+    def required(self, row: FrameworkRelease, extras: tuple[str, ...]) -> list[Requirement]:
+        """What a release that is not in this environment would require here, with these extras."""
+        texts = (*row.requires, *(other.requirement for other in self._bearing_on_no_gpu(row)))
+        return [one for one in map(requirement, texts) if one is not None and self._holds(one.marker, extras) is True]
+
     def applies(self, wanted: Requirement) -> bool | None:
         """Whether a requirement applies here without extras; None if that depends on something not stated, such as the Python version."""
         return self._holds(wanted.marker, ())

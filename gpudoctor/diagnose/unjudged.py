@@ -17,6 +17,7 @@ from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.derive.wheel_tags import installed_glibc, newest_glibc, tags
 from gpudoctor.diagnose.system_libraries import unstated_libraries
 from gpudoctor.diagnose.unexamined import unexamined
+from gpudoctor.diagnose.unlisted_requirements import unlisted_requirements
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
 from gpudoctor.matrix import Resolved
@@ -169,6 +170,7 @@ def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
         if reason:
             yield NotJudged(ENVIRONMENT, one.label, reason, package=one.name)
     yield from _unmet(stack)
+    yield from unlisted_requirements(stack)
 
 
 def _package(one: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:

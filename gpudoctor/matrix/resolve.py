@@ -36,6 +36,8 @@ class MatchedRow(msgspec.Struct, frozen=True):
     how: Resolved
     row: FrameworkRelease | None = None
     why: str = ""
+    nvidia_known: bool = True
+    """Whether `row` has the build's requirements for NVIDIA's packages."""
 
 
 def resolve(rows: Sequence[FrameworkRelease], version: str, builds: Sequence[TorchBuild] = ()) -> MatchedRow:
@@ -55,10 +57,12 @@ def resolve(rows: Sequence[FrameworkRelease], version: str, builds: Sequence[Tor
     how, row = _nearest(rows, release)
     if row is None:
         return _nothing(f"{version} is {_gap(rows, release)}")
-    built = _official_build(row, local, builds, exact=how is Resolved.EXACT)
+    same = [build for build in builds if (build.local, build.platform) == (local, row.platform) and build.release[:2] == row.release[:2]]
+    built = _official_build(row, local, same[0] if same else None, exact=how is Resolved.EXACT)
     if built is None:
         return _nothing(f"the tables do not list the build +{local} of {release}")
-    return MatchedRow(how, built)
+    known = built is row or built.accelerator != "cuda" or any(build.nvidia is not None for build in same)
+    return MatchedRow(how, built, nvidia_known=known)
 
 
 def _nightly(rows: Sequence[FrameworkRelease], public: str) -> MatchedRow | None:
@@ -107,7 +111,7 @@ def _agree(rows: Sequence[FrameworkRelease]) -> bool:
     return len({(row.accelerator, row.built_with_cuda, row.cudnn, row.sass, row.ptx) for row in rows}) == 1
 
 
-def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBuild], *, exact: bool) -> FrameworkRelease | None:
+def _official_build(row: FrameworkRelease, local: str, build: TorchBuild | None, *, exact: bool) -> FrameworkRelease | None:
     """The row adapted to this local version's build; for a build in no table only its CUDA version is known, from its name.
 
     A page that does not list a build does not prove that there is none.
@@ -130,10 +134,9 @@ def _official_build(row: FrameworkRelease, local: str, builds: Sequence[TorchBui
         # the default build of torchvision 0.11.0 pins torch==1.10.0+cu102; another build pins its own torch
         other["requires"] = tuple(text.partition("+")[0] if "==" in text and ";" not in text else text for text in row.requires)
     other |= dict.fromkeys(("cudnn", "sass", "ptx"))
-    for build in builds:
-        if (build.local, build.platform) == (local, row.platform) and build.release[:2] == row.release[:2]:
-            sources = (*row.source, *build.source)
-            other |= {"cudnn": build.cudnn, "sass": build.sass, "ptx": build.ptx, "source": sources, "note": build.note}
+    if build is not None:
+        other |= {"cudnn": build.cudnn, "sass": build.sass, "ptx": build.ptx, "source": (*row.source, *build.source), "note": build.note}
+        other["requires"] = (*(build.nvidia or ()), *other["requires"])
     return msgspec.structs.replace(row, **other)
 
 

@@ -138,7 +138,8 @@ class FrameworkRelease(msgspec.Struct, frozen=True):
 class TorchBuild(msgspec.Struct, frozen=True):
     """The build of PyTorch with a local version ("cu126"), if it is not the index's build for that platform.
 
-    `release` is the minor release (2.8), whose patches are all built the same way; the rest is as in FrameworkRelease.
+    `release` is the minor release (2.8), whose patches are all built the same way. `nvidia` are its requirements for NVIDIA's packages:
+    None if unknown, () if it brings the libraries itself. The rest is as in FrameworkRelease.
     """
 
     release: Version
@@ -147,6 +148,7 @@ class TorchBuild(msgspec.Struct, frozen=True):
     cudnn: Version | None
     sass: Architectures | None
     ptx: Architectures | None
+    nvidia: Names | None
     source: Sources
     note: Text
 

@@ -43,7 +43,13 @@ class Repair:
     def steps(self, found: Diagnosis) -> tuple[Fix, ...]:
         """Return the steps that lead to a combination that is not broken; () if none is known."""
         one_by_one = self._one_by_one(found)
-        return self._merged(one_by_one) if one_by_one else next(self._planned(found), ())
+        return self._needed(self._merged(one_by_one)) if one_by_one else next(self._planned(found), ())
+
+    def _needed(self, steps: tuple[Fix, ...]) -> tuple[Fix, ...]:
+        """Return the steps without those that later ones made unnecessary, such as a newer C library for a release that is replaced."""
+        fewer = (tuple(other for other in steps if other is not one) for one in steps if len(steps) > 1)
+        enough = next((rest for rest in fewer if self.cures(rest)), None)
+        return steps if enough is None else self._needed(enough)
 
     def cures(self, fixes: tuple[Fix, ...]) -> bool:
         """Return whether nothing is broken after these fixes."""

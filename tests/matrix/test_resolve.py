@@ -83,7 +83,7 @@ def test_another_official_build_is_only_known_by_its_cuda() -> None:
 
 
 def test_another_official_build_in_a_table_is_fully_known() -> None:
-    build = TorchBuild(version("2.5"), "linux_x86_64", "cu118", version("9.1"), ("sm_37",), ("compute_37",), ("script",), "n")
+    build = TorchBuild(version("2.5"), "linux_x86_64", "cu118", version("9.1"), ("sm_37",), ("compute_37",), None, ("script",), "n")
     others = [msgspec.structs.replace(build, platform="win_amd64"), msgspec.structs.replace(build, release=version("2.4")), build]
     row = resolve(ROWS, "2.5.0+cu118", builds=others).row
     assert row is not None
@@ -91,6 +91,17 @@ def test_another_official_build_in_a_table_is_fully_known() -> None:
     assert (row.requires, row.source, row.note) == ((), ("torch-wheels", "script"), "n")
     assert resolve(ROWS, "2.5.0+cu124", builds=others).row == ROWS[4]
     assert (resolve(ROWS, "2.4.0+cu124", builds=others[:1]).row or build).sass is None
+
+
+def test_what_another_build_requires_of_nvidia_is_known_only_from_a_table() -> None:
+    rows = [release("2.5.0", built_with_cuda=version("12.4"), requires=("nvidia-nccl-cu12==2.21.5", "triton==3.1.0"))]
+    build = TorchBuild(version("2.5"), "linux_x86_64", "cu118", None, None, None, None, (), "")
+    unknown = resolve(rows, "2.5.0+cu118", builds=[build])
+    assert (unknown.row is not None and unknown.row.requires, unknown.nvidia_known) == (("triton==3.1.0",), False)
+    for nvidia in (("nvidia-nccl-cu11==2.21.5",), ()):
+        known = resolve(rows, "2.5.0+cu118", builds=[msgspec.structs.replace(build, nvidia=nvidia)])
+        assert (known.row is not None and known.row.requires, known.nvidia_known) == ((*nvidia, "triton==3.1.0"), True)
+    assert all(resolve(rows, version).nvidia_known for version in ("2.5.0", "2.5.0+cu124", "2.5.0+cpu"))
 
 
 def test_the_windows_build_on_the_index_is_for_the_cpu() -> None:

@@ -91,6 +91,8 @@ LED_ASTRAY = [
     Combination(requirements=("tensorflow[and-cuda]==2.14.1",), os="macos", python="3.13t"),
     *(Combination(requirements=("torch==2.8.0",), gpus=("A100",), driver="570.124.06", libc=libc) for libc in ("ubuntu-18.04", "alpine")),
     Combination(requirements=("jax[cuda12]==0.8.0",), gpus=("A100",), driver="570.124.06", libc="glibc-2.17"),
+    Combination(requirements=("torch==2.4.1", "tensorflow[and-cuda]==2.21.0"), gpus=("RTX 3090",), driver="550.54.14"),
+    Combination(requirements=("torch==2.10.0", "tensorflow[and-cuda]==2.16.1"), gpus=("L4",), driver="510.108", libc="ubuntu-18.04"),
 ]
 """Where a fix once led to another error, or changed nothing."""
 
@@ -114,7 +116,17 @@ def test_after_the_first_fix_of_compat_nothing_is_broken() -> None:
         cured, left = cured + works, left + (not works)
         assert works or asked not in LED_ASTRAY, asked
         assert works or then is None or not errors(then) - (errors(found) - Counter([first.code])), (asked, first.fixes)
+        steps = next(iter(ways(first.fixes)), ())
+        for one in steps if works and len(steps) > 1 else ():
+            rest = applied(asked, [other for other in steps if other is not one])
+            assert examine(rest, POLICY).diagnosis.verdict is Verdict.BROKEN, (asked, one, "is not needed")
     assert cured > 4 * left, (cured, left)
+
+
+def test_a_driver_that_works_is_kept_where_other_releases_agree() -> None:
+    asked = Combination(requirements=("torch==2.4.1", "tensorflow[and-cuda]==2.21.0"), gpus=("RTX 3090",), driver="550.54.14")
+    steps = ways(first_error(examine(asked, POLICY, fixes=True).diagnosis).fixes)[0]
+    assert [fix.driver for fix in steps] == [""]
 
 
 def test_no_other_fix_of_compat_leads_to_an_error_that_was_not_named() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import string
+from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,8 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Diagnosis, Policy, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix.tables import ALL, TABLE_OF
+from gpudoctor.matrix.table import Table
+from gpudoctor.matrix.tables import ALL, TABLE_OF, TORCH_BUILDS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
 from gpudoctor.plan.suppose import suppose
@@ -104,6 +107,33 @@ def test_a_sentence_names_four_packages_at_most_and_counts_the_others(packages: 
     assert ("more" in sentence) is bool(counted)
     assert f"{'were' if packages > 1 else 'was'} not checked: no table lists " in sentence
     assert sentence.count(" and ") == (packages > 1)
+
+
+def without_nvidia(table: Table[Any], distribution: str = "", platform: str = "") -> tuple[Any, ...]:
+    """The shipped rows, without what PyTorch's other builds require of NVIDIA's packages."""
+    rows = shipped().rows(table, distribution, platform)
+    return tuple(msgspec.structs.replace(row, nvidia=None) for row in rows) if table is TORCH_BUILDS else rows
+
+
+BESIDE = [
+    (("torch==2.6.0+cu126", "tensorflow[and-cuda]==2.20.0"), "torch 2.6.0+cu126"),
+    (("torch==2.6.0+cu126", "jax[cuda12]==0.6.0"), "torch 2.6.0+cu126"),
+    (("torch==2.13.0+cu132", "jax[cuda13]==0.10.0"), "torch 2.13.0+cu132"),
+    (("torch==2.6.0+cu118", "tensorflow[and-cuda]==2.20.0"), ""),
+    (("torch==2.6.0+cu126",), ""),
+    (("torch==2.6.0+cu126", "numpy==2.1.0"), ""),
+    (("torch==2.6.0+cpu", "tensorflow[and-cuda]==2.20.0"), ""),
+    (("torch==2.6.0", "tensorflow[and-cuda]==2.18.0"), ""),
+]
+
+
+@pytest.mark.parametrize(("requirements", "what"), BESIDE)
+def test_nvidia_packages_that_a_build_may_require_are_not_supposed_to_suit_those_of_another(requirements: tuple[str, ...], what: str) -> None:
+    matrix = Matrix(without_nvidia)
+    found = diagnose(suppose(Combination(requirements=requirements, gpus=A100), matrix, NOW), matrix, Policy(level=None))
+    said = {one.what for one in found.not_judged if "no table lists which releases of NVIDIA's packages" in one.reason}
+    assert said == ({what} if what else set())
+    assert not what or found.verdict not in GOOD
 
 
 JUDGED = [

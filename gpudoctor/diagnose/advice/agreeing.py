@@ -2,51 +2,65 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import EnvironmentView, Stack
 from gpudoctor.derive.nearness import nearness
-from gpudoctor.derive.packages import Demand, RequirementClash
-from gpudoctor.derive.specifiers import contradict, requirement
-from gpudoctor.diagnose.advice.constraints import Constraints, constraints
+from gpudoctor.derive.packages import RequirementClash
+from gpudoctor.derive.specifiers import contradict, satisfies
+from gpudoctor.diagnose.advice.constraints import constraints
+from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import install_fix
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.findings import Action, Fix, FixKind
 from gpudoctor.frameworks import framework_of
-from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.matrix.builds import GpuBuild
+from gpudoctor.snapshot import Distribution
 
 _SEPARATE = Fix("Choose compatible releases, or give each framework its own environment.", action=Action.REINSTALL_PACKAGE)
 
 
-def agreeing(contradiction: RequirementClash, machine: MachineView) -> tuple[Fix, ...]:
-    """Return the fix that installs the nearest release of a stated package whose requirement agrees with the others; frameworks last."""
-    here = constraints(machine)
-    stated = [demand for demand in contradiction.demands if demand.by.requirement and demand.by.version]
-    for demand in sorted(stated, key=lambda one: framework_of(one.by.name) is not None):
-        found = next(_agreeing(demand, contradiction, here), None)
-        if found is not None:
-            own, extras = demand.by, f"[{','.join(demand.by.extras)}]" if demand.by.extras else ""
-            title = f"Install {own.name} {found.release}, the nearest release that accepts the same {contradiction.name}"
-            pin = f"{own.name}{extras}=={found.release}"
-            return (
-                install_fix(title, machine.observed.python, pin),
-                Fix(_SEPARATE.title, kind=FixKind.INSTEAD, action=_SEPARATE.action),
-            )
+def agreeing(contradiction: RequirementClash, environment: EnvironmentView) -> tuple[Fix, ...]:
+    """Return the fix that installs the nearest release of a stated package whose requirements agree with the others; frameworks last."""
+    stated = [demand.by for demand in contradiction.demands if demand.by.requirement and demand.by.version]
+    for own in sorted(stated, key=lambda one: framework_of(one.name) is not None):
+        why = f"the nearest release that accepts the same {contradiction.name}"
+        fix = _build_that_runs(own, environment, why) or _release(own, environment, why)
+        if fix is not None:
+            return (fix, Fix(_SEPARATE.title, kind=FixKind.INSTEAD, action=_SEPARATE.action))
     return (_SEPARATE,)
 
 
-def _agreeing(demand: Demand, contradiction: RequirementClash, here: Constraints) -> Iterator[FrameworkRelease]:
-    """Yield the installable releases of a package that agree with what the others require, nearest first."""
-    others = [one.requirement.specifier for one in contradiction.demands if one.by != demand.by]
-    rows = {str(row.release): row for row in here.releases(demand.by.name) if str(row.release) != demand.by.version}
-    for release in sorted(rows, key=lambda release: nearness(release, demand.by.version)):
-        own = _of(rows[release], contradiction.name, here.machine.matrix)
-        if not contradict((*others, *own)):
-            yield rows[release]
+def _build_that_runs(own: Distribution, environment: EnvironmentView, why: str) -> Fix | None:
+    """Return the fix that installs a build of a framework with kernels for every GPU and a CUDA that the driver supports."""
+    if framework_of(own.name) != own.name:
+        return None
+    machine, stack = environment.machine, environment.stack
+
+    def suits(build: GpuBuild) -> bool:
+        found = machine.matrix.resolve(own.name, build.version, build.release.platform)
+        return found.row is not None and found.nvidia_known and _agrees(found.row, own, stack)
+
+    found = pick(machine, own.name, near=own.version.partition("+")[0], suits=suits)
+    return None if found is None else install(machine, own.name, found, title=f"Install {found.name}, {why}")
 
 
-def _of(row: FrameworkRelease, name: str, matrix: Matrix) -> Iterator[str]:
-    """Yield the specifiers of what a release requires of a package without an extra."""
-    texts = (*row.requires, *(other.requirement for other in matrix.other_requirements(row.distribution, row.release)))
-    for one in map(requirement, texts):
-        if one is not None and one.name == name and "extra" not in one.marker:
-            yield one.specifier
+def _release(own: Distribution, environment: EnvironmentView, why: str) -> Fix | None:
+    """Return the fix that installs a release, whether it runs here or not."""
+    machine = environment.machine
+    rows = {str(row.release): row for row in constraints(machine).releases(own.name) if str(row.release) != own.version}
+    nearest = sorted(rows, key=lambda release: nearness(release, own.version))
+    found = next((release for release in nearest if _agrees(rows[release], own, environment.stack)), "")
+    extras = f"[{','.join(own.extras)}]" if own.extras else ""
+    title = f"Install {own.name} {found}, {why}"
+    return install_fix(title, machine.observed.python, f"{own.name}{extras}=={found}") if found else None
+
+
+def _agrees(row: FrameworkRelease, own: Distribution, stack: Stack) -> bool:
+    """Return whether a release suits what is stated and what the other stated packages require, of it and of what it requires."""
+    demands = (*stack.bounds.values(), *(demand for demand in stack.demands if stack.stated(demand.by)))
+    others = [(demand.requirement.name, demand.requirement.specifier) for demand in demands if demand.by.name != own.name]
+    accepted = all(satisfies(str(row.release), specifier) is not False for name, specifier in others if name == own.name)
+    return accepted and not any(
+        contradict((wanted.specifier, *(specifier for name, specifier in others if name == wanted.name)))
+        for wanted in stack.required(row, own.extras)
+    )

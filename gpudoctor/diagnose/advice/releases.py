@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -46,13 +46,14 @@ def pick(
     any_driver: bool = False,
     any_python: bool = False,
     accepts_ptx: bool = False,
+    suits: Callable[[GpuBuild], bool] = lambda _build: True,
 ) -> Pick | None:
     """Return the published CUDA release of a framework that works here and is nearest to `near`; None if the tables have none.
 
     Without `near`, nearest to the release that is installed or stated; the newest if there is none.
 
     `accepts` is a PEP 440 specifier. With `any_driver` or `any_python` the release may need another driver or Python;
-    with `accepts_ptx` it may have only PTX for a GPU.
+    with `accepts_ptx` it may have only PTX for a GPU. `suits` is what else must be true of a build.
     """
     here = constraints(machine, accepts)
     here = msgspec.structs.replace(
@@ -61,7 +62,7 @@ def pick(
     if not here.driver_supports_gpus:
         return None
     spec = spec_of(framework)
-    return next(_candidates(here, spec, near or _present(machine, framework)), None)
+    return next(_candidates(here, spec, near or _present(machine, framework), suits), None)
 
 
 def _present(machine: MachineView, framework: str) -> str:
@@ -70,12 +71,12 @@ def _present(machine: MachineView, framework: str) -> str:
     return "" if installed is None else installed.release
 
 
-def _candidates(here: Constraints, spec: FrameworkSpec, near: str) -> Iterator[Pick]:
+def _candidates(here: Constraints, spec: FrameworkSpec, near: str, suits: Callable[[GpuBuild], bool]) -> Iterator[Pick]:
     """Return the releases that work here, best first; nothing for a framework that is only recognised."""
     for build in here.builds(spec, near):
         unknown = build.code.sass is None and build.tag and here.capabilities
         loads = here.loads(build.release, of_index=build.default) and all(map(here.loads, here.pinned(build.release, build.extra)))
-        if not here.installable(build.release) or not loads or unknown or build.release.unreachable:
+        if not here.installable(build.release) or not loads or unknown or build.release.unreachable or not suits(build):
             continue
         found = _of_index(here, spec, build) if spec.wheel_index else _of_extra(here, spec, build)
         if not here.python or not found.pythons or here.python in found.pythons:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from gpudoctor.derive import FrameworkView, MachineView
+from gpudoctor.derive import EnvironmentView, FrameworkView
 from gpudoctor.derive.packages import RequirementClash, Stack, Violation, major
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.agreeing import agreeing
@@ -84,7 +84,7 @@ def _needs_other_interface(violation: Violation, part: Rewritten | None) -> bool
     return is_new and satisfies(f"{part.major}.0.0", violation.demand.requirement.specifier) is False
 
 
-def contradictory(contradiction: RequirementClash, machine: MachineView) -> Problem:
+def contradictory(contradiction: RequirementClash, environment: EnvironmentView) -> Problem:
     """Return the finding for requirements that no release satisfies."""
     texts = "; ".join(demand.text for demand in contradiction.demands)
     also = f" The same applies to {', '.join(contradiction.likewise)}." if contradiction.likewise else ""
@@ -93,5 +93,5 @@ def contradictory(contradiction: RequirementClash, machine: MachineView) -> Prob
         title="No release satisfies all requirements",
         severity=Severity.ERROR,
         evidence=tuple(Evidence(demand.who, demand.requirement.text, demand.where) for demand in contradiction.demands),
-        fixes=agreeing(contradiction, machine),
+        fixes=agreeing(contradiction, environment),
     )

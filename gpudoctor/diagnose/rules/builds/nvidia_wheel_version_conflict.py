@@ -52,7 +52,7 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
         )
     for contradiction in stack.contradictions:
         if contradiction.name.startswith(NVIDIA_PACKAGES):
-            yield contradictory(contradiction, environment.machine)
+            yield contradictory(contradiction, environment)
     yield from _overwritten(environment, stack)
 
 

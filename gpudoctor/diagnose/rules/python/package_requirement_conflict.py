@@ -38,7 +38,7 @@ def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Probl
         )
     for contradiction in stack.contradictions:
         if not contradiction.name.startswith(NVIDIA_PACKAGES):
-            yield contradictory(contradiction, environment.machine)
+            yield contradictory(contradiction, environment)
     yield from lacking(environment)
 
 

@@ -1,0 +1,43 @@
+"""Builds of PyTorch whose requirements for NVIDIA's packages are in no table, where another package requires some of the same ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpudoctor.derive import Stack, wheel_platform
+from gpudoctor.derive.specifiers import requirement
+from gpudoctor.diagnose.advice.requirements import NVIDIA_PACKAGES
+from gpudoctor.findings import ENVIRONMENT, NotJudged
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.snapshot import Distribution
+
+
+def unlisted_requirements(stack: Stack) -> Iterator[NotJudged]:
+    """Yield each such build of an assumed environment: an installer may find no release of a package that both require."""
+    for one in stack.distributions.values():
+        row = _incomplete(one, stack)
+        shared = frozenset[str]() if row is None else _nvidia_packages(row, stack)
+        others = (demand.by for demand in stack.demands if demand.requirement.name in shared and demand.by.name != one.name)
+        beside = next(others, None)
+        if beside is not None:
+            reason = f"no table lists which releases of NVIDIA's packages it requires, and {beside.label} requires some too"
+            yield NotJudged(ENVIRONMENT, one.label, reason, package=one.name)
+
+
+def _incomplete(one: Distribution, stack: Stack) -> FrameworkRelease | None:
+    """Return the row of a build if its requirements for NVIDIA's packages are unknown."""
+    if "+" not in one.version:
+        return None
+    found = stack.matrix.resolve(one.name, one.version, stack.platform or wheel_platform.LINUX)
+    return None if found.nvidia_known else found.row
+
+
+def _nvidia_packages(row: FrameworkRelease, stack: Stack) -> frozenset[str]:
+    """Return which of NVIDIA's packages other builds of the framework for the same major version of CUDA require."""
+    alike = (other for other in stack.matrix.releases(row.distribution) if _major(other) == _major(row))
+    wanted = (requirement(text) for other in alike for text in other.requires if text.startswith(NVIDIA_PACKAGES))
+    return frozenset(one.name for one in wanted if one is not None)
+
+
+def _major(row: FrameworkRelease) -> int | None:
+    return row.built_with_cuda.major if row.built_with_cuda is not None else None
