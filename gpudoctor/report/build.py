@@ -13,7 +13,7 @@ from gpudoctor.diagnose.rules import FAMILY_OF
 from gpudoctor.diagnose.steps import Steps
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.exit_codes import CRASHED
-from gpudoctor.findings import OutcomeKind, Verdict
+from gpudoctor.findings import Diagnosis, OutcomeKind, Verdict
 from gpudoctor.report import model, words
 from gpudoctor.snapshot import Host, Missing, Python, Snapshot, TextLog
 from gpudoctor.typed import converted
@@ -48,7 +48,7 @@ def _observed(examination: Examination, command: str, argv: tuple[str, ...], cra
         examined=model.Examined(None, "", None),
         policy=_NO_POLICY,
         verdict=diagnosis.verdict.value,
-        because="; ".join(filter(None, (diagnosis.because, crash))),
+        because="; ".join((*diagnosis.unproven, crash)),
         proved_to=model.ProvedTo(None, 0, 0, ""),
         exit_code=diagnosis.exit_code if diagnosis.verdict is Verdict.BROKEN else CRASHED,
         findings=(),
@@ -73,7 +73,7 @@ def _whole(examination: Examination, command: str, argv: tuple[str, ...]) -> mod
         examined=steps(_examined, model.Examined(None, "", None), snapshot),
         policy=steps(_published, _NO_POLICY, model.Policy, examination.policy),
         verdict=diagnosis.verdict.value,
-        because=diagnosis.because,
+        because=steps(_because, "", diagnosis),
         proved_to=steps(_proved_to, model.ProvedTo(None, 0, 0, ""), diagnosis.proved_to, snapshot),
         findings=_each(steps, model.Finding, diagnosis.findings),
         passed=_each(steps, model.Passed, (one for one in diagnosis.outcomes if one.kind is OutcomeKind.PASSED)),
@@ -90,6 +90,10 @@ def _whole(examination: Examination, command: str, argv: tuple[str, ...]) -> mod
         could_not_tell=tuple(_published(model.CouldNotTell, one) for one in (*diagnosis.outcomes, *steps.crashed) if one.kind in _UNTOLD),
         exit_code=_exit_code(examination, steps),
     )
+
+
+def _because(diagnosis: Diagnosis) -> str:
+    return diagnosis.because
 
 
 _UNTOLD = {OutcomeKind.COULD_NOT_TELL, OutcomeKind.CRASHED}
