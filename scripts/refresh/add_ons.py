@@ -32,6 +32,8 @@ class Package(NamedTuple):
     """The library that may use GPUs through OpenCL."""
     opens_cudnn: bool = False
     """Whether these libraries may open the system's cuDNN."""
+    installs_components: bool = False
+    """Whether it has no files and each of its extras installs a component: the row has what they require on Linux on x86_64."""
 
 
 class Library(NamedTuple):
@@ -46,6 +48,8 @@ _FOR_OTHERS = re.compile(
     r'extra=="(?:(?:dev|docs?|test|benchmark|readthedocs|1bit|autotuning|sd|triton-bench)\b|[^"]*(?:hip|xpu|hpu|cpu|npu|musa|rocm|mps|tests?|dev)")'
 )
 """Requirements of extras for developers and for other accelerators."""
+_EVERYTHING = re.compile(r'extra=="all"')
+"""Requirements of cuda-toolkit that repeat those of its components."""
 _CUDNN = re.compile(rb"cudnn(?:-[0-9a-f]+)?(?:\.so\.(\d+)|64_(\d+)\.dll)")
 _BITSANDBYTES = r"bitsandbytes/libbitsandbytes_cuda(\d+)\.(?:so|dll)"
 _BUILD = re.compile(_BITSANDBYTES)
@@ -73,6 +77,7 @@ PACKAGES = {
     **{f"cudf-cu{major}": Package((24,), r"libcudf/lib64/libcudf\.so", "libcudf-") for major in (12, 13)},
     **{f"cuml-cu{major}": Package((24,), r"libcuml/lib64/libcuml(?:\+\+)?\.so", "libcuml-") for major in (12, 13)},
     **{f"nvidia-nccl-cu{major}": Package((2,), r"nvidia/nccl/lib/libnccl\.so\.2") for major in (11, 12, 13)},
+    "cuda-toolkit": Package((12, 6), installs_components=True),
     "numba-cuda": Package((0, 0)),
     "llama-cpp-python": Package((0, 2, 60)),
     "ctranslate2": Package((3, 0), r"ctranslate2(?:\.libs/libctranslate2[^/]*|/(?:lib)?ctranslate2\.(?:dll|dylib))", opens_cudnn=True),
@@ -94,11 +99,13 @@ def wanted(distribution: str, release: Version) -> bool:
 def read(wheel: Wheel) -> dict[str, Any]:
     """Return the fields that one wheel or source archive gives."""
     name, platform = wheel.release.distribution, wheel.release.platform
-    required = tuple(text for text in requires(wheel.metadata(), platform) if not _FOR_OTHERS.search(text))
+    package = PACKAGES[name]
+    others = _EVERYTHING if package.installs_components else _FOR_OTHERS
+    components_of = "linux_x86_64" if package.installs_components else platform
+    required = tuple(text for text in requires(wheel.metadata(), components_of) if not others.search(text))
     row = {"requires": required, "source": (f"{name}-wheels",)}
     if isinstance(wheel, SourceArchive):
         return {**row, "accelerator": "sdist", "built_with_cuda": _cuda_in(name)}
-    package = PACKAGES[name]
     if not package.kernels:
         return {**row, "accelerator": "opencl" if package.opencl and _opens_opencl(wheel, package.opencl) else "none"}
     holder = _holder(wheel, package, required)

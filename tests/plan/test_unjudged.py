@@ -115,7 +115,7 @@ def without_nvidia(table: Table[Any], distribution: str = "", platform: str = ""
     return tuple(msgspec.structs.replace(row, nvidia=None) for row in rows) if table is TORCH_BUILDS else rows
 
 
-BESIDE = [
+UNLISTED = [
     (("torch==2.6.0+cu126", "tensorflow[and-cuda]==2.20.0"), "torch 2.6.0+cu126"),
     (("torch==2.6.0+cu126", "jax[cuda12]==0.6.0"), "torch 2.6.0+cu126"),
     (("torch==2.13.0+cu132", "jax[cuda13]==0.10.0"), "torch 2.13.0+cu132"),
@@ -127,8 +127,10 @@ BESIDE = [
 ]
 
 
-@pytest.mark.parametrize(("requirements", "what"), BESIDE)
-def test_nvidia_packages_that_a_build_may_require_are_not_supposed_to_suit_those_of_another(requirements: tuple[str, ...], what: str) -> None:
+@pytest.mark.parametrize(("requirements", "what"), UNLISTED)
+def test_nvidia_packages_that_a_build_may_require_are_not_supposed_to_suit_those_of_another(
+    requirements: tuple[str, ...], what: str
+) -> None:
     matrix = Matrix(without_nvidia)
     found = diagnose(suppose(Combination(requirements=requirements, gpus=A100), matrix, NOW), matrix, Policy(level=None))
     said = {one.what for one in found.not_judged if "no table lists which releases of NVIDIA's packages" in one.reason}

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.findings import Action, Fix, FixKind
-from gpudoctor.frameworks import framework_of
+from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import GpuBuild
 from gpudoctor.snapshot import Distribution
@@ -31,8 +31,11 @@ def agreeing(contradiction: RequirementClash, environment: EnvironmentView) -> t
 
 
 def _build_that_runs(own: Distribution, environment: EnvironmentView, why: str) -> Fix | None:
-    """Return the fix that installs a build of a framework with kernels for every GPU and a CUDA that the driver supports."""
-    if framework_of(own.name) != own.name:
+    """Return the fix that installs a build of a framework with kernels for every GPU and a CUDA that the driver supports.
+
+    None if there is none, and if the framework was asked for without the extra that installs its CUDA.
+    """
+    if framework_of(own.name) != own.name or not (own.extras or spec_of(own.name).wheel_index):
         return None
     machine, stack = environment.machine, environment.stack
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gpudoctor import versions as parsing
+from gpudoctor.derive.specifiers import requirement
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import RELEASES
 from gpudoctor.matrix_files import open_matrix
@@ -223,7 +224,7 @@ def test_shipped_architectures_start_at_the_expected_one(shipped: Matrix) -> Non
         ("2.12.1+cu126", "linux_x86_64", ("12.6", "9.10.2.21"), "sm_50"),
         ("2.3.1+cu118", "win_amd64", ("11.8", "8.7.0.84"), "sm_37"),
         ("2.9.1+cu128", "win_amd64", ("12.8", "9.10.2.21"), "sm_70"),
-        ("2.6.0+cu118", "linux_x86_64", ("11.8", None), "sm_37"),
+        ("2.6.0+cu118", "linux_x86_64", ("11.8", "9.1.0.70"), "sm_37"),
     ],
 )
 def test_shipped_other_builds(shipped: Matrix, wheel: str, platform: str, versions: tuple[str, str | None], oldest: str | None) -> None:
@@ -246,6 +247,25 @@ def test_the_other_builds_are_not_on_the_index(shipped: Matrix) -> None:
         for row in releases:
             assert row.built_with_cuda is None or row.built_with_cuda.short != cuda.short, build
         assert any(not row.builds or build.local in row.builds for row in releases), build
+
+
+def test_what_the_other_builds_require_of_nvidia_is_of_their_cuda_and_cudnn(shipped: Matrix) -> None:
+    """The two columns have sources that know nothing of each other: build scripts and logs, and PyTorch's release matrix."""
+    from gpudoctor.matrix.tables import TORCH_BUILDS  # noqa: PLC0415
+
+    compared = 0
+    for build in shipped.rows(TORCH_BUILDS):
+        pins = {one.name: one.specifier for one in map(requirement, build.nvidia or ()) if one is not None}
+        cuda = refresh_torch.cuda_of(build.local)
+        assert cuda is not None
+        libraries = {name: pin for name, pin in pins.items() if name.startswith("nvidia-")}
+        assert all(name.rpartition("-cu")[2] == str(cuda.major) for name in libraries if "-cu1" in name), build
+        named = [pin for name, pin in pins.items() if name.startswith(("nvidia-cuda-runtime", "cuda-toolkit"))]
+        assert not pins or (len(named) == 1 and named[0].startswith(f"=={cuda.short}.")), build
+        cudnn = pins.get(f"nvidia-cudnn-cu{cuda.major}")
+        assert cudnn is None or cudnn == f"=={build.cudnn}", build
+        compared += cudnn is not None
+    assert compared > 15
 
 
 @pytest.mark.parametrize(
