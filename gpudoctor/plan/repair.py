@@ -98,11 +98,14 @@ class Repair:
         drivers = [fix for fix in fixes if fix.driver]
         rest = [fix for fix in fixes if fix not in packages and (not fix.driver or fix is drivers[-1])]
         is_one_step = len(packages) < 2 and not any(fix.os for fix in rest)
-        steps = [*rest, *(packages if is_one_step else [self._packages(applied(self._combination, fixes))])]
+        steps = [*rest, *(packages if is_one_step else self._packages(applied(self._combination, fixes)))]
         return tuple(msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in steps)
 
-    def _packages(self, after: Combination) -> Fix:
-        """Return the step that installs what differs, or everything where Python or the system does: that is another environment."""
+    def _packages(self, after: Combination) -> tuple[Fix, ...]:
+        """Return the step that installs what differs, or everything where Python or the system does: that is another environment.
+
+        No step if the changes cancel each other out.
+        """
         before = {one.name: one.text for one in map(requirement, self._combination.requirements) if one is not None}
         wanted = {one.name: one for one in map(requirement, after.requirements) if one is not None}
         python = after.python if after.python and after.python != self._combination.python else ""
@@ -117,8 +120,8 @@ class Repair:
         title = f"Create an environment with Python {python} and install {names} there" if python else f"Install {names}"
         gone = tuple(name for name in before if name not in wanted)
         if not python and not differ:
-            return Fix(f"Leave out {joined(gone)}.", removes=gone, action=Action.REINSTALL_PACKAGE)
-        return Fix(
+            return (Fix(f"Leave out {joined(gone)}.", removes=gone, action=Action.REINSTALL_PACKAGE),) if gone else ()
+        step = Fix(
             f"{title}{f', without {joined(gone)}' if gone else ''}",
             commands(pins, python or after.python or "", index, "", windows=after.os == "windows").pip,
             (DOWNLOAD,),
@@ -126,6 +129,7 @@ class Repair:
             removes=gone,
             python=python,
         )
+        return (step,)
 
     def _planned(self, found: Diagnosis) -> Iterator[tuple[Fix, ...]]:
         """Yield the steps to what the planner finds, with the smallest change first: other packages, another driver, WSL."""
@@ -161,7 +165,7 @@ class Repair:
         change = Fix("", installs=tuple(pins.values()), removes=gone, python=here.python if self._combination.python else "")
         after = applied(base, (change,))
         packages = self._packages(after if after != base else msgspec.structs.replace(after, python=here.python))
-        return (packages,) if isinstance(found, Environment) else (_driver(found), packages)
+        return packages if isinstance(found, Environment) else (_driver(found), *packages)
 
 
 def first_error(found: Diagnosis) -> Finding:
