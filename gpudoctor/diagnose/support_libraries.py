@@ -176,7 +176,7 @@ _IN_FOLDER = expression(
 """A library that somebody says is in a folder."""
 
 
-_NOT_OPENED = expression(r"lib\w{1,40}\.so\.[\d.]{1,12}(?=:\s)|Could not load library lib\w{1,40}\.so\.[\d.]{1,12}")
+_NOT_OPENED = expression(r"lib\w{1,40}\.so\.[\d.]{1,12}(?=:(?:\s|cannot open|$))|Could not load library lib\w{1,40}\.so\.[\d.]{1,12}")
 """How the loader names what it did not find, by the whole name of its file too."""
 
 

@@ -34,6 +34,8 @@ _WORDS: Final = {
 _SIGNS: Final = {
     # Chinese, simplified and traditional; Japanese; Korean
     "driver": "驱动程序 驱动 驅動程式 驅動 ドライバー ドライバ 드라이버",
+    "GPU memory": "显存 顯存 显卡内存 グラボのメモリ",
+    "is not released": "不释放 未释放 没有释放 无法释放 不会释放 解放されない",
     "card": "显卡 顯卡 グラフィックボード グラボ 그래픽카드",
     "version": "版本号 版本 版の バージョン 버전",
     "I": "我",

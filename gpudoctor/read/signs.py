@@ -14,6 +14,9 @@ _OF_DOCS = expression(
     r"(?i)\b(?:docs?|documentation|read ?me(?:\.md)?|manual|wiki|changelog)\b[^\n\"\u201c]{0,60}\b(?:says?|said|states?|mentions?|reads?)\b[ :,]{0,2}(?:that )?[\"'`\u201c\u2018]"
 )
 """A line that quotes what somebody wrote about an error, and not the error."""
+_ASSERTION = expression(r"\bAssertion\b|\bdevice-side assert\b")
+_AFTER_ASSERTION = expression(r"(?i:\b(?:cuda|cudnn) error): CU(?:BLAS|DNN)_STATUS_")
+"""A call that fails: in a process whose kernel failed an assertion every later call does."""
 
 
 class Signs(msgspec.Struct, frozen=True):
@@ -34,7 +37,13 @@ class Signs(msgspec.Struct, frozen=True):
 
         `blind`: a framework answered that it sees no GPU, which is a fault without a line of its own.
         """
-        faults = tuple(line for line in lines_with(hits, FAULT) if not _OF_DOCS.search(line.text))
+        noise = tuple(lines_with(hits, NOISE))
+        asserted = any(_ASSERTION.search(line.text) for line in noise)
+        faults = tuple(
+            line
+            for line in lines_with(hits, FAULT)
+            if not (_OF_DOCS.search(line.text) or (asserted and _AFTER_ASSERTION.search(line.text)))
+        )
         hints = tuple(lines_with(hits, HINT)) if faults or blind else ()
         log = sorted(dict.fromkeys((*faults, *hints)), key=lambda line: (line.joined, line.file, line.number))
-        return cls(faults=faults, log=tuple(log), noise=tuple(lines_with(hits, NOISE)), own=tuple(own))
+        return cls(faults=faults, log=tuple(log), noise=noise, own=tuple(own))

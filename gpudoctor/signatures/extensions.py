@@ -5,12 +5,15 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 EXTENSIONS = (
-    # built for TensorFlow 2.9 and 2.10: https://github.com/microsoft/tensorflow-directml-plugin/issues/331
+    # https://github.com/microsoft/tensorflow-directml-plugin/issues/331, which is built for TensorFlow 2.9 and 2.10; the loaders of Linux and macOS
     Signature(
-        r"\btfdml_plugin\.(?:dll|so)\b[^\n]{0,40}(?:not found|undefined symbol)",
+        r"\btfdml_plugin\.(?:dll|so)\b[^\n]{0,40}(?:not found|undefined symbol)|\btensorflow-plugins/\S{1,80}\.(?:so|dylib)\b[^\n]{0,20}: (?i:undefined symbol|symbol not found)",
         ("extension-abi-mismatch",),
-        "tensorflow-directml-plugin is built for another release of TensorFlow",
-        ("C:\\venv\\Lib\\site-packages\\tensorflow-plugins\\tfdml_plugin.dll not found",),
+        "a plugin of TensorFlow is built for another release of it",
+        (
+            "C:\\venv\\Lib\\site-packages\\tensorflow-plugins\\tfdml_plugin.dll not found",
+            "tensorflow-plugins/libmetal_plugin.dylib, 0x0006): Symbol not found: __ZN3tsl8internal10LogMessageC1EPKcii",
+        ),
     ),
     # xformers/_cpp_lib.py, glibc's loader
     Signature(

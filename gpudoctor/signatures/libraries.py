@@ -55,10 +55,10 @@ LIBRARIES = (
         "libraries of two cuDNN releases are loaded together",
         ("CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",),
     ),
-    # the third is of jaxlib 0.4, the fourth of jax_plugins/cuda/__init__.py since
+    # the third is of jaxlib 0.4, the fourth of jax_plugins/cuda/__init__.py since, the last of PaddlePaddle's gpu_resources.cc
     Signature(
         r"Loaded runtime CuDNN library: [^\n]{1,100} but source was compiled with|cuDNN version (?:incompatibility|mismatch): PyTorch was compiled"
-        r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found",
+        r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found|installed Paddle is compiled with CUDNN \d",
         ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
         "the loaded cuDNN is older than this build needs",
         (
@@ -66,6 +66,7 @@ LIBRARIES = (
             "cuDNN version incompatibility: PyTorch was compiled",
             "Found cuDNN version 8600, but JAX was built against version 8904",
             "Outdated cuDNN installation found.",
+            "The installed Paddle is compiled with CUDNN 8.4, but CUDNN version in your machine is 8.2",
         ),
     ),
     Signature(

@@ -34,7 +34,10 @@ HARMLESS = (
         "TensorRT is optional",
     ),
     # aten/src/ATen/native/cuda: an assertion of a kernel about its own input
-    (r"\bdevice-side assert triggered", "a program passed an index or label out of range to a kernel"),
+    (
+        r"\bdevice-side assert triggered|\bthread: \[\d[\d,]{1,12}\] Assertion\b",
+        "a program passed an index or label out of range to a kernel",
+    ),
     # https://docs.nvidia.com/deploy/xid-errors/
     (r"NVRM: Xid \([^)\n]{1,100}\): (?:13|31|43|45)\b", "Xid 13, 31, 43 and 45 are faults of the program that ran, not of the GPU"),
     # nv-fabricmanager on a machine without NVSwitches, which needs none

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.read.readers.reader import RELEASE, Form, Reader
+from gpudoctor.read.readers.reader import PACKAGE, RELEASE, Form, Reader
 from gpudoctor.read.statements import Rank
 
 READER = Reader(
@@ -18,6 +18,15 @@ READER = Reader(
         Form("torch cuda", r"\bCUDA: \d{1,2}\.\d\. CUDA Toolkit: (?P<value>\d{1,2}\.\d)\b", Rank.LISTING),
         Form("package:triton", rf"\bCUDA Toolkit: \S{{2,12}}\. Triton: {RELEASE}", Rank.LISTING),
         Form("package:torch", rf"\bPython-\d\.\d{{1,2}}\.\d{{1,2}}\w{{0,4}} torch-{RELEASE}", Rank.LISTING),
+        Form("package:torch", rf"^\s{{0,8}}(?:YOLOv\d\S{{0,3}} .{{0,60}}|Using )torch {RELEASE} (?:CPU|CUDA:\d)\b", Rank.LISTING),
+        Form(
+            "torch devices",
+            r"^\s{0,8}(?:(?:YOLOv\d|Ultralytics)\S{0,3} .{0,60}|Using )torch[ -]\d[\w.+]{3,30} (?P<value>CPU|CUDA)\b",
+            Rank.LISTING,
+        ),
+        Form("package", rf"^\s{{0,8}}{PACKAGE} {{1,30}}{RELEASE}[<>=!]=?\d[\d.,<>=!]{{0,40}}\s{{0,8}}$", Rank.LISTING),
+        Form("kernel platform", r"^\s{0,8}OS {6,30}(?P<value>(?:Windows|Linux|macOS)-\S{2,80})\s{0,8}$", Rank.LISTING),
+        Form("torch devices", r"^\s{0,8}CUDA {6,30}(?P<value>None)\s{0,8}$", Rank.LISTING),
         Form("package:vllm", rf"(?:vLLM API server version|Initializing an? (?:V[01] )?LLM engine \(v?){RELEASE}", Rank.LOG),
         Form("package:vllm", rf"\bvllm-openai:v?{RELEASE}", Rank.LOG),
     ),

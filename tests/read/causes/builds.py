@@ -272,6 +272,12 @@ CASES: Final = (
     ("cpu-only-build", "\u7528 pip \u88c5\u5b8c\u4e4b\u540e\uff0c\u53d1\u73b0 torch \u5b89\u88c5\u7684\u662f CPU \u7248\u672c\uff0c\u8bad\u7ec3\u5f88\u6162\u3002\n"),
     ("extension-built-for-other-cuda", 'torch==2.1.2+cu121\n  File "/opt/env/lib/python3.10/site-packages/torch_cluster/knn.py", line 81, in knn\nRuntimeError: Not compiled with CUDA support\n'),
     ("extension-built-for-other-cuda", ">>> torch.cuda.is_available()\nTrue\nRuntimeError: nms_rotated_impl: implementation for device cuda:0 not found.\n"),
+    ("cpu-only-build", "OS                  Windows-11-10.0.22631-SP0\nCUDA                None\ntorch               2.2.0>=1.8.0\n"),
+    ("extension-abi-mismatch", "NotFoundError: dlopen(/opt/env/lib/python3.10/site-packages/tensorflow-plugins/libmetal_plugin.dylib, 0x0006): Symbol not found: __ZN3tsl6StatusC1Ev\n"),
+    ("cpu-only-build", "Windows 11\nYOLOv5  v7.0-300-g3a2b1c4 Python-3.11.4 torch-2.2.0 CPU\n"),
+    ("extension-built-for-other-cuda", "  File '/opt/detectron2/layers/roi_align.py', line 58, in forward\nRuntimeError: Not compiled with GPU support\n"),
+    ("cpu-only-build", "OS                  Windows-10-10.0.19045-SP0\nCUDA                None\ntorchvision         0.19.0>=0.9.0\ntorch               2.4.0>=1.8.0\n"),
+    ("extension-built-for-other-cuda", "torch 2.0.1+cu118, pytorch3d\nRuntimeError: Not compiled with GPU support.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -170,6 +170,7 @@ CASES: Final = (
     ("cudnn-missing", "RuntimeError: cuDNN error: CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING\n"),
     ("nvcc-framework-cuda-mismatch", "torch 2.2.0+cu118, NumPy 2.1.0\nRuntimeError:\nThe detected CUDA version (12.6) mismatches the version that was used to compile\nPyTorch (11.8). Please make sure to use the same CUDA versions.\n"),
     ("ld-library-path-shadowing", "Could not load library libcudnn_ops_infer.so.8. Error: /opt/cuda-9.0/lib64/libnvrtc.so: undefined symbol: nvrtcGetCUBINSize\n"),
+    ("cudnn-version-mismatch", "W0101 gpu_resources.cc:217] WARNING: device: 0. The installed Paddle is compiled with CUDNN 8.9, but CUDNN version in your machine is 8.6, which may cause serious incompatible bug.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -198,5 +199,6 @@ NEAR_MISSES: Final = (
     ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nOS: Ubuntu 22.04\ncuDNN: 9.1\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
     ("cudnn-wrong-major", "TensorFlow version: 2.16.1\ncuDNN version: 9.3.0\nNum GPUs Available:  1\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'), PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
     ("cuda-version-mismatch", "Our cuda 12 libs were installed with conda.\nlibcublas.so.12: cannot open shared object file: No such file or directory\n"),
+    ("cuda-mixed-versions", "Indexing.cu:1146: block: [3,0,0], thread: [64,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

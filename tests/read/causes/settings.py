@@ -113,6 +113,8 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "The process has ended, but the GPU memory stays occupied, and the next run stops with OOM.\n"),
     ("cuda-visible-devices-masked", "The service file has Environment=CUDA_VISIBLE_DEVICES=-1 from an old test. torch.cuda.is_available() is False.\n"),
     ("gpu-memory-held-by-other-process", "OOM at start although my model is small. nvidia-smi shows that a colleague's kernel (pid 4411) takes 21 of the 24 GB.\n"),
+    ("gpu-memory-held-by-other-process", "kill\u6389\u8bad\u7ec3\u8fdb\u7a0b\u4e4b\u540e\u663e\u5b58\u4e0d\u91ca\u653e\n"),
+    ("gpu-memory-held-by-other-process", "Terminating the run does not free the GPU memory.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -139,5 +141,6 @@ NEAR_MISSES: Final = (
     ("device-permission-denied", "RuntimeError: Torch is not able to use GPU\nPyTorch version: 2.3.1+cu121\nIs CUDA available: True\n"),
     ("mig-one-instance-per-process", "torch 2.5.1: torch.cuda.device_count() shows only one GPU on my laptop.\n"),
     ("gpu-memory-held-by-other-process", "GPU 0: NVIDIA GeForce RTX 4090\nThe RTX 60 GPUs are not released yet\n"),
+    ("gpu-memory-held-by-other-process", "torch==2.5.1\ntorch.cuda.empty_cache() does not free GPU memory.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
