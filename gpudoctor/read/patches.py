@@ -11,7 +11,7 @@ _TITLE = expression(r"\W{0,4}(?:(?:feat|fix|docs|chore|refactor)(?:\([^)\n]{1,60
 """A title as https://www.conventionalcommits.org has it."""
 _MARKER = expression(
     r"(?i)\bthis (?:PR|pull request|MR|merge request|patch|commit) (?:\w{1,12}ly )?(?:add|fix|address|introduc|implement|updat|mak|improv|remov|chang|allow|ensur|handl)\w{0,4}\b"
-    r"|^#{1,4} (?:(?:the )?fix|changes(?: made)?|what changed|summary of changes|test plan|what (?:does )?this (?:PR|change)\b.{0,40}|why are these changes needed\??|how (?:has|was) this (?:been )?tested\??)\W{0,2}$"
+    r"|^#{1,4} (?:changes(?: made)?|what changed|summary of changes|test plan|what (?:does )?this (?:PR|change)\b.{0,40}|why are these changes needed\??|how (?:has|was) this (?:been )?tested\??)\W{0,2}$"
     r"|^\W{0,4}(?:fixes|closes|resolves):? (?:[\w.-]{1,40}/[\w.-]{1,60})?#\d{1,7}\b"
 )
 """What stands in the description of a pull request."""
@@ -20,6 +20,6 @@ _HEAD = 20
 
 
 def describes_change(lines: Sequence[Line]) -> bool:
-    """Return whether a text describes a change to a program: a commit, a pull request or a fault with its fix."""
+    """Return whether a text describes a change to a program: a commit or a pull request."""
     head = lines[:_HEAD]
     return any(_TITLE.match(line.text) for line in head[:1]) or any(_MARKER.search(line.text) for line in head)
