@@ -11,6 +11,8 @@ _GPU_MEMORY = (
     "wsl-multi-gpu-limit",
     "wsl-pinned-memory-limit",
 )
+_HELD = ("gpu-memory-held-by-other-process",)
+_STAYS = "memory stays in use after a program ended, usually by a process of it that is left"
 _BY_DESIGN = ("gpu-memory-preallocation", "gpu-memory-insufficient")
 _MEMORY = r"\b(?:(?:gpu|device|nvidia|cuda|video|graphics)(?: ?\d{1,2}|'s)?[ -](?:memory|ram)|vram)\b"
 _TAKEN = r"(?:occupied|held|used|allocated|taken|full|reserved|locked)\b"
@@ -125,13 +127,12 @@ MEMORY = (
     # https://github.com/pytorch/pytorch/issues/5736
     Signature(
         rf"(?i)(?:{_MEMORY}|\bmemory\b[^\n]{{0,60}}\bgpus?\b)[^\n.]{{0,16}}(?:\bnot|\bnever|n't) (?:been |being |properly |fully ){{0,2}}(?:released|deallocated|freed|cleared)"
-        rf"|\b(?:kill|interrupt|terminat|exit|stopp|crash)\w{{0,6}}\b[^\n]{{0,80}}(?:\bnot|\bnever|n't) (?:release|free|clear)d? (?:up )?(?:the |all |its )?{_MEMORY}"
         rf"|{_MEMORY} (?:is |was |are |were )?(?:still|stays?|remains?|keeps being) (?:in use|{_TAKEN})|\b(?:still|keeps?) (?:occup|hold|us)\w{{1,4}} (?:the |all |most of the )?{_MEMORY}"
         rf"|\b(?:zombie|defunct|orphan\w{{0,2}}|killed|terminated|dead) (?:process|job)\w{{0,2}}\b[^\n]{{0,60}}{_MEMORY}"
         r"|\bgpu\b[^\n.]{0,30}\bha(?:s|ve|d) (?:\w{1,8} )?\d{1,3} ?[gm]i?b (?:allocated|occupied|used|taken)\b[^\n]{0,60}\bno process"
         rf"|\bno process(?:es)?\b[^\n]{{0,60}}\b[\d.]{{1,5}} ?(?:[gm]i?b )?(?:of|/) ?[\d.]{{1,5}} ?[gm]i?b (?:\w{{1,12}} ){{0,3}}(?:in use|{_TAKEN})",
-        ("gpu-memory-held-by-other-process",),
-        "memory stays in use after a program ended, usually by a process of it that is left",
+        _HELD,
+        _STAYS,
         (
             "GPU memory is not released after the script was interrupted",
             "a zombie process keeps the GPU memory",
@@ -140,6 +141,14 @@ MEMORY = (
             "the GPU memory stays occupied when the process has ended",
             "nvidia-smi lists no process, but 11 of 12 GB are still in use",
         ),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        rf"(?i)\b(?:kill|interrupt|terminat|exit|stopp|crash)\w{{0,6}}\b[^\n]{{0,80}}(?:\bnot|\bnever|n't) (?:release|free|clear)d? (?:up )?(?:the |all |its )?{_MEMORY}",
+        _HELD,
+        _STAYS,
+        ("killing the server does not free the GPU memory",),
         vague=True,
         said=True,
     ),

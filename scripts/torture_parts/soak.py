@@ -17,7 +17,8 @@ from scripts.torture_parts.cell import CHECK, Case, Result, Workplace, emptied
 from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with
 
 ROOT: Final = Path(__file__).parents[2]
-IN_A_ROW: Final = {True: 24, False: 2000}
+IN_A_ROW: Final = {True: 40, False: 2000}
+"""Checks in one process, in a short torture and in a long one. The first twenty fill caches: 2.5 MB."""
 AT_ONCE: Final = 16
 BUSY: Final = 20
 """Processes that only compute: load 10 on two processors."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import zlib
 from collections.abc import Sequence
 
 import pytest
@@ -34,8 +35,8 @@ def cases(disguise: str) -> list[Case]:
 
 
 def share(chosen: Sequence[Case], number: int) -> list[Case]:
-    """Every twelfth case, another twelfth for the next number: each text meets a twelfth of all disguises."""
-    return list(chosen[number % 12 :: 12])
+    """A twelfth of the cases, another one for the next number: each text meets a twelfth of all disguises, whatever texts are added."""
+    return [case for case in chosen if zlib.crc32(case[2].encode()) % 12 == number % 12]
 
 
 def _is_listing(text: str) -> bool:

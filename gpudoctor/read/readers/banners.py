@@ -24,7 +24,7 @@ READER = Reader(
             r"^\s{0,8}(?:(?:YOLOv\d|Ultralytics)\S{0,3} .{0,60}|Using )torch[ -]\d[\w.+]{3,30} (?P<value>CPU|CUDA)\b",
             Rank.LISTING,
         ),
-        Form("package", rf"^\s{{0,8}}{PACKAGE} {{1,30}}{RELEASE}[<>=!]=?\d[\d.,<>=!]{{0,40}}\s{{0,8}}$", Rank.LISTING),
+        Form("package", rf"^\s{{0,8}}{PACKAGE}\s{{1,30}}{RELEASE}(?:>=|<=|!=)\d[\d.,<>=!]{{0,40}}\s{{0,8}}$", Rank.LISTING),
         Form("kernel platform", r"^\s{0,8}OS {6,30}(?P<value>(?:Windows|Linux|macOS)-\S{2,80})\s{0,8}$", Rank.LISTING),
         Form("torch devices", r"^\s{0,8}CUDA {6,30}(?P<value>None)\s{0,8}$", Rank.LISTING),
         Form("package:vllm", rf"(?:vLLM API server version|Initializing an? (?:V[01] )?LLM engine \(v?){RELEASE}", Rank.LOG),
