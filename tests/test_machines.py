@@ -27,7 +27,7 @@ def test_a_recorded_machine_gives_its_diagnosis(name: str) -> None:
     assert said == golden.kept()[name], "if the new words are the better ones: scripts/record_machines --again"
 
 
-HOW = ("installs", "removes", "python", "driver", "os", "libc", "system_cuda", "system_cudnn")
+HOW = ("installs", "removes", "python", "driver", "kernel_module", "os", "libc", "system_cuda", "system_cudnn")
 """What a fix changes, which its command or title says."""
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import enum
-import fcntl
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable
 
@@ -14,6 +14,9 @@ import msgspec
 
 from gpudoctor.process.confinement import start
 from gpudoctor.process.memory import KillCount, kills, risen
+
+if sys.platform != "win32":  # as in confinement.py
+    import fcntl
 
 ANSWER = "{answer}"
 """Placeholder in `Spec.argv` for the number of the descriptor that the child answers on."""

@@ -36,7 +36,7 @@ def test_nothing_that_works_exits_with_1_and_names_the_driver() -> None:
     assert ended.returncode == 1
     text = ended.stdout.decode()
     assert text.startswith("✗ BROKEN  No build of torch<=2.15.0 works on this machine:")
-    assert "\nWith a driver of branch 470\n  torch 2.7.1 for CUDA 11.8 works.\n" in text
+    assert "\nWith a driver of branch 470\n  torch 2.3.1 for CUDA 11.8 works.\n" in text
 
 
 def test_the_document_is_valid_and_says_what_the_page_says() -> None:

@@ -21,6 +21,7 @@ _SIGNS = (
         "attached gpus",
         "nvidia_smi_log",
         "<gpu id=",
+        "gpu 0000",
         "fb memory usage",
         "remapped rows",
         "retired pages",
