@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from gpudoctor.derive import Driver, EffectiveCode, FrameworkView, MachineView, Stack, wheel_platform
+from gpudoctor.derive import EffectiveCode, FrameworkView, MachineView, Stack, wheel_platform
 from gpudoctor.derive.add_on_wheels import extended_by
 from gpudoctor.derive.gpu_code import LACKS, Fit
 from gpudoctor.derive.packages import Demand, chosen_frameworks
@@ -18,7 +18,7 @@ from gpudoctor.derive.wheel_tags import installed_glibc, newest_glibc, tags
 from gpudoctor.diagnose.system_libraries import unstated_libraries
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.diagnose.unlisted_requirements import unlisted_requirements
-from gpudoctor.findings import ENVIRONMENT, MACHINE, NotJudged, Subject, SubjectKind
+from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
 from gpudoctor.matrix import Resolved
 from gpudoctor.matrix.tables import TABLE_OF
@@ -54,7 +54,6 @@ def not_judged(machine: MachineView) -> tuple[NotJudged, ...]:
         *_frameworks(machine),
         *unexamined(machine),
         *_untrainable(machine),
-        *_driver(machine),
         *packages,
         *_plugins(machine),
     )
@@ -70,16 +69,6 @@ def _untrainable(machine: MachineView) -> Iterator[NotJudged]:
             yield NotJudged(
                 Subject(SubjectKind.FRAMEWORK, smoke.framework), f"training with {smoke.framework}", smoke.unsupported.rstrip(".")
             )
-
-
-def _driver(machine: MachineView) -> Iterator[NotJudged]:
-    """A stated driver of a branch that no table lists: it may not support these GPUs any more. NVML and libcuda of a running one name their CUDA."""
-    driver = machine.driver_or_missing
-    if not isinstance(driver, Driver) or not isinstance(driver.cuda_served, Missing):
-        return
-    if machine.supposed and machine.hardware and machine.matrix.driver(driver.version) is None:
-        reason = f"no table lists branch {driver.version.major}, so which GPUs it supports is unknown"
-        yield NotJudged(MACHINE, f"driver {driver.version}", reason)
 
 
 def _interpreter(machine: MachineView) -> Iterator[NotJudged]:

@@ -81,7 +81,6 @@ UNJUDGED = [
         "CUDA 13 on the system or cupy-cuda13x[ctk]; to check that, run `gpudoctor compat` with --system-cuda",
     ),
     (("jax[cuda12-local]==0.6.0",), {}, "jax 0.6.0", "run `gpudoctor compat` with --system-cuda and --system-cudnn"),
-    (("torch==2.9.1",), {"driver": "700.10"}, "driver 700.10", "no table lists branch 700"),
 ]
 
 

@@ -21,7 +21,6 @@ _SIGNS = (
         "attached gpus",
         "nvidia_smi_log",
         "<gpu id=",
-        "gpu 0000",
         "fb memory usage",
         "remapped rows",
         "retired pages",
@@ -60,6 +59,8 @@ _FOREIGN = 6
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    if not any(sign in line.text.lower() for line in lines for sign in _SIGNS):
+        return  # a heading or a label alone may be anything's
     output = _Output()
     for line in lines:
         for what, value in output.stated(line.text):
