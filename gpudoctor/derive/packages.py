@@ -17,7 +17,7 @@ from gpudoctor.derive.specifiers import Requirement, below, contradict, holds, r
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
-from gpudoctor.matrix.rows import Companion, RequirementSpan
+from gpudoctor.matrix.rows import RequirementSpan
 from gpudoctor.matrix.tables import FAULTS
 from gpudoctor.snapshot import SUPPOSED, Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 
@@ -75,20 +75,6 @@ class RequirementClash(msgspec.Struct, frozen=True):
     """Distributions with the same contradiction."""
 
 
-class Lacking(msgspec.Struct, frozen=True):
-    """A package that another one needs beside a framework, that it leaves to the user, and that is not there."""
-
-    by: Distribution
-    beside: Distribution
-    row: Companion
-
-    @property
-    def name(self) -> str:
-        """The package to install."""
-        found = requirement(self.row.needs[0])
-        return found.name if found is not None else self.row.needs[0]
-
-
 class Stack:
     """The distributions of an environment, the first on sys.path for each name, and their requirements."""
 
@@ -101,8 +87,9 @@ class Stack:
         """The interpreter's minor version, "3.11" or "3.14t"; empty if unknown."""
         self.matrix = matrix
         self.without_gpu_code = frozenset(packages.without_gpu_code)
-        self._of_unknown_release = frozenset((*packages.without_release, *(one.what for one in packages.unread)))
-        self._selected = packages.selected
+        self.of_unknown_release = frozenset((*packages.without_release, *(one.what for one in packages.unread)))
+        self.selected = packages.selected
+        """Only some of the environment's distributions are known."""
         self.bounds = {one.name: Demand(_USER, one, _USER.where) for one in filter(None, map(requirement, packages.bounds))}
         """In an assumed environment, by name: what the user allows of packages whose release is unknown."""
         self._environment = _environment(snapshot.python, self.platform)
@@ -227,7 +214,7 @@ class Stack:
 
     def required(self, row: FrameworkRelease, extras: tuple[str, ...]) -> list[Requirement]:
         """What a release that is not in this environment would require here, with these extras."""
-        texts = (*row.requires, *(other.requirement for other in self._bearing_on_no_gpu(row)))
+        texts = (*row.requires, *(other.requirement for other in self.matrix.other_requirements(row.distribution, row.release)))
         return [one for one in map(requirement, texts) if one is not None and self._holds(one.marker, extras) is True]
 
     def applies(self, wanted: Requirement) -> bool | None:
@@ -272,29 +259,6 @@ class Stack:
             if contradict(tuple(demand.requirement.specifier for demand in demands)):
                 groups.setdefault(tuple(dict.fromkeys(demand.by.name for demand in demands)), []).append(name)
         return tuple(RequirementClash(names[0], tuple(wanted[names[0]]), tuple(names[1:])) for names in groups.values())
-
-    @cached_property
-    def lacking(self) -> tuple[Lacking, ...]:
-        """What packages need beside a framework and nothing installs; nothing if the list of packages may be incomplete."""
-        there = {*self.distributions, *self.without_gpu_code, *self._of_unknown_release}
-        return tuple(
-            one
-            for one in self._needed_beside()
-            if not self._selected and there.isdisjoint(found.name for found in map(requirement, one.row.needs) if found is not None)
-        )
-
-    def _needed_beside(self) -> Iterator[Lacking]:
-        for one in self.distributions.values():
-            for row in self.matrix.needed_beside(one.name, one.version):
-                beside = self._meeting(row.beside)
-                if beside is not None:
-                    yield Lacking(one, beside, row)
-
-    def _meeting(self, text: str) -> Distribution | None:
-        """The framework that a requirement names, by any of its distributions, if its version meets it."""
-        wanted = requirement(text)
-        same = (one for name, one in self.distributions.items() if wanted is not None and framework_of(name) == wanted.name)
-        return next((one for one in same if wanted is not None and satisfies(one.version, wanted.specifier) is True), None)
 
     def excludes(self, name: str, specifier: str) -> bool:
         """Return whether the user's bounds and the requirements on a package leave no version that the specifier allows."""

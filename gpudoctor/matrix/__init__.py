@@ -7,17 +7,6 @@ Pure: a reader supplies the tables (`gpudoctor.matrix_files` reads the shipped C
 from __future__ import annotations
 
 from gpudoctor.matrix.lookup import Matrix
+from gpudoctor.matrix.machine_rows import DriverBranch, DriverPackage, GpuProduct
 from gpudoctor.matrix.resolve import Resolved
-from gpudoctor.matrix.rows import (
-    CpuNeed,
-    CudaRelease,
-    CudnnRelease,
-    DriverBranch,
-    DriverPackage,
-    Engine,
-    Fault,
-    FrameworkRelease,
-    GpuNeed,
-    GpuProduct,
-    Source,
-)
+from gpudoctor.matrix.rows import CpuNeed, CudaRelease, CudnnRelease, Engine, Fault, FrameworkRelease, GpuNeed, Source

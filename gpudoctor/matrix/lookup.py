@@ -6,27 +6,20 @@ from typing import Any, Protocol, TypeVar
 
 from gpudoctor.frameworks import spec_of
 from gpudoctor.matrix import names, slices, tables
+from gpudoctor.matrix.machine_rows import Chip, DriverBranch, DriverFloor, DriverPackage, GpuProduct, Sxid, System, Xid
 from gpudoctor.matrix.resolve import MatchedRow, final_release, resolve
 from gpudoctor.matrix.rows import (
-    Chip,
     Companion,
     CpuNeed,
     CudaRelease,
     CudnnRelease,
-    DriverBranch,
-    DriverFloor,
-    DriverPackage,
     Engine,
     Fault,
     FrameworkRelease,
     GpuNeed,
-    GpuProduct,
     PythonSpan,
     RequirementSpan,
     Source,
-    Sxid,
-    System,
-    Xid,
 )
 from gpudoctor.matrix.table import Row, Table
 from gpudoctor.versions import Version

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 
-from gpudoctor.matrix.rows import GpuProduct
+from gpudoctor.matrix.machine_rows import GpuProduct
 
 _NOISE = frozenset({"nvidia", "geforce", "tesla", "gpu", "graphics", "generation", "with", "design", "edition"})
 """Words that distinguish no products. "Quadro" does: a Quadro RTX 6000 is not an RTX 6000 Ada."""

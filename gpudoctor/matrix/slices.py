@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from gpudoctor.matrix import names
-from gpudoctor.matrix.rows import GpuProduct
+from gpudoctor.matrix.machine_rows import GpuProduct
 
 _MIG = r"(?i)(?P<whole>.+?)\s+(?:MIG\s+)?(?P<slice>(?:\d+c\.)?\d+g\.(?P<gb>\d+)gb(?:[+-][\w.]+)*)"
 """NVML's name of a MIG device: "NVIDIA A100-SXM4-40GB MIG 1g.5gb", of a compute instance "MIG 1c.3g.20gb"."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from gpudoctor.frameworks import CATALOGUE
-from gpudoctor.matrix import rows
+from gpudoctor.matrix import machine_rows, rows
 from gpudoctor.matrix.table import Table
 
 SOURCE_TABLE = Table(name="sources", row=rows.Source, key=lambda row: row.id)
 CUDA = Table(name="cuda", row=rows.CudaRelease, key=lambda row: row.release)
-DRIVERS = Table(name="drivers", row=rows.DriverBranch, key=lambda row: row.branch)
-DRIVER_PACKAGES = Table(name="driver_packages", row=rows.DriverPackage, key=lambda row: (row.system, row.package))
+DRIVERS = Table(name="drivers", row=machine_rows.DriverBranch, key=lambda row: row.branch)
+DRIVER_PACKAGES = Table(name="driver_packages", row=machine_rows.DriverPackage, key=lambda row: (row.system, row.package))
 
 
 def _framework(name: str) -> Table[rows.FrameworkRelease]:
@@ -27,10 +27,10 @@ TORCH_BUILDS = Table(name="torch_builds", row=rows.TorchBuild, key=lambda row: (
 FAULTS = Table(name="faults", row=rows.Fault, key=lambda row: (row.distribution, row.first, row.fault))
 BESIDE = Table(name="beside", row=rows.Companion, key=lambda row: (row.distribution, row.first, row.beside))
 CUDNN = Table(name="cudnn", row=rows.CudnnRelease, key=lambda row: (row.release, row.cuda, row.platform))
-GPUS = Table(name="gpus", row=rows.GpuProduct, key=lambda row: row.name.casefold())
-CHIPS = Table(name="chips", row=rows.Chip, key=lambda row: row.first)
-XIDS = Table(name="xid", row=rows.Xid, key=lambda row: row.code)
-SXIDS = Table(name="sxid", row=rows.Sxid, key=lambda row: row.code)
+GPUS = Table(name="gpus", row=machine_rows.GpuProduct, key=lambda row: row.name.casefold())
+CHIPS = Table(name="chips", row=machine_rows.Chip, key=lambda row: row.first)
+XIDS = Table(name="xid", row=machine_rows.Xid, key=lambda row: row.code)
+SXIDS = Table(name="sxid", row=machine_rows.Sxid, key=lambda row: row.code)
 ENGINES = Table(name="engines", row=rows.Engine, key=lambda row: (row.engine, row.release))
 CPU = Table(name="cpu", row=rows.CpuNeed, key=lambda row: (row.distribution, row.release))
 GPU_NEEDS = Table(name="gpu_needs", row=rows.GpuNeed, key=lambda row: (row.distribution, row.release))
@@ -43,7 +43,7 @@ TABLE_OF = {distribution: RELEASES[spec.name] for spec in CATALOGUE for distribu
 PYTHONS = Table(name="pythons", row=rows.PythonSpan, key=lambda row: (row.distribution, row.python))
 
 TAGS = Table(name="tags", row=rows.WheelTags, key=lambda row: (row.distribution, row.platform, row.release))
-SYSTEMS = Table(name="systems", row=rows.System, key=lambda row: row.system)
+SYSTEMS = Table(name="systems", row=machine_rows.System, key=lambda row: row.system)
 
 REQUIREMENTS = Table(
     name="requirements", row=rows.RequirementSpan, key=lambda row: (row.distribution, row.package, row.requirement, row.first)

@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.errors import UsageError
-from gpudoctor.matrix import Matrix, names
+from gpudoctor.matrix import DriverBranch, Matrix, names
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import CUDA, DRIVERS
 from gpudoctor.plan.model import Combination
@@ -213,10 +213,14 @@ def _driver(combination: Combination, matrix: Matrix) -> Supposed | None:
 _OLDEST_DRIVER = 100
 
 
+def _branch(driver: str, matrix: Matrix) -> DriverBranch | None:
+    version = versions.parse(driver)
+    return matrix.driver(version) if version else None
+
+
 def _noted(driver: Supposed | None, matrix: Matrix) -> Supposed | None:
     """The driver with the CUDA version that its branch supports."""
-    version = versions.parse(driver.value) if driver else None
-    branch = matrix.driver(version) if version else None
+    branch = _branch(driver.value, matrix) if driver else None
     if driver is None or branch is None or branch.cuda_served is None:
         return driver
     return Supposed("driver", f"{driver.value}, which supports CUDA {branch.cuda_served.short}", f"{driver.where}; {cited(branch.source)}")
@@ -229,8 +233,7 @@ def _kernel_module(combination: Combination, matrix: Matrix) -> Supposed | None:
         return None
     if combination.os != "linux" or combination.driver is None:
         raise UsageError(f"--kernel-module {flavour}: only drivers for Linux have kernel modules of two flavours; state one with --driver.")
-    version = versions.parse(combination.driver)
-    row = matrix.driver(version) if version else None
+    row = _branch(combination.driver, matrix)
     if row is not None and flavour not in row.modules:
         first = next(other.branch for other in matrix.rows(DRIVERS) if flavour in other.modules)
         raise UsageError(f"--kernel-module {flavour}: branch {row.branch} has no such kernel modules; {first} is the first that has.")
@@ -246,8 +249,7 @@ def _forward(combination: Combination, matrix: Matrix) -> Supposed | None:
         raise UsageError(f"--cuda-compat {text}: forward compatibility concerns drivers for Linux; state one with --driver.")
     if not re.fullmatch(r"\d{1,2}\.\d{1,2}", text) or matrix.cuda(versions.parse(text) or versions.Version(0)) is None:
         raise UsageError(f"--cuda-compat {text!r} is not a CUDA version; write 12.8.")
-    version = versions.parse(combination.driver)
-    row = matrix.driver(version) if version else None
+    row = _branch(combination.driver, matrix)
     if row is not None and row.compat_packages is not None and text not in row.compat_packages:
         offered = " and ".join(str(other.branch) for other in matrix.rows(DRIVERS) if text in (other.compat_packages or ()))
         where = f"only on branches {offered}" if offered else "on no branch any more"

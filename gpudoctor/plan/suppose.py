@@ -38,14 +38,10 @@ def suppose(combination: Combination, matrix: Matrix, created: str) -> Snapshot:
 
 def assume(found: Machine, combination: Combination, matrix: Matrix, created: str) -> Snapshot:
     """The snapshot of a machine on which an installer is asked for what `combination` requires. Raises UsageError as `suppose` does."""
-    version = "" if isinstance(found.python, Missing) else found.python.version
-    python = version if isinstance(version, str) else ""
-    environment = marker_environment(python, found.platform)
-    requirements, left_out = stated(combination.requirements, environment, combination.places)
-    builds = _applying(combination, left_out)
+    environment = _markers(found)
     limits = stated(combination.constraints, environment, combination.places)[0] if combination.constraints else {}
-    requirements |= {name: both(one, limits[name], combination.places) for name, one in requirements.items() if name in limits}
-    refuse(one for one in requirements.values() if one.text not in combination.places)
+    requirements, left_out = _asked(combination, environment, limits)
+    builds = _applying(combination, left_out)
     packages = Packages(
         matrix,
         found.platform,
@@ -90,6 +86,22 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
     )
     silent = (name for name in Snapshot.__struct_fields__ if isinstance(getattr(snapshot, name), Missing))
     return msgspec.structs.replace(snapshot, **dict.fromkeys(silent, NOT_STATED))
+
+
+def _markers(found: Machine) -> dict[str, str]:
+    """The marker variables of the machine's interpreter and system."""
+    version = "" if isinstance(found.python, Missing) else found.python.version
+    return marker_environment(version if isinstance(version, str) else "", found.platform)
+
+
+def _asked(
+    combination: Combination, environment: dict[str, str], limits: Mapping[str, Requirement]
+) -> tuple[dict[str, Requirement], tuple[str, ...]]:
+    """The requirements that apply, by name and within the constraints, and those that a marker excludes. Raises UsageError for a misspelt one."""
+    requirements, left_out = stated(combination.requirements, environment, combination.places)
+    requirements |= {name: both(one, limits[name], combination.places) for name, one in requirements.items() if name in limits}
+    refuse(one for one in requirements.values() if one.text not in combination.places)
+    return requirements, left_out
 
 
 def _with_libc(found: Machine) -> Python | Missing:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from gpudoctor import versions
-from gpudoctor.matrix.rows import DriverPackage
+from gpudoctor.matrix.machine_rows import DriverPackage
 from gpudoctor.matrix.tables import DRIVER_PACKAGES
 from gpudoctor.matrix_files import read_table
 from scripts.refresh.common import arguments, finish

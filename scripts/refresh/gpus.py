@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.matrix.rows import Chip, GpuProduct
+from gpudoctor.matrix.machine_rows import Chip, GpuProduct
 from gpudoctor.matrix.tables import CHIPS, GPUS
 from gpudoctor.matrix_files import read_table
 from gpudoctor.versions import Version

@@ -5,7 +5,7 @@ from itertools import chain
 import pytest
 
 from gpudoctor.matrix import Matrix, names
-from gpudoctor.matrix.rows import GpuProduct
+from gpudoctor.matrix.machine_rows import GpuProduct
 from gpudoctor.matrix.tables import CHIPS, GPUS
 from gpudoctor.matrix_files import open_matrix
 

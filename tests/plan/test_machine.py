@@ -9,7 +9,8 @@ import pytest
 
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Policy, Severity, Verdict
-from gpudoctor.matrix.rows import DriverBranch, WheelTags
+from gpudoctor.matrix.machine_rows import DriverBranch
+from gpudoctor.matrix.rows import WheelTags
 from gpudoctor.matrix.tables import DRIVERS, TAGS
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine

@@ -17,22 +17,24 @@ from gpudoctor.matrix.builds import GpuBuild
 from gpudoctor.snapshot import Distribution
 
 _SEPARATE = Fix("Choose compatible releases, or give each framework its own environment.", action=Action.REINSTALL_PACKAGE)
-
-_FAR = 1 << 20
-"""More releases than a package has."""
+_INSTEAD = Fix(_SEPARATE.title, kind=FixKind.INSTEAD, action=_SEPARATE.action)
 
 
 def agreeing(contradiction: RequirementClash, environment: EnvironmentView) -> tuple[Fix, ...]:
     """Return the fix that installs the nearest release of a stated package whose requirements agree with the others; frameworks last."""
     stated = {demand.by.name: demand.by for demand in contradiction.demands if demand.by.requirement and demand.by.version}.values()
     why = f"the nearest release that accepts the same {contradiction.name}"
-    add_ons = [_release(own, environment, why) for own in stated if framework_of(own.name) is None]
-    of_frameworks = (
-        _build_that_runs(own, environment, why) or _release(own, environment, why)[1] for own in stated if framework_of(own.name)
-    )
-    nearest = min(add_ons, key=lambda one: one[0], default=(0, None))[1]
-    fix = nearest or next(filter(None, of_frameworks), None)
-    return (_SEPARATE,) if fix is None else (fix, Fix(_SEPARATE.title, kind=FixKind.INSTEAD, action=_SEPARATE.action))
+    add_ons = [found for own in stated if not framework_of(own.name) and (found := _release(own, environment, why)) is not None]
+    if add_ons:
+        return (min(add_ons, key=lambda found: found[0])[1], _INSTEAD)
+    for own in stated:
+        fix = _build_that_runs(own, environment, why)
+        if fix is not None:
+            return (fix, _INSTEAD)
+        found = _release(own, environment, why)
+        if found is not None:
+            return (found[1], _INSTEAD)
+    return (_SEPARATE,)
 
 
 def _build_that_runs(own: Distribution, environment: EnvironmentView, why: str) -> Fix | None:
@@ -52,15 +54,16 @@ def _build_that_runs(own: Distribution, environment: EnvironmentView, why: str) 
     return None if found is None else install(machine, own.name, found, title=f"Install {found.name}, {why}")
 
 
-def _release(own: Distribution, environment: EnvironmentView, why: str) -> tuple[int, Fix | None]:
-    """Return the fix that installs a release, whether it runs here or not, and how many releases are nearer; a great number without a fix."""
+def _release(own: Distribution, environment: EnvironmentView, why: str) -> tuple[int, Fix] | None:
+    """Return how many releases are nearer than the first that agrees, and the fix that installs it, whether it runs here or not; None if none agrees."""
     machine = environment.machine
     rows = {str(row.release): row for row in constraints(machine).releases(own.name) if str(row.release) != own.version}
     nearest = sorted(rows, key=lambda release: nearness(release, own.version))
-    place, found = next(((place, one) for place, one in enumerate(nearest) if _agrees(rows[one], own, environment.stack)), (_FAR, ""))
     extras = f"[{','.join(own.extras)}]" if own.extras else ""
-    title = f"Install {own.name} {found}, {why}"
-    return place, install_fix(title, machine.observed.python, f"{own.name}{extras}=={found}") if found else None
+    for place, release in enumerate(nearest):
+        if _agrees(rows[release], own, environment.stack):
+            return place, install_fix(f"Install {own.name} {release}, {why}", machine.observed.python, f"{own.name}{extras}=={release}")
+    return None
 
 
 def _agrees(row: FrameworkRelease, own: Distribution, stack: Stack) -> bool:

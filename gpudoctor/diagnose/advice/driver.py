@@ -66,7 +66,7 @@ def floor_of_builds(machine: MachineView) -> Version | None:
 
 def _within(machine: MachineView, bounds: DriverBounds, title: str, *, older: bool) -> Fix:
     title = title or (f"Update the NVIDIA driver to {_floor(bounds.floor)}" if bounds.floor else "Install the NVIDIA driver")
-    elsewhere = _elsewhere(machine.site, title)
+    elsewhere = _elsewhere(machine.site, title, _modules(bounds))
     if elsewhere is not None:
         return elsewhere
     if bounds.contradictory:
@@ -83,12 +83,17 @@ def _within(machine: MachineView, bounds: DriverBounds, title: str, *, older: bo
     package = choose_package(machine, bounds, older=older)
     if package is not None:
         command = _install(package, machine.site, bounds)
-        return Fix(f"{title}{_source(package, machine.site)}, then reboot", command, (ROOT, DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
+        return Fix(
+            f"{title}{_source(package, machine.site)}{_modules(bounds)}, then reboot",
+            command,
+            (ROOT, DOWNLOAD, REBOOT),
+            action=Action.UPDATE_DRIVER,
+        )
     command = command_for(machine.site, _ANY_RELEASE)
     any_will_do = bounds == DriverBounds() and not driver_packages(machine)
     newest_will_do = _ROLLING in machine.site.distribution and bounds.newest_branch is None and bounds.flavour != "proprietary"
     if command and (any_will_do or newest_will_do):
-        return Fix(f"{title}, then reboot", command, (ROOT, DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
+        return Fix(f"{title}{_modules(bounds)}, then reboot", command, (ROOT, DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
     return _use_installer(title, bounds)
 
 
@@ -96,10 +101,14 @@ def _floor(floor: Version) -> str:
     return f"{floor} or newer" if any(floor[1:4]) else f"branch {floor.major} or newer"
 
 
-def _elsewhere(site: Site, title: str) -> Fix | None:
+def _elsewhere(site: Site, title: str, modules: str) -> Fix | None:
     """Return the fix where the driver is installed outside this system or with JetPack; None where it is installed here."""
     if site.container:
-        return Fix(f"{title} on the host; a container uses the host's driver.", needs=(ROOT, DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER)
+        return Fix(
+            f"{title} on the host{modules}; a container uses the host's driver.",
+            needs=(ROOT, DOWNLOAD, REBOOT),
+            action=Action.UPDATE_DRIVER,
+        )
     if site.on_wsl:
         return Fix(f"{title} in Windows, never in WSL: {DOWNLOADS}", needs=(DOWNLOAD,), action=Action.UPDATE_DRIVER)
     if site.platform == Platform.WINDOWS:
@@ -112,12 +121,15 @@ def _elsewhere(site: Site, title: str) -> Fix | None:
 
 def _use_installer(title: str, bounds: DriverBounds) -> Fix:
     branch = f" of branch {bounds.newest_branch}" if bounds.newest_branch is not None else ""
-    modules = f", with its {bounds.flavour} kernel modules" if bounds.flavour else ""
     return Fix(
-        f"{title} with NVIDIA's installer{branch}{modules}, from {DOWNLOADS}, then reboot.",
+        f"{title} with NVIDIA's installer{branch}{_modules(bounds)}, from {DOWNLOADS}, then reboot.",
         needs=(ROOT, DOWNLOAD, REBOOT),
         action=Action.UPDATE_DRIVER,
     )
+
+
+def _modules(bounds: DriverBounds) -> str:
+    return f", with its {bounds.flavour} kernel modules" if bounds.flavour else ""
 
 
 def _source(package: DriverPackage, site: Site) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.packages import Lacking, Stack
-from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.derive.lacking import Lacking
+from gpudoctor.derive.lacking import lacking as found_lacking
+from gpudoctor.derive.packages import Stack
+from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.constraints import constraints
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.findings import Evidence, Fix, Problem, Severity
@@ -18,7 +20,7 @@ from gpudoctor.matrix.cite import cited
 def lacking(environment: EnvironmentView) -> Iterator[Problem]:
     """Yield a problem for each: an error if the package is planned for this framework alone, a note if only a part of it fails."""
     stack = environment.stack
-    for one in stack.lacking:
+    for one in found_lacking(stack):
         frameworks = {framework_of(name) for name in stack.distributions} - {None}
         only_here = not one.row.part and len(frameworks) == 1
         part = f"{one.row.part} of {one.by.label}" if one.row.part else one.by.label
@@ -51,6 +53,5 @@ def _install(one: Lacking, environment: EnvironmentView) -> Fix:
 
 def _accepts(row: FrameworkRelease, stack: Stack) -> list[bool]:
     """Return, for each requirement of a release on a package of the environment, whether that meets it."""
-    texts = (*row.requires, *(other.requirement for other in stack.matrix.other_requirements(row.distribution, row.release)))
-    pairs = ((wanted, stack.distributions.get(wanted.name)) for wanted in map(requirement, texts) if wanted is not None)
+    pairs = ((wanted, stack.distributions.get(wanted.name)) for wanted in stack.required(row, ()))
     return [satisfies(found.version, wanted.specifier) is not False for wanted, found in pairs if found is not None]

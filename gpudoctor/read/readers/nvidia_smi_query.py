@@ -21,6 +21,7 @@ _SIGNS = (
         "attached gpus",
         "nvidia_smi_log",
         "<gpu id=",
+        "gpu 0000",
         "fb memory usage",
         "remapped rows",
         "retired pages",
@@ -34,6 +35,19 @@ _SIGNS = (
         "compute mode",
         "gpu link info",
         "gpu current temp",
+        "gpu shutdown temp",
+        "gpu slowdown temp",
+        "gpu reset status",
+        "performance state",
+        "power readings",
+        "pcie generation",
+        "virtualization mode",
+        "licensed product",
+        "driver version",
+        "kmd version",
+        "cuda version",
+        "umd version",
+        "fabric",
         "recovery action",
         "cliqueid",
         "route unhealthy",
@@ -59,8 +73,6 @@ _FOREIGN = 6
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    if not any(sign in line.text.lower() for line in lines for sign in _SIGNS):
-        return  # a heading or a label alone may be anything's
     output = _Output()
     for line in lines:
         for what, value in output.stated(line.text):

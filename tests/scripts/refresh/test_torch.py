@@ -250,7 +250,7 @@ def test_the_other_builds_are_not_on_the_index(shipped: Matrix) -> None:
 
 
 def test_what_the_other_builds_require_of_nvidia_is_of_their_cuda_and_cudnn(shipped: Matrix) -> None:
-    """The two columns have sources that know nothing of each other: build scripts and logs, and PyTorch's release matrix."""
+    """The two columns have sources that know nothing of each other, build scripts or logs and PyTorch's release matrix, but for 2.6 and 2.11+cu128."""
     from gpudoctor.matrix.tables import TORCH_BUILDS  # noqa: PLC0415
 
     compared = 0

@@ -18,7 +18,7 @@ _UNKNOWN = r"not supported by the NVIDIA [\d.]+ driver release"
 
 @rule(
     "GD212",
-    advice=lambda machine: (update_driver(machine, title="Install the driver with its open kernel modules", flavour="open"),),
+    advice=lambda machine: (update_driver(machine, title="Install the driver", flavour="open"),),
     severity=Severity.ERROR,
     breaks=Rung.KERNEL_DRIVER,
     explains=LEFT_ALONE,
@@ -40,7 +40,7 @@ def gpu_too_new_for_driver(gpu: GpuView) -> Iterator[Problem]:
         reason = f"branch {found.branch} supports compute capability {found.newest} and older"
     else:
         reason = "the GPU needs the open kernel modules" if needs_open else "the kernel log says so"
-    title = "" if floor else "Install the driver with its open kernel modules"
+    title = "" if floor else "Install the driver"
     yield Problem(
         message=f"Driver {found.driver} does not support {found.name}: {reason}.",
         confidence=confidence(gpu, refused),
