@@ -11,6 +11,7 @@ from gpudoctor.derive.device_nodes import CONTROL, UVM
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.platforms import closer
 from gpudoctor.expressions import expression
+from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.signatures import hinted, recognise
 from gpudoctor.signatures.phrases import SLURM
 from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Platform, Status, TextLog
@@ -180,6 +181,16 @@ def of_another_module(machine: MachineView) -> bool:
     return _logs(machine, _OTHER_MODULE) and not _logs(machine, _OWN_MODULE)
 
 
+def _takes_as_needed(machine: MachineView) -> bool:
+    """Return whether a framework is set to take memory as it needs it, and no line says that this helped."""
+    log = known(machine.observed.text_log)
+    specs = [one.spec for one in machine.frameworks] or CATALOGUE
+    is_set = any(machine.variable(one.preallocates[0]) == one.preallocates[1] for one in specs if one.preallocates)
+    return is_set and "gpu-memory-preallocation" not in hinted("\n".join(line.value for line in log.lines))
+
+
+_ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
+"""What pip says of a wheel for Jetson's architecture: it is for another Python."""
 _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch)
 _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "wsl-linux-driver-installed": (_is_nowhere_near_wsl,),
@@ -201,7 +212,8 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "libcuda-not-on-loader-path": (_is_libcuda_cached,),
     "wsl-libcuda-not-on-path": (_is_libcuda_cached,),
     "wsl-driver-stack-broken": (_has_linux_driver_in_wsl,),
-    "gpu-memory-preallocation": (_has_free_memory,),
+    "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed),
+    "jetson-needs-vendor-wheel": (lambda machine: _logs(machine, _ARM_WHEEL),),
     "gpu-memory-insufficient": (_has_free_memory,),
     "gpu-memory-held-by-other-process": (_has_free_memory,),
 }

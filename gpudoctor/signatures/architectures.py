@@ -53,11 +53,19 @@ ARCHITECTURES = (
         ("CUBLAS_STATUS_ARCH_MISMATCH",),
     ),
     Signature(
-        r"Blas \w{0,10}GEM[MV]\w{0,20} launch failed"
-        r"|CUFFT_INTERNAL_ERROR|CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|CUDNN_STATUS_MAPPING_ERROR|[Ii]nvalid device function|cudaErrorInvalidDeviceFunction|device kernel image is invalid|cudaErrorInvalidKernelImage|CUDA_ERROR_INVALID_IMAGE",
+        r"CUFFT_INTERNAL_ERROR|CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|CUDNN_STATUS_MAPPING_ERROR|[Ii]nvalid device function|cudaErrorInvalidDeviceFunction|device kernel image is invalid|cudaErrorInvalidKernelImage|CUDA_ERROR_INVALID_IMAGE",
         ("gpu-too-new-for-build", "gpu-too-old-for-build"),
         "a CUDA library or kernel failed on this GPU",
         ("CUFFT_INTERNAL_ERROR", "CUBLAS_STATUS_EXECUTION_FAILED", "cudaErrorInvalidDeviceFunction"),
+        vague=True,
+        needs_support=True,
+    ),
+    # TensorFlow refuses a GPU that is older than its build before it computes on it
+    Signature(
+        r"Blas \w{0,10}GEM[MV]\w{0,20} launch failed",
+        ("gpu-too-new-for-build",),
+        "a CUDA library or kernel failed on this GPU",
+        ("Blas GEMM launch failed",),
         vague=True,
         needs_support=True,
     ),

@@ -60,6 +60,13 @@ BUILDING = (
         "nvcc is of a CUDA release that cannot compile for this GPU",
         ("nvcc fatal   : Unsupported gpu architecture 'compute_86'", "FlashAttention is only supported on CUDA 11.7 and above."),
     ),
+    # an nvcc from before the option or the language that a build asks for
+    Signature(
+        r"nvcc fatal\s{1,6}: (?:Value 'c\+\+\d\w' is not defined for option 'std'|Unknown option '-{0,2}(?:std=c\+\+\d\w|threads|diag-suppress|static-global-template-stub|allow-unsupported-compiler)\b)",
+        ("nvcc-framework-cuda-mismatch",),
+        "nvcc is of a CUDA release that is too old for what is compiled",
+        ("nvcc fatal   : Value 'c++17' is not defined for option 'std'", "nvcc fatal   : Unknown option '--threads'"),
+    ),
     # crt/host_config.h of CUDA 9 to 13, torch/utils/cpp_extension.py
     Signature(
         r"unsupported (?:GNU|clang|ICC|Microsoft Visual Studio) version!|greater than the maximum required version by CUDA \d|less than the minimum required version by CUDA \d"

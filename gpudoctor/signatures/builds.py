@@ -101,9 +101,16 @@ BUILDS = (
         vague=True,
         last=True,
     ),
+    # jax/_src/xla_bridge.py of 0.3 and 0.4 with the jaxlib of PyPI
+    Signature(
+        r"module 'jaxlib\.xla_extension' has no attribute '(?:GpuAllocatorConfig|get_gpu_client)'",
+        ("cpu-only-build", "no-cuda-wheel-for-platform"),
+        "jaxlib is built without CUDA",
+        ("Unable to initialize backend 'cuda': module 'jaxlib.xla_extension' has no attribute 'GpuAllocatorConfig'",),
+    ),
     # jax/_src/lib of 0.3 to 0.7 with another jaxlib
     Signature(
-        r"module 'jax(?:lib|\._src\.lib)(?:\.\w{2,30}){0,3}' has no attribute|cannot import name '\w{1,40}' from 'jax(?:lib|\._src\.lib\b)",
+        r"(?<!backend 'tpu': )(?<!backend 'tpu_driver': )module 'jax(?:lib|\._src\.lib)(?:\.\w{2,30}){0,3}' has no attribute(?! '(?:GpuAllocatorConfig|get_gpu_client)')|cannot import name '\w{1,40}' from 'jax(?:lib|\._src\.lib\b)",
         ("jax-plugin-version-mismatch",),
         "jax and jaxlib have different versions",
         (

@@ -228,7 +228,7 @@ LIBRARIES = (
         vague=True,
     ),
     Signature(
-        r"ptxas too old\.|ptxas does not support CC|ptxas [\d.]{1,20} has a bug that|You are using ptxas [\d.]{1,20}, which is older than",
+        r"ptxas too old\.|ptxas does not support CC|ptxas [\d.]{1,20} has a bug that|You are using ptxas [\dx.]{1,20}, (?:which is older than|but TF requires)",
         ("ptxas-too-old",),
         "XLA's ptxas is too old",
         (

@@ -5,6 +5,10 @@ from __future__ import annotations
 from gpudoctor.signatures.phrases import AMD, SLURM
 from gpudoctor.signatures.signature import Hint
 
+_AS_USER = r"\b(?:without (?:sudo|root)|as (?:a |my )?(?:normal |regular |own )?user)\b"
+_AND_SO = r"(?:(?!\b(?:not?|never)\b|n't)[^\n]){0,30}"
+_WORKS = r"(?<!not )(?<!n't )(?<!never )\b(?:works?|fine|succeeds?|ok)\b"
+
 MACHINE_HINTS = (
     Hint(
         r"(?i)confidential[ -]computing|\bconf-compute\b|nvidia-smi conf-",
@@ -90,6 +94,12 @@ MACHINE_HINTS = (
         said=True,
     ),
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
+    # a program of root's loads nvidia_uvm, and others then find it
+    Hint(
+        rf"(?i)\b(?:sudo|as root)\b[^\n]{{0,80}}\b(?:then|after(?:wards|ward| that| which)?|subsequent\w{{0,2}}|next|from then on|once)\b(?:(?!\bnot\b)[^\n]){{0,40}}(?:{_AS_USER}{_AND_SO}{_WORKS}|{_WORKS}{_AND_SO}{_AS_USER})",
+        "uvm-not-loaded",
+        "I run it once with sudo, and afterwards it works without sudo",
+    ),
     # what NVIDIA's images print when they start without a GPU
     Hint(
         r"The NVIDIA Driver was not detected|^RUN |/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|(?:\b(?:using|use)|\u7528) docker\b(?! (?:it )?works)|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
@@ -176,7 +186,7 @@ MACHINE_HINTS = (
         "JAX takes 75% of the memory",
     ),
     Hint(
-        r"(?i)\bpre-?allocat(?:e[sd]?|ion|ing)\b|XLA_PYTHON_CLIENT_(?:PREALLOCATE|MEM_FRACTION)[^\n]{0,60}\b(?:help|fix|work|solv)",
+        r"(?i)\bpre-?allocat(?:e[sd]?|ion|ing)\b|(?:XLA_PYTHON_CLIENT_(?:PREALLOCATE|MEM_FRACTION)|TF_FORCE_GPU_ALLOW_GROWTH)(?![^\n]{0,60}(?:n't|\bnot|\bno|\bnever|\bwithout)\b)[^\n]{0,60}\b(?:help|fix|work|solv)",
         "gpu-memory-preallocation",
         "XLA_PYTHON_CLIENT_PREALLOCATE=false helps",
     ),
@@ -187,13 +197,17 @@ MACHINE_HINTS = (
         "DataLoader(dataset, pin_memory=True)",
     ),
     Hint(
-        r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok)\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo|super-?user)\b",
+        r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok|(?:is|was|are|gets?) (?:detected|found|recogni[sz]ed|visible|seen))\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo|super-?user)\b",
         "device-permission-denied",
         "nvidia-smi works with sudo",
     ),
     # nvidia-smi -q
     Hint(r"(?i)\bcompute[ _]mode\b[^\n]{0,40}\bprohibited\b", "compute-prohibited", "Compute Mode : Prohibited"),
-    Hint(r"(?i)\bexclusive[_ ](?:process|thread)\b", "exclusive-compute-mode", "Compute Mode : Exclusive_Process"),
+    Hint(
+        r"(?i)\bexclusive[_ ](?:process|thread)\b|(?<![\w.])E\. (?:Process|Thread)\b",
+        "exclusive-compute-mode",
+        "Compute Mode : Exclusive_Process",
+    ),
     Hint(
         r"(?i)\bldconfig\b[^\n]{0,60}\b(?:fix|solv|help|work)|\b(?:fix|solv|help|work)\w{0,3}\b[^\n]{0,40}\bldconfig\b",
         "container-ldcache-stale",

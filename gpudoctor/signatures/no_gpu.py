@@ -47,7 +47,7 @@ _SAID_OF_ALL = (
     r"|(?:\bcannot|\bcan'?t|\bunable to|\bnot able to) use (?:the |my |any |our |its ){0,2}(?:nvidia )?gpus?\b(?! memory)|\b(?:torch|tensorflow|jax|cuda) (?:says|returns|prints|shows|is) false\b"
     r"|\b(?:only|just) (?:find|see|use|list|detect|show|get|recogni|identif)\w{0,6} (?:the |my |a |one )?cpus?\b"
     r"|\b(?:only|just|everything|entirely|always|still|exclusively|solely)\b[^\n.,;]{0,24}\b(?:on|uses|using) (?:the |my )?cpu\b|\b(?:runs?|running|ran|works?|uses|using|trains?|training) (?:\w{1,12} )?(?:on |with )?(?:the |my )?cpu (?:only\b|instead of\b|rather than\b|and not\b)"
-    r"|\bnever (?:us|touch|utili[sz])\w{1,4} (?:the |my |our )?(?:nvidia |geforce )?(?:gpus?|cards?|geforce|[rg]tx)\b|\bgpu (?:\w{1,12} )?(?:stays|sits|remains) (?:idle|unused|at 0 ?%)"
+    r"|\bcurrently\b[^\n.,;]{0,16}\b(?:on|uses|using) my cpu\b|\bnever (?:us|touch|utili[sz])\w{1,4} (?:the |my |our )?(?:nvidia |geforce )?(?:gpus?|cards?|geforce|[rg]tx)\b|\bgpu (?:\w{1,12} )?(?:stays|sits|remains) (?:idle|unused|at 0 ?%)"
 )
 """As people say it whatever sees none."""
 _SAID_ELSEWHERE = (

@@ -23,6 +23,18 @@ HARMLESS = (
     (r"computation_placer\.cc:\d+\] computation placer already registered", "TensorFlow registers its computation placer twice"),
     # xla/stream_executor/cuda/cuda_executor.cc
     (r"NUMA node read from SysFS had negative value|could not open file to read NUMA node", "a virtual machine has no NUMA nodes"),
+    (
+        r"Could not identify NUMA node of platform GPU|Your kernel may (?:not )?have been built with(?:out)? NUMA support",
+        "a GPU works without NUMA nodes",
+    ),
+    # xla/backends/profiler/gpu/cupti_tracer.cc: https://developer.nvidia.com/ERR_NVGPUCTRPERM
+    (r"\bCUPTI_ERROR_(?:INSUFFICIENT_PRIVILEGES|NOT_INITIALIZED)\b|CUPTI initialization failed", "only profilers need CUPTI"),
+    (r"ARM64 does not support NUMA", "a GPU works without NUMA nodes"),
+    # jax/_src/xla_bridge.py
+    (
+        r"Unable to initialize backend '(?:tpu|tpu_driver|rocm|plugin|metal|interpreter)': (?!.{0,80}GpuAllocatorConfig)",
+        "JAX tries every backend that it knows",
+    ),
     # xla/service/gpu/nvptx_compiler.cc
     (
         r"NVIDIA driver's CUDA version is [\d.]{3,8} which is older than the (?:ptxas|PTX compiler) CUDA version",

@@ -124,10 +124,15 @@ _FRAMEWORKS = (
     ),
     # https://github.com/ollama/ollama/issues/6626
     Signature(
-        r"libcuda\.so\S{0,40}: undefined symbol: cu\w{3,60}",
+        r"libcuda\.so\S{0,40}: undefined symbol: cu\w{3,60}"
+        # tensorflow/stream_executor/cuda/cuda_driver.cc of 1.0
+        r"|Check failed: s\.ok\(\) could not find cu[A-Z]\w{3,60}",
         ("driver-too-old",),
         "the driver's libcuda lacks a function that this build needs",
-        ("/usr/lib64/libcuda.so.460.106.00: undefined symbol: cuCtxCreate_v3",),
+        (
+            "/usr/lib64/libcuda.so.460.106.00: undefined symbol: cuCtxCreate_v3",
+            "Check failed: s.ok() could not find cuDevicePrimaryCtxRetain in libcuda DSO",
+        ),
     ),
     # what an extension asks of libcuda: https://docs.nvidia.com/cuda/cuda-driver-api/
     Signature(

@@ -93,4 +93,11 @@ WINDOWS = (
             "rocBLAS error: Cannot read TensileLibrary.dat: No such file for GPU arch : gfx1103",
         ),
     ),
+    # TensorFlow's ROCm builds: tensorflow/core/common_runtime/gpu/gpu_device.cc
+    Signature(
+        r"with AMDGPU (?:ISA|version)\b[^\n]{0,40}The (?:minimum required AMDGPU ISA is|supported AMDGPU versions are)",
+        ("rocm-arch-unsupported",),
+        "TensorFlow's ROCm build has no kernels for this GPU",
+        ("with AMDGPU version : gfx1032. The supported AMDGPU versions are gfx900, gfx906, gfx908.",),
+    ),
 )

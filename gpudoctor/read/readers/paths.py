@@ -6,6 +6,8 @@ from gpudoctor.read.readers.reader import Form, Reader
 from gpudoctor.read.statements import Rank
 
 _WHEEL = r"(?:Downloading|Using cached|Processing|Installing|install) .{0,300}-"
+_ALONE = r"^\W{0,4}(?:tensorflow|torch|jaxlib)\w{0,12}-\d[\w.+]{0,30}-cp\d{2,3}-\w{3,8}-"
+"""A line that is a wheel's name, as people tell what they installed."""
 
 READER = Reader(
     "path",
@@ -35,6 +37,9 @@ READER = Reader(
         Form("platform:macos", rf"{_WHEEL}(?P<value>macosx_\d{{2}}_\d{{1,2}}_\w{{4,12}})\.whl", Rank.LOG),
         Form("platform:linux", rf"{_WHEEL}(?P<value>(?:many|musl)?linux\w{{4,40}}?_(?:x86_64|aarch64))(?:\.\w{{4,60}})?\.whl", Rank.LOG),
         Form("architecture", rf"{_WHEEL}\w{{0,80}}?(?P<value>x86_64|aarch64|arm64|amd64)\.whl", Rank.LOG),
+        Form("platform:windows", rf"{_ALONE}(?P<value>win_amd64)\.whl\s{{0,4}}$", Rank.LOG),
+        Form("platform:macos", rf"{_ALONE}(?P<value>macosx_\d{{2}}_\d{{1,2}}_\w{{4,12}})\.whl\s{{0,4}}$", Rank.LOG),
+        Form("architecture", rf"{_ALONE}\w{{1,40}}?(?P<value>x86_64|aarch64|arm64|amd64)\.whl\s{{0,4}}$", Rank.LOG),
         Form("architecture", r"/(?P<value>x86_64|aarch64)-linux-gnu/", Rank.LOG),
     ),
 )

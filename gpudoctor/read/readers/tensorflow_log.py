@@ -15,7 +15,7 @@ READER = Reader(
             r"(?P<value>Loaded runtime CuDNN library|Successfully opened dynamic library lib(?:cud|cub)\w{2,8}\.so)",
             Rank.LOG,
         ),
-        Form("gpu", r"(?:GPU \(|-> {1,3})device: (?P<name>\d{1,2}), name: (?P<value>[^,]{3,80}),", Rank.LOG),
+        Form("gpu", r"(?:GPU \(|-> {1,3}\(?)device: (?P<name>\d{1,2}), name: (?P<value>[^,]{3,80}),", Rank.LOG),
         # until CUDA 10 the soname has the whole version
         Form("tensorflow cuda", r"opened (?:dynamic|CUDA) library lib(?:cudart|cublas)\.so\.(?P<value>\d\.\d|10\.[0-2])\b", Rank.LOG),
         Form("gpu", r"^\s{0,4}name: (?P<value>[A-Z][^,\n]{3,60}?) major: \d{1,2} minor: \d", Rank.LOG),

@@ -278,6 +278,12 @@ CASES: Final = (
     ("extension-built-for-other-cuda", "  File '/opt/detectron2/layers/roi_align.py', line 58, in forward\nRuntimeError: Not compiled with GPU support\n"),
     ("cpu-only-build", "OS                  Windows-10-10.0.19045-SP0\nCUDA                None\ntorchvision         0.19.0>=0.9.0\ntorch               2.4.0>=1.8.0\n"),
     ("extension-built-for-other-cuda", "torch 2.0.1+cu118, pytorch3d\nRuntimeError: Not compiled with GPU support.\n"),
+    ("rocm-arch-unsupported", "Ignoring visible gpu device (device: 0, name: AMD Radeon RX 5600, pci bus id: 0000:0b:00.0) with AMDGPU version : gfx1010. The supported AMDGPU versions are gfx900, gfx906, gfx908.\n"),
+    ("rocm-arch-unsupported", "Processor: AMD A10-7850K\nIgnoring visible gpu device (device: 0, name: Spectre, pci bus id: 0000:00:01.0) with AMDGPU ISA gfx700. The minimum required AMDGPU ISA is gfx803.\n"),
+    ("nvcc-framework-cuda-mismatch", "nvcc fatal   : Value 'c++17' is not defined for option 'std'\nerror: command '/usr/local/cuda-10.1/bin/nvcc' failed with exit status 1\n"),
+    ("nvcc-framework-cuda-mismatch", "FAILED: csrc/attention.cuda.o\nnvcc fatal   : Unknown option '--threads'\n"),
+    ("cpu-only-build", "jax 0.3.17, jaxlib 0.3.15\nUnable to initialize backend 'cuda': module 'jaxlib.xla_extension' has no attribute 'GpuAllocatorConfig'\n"),
+    ("cpu-only-build", "Unable to initialize backend 'gpu': module 'jaxlib.xla_extension' has no attribute 'get_gpu_client'\nNo GPU/TPU found, falling back to CPU.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -341,5 +347,11 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "torch==2.5.1\n\u5982\u679c\u5b89\u88c5\u7684\u662f CPU \u7248\u672c\u7684 torch\uff0c\u8bf7\u91cd\u65b0\u5b89\u88c5\u3002\n"),
     ("cpu-only-build", "torch==2.5.1\n\u6211\u60f3\u5b89\u88c5 CPU \u7248\u672c\u7684 PyTorch\u3002\n"),
     ("gpu-too-new-for-build", "torch.cuda.device_count() is wrong on our A100.\nIt works as expected on torch==1.12.1, with the same script.\n"),
+    ("nvcc-framework-cuda-mismatch", "torch==2.5.1\nnvcc fatal   : Unknown option '-fopenmp'\n"),
+    ("rocm-arch-unsupported", "torch==2.5.1\nThe supported AMDGPU versions are listed on the page of the release.\n"),
+    ("gpu-too-old-for-build", "GPU: GTX 970\ntensorflow.python.framework.errors_impl.InternalError: Blas GEMV launch failed\n"),
+    ("jax-plugin-version-mismatch", "jax 0.3.25\nUnable to initialize backend 'tpu': module 'jaxlib.xla_extension' has no attribute 'get_tpu_client'\nmodel loaded on gpu:0\n"),
+    ("cpu-only-build", "jax 0.3.25\nUnable to initialize backend 'rocm': NOT_FOUND: Could not find registered platform with name: \"rocm\". Available platform names are: Host CUDA Interpreter\n"),
+    ("gpu-too-new-for-build", "GPU: RTX 5070\nTensorFlow Version: 2.19.0-dev0+selfbuilt\nstep 10 loss 0.41\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -272,6 +272,10 @@ CASES: Final = (
     ("driver-too-new-for-gpu", "Our old GT 730 is not supported by the drivers that the new image has\n"),
     ("driver-too-new-for-gpu", "Since the update driver 535 is not compatible with the GTX 770 in this box\n"),
     ("uvm-broken-after-suspend", "I left all the notebooks open that still hold GPU memory through jax. After the laptop woke up from suspend:\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
+    ("uvm-not-loaded", "CUDA_ERROR_UNKNOWN: unknown error on Ubuntu 18.04\nAfter each boot I start the script once with sudo, and afterwards it works as a normal user too.\n"),
+    ("uvm-not-loaded", "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\nwith sudo the card is found. The next start without sudo works.\n"),
+    ("driver-too-old", "Windows 10, GeForce 9800 GT\nF d:\\build\\tensorflow\\stream_executor\\cuda\\cuda_driver.cc:85] Check failed: s.ok() could not find cuDevicePrimaryCtxRetain in libcuda DSO; dlerror: Permission denied\n"),
+    ("libcuda-is-stub", "jax 0.2.19\nE external/org_tensorflow/tensorflow/stream_executor/cuda/cuda_driver.cc:271] failed call to cuInit: UNKNOWN ERROR (34)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -329,5 +333,7 @@ NEAR_MISSES: Final = (
     ("fabric-manager-missing", "# Say what to start\nThis patch adds a hint to CUDA_ERROR_SYSTEM_NOT_READY, driver 550.54.15\n"),
     ("driver-library-mismatch", "A page about updates, for driver 550\nFailed to initialize NVML: Driver/library version mismatch\nCloses: #418\n"),
     ("driver-too-new-for-gpu", "OS: Ubuntu 22.04.4 LTS\nThe GTX 1080 is not supported by PyTorch 2.9 with CUDA 13, whatever the driver\n"),
+    ("uvm-not-loaded", "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\nWith sudo it fails, then I tried it without sudo and it fails too.\n"),
+    ("uvm-not-loaded", "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\nIt starts with sudo, but after that it does not work without sudo, and never as a normal user.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

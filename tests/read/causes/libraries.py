@@ -171,6 +171,7 @@ CASES: Final = (
     ("nvcc-framework-cuda-mismatch", "torch 2.2.0+cu118, NumPy 2.1.0\nRuntimeError:\nThe detected CUDA version (12.6) mismatches the version that was used to compile\nPyTorch (11.8). Please make sure to use the same CUDA versions.\n"),
     ("ld-library-path-shadowing", "Could not load library libcudnn_ops_infer.so.8. Error: /opt/cuda-9.0/lib64/libnvrtc.so: undefined symbol: nvrtcGetCUBINSize\n"),
     ("cudnn-version-mismatch", "W0101 gpu_resources.cc:217] WARNING: device: 0. The installed Paddle is compiled with CUDNN 8.9, but CUDNN version in your machine is 8.6, which may cause serious incompatible bug.\n"),
+    ("ptxas-too-old", "asm_compiler.cc:105] You are using ptxas 9.x, but TF requires ptxas 10.x (and strongly prefers >= 10.1)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -123,6 +123,7 @@ CASES: Final = (
     ("numpy2-abi-mismatch", "torch==2.5.1\nnumpy==2.1.0\nAttributeError: _ARRAY_API not found\n"),
     ("wrong-python-environment", "torch 2.7.1+cu128 is in the venv.\nerror: The build backend returned an error\n  File \"/c/uv/builds/.tmp3/lib/site-packages/setuptools/build_meta.py\", line 331, in get_requires_for_build_wheel\nModuleNotFoundError: No module named 'torch'\n"),
     ("wrong-python-environment", "hint: This error likely indicates that `mamba-ssm@2.2.4` depends on `torch`, but doesn't declare it as a build dependency.\n"),
+    ("python-version-unsupported", "Jetson Nano, JetPack 4.6, Python 3.8.0\nERROR: tensorflow-2.5.0-cp36-cp36m-linux_aarch64.whl is not a supported wheel on this platform.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

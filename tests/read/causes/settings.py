@@ -115,6 +115,10 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "OOM at start although my model is small. nvidia-smi shows that a colleague's kernel (pid 4411) takes 21 of the 24 GB.\n"),
     ("gpu-memory-held-by-other-process", "kill\u6389\u8bad\u7ec3\u8fdb\u7a0b\u4e4b\u540e\u663e\u5b58\u4e0d\u91ca\u653e\n"),
     ("gpu-memory-held-by-other-process", "Terminating the run does not free the GPU memory.\n"),
+    ("exclusive-compute-mode", "F tensorflow/core/common_runtime/gpu/gpu_device.cc:121] Check failed: CUDA_SUCCESS == dynload::cuCtxSetCurrent(context) (0 vs. 216)\n"),
+    ("exclusive-compute-mode", "GPU 0: Tesla K40m\nCUDA error: exclusive-thread device already in use by a different thread\n"),
+    ("exclusive-compute-mode", "| N/A   41C    P0    60W / 149W |     71MiB / 11441MiB |      0%    E. Process |\nall CUDA-capable devices are busy or unavailable\n"),
+    ("gpu-memory-preallocation", "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nexport TF_FORCE_GPU_ALLOW_GROWTH=true fixes it for me\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -142,5 +146,7 @@ NEAR_MISSES: Final = (
     ("mig-one-instance-per-process", "torch 2.5.1: torch.cuda.device_count() shows only one GPU on my laptop.\n"),
     ("gpu-memory-held-by-other-process", "GPU 0: NVIDIA GeForce RTX 4090\nThe RTX 60 GPUs are not released yet\n"),
     ("gpu-memory-held-by-other-process", "torch==2.5.1\ntorch.cuda.empty_cache() does not free GPU memory.\n"),
+    ("gpu-memory-preallocation", "jax 0.4.30, RTX A4000\nCould not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nXLA_PYTHON_CLIENT_PREALLOCATE=false doesn't help\n"),
+    ("gpu-memory-preallocation", "GPU: Quadro P2000, tensorflow 2.4.1\nexport TF_FORCE_GPU_ALLOW_GROWTH=true\nCould not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
