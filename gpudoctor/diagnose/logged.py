@@ -10,6 +10,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import Fit
+from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.advice.remedies import BY_HAND, remedy
 from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.diagnose.advice.system import read_page
@@ -37,7 +38,7 @@ from gpudoctor.findings import (
 )
 from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
-from gpudoctor.signatures.no_gpu import SEE_NO_GPU
+from gpudoctor.signatures.no_gpu import SEE_NO_GPU, STILL_SEES_NONE
 from gpudoctor.snapshot import Missing, Platform, TextLog
 
 _MOST_CANDIDATES = 4
@@ -189,11 +190,15 @@ def _noted(run: RuleRun) -> RuleRun:
 
 
 def _signs(machine: MachineView, log: TextLog) -> list[Recognised]:
-    """Return the signatures in the log, and that of a framework without a GPU if one only answered so."""
+    """Return the signatures in the log, and that of a framework without a GPU if one only answered so: a complaint, if a CUDA toolkit is installed."""
     found = list(recognise("\n".join(line.value for line in log.lines)))
     blind = next((one for one in machine.frameworks if one.observed.sees_gpu is False), None)
-    if blind is not None and not any(sign.signature in SEE_NO_GPU for sign in found):
+    if blind is None:
+        return found
+    if not any(sign.signature in SEE_NO_GPU for sign in found):
         found += (Recognised(signature, f"{blind.label}: no GPU") for signature in SEE_NO_GPU)
+    if blind.observed.cuda_build is True and system_cudas(machine.known_toolkits):
+        found.append(Recognised(STILL_SEES_NONE, f"{blind.label}: no GPU"))
     return found
 
 

@@ -27,7 +27,7 @@ CLOSER: dict[str, dict[str, str]] = {
         "all-reduce-failed": "wsl-multi-gpu-limit",
     },
     "WSL 1": {"no-driver": "wsl1", "cpu-only-build": "wsl1", "libcuda-not-on-loader-path": "wsl1", "wsl-driver-stack-broken": "wsl1"},
-    "macOS": {"cpu-only-build": "no-cuda-wheel-for-platform"},
+    "macOS": {"cpu-only-build": "no-cuda-wheel-for-platform", "extension-built-for-other-cuda": "no-cuda-wheel-for-platform"},
     "Jetson": {
         "package-not-installable": "jetson-needs-vendor-wheel",
         "cpu-only-build": "jetson-needs-vendor-wheel",

@@ -143,7 +143,8 @@ def _in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
         package = next((wheel for name, wheel in WHEELS.items() if wanted.lower().startswith(f"lib{name}")), "")
         if not package:
             continue
-        for one in (one for name, one in installed.items() if name in {package, f"{package}-cu{_cuda_of(wanted, machine)}"}):
+        names = {package, *(f"{package}-cu{major}" for major in _cudas_of(wanted, machine))}
+        for one in (one for name, one in installed.items() if name in names):
             version = versions.parse(one.version)
             if version is not None and (package != WHEELS["cudnn"] or version.major == _major(wanted)):
                 yield Evidence("installed", one.label, one.where)
@@ -160,14 +161,12 @@ def _out_of_reach(machine: MachineView, installed: Container[str]) -> Iterator[E
             yield Evidence(f"packages that {framework.label} cannot find", " ".join(lost), cited(row.source))
 
 
-def _cuda_of(soname: str, machine: MachineView) -> int:
-    """Return the major version of the newest CUDA that has a library of this name; for cuDNN of the installed package."""
+def _cudas_of(soname: str, machine: MachineView) -> frozenset[int]:
+    """Return the major versions of CUDA that have a library of this name, as 10 to 13 have libcurand.so.10; for cuDNN of the installed packages."""
     if soname.startswith("libcudnn"):
         suffixes = [one.name.rpartition("-cu")[2] for one in _wheels(machine) if one.name.startswith(WHEELS["cudnn"])]
-        return next((int(suffix) for suffix in suffixes if suffix.isdigit()), 0)
-    majors = range(20, 8, -1)
-    rows = ((major, machine.matrix.cuda(Version(major))) for major in majors)
-    return next((major for major, row in rows if row and soname in (row.sonames or ())), 0)
+        return frozenset(int(suffix) for suffix in suffixes if suffix.isdigit())
+    return frozenset(row.release.major for row in machine.matrix.rows(CUDA) if soname in (row.sonames or ()))
 
 
 _IN_FOLDER = expression(
@@ -214,7 +213,7 @@ def _numbers(soname: str) -> list[str]:
 def _of_other_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the framework's own CUDA, or NVIDIA's packages for another one, if a library of a third is missing."""
     wanted = [name for name in _missing(text) if not name.startswith("libcudnn")]
-    majors = {major for name in wanted if (major := _cuda_of(name, machine))}
+    majors = {major for name in wanted for major in _cudas_of(name, machine)}
     for framework in machine.frameworks:
         cuda = framework.cuda_or_missing
         if framework.spec.brings_cuda and isinstance(cuda, EffectiveCuda) and majors and cuda.version.major not in majors:

@@ -6,7 +6,9 @@ from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
     Hint(
-        r"(?i)\bunset(?:ting)? (?:the )?LD_LIBRARY_PATH|\bLD_LIBRARY_PATH ?=[^\n]{0,200}(?:cuda|nvidia|conda|/usr/lib)",
+        r"(?i)\bunset(?:ting)? (?:the )?LD_LIBRARY_PATH|\bLD_LIBRARY_PATH ?=[^\n]{0,200}(?:cuda|nvidia|conda|/usr/lib)"
+        # the loader with LD_DEBUG=libs
+        r"|\bsearch path=[^\n]{0,400}(?:cuda|nvidia|conda)[^\n]{0,400}\(LD_LIBRARY_PATH\)",
         "ld-library-path-shadowing",
         "LD_LIBRARY_PATH=/usr/local/cuda-12.0/lib64",
     ),

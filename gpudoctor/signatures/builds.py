@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.signatures.architectures import ARCHITECTURES
 from gpudoctor.signatures.cpu_builds import CPU_BUILDS
 from gpudoctor.signatures.extensions import COMPILED_FOR_A_FRAMEWORK, EXTENSIONS
-from gpudoctor.signatures.no_gpu import SEE_NO_GPU
+from gpudoctor.signatures.no_gpu import SEE_NO_GPU, STILL_SEES_NONE
 from gpudoctor.signatures.signature import Signature
 
 UNUSED = (
@@ -214,16 +214,7 @@ BUILDS = (
         ("LLVM ERROR: PTX version 8.5 does not support target 'sm_120'.",),
     ),
     *SEE_NO_GPU,
-    # as people complain; a report alone may come from a machine that has no GPU
-    Signature(
-        r"(?i)\b(?:always|still|keeps?|only)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,24}\bfalse\b|\b(?:cuda|gpu)\b[^\n]{0,24}\bavailable\b[^\n]{0,12}\b(?:always|still|keeps?)\b[^\n]{0,16}\bfalse\b",
-        ("no-driver", "no-gpu"),
-        "the framework sees no GPU",
-        ("I still get cuda = False",),
-        vague=True,
-        needs_support=True,
-        last=True,
-    ),
+    STILL_SEES_NONE,
     # as people say it
     Signature(
         UNUSED,

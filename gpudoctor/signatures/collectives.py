@@ -151,10 +151,12 @@ STALLED = (
         + r")"
         r"|(?i:\b"
         + _HANGS
-        + r"\w{0,5}\b[^\n]{0,100}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|(?:two|multiple|several|[2-9]|16) gpus))",
+        + r"\w{0,5}\b[^\n]{0,100}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|(?:two|multiple|several|[2-9]|16) gpus))"
+        # what people write below the last line of NCCL's log
+        r"|(?i:^(?:[*(<\[]{1,3} ?(?:hangs?|hanging|hung|stuck|freezes|deadlocks?)\b[^\n]{0,20}|(?:(?:it|and|then) ){0,3}(?:hangs?|stuck|freezes) (?:here|forever|indefinitely))\W{0,4}$)",
         (_P2P, "wsl-multi-gpu-limit", "all-reduce-failed"),
         "programs that use several GPUs hang",
-        ("NCCL all_reduce hangs with 2 GPUs",),
+        ("NCCL all_reduce hangs with 2 GPUs", "<hangs here>"),
         vague=True,
         needs_support=True,
     ),

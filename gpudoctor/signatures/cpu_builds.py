@@ -15,10 +15,12 @@ _WAS_GOT = r"(?:is|was|gets|got|are|were) (?:\w{1,12} )?(?:installed|pulled|chos
 
 CPU_BUILDS = (
     Signature(
-        r"Torch not compiled with CUDA enabled",
+        r"Torch not compiled with CUDA enabled"
+        # torch/csrc/cuda/Module.cpp, which only a build with CUDA has
+        r"|module 'torch\._C' has no attribute '_cuda_(?:[gs]etDevice|getDeviceCount|init|getDriverVersion)'",
         ("cpu-only-build",),
         "this is a CPU-only build of PyTorch",
-        ("Torch not compiled with CUDA enabled",),
+        ("Torch not compiled with CUDA enabled", "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'"),
         despite_versions=True,  # the release has builds with CUDA too
     ),
     Signature(

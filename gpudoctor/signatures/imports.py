@@ -108,7 +108,7 @@ IMPORTS = (
     Signature(
         r"'(?:"
         + _FRAMEWORKS
-        + r")' is not a package|cannot import name '\w{1,40}' from '(?:random|types|typing|queue|logging|tokenize|copy|platform|inspect|math|code)' \(|module 'torch\._C' has no attribute '",
+        + r")' is not a package|cannot import name '\w{1,40}' from '(?:random|types|typing|queue|logging|tokenize|copy|platform|inspect|math|code)' \(|module 'torch\._C' has no attribute '(?!_cuda_(?:[gs]etDevice|getDeviceCount|init|getDriverVersion)')",
         _SHADOWED,
         "a file or another copy is imported instead of the package",
         ("No module named 'tensorflow.python'; 'tensorflow' is not a package",),

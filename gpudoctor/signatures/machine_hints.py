@@ -160,7 +160,9 @@ MACHINE_HINTS = (
     ),
     # what `lspci -vvv` shows of ACS, and the kernel's options for the IOMMU: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     Hint(
-        r"(?i)\bSrcValid\+|\bACSCtl\b|\b(?:intel_|amd_)?iommu\b|\bNCCL_P2P_DISABLE\b|\bCAN(?:NOT)? Access Peer Device\b|\b(?i:disabl\w{1,3}) (?:the )?ACS\b|\bIO_PAGE_FAULT\b|\bDMAR: \[DMA",
+        r"(?i)\bSrcValid\+|\bACSCtl\b|\b(?:intel_|amd_)?iommu\b|\bNCCL_P2P_DISABLE\b|\bCAN(?:NOT)? Access Peer Device\b|\b(?i:disabl\w{1,3}) (?:the )?ACS\b|\bIO_PAGE_FAULT\b|\bDMAR: \[DMA"
+        # how NCCL connects two GPUs: transport/p2p.cc
+        r"|\bvia P2P/",
         "nccl-p2p-acs-iommu",
         "ACSCtl: SrcValid+ TransBlk- ReqRedir+",
     ),
@@ -257,6 +259,12 @@ MACHINE_HINTS = (
         r"(?i)\b(?:deploy|run|start|launch)\w{0,4}\b[^\n.]{0,60}\b(?:in|on|to|with) (?:a |the |our |my )?(?:kubernetes|k8s|k3s|microk8s|openshift|rancher)\b",
         "container-no-gpu-access",
         "it fails when I deploy it in kubernetes",
+    ),
+    # what docker compose says of a container that ended, and prompts in a container and in a pod of a Deployment, whose name Kubernetes ends without vowels
+    Hint(
+        r"^[a-z\d]{1,40}(?:[_.-][a-z\d]{1,40}){1,6} exited with code \d{1,3}$|@[\da-f]{12}:[/~]|@[a-z][a-z\d-]{0,60}-[b-df-hj-np-tv-xz24-9]{8,10}-[b-df-hj-np-tv-xz24-9]{5}:[/~]",
+        "container-no-gpu-access",
+        "shop-trainer-1 exited with code 1",
     ),
     # the home of Ollama's own image; its service uses /usr/share/ollama
     Hint(r"\bOLLAMA_MODELS:/root/\.ollama/models\b", "container-no-gpu-access", 'env="map[OLLAMA_MODELS:/root/.ollama/models]"'),

@@ -94,6 +94,15 @@ MANAGEMENT = (
         ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", "Failed to initialize NVML: Driver Not Loaded"),
         tells="lsmod | grep -E 'nvidia|nouveau'; lspci -nnk -d 10de:; mokutil --sb-state; sudo modprobe nvidia",
     ),
+    # nvidia-smi asks libcuda which CUDA release the driver serves
+    Signature(
+        r"\bDriver Version: \d[\d.]{4,12}\s{1,20}CUDA Version: ERR!",
+        ("libcuda-not-on-loader-path", "wsl-driver-stack-broken", "driver-library-mismatch", "container-no-gpu-access"),
+        "NVML works, and nvidia-smi cannot load libcuda",
+        ("Driver Version: 550.54.15    CUDA Version: ERR!",),
+        vague=True,
+        tells="ldconfig -p | grep libcuda.so.1; cat /proc/driver/nvidia/version",
+    ),
     # shells, in a container that was started without the driver's programs
     Signature(
         r"\bnvidia-smi\b[^\n.;]{0,24}(?:\bnot found|: No such file|\bnot recogni[sz]ed as an? (?:internal|name))|command not found: nvidia-smi",

@@ -132,6 +132,16 @@ MODULES = (
         "nvidia_uvm is not loaded",
         ("modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/6.8.0-45-generic", "Could not load UVM kernel module"),
     ),
+    # strace: libcuda looks for the file before nvidia-modprobe makes it, so it may be there later
+    Signature(
+        r"\"/dev/nvidia-uvm\"[^\n]{0,60} = -1 ENOENT",
+        ("uvm-not-loaded", "device-nodes-missing", "container-no-gpu-access"),
+        "a program found no device file of nvidia_uvm",
+        ('stat("/dev/nvidia-uvm", 0x7ffd4c1e2a30) = -1 ENOENT (No such file or directory)',),
+        vague=True,
+        guess=True,
+        tells="lsmod | grep nvidia_uvm; ls -l /dev/nvidia*",
+    ),
     # kmod, dkms, Void's and Arch's hooks, akmods, and the log of NVIDIA's installer
     Signature(
         r"odule nvidia(?![-_]uvm)[\w-]{0,20} not found(?: in directory|\.?$)|odule nvidia_(?!uvm)\w{2,10} not found|nvidia\w{0,20} not found in directory /lib/modules"

@@ -71,6 +71,16 @@ _NO_LIBRARIES = msgspec.structs.replace(
 )
 """A build that opens the system's CUDA, where nothing else in the text explains why it sees no GPU."""
 SEE_NO_GPU = (_OTHER_CUDA, SEES_NO_GPU, _NO_LIBRARIES)
+STILL_SEES_NONE = Signature(
+    r"(?i)\b(?:always|still|keeps?|only)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,24}\bfalse\b|\b(?:cuda|gpu)\b[^\n]{0,24}\bavailable\b[^\n]{0,12}\b(?:always|still|keeps?)\b[^\n]{0,16}\bfalse\b",
+    ("no-driver", "no-gpu"),
+    "the framework sees no GPU",
+    ("I still get cuda = False",),
+    vague=True,
+    needs_support=True,
+    last=True,
+)
+"""As people complain. A report alone may come from a machine that has no GPU; an installed CUDA toolkit shows that one was expected."""
 _AS_PEOPLE_SAY = (
     (_SAID, ("TensorFlow does not detect my GPU", "the GPU is not recognized")),
     (_SAID_OF_ALL, ("it cannot list the GPU devices", "it only finds the CPU")),

@@ -42,7 +42,10 @@ READER = Reader(
         Form("torch devices", rf"^\s*Is CUDA available{_KEY}(?P<value>True|False|Yes|No)"),
         Form("toolkit", rf"^\s*CUDA runtime version{_KEY}(?:\S{{0,60}} )?{VERSION}"),
         Form("gpu", rf"^\s*(?:GPU models and configuration{_KEY})?GPU (?P<name>\d{{1,2}}): (?P<value>[^(\n]{{3,80}})"),
-        Form("gpu:0", rf"^\s*GPU models and configuration{_KEY}(?!GPU \d|Could not|No |None|N/A|AMD|Radeon)(?P<value>[A-Z][^(\n]{{3,80}})"),
+        Form(
+            "gpu:0",
+            rf"^\s*GPU models and configuration{_KEY}(?!GPU \d|Could not|No |None|N/A|AMD|Radeon|Device [0-9a-f]{{4}}\b)(?P<value>[A-Z][^(\n]{{3,80}})",
+        ),
         Form("amd:0", rf"^\s*GPU models and configuration{_KEY}[^\n]{{0,60}}\((?P<value>gfx\w{{3,5}})\)"),
         Form("driver", rf"^\s*Nvidia driver version{_KEY}{VERSION}"),
         Form("cudnn", rf"^\s*cuDNN version{_KEY}.{{0,200}}?libcudnn\.so\.(?P<value>\d+\.\d+(?:\.\d+)?)"),

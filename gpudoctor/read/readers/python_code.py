@@ -10,7 +10,7 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 _VARIABLE = "CUDA_VISIBLE_DEVICES"
 _SETS = expression(
-    r"""os\.environ(?:\[|\.setdefault\(|\.update\(\{)\s{0,3}['"]CUDA_VISIBLE_DEVICES['"]\]?\s{0,3}[=,:](?!=)|os\.putenv\(['"]CUDA_VISIBLE_DEVICES"""
+    r"""os\.environ(?:\[|\.setdefault\(|\.update\(\{)\s{0,3}['"]CUDA_VISIBLE_DEVICES['"](?:\]\s{0,3}=(?!=)|\s{0,3}[,:])|os\.putenv\(['"]CUDA_VISIBLE_DEVICES"""
 )
 _USES_CUDA = expression(
     r"\btorch\.cuda\.(?:is_available|device_count|current_device|get_device\w{0,20}|init|set_device|memory_\w{1,20})\(|\.(?:cuda|to)\(['\"]?(?:cuda|\))"

@@ -284,6 +284,8 @@ CASES: Final = (
     ("nvcc-framework-cuda-mismatch", "FAILED: csrc/attention.cuda.o\nnvcc fatal   : Unknown option '--threads'\n"),
     ("cpu-only-build", "jax 0.3.17, jaxlib 0.3.15\nUnable to initialize backend 'cuda': module 'jaxlib.xla_extension' has no attribute 'GpuAllocatorConfig'\n"),
     ("cpu-only-build", "Unable to initialize backend 'gpu': module 'jaxlib.xla_extension' has no attribute 'get_gpu_client'\nNo GPU/TPU found, falling back to CPU.\n"),
+    ("cpu-only-build", "AttributeError: module 'torch._C' has no attribute '_cuda_getDevice'\n"),
+    ("cpu-only-build", "ValueError: Invalid CUDA 'device=0' requested.\ntorch.cuda.is_available(): False\ntorch.cuda.device_count(): 0\nos.environ['CUDA_VISIBLE_DEVICES']: None\nFile \"C:\\Users\\me\\venv\\Lib\\site-packages\\ultralytics\\utils\\torch_utils.py\", line 168, in select_device\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -353,5 +355,7 @@ NEAR_MISSES: Final = (
     ("jax-plugin-version-mismatch", "jax 0.3.25\nUnable to initialize backend 'tpu': module 'jaxlib.xla_extension' has no attribute 'get_tpu_client'\nmodel loaded on gpu:0\n"),
     ("cpu-only-build", "jax 0.3.25\nUnable to initialize backend 'rocm': NOT_FOUND: Could not find registered platform with name: \"rocm\". Available platform names are: Host CUDA Interpreter\n"),
     ("gpu-too-new-for-build", "GPU: RTX 5070\nTensorFlow Version: 2.19.0-dev0+selfbuilt\nstep 10 loss 0.41\n"),
+    ("cpu-only-build", "PyTorch version: 2.1.2+rocm5.6\nCUDA used to build PyTorch: N/A\nROCM used to build PyTorch: 5.6.31061-8c743ae5d\nIs CUDA available: True\nGPU models and configuration: Device 73bf\n"),
+    ("cpu-only-build", "PyTorch version: 2.1.2+rocm5.6\nROCM used to build PyTorch: 5.6.31061-8c743ae5d\nIs CUDA available: True\nGPU models and configuration: Vega 20\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -276,6 +276,9 @@ CASES: Final = (
     ("uvm-not-loaded", "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\nwith sudo the card is found. The next start without sudo works.\n"),
     ("driver-too-old", "Windows 10, GeForce 9800 GT\nF d:\\build\\tensorflow\\stream_executor\\cuda\\cuda_driver.cc:85] Check failed: s.ok() could not find cuDevicePrimaryCtxRetain in libcuda DSO; dlerror: Permission denied\n"),
     ("libcuda-is-stub", "jax 0.2.19\nE external/org_tensorflow/tensorflow/stream_executor/cuda/cuda_driver.cc:271] failed call to cuInit: UNKNOWN ERROR (34)\n"),
+    ("uvm-not-loaded", '$ strace -e trace=stat ./a.out\nstat("/dev/nvidia-uvm", 0x7ffe1b2c4d10) = -1 ENOENT (No such file or directory)\n'),
+    ("no-driver", "PyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: False\nCUDA runtime version: 12.1.105\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
+    ("libcuda-not-on-loader-path", "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: ERR!     |\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -335,5 +338,7 @@ NEAR_MISSES: Final = (
     ("driver-too-new-for-gpu", "OS: Ubuntu 22.04.4 LTS\nThe GTX 1080 is not supported by PyTorch 2.9 with CUDA 13, whatever the driver\n"),
     ("uvm-not-loaded", "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\nWith sudo it fails, then I tried it without sudo and it fails too.\n"),
     ("uvm-not-loaded", "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\nIt starts with sudo, but after that it does not work without sudo, and never as a normal user.\n"),
+    ("no-driver", "PyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Microsoft Windows 10 Pro\nIs CUDA available: True\nCUDA runtime version: 12.1.105\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
+    ("uvm-not-loaded", 'stat("/dev/nvidia-uvm", {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1f5, 0), ...}) = 0\ntorch==2.5.1\n'),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

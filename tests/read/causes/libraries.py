@@ -172,6 +172,8 @@ CASES: Final = (
     ("ld-library-path-shadowing", "Could not load library libcudnn_ops_infer.so.8. Error: /opt/cuda-9.0/lib64/libnvrtc.so: undefined symbol: nvrtcGetCUBINSize\n"),
     ("cudnn-version-mismatch", "W0101 gpu_resources.cc:217] WARNING: device: 0. The installed Paddle is compiled with CUDNN 8.9, but CUDNN version in your machine is 8.6, which may cause serious incompatible bug.\n"),
     ("ptxas-too-old", "asm_compiler.cc:105] You are using ptxas 9.x, but TF requires ptxas 10.x (and strongly prefers >= 10.1)\n"),
+    ("cuda-library-missing", "torch 2.0.1\n  ctypes.CDLL(lib_path, mode=ctypes.RTLD_GLOBAL)\nOSError: libcurand.so.10: cannot open shared object file: No such file or directory\n"),
+    ("ld-library-path-shadowing", "RuntimeError: jaxlib/cuda/versions_helpers.cc:81: operation cusparseGetProperty(MAJOR_VERSION, &major) failed: The cuSPARSE library was not found.\n  2211: search path=/opt/cuda-12.2/lib64:/opt/cuda-12.2/extras/CUPTI/lib64 (LD_LIBRARY_PATH)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -201,5 +203,6 @@ NEAR_MISSES: Final = (
     ("cudnn-wrong-major", "TensorFlow version: 2.16.1\ncuDNN version: 9.3.0\nNum GPUs Available:  1\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'), PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\n"),
     ("cuda-version-mismatch", "Our cuda 12 libs were installed with conda.\nlibcublas.so.12: cannot open shared object file: No such file or directory\n"),
     ("cuda-mixed-versions", "Indexing.cu:1146: block: [3,0,0], thread: [64,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n"),
+    ("extension-built-for-other-cuda", "torch 2.0.1\nOSError: libcurand.so.10: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

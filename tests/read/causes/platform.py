@@ -167,6 +167,11 @@ CASES: Final = (
     ("container-toolkit-missing", "lxc start fails with nvidia.runtime=true. The log complains about a missing nvidia-container-cli.\n"),
     ("metal-plugin-missing", "MacBook Pro M2\ntensorflow-2.14.0-cp310-cp310-macosx_12_0_arm64.whl\ntf.config.list_physical_devices('GPU') -> []\n"),
     ("amd-gpu-unsupported", "Windows 11, AMD Raedon RX 6600\ntensorflow 2.9.1\nCurrently it uses my CPU\n"),
+    ("container-no-gpu-access", "RuntimeError: No CUDA GPUs are available\nshop-trainer-1 exited with code 1\n"),
+    ("container-no-gpu-access", "root@embedder-6f9c7d5b8b-x2zlk:/app# python run.py\nRuntimeError: No CUDA GPUs are available\n"),
+    ("container-no-gpu-access", "root@5e0c19d2ab77:/work# python fit.py\nRuntimeError: No CUDA GPUs are available\n"),
+    ("wsl-libcuda-not-on-path", "uname -r: 5.15.153.1-microsoft-standard-WSL2\n| NVIDIA-SMI 550.76.01              Driver Version: 552.22         CUDA Version: ERR!     |\n"),
+    ("no-cuda-wheel-for-platform", "macOS 14.5, Apple M1\nxFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch 2.1.0 with CUDA 1108 (you have 2.1.0)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -196,5 +201,7 @@ NEAR_MISSES: Final = (
     ("wsl-libcuda-not-on-path", "Operating system (Linux, macOS, Windows (WSL2)): Linux\nCUDA SETUP: WARNING! libcuda.so not found! Do you have a CUDA driver installed?\n"),
     ("container-no-gpu-access", "macOS 13.5, M2\n>>> torch.cuda.is_available()\nFalse\nFound no NVIDIA driver on your system\n"),
     ("container-toolkit-missing", "torch==2.5.1\nMake sure that the container toolkit is not missing on the host.\n"),
+    ("container-no-gpu-access", "ninja exited with code 1\nRuntimeError: No CUDA GPUs are available\n"),
+    ("libcuda-not-on-loader-path", "| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

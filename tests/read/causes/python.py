@@ -37,7 +37,7 @@ CASES: Final = (
     ("two-copies-of-framework", "AttributeError: module 'tensorflow' has no attribute '__version__'\n"),
     ("two-copies-of-framework", _TRACE + '  File "/srv/job/random.py", line 3, in <module>\n    import numpy\nImportError: cannot import name \'randrange\'\n'),
     ("two-copies-of-framework", "ModuleNotFoundError: No module named 'tensorflow.python'; 'tensorflow' is not a package\n"),
-    ("two-copies-of-framework", "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'\n"),
+    ("two-copies-of-framework", "AttributeError: module 'torch._C' has no attribute '_cuda_attach_out_of_memory_observer'\n"),
     ("keras3-mismatch", "AttributeError: module 'tensorflow._api.v2.compat.v2.__internal__' has no attribute 'register_load_context_function'\n"),
     ("mixed-conda-pip", "OMP: Error #15: Initializing libomp.dylib, but found libiomp5.dylib already initialized.\n"),
     ("glibc-too-old", "The glibc installed on our nodes (2.17) is not recent enough for this wheel\n"),

@@ -148,5 +148,6 @@ NEAR_MISSES: Final = (
     ("gpu-memory-held-by-other-process", "torch==2.5.1\ntorch.cuda.empty_cache() does not free GPU memory.\n"),
     ("gpu-memory-preallocation", "jax 0.4.30, RTX A4000\nCould not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nXLA_PYTHON_CLIENT_PREALLOCATE=false doesn't help\n"),
     ("gpu-memory-preallocation", "GPU: Quadro P2000, tensorflow 2.4.1\nexport TF_FORCE_GPU_ALLOW_GROWTH=true\nCould not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n"),
+    ("cuda-visible-devices-set-too-late", "torch.cuda.is_available(): False\ntorch.cuda.device_count(): 0\nos.environ['CUDA_VISIBLE_DEVICES']: None\ntorch==2.5.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -90,6 +90,7 @@ CASES: Final = (
     ("fabric-manager-missing", "dgx3:88:97 [2] transport.cc:31 NCCL WARN Cuda failure 802 'system not yet initialized'\n"),
     ("all-reduce-failed", "n2:51:60 [0] transport.cc:171 NCCL WARN No transport found for rank 0[41000] -> rank 1[81000]\n"),
     ("all-reduce-failed", "n2:51:61 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_2:1 async fatal event on QP 0x7f21: local work queue catastrophic error\n"),
+    ("nccl-p2p-acs-iommu", "gpu7:311:342 [0] NCCL INFO Channel 00 : 0[1000] -> 1[2000] via P2P/direct pointer\ngpu7:311:342 [0] NCCL INFO comm 0x7f30 rank 0 nranks 2 - Init COMPLETE\n(hangs here)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -111,5 +112,6 @@ NEAR_MISSES: Final = (
     ("wsl-multi-gpu-limit", "Linux version 6.8.0-60-generic\nGPU 0: NVIDIA RTX A5000\nGPU 1: NVIDIA RTX A5000\nnode:12:40 [1] NCCL WARN peer access is not supported between these two devices\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\n4x A100-SXM4-80GB, driver 535.104.05, torch 2.1.2+cu121. Everything works well; I would like to set NCCL_P2P_DISABLE in the configuration file.\n"),
     ("all-reduce-failed", "w7:88:301 [0] misc/socket.cc:483 NCCL WARN Net : Call to recv from 10.4.0.9<51344> failed : Connection reset by peer\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
+    ("nccl-p2p-acs-iommu", "torch==2.5.1\nloss.backward()\nhangs here\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -30,6 +30,8 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
     without_cuda = absence(framework.cuda_or_missing)
     if without_cuda is None:
         return
+    if framework.observed.rocm_build is True and framework.observed.sees_gpu is True:
+        not_applicable("it is a ROCm build and uses the AMD GPU")
     if framework.observed.rocm_build is True and all(isinstance(gpu.observed.name, Missing) for gpu in framework.machine.gpus):
         not_stated("which GPU a ROCm build runs on")
     if framework.required_by is not None:
