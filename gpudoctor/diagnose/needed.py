@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudoctor.derive import MachineView
+from gpudoctor.derive.fabric import fabric_of
 from gpudoctor.diagnose.rule import Rule
-from gpudoctor.diagnose.rules import without
+from gpudoctor.diagnose.rules import SPECIAL, without
 from gpudoctor.findings import Policy
-from gpudoctor.snapshot import Cause, Missing, NvmlGpu, Snapshot, TextLog
+from gpudoctor.snapshot import TEXT, Cause, Missing, NvmlGpu, Platform, Snapshot, TextLog
 
 _UNSTATED = {Cause.NOT_ASKED, Cause.NOT_STATED}
 _IMPLIED = frozenset(("libraries", "libcuda"))
@@ -18,10 +19,12 @@ _IDENTITY = frozenset(("index", "address", "uuid", "name", "compute_capability",
 """What says which GPU it is, and nothing of its state."""
 _STATE = tuple(field for field in NvmlGpu.__struct_fields__ if field not in _IDENTITY)
 
+_PLATFORMS = frozenset((Platform.JETSON, Platform.MACOS, Platform.WINDOWS))
+
 
 def usual() -> tuple[Rule, ...]:
     """Return the rules that any machine may need: a check loads them while its children look at the machine."""
-    return without(frozenset(("gpus", "wsl", "smoke", "cuda_build")))
+    return without(SPECIAL)
 
 
 def needed(machine: MachineView, policy: Policy, named: frozenset[str] = frozenset()) -> tuple[Rule, ...]:
@@ -49,6 +52,46 @@ def _lacking(machine: MachineView) -> Iterator[str]:
         yield "smoke"
     if not isinstance(seen.frameworks, Missing) and all(one.cuda_build is False for one in seen.frameworks):
         yield "cuda_build"
+    yield from _not_here(machine)
+
+
+def _not_here(machine: MachineView) -> Iterator[str]:
+    """Yield what an examined machine is known not to have, beside GPUs."""
+    seen = machine.observed
+    yield "requirements"
+    if seen.origin != TEXT:
+        yield "text"
+    if _is_absent(seen.allocation):
+        yield "allocation"
+    if machine.visibility_or_missing is None:
+        yield "visible_devices"
+    if not machine.nvswitches and not any(map(fabric_of, machine.hardware)):
+        yield "nvlink_fabric"
+    yield from _not_of_this_site(machine)
+    yield from _not_installed(seen)
+
+
+def _not_of_this_site(machine: MachineView) -> Iterator[str]:
+    """Yield the platforms that the machine is known not to be, and the containers that it is known not to have."""
+    site = machine.site
+    if site.platform != "unknown":
+        yield from _PLATFORMS - {site.platform}
+        if not site.on_wsl:
+            yield "wsl1"
+    if not site.container:
+        yield "in_container"
+        if _is_absent(machine.observed.container_tools):
+            yield "containers"
+
+
+def _not_installed(seen: Snapshot) -> Iterator[str]:
+    """Yield what the Python environment is known not to be, or not to have."""
+    if not isinstance(seen.frameworks, Missing) and not any(one.rocm_build is True for one in seen.frameworks):
+        yield "rocm_build"
+    if not isinstance(seen.packages, Missing) and not isinstance(seen.python, Missing):
+        yield "planned"
+        if seen.python.kind != "conda":
+            yield "conda"
 
 
 def _unstated(machine: MachineView) -> Iterator[str]:
@@ -65,6 +108,10 @@ def _is_any_state_known(machine: MachineView) -> bool:
     """Return whether anything is known of a GPU but which one it is; a query that failed is known too."""
     known = (gpu.observed.nvml for gpu in machine.gpus if not _is_unstated(gpu.observed.nvml))
     return any(not isinstance(gpu, NvmlGpu) or not all(_is_unstated(getattr(gpu, field)) for field in _STATE) for gpu in known)
+
+
+def _is_absent(fact: Any) -> bool:
+    return isinstance(fact, Missing) and fact.cause is Cause.ABSENT
 
 
 def _is_unstated(fact: Any) -> bool:

@@ -25,8 +25,8 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "power_cable_missing": ("gpus", "gpu_states"),
         "gpu_lacks_bf16": (),
         "amd_gpu_unsupported": ("pci",),
-        "rocm_arch_unsupported": (),
-        "metal_plugin_missing": (),
+        "rocm_arch_unsupported": ("rocm_build",),
+        "metal_plugin_missing": ("macos",),
         "gpu_computes_wrong": ("gpus", "contexts"),
         "gpu_errors_logged": ("gpus", "kernel_log"),
         "gpu_not_responding": ("gpus", "nvml"),
@@ -69,29 +69,29 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "nvml_fails": ("libcuda",),
     },
     "platform": {
-        "container_no_gpu_access": ("container",),
-        "container_toolkit_missing": (),
-        "container_cgroup_device_lost": ("container", "device_nodes"),
-        "container_ldcache_stale": ("container",),
-        "container_shm_too_small": (),
+        "container_no_gpu_access": ("in_container", "container"),
+        "container_toolkit_missing": ("containers",),
+        "container_cgroup_device_lost": ("in_container", "container", "device_nodes"),
+        "container_ldcache_stale": ("in_container", "container"),
+        "container_shm_too_small": ("in_container",),
         "wsl_libcuda_not_on_path": ("wsl",),
         "wsl_driver_stack_broken": ("wsl",),
         "wsl_linux_driver_installed": ("wsl",),
-        "wsl1": (),
+        "wsl1": ("wsl1",),
         "wsl_multi_gpu_limit": ("wsl",),
         "wsl_pinned_memory_limit": ("wsl",),
         "scheduler_gpu_not_allocated": ("allocation",),
-        "container_cdi_spec_stale": (),
-        "container_cdi_spec_missing": ("container_tools",),
-        "container_cdi_spec_incompatible": (),
+        "container_cdi_spec_stale": ("containers",),
+        "container_cdi_spec_missing": ("containers", "container_tools"),
+        "container_cdi_spec_incompatible": ("containers",),
     },
     "libraries": {
         "cuda_library_missing": ("cuda_build", "frameworks", "libraries"),
         "cudnn_missing": ("cuda_build", "frameworks", "libraries"),
         "cuda_libs_not_on_loader_path": ("cuda_build", "frameworks", "libraries"),
         "pip_nvidia_libs_not_on_path": ("cuda_build", "frameworks", "libraries"),
-        "cuda_version_mismatch": (),
-        "cuda_mixed_versions": (),
+        "cuda_version_mismatch": ("gpus",),
+        "cuda_mixed_versions": ("gpus",),
         "ld_library_path_shadowing": ("cuda_build", "frameworks", "libraries"),
         "cudnn_shadowed_by_system": ("cuda_build", "frameworks", "libraries"),
         "cudnn_wrong_major": ("cuda_build", "frameworks"),
@@ -102,15 +102,15 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "ptxas_too_old": ("cuda_build", "frameworks", "libraries"),
         "nvcc_toolkit_missing": (),
         "nvcc_framework_cuda_mismatch": ("cuda_build",),
-        "host_compiler_unsupported": (),
+        "host_compiler_unsupported": ("gpus",),
         "unexpected_library_loaded": ("cuda_build", "frameworks", "libraries"),
         "cuda_library_damaged": ("cuda_build", "frameworks", "libraries"),
     },
     "builds": {
-        "cpu_only_build": ("frameworks",),
-        "windows_native_no_gpu": (),
+        "cpu_only_build": ("gpus", "frameworks"),
+        "windows_native_no_gpu": ("windows",),
         "no_cuda_wheel_for_platform": (),
-        "python_version_unsupported": ("packages",),
+        "python_version_unsupported": ("planned", "packages"),
         "gpu_too_new_for_build": ("cuda_build", "frameworks"),
         "gpu_too_old_for_build": ("cuda_build", "frameworks"),
         "slow_ptx_jit": ("cuda_build", "frameworks"),
@@ -118,7 +118,7 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "torch_torchvision_mismatch": ("packages", "frameworks"),
         "torch_torchaudio_mismatch": ("packages", "frameworks"),
         "nvidia_wheel_version_conflict": ("packages",),
-        "mixed_conda_pip": ("packages",),
+        "mixed_conda_pip": ("conda", "packages"),
         "extension_built_for_other_cuda": ("cuda_build", "frameworks", "libraries"),
         "extension_abi_mismatch": ("cuda_build", "frameworks", "libraries"),
         "extension_missing_arch": ("cuda_build", "frameworks", "libraries"),
@@ -127,20 +127,20 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "triton_ptxas_too_old": ("cuda_build", "packages", "frameworks", "libraries"),
         "c_compiler_missing": ("cuda_build", "packages", "frameworks"),
         "python_headers_missing": ("cuda_build", "packages", "frameworks"),
-        "jetson_needs_vendor_wheel": ("frameworks",),
+        "jetson_needs_vendor_wheel": ("jetson", "frameworks"),
         "gpu_below_framework_minimum": ("packages",),
         "broken_release": ("packages",),
         "wheel_variant_mismatch": ("packages",),
     },
     "python": {
         "framework_missing": ("frameworks",),
-        "requirement_not_met": (),
-        "required_gpus_missing": (),
+        "requirement_not_met": ("requirements",),
+        "required_gpus_missing": ("requirements",),
         "wrong_python_environment": (),
         "numpy2_abi_mismatch": ("packages", "frameworks"),
         "protobuf_mismatch": ("packages", "frameworks"),
         "keras3_mismatch": ("packages", "frameworks"),
-        "package_not_installable": ("packages",),
+        "package_not_installable": ("planned", "packages"),
         "package_requirement_conflict": ("packages",),
         "two_copies_of_framework": ("packages", "frameworks"),
         "framework_files_damaged": ("frameworks", "libraries"),
@@ -151,11 +151,11 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "framework_import_fails": ("frameworks", "smoke"),
         "mkl_version_incompatible": ("frameworks", "smoke"),
         "python_32bit": (),
-        "msvc_redistributable_missing": (),
+        "msvc_redistributable_missing": ("windows",),
     },
     "state": {
-        "cuda_visible_devices_masked": ("variables",),
-        "cuda_visible_devices_uuid_unsupported": ("variables",),
+        "cuda_visible_devices_masked": ("visible_devices", "variables"),
+        "cuda_visible_devices_uuid_unsupported": ("visible_devices", "variables"),
         "env_hides_gpu": ("variables",),
         "exclusive_compute_mode": ("gpus", "gpu_states"),
         "compute_prohibited": ("gpus", "gpu_states"),
@@ -167,21 +167,21 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "host_memory_insufficient": ("smoke",),
         "mig_change_pending": ("gpus", "gpu_states"),
         "env_slows_gpu": ("variables",),
-        "cuda_visible_devices_set_too_late": (),
-        "gpu_memory_preallocation": (),
+        "cuda_visible_devices_set_too_late": ("text",),
+        "gpu_memory_preallocation": ("text",),
     },
     "multi_gpu": {
-        "fabric_manager_missing": (),
-        "fabric_manager_version_mismatch": (),
+        "fabric_manager_missing": ("nvlink_fabric",),
+        "fabric_manager_version_mismatch": ("nvlink_fabric",),
         "nvlink_inactive": ("gpus", "gpu_states"),
         "nccl_p2p_acs_iommu": (),
-        "nccl_version_conflict": ("frameworks", "libraries"),
+        "nccl_version_conflict": ("gpus", "frameworks", "libraries"),
         "mixed_gpu_models": (),
         "all_reduce_failed": ("frameworks", "smoke"),
         "fabric_unhealthy": ("gpus", "gpu_states"),
-        "fabric_prerequisites_missing": ("fabric_parts", "nvml"),
+        "fabric_prerequisites_missing": ("nvlink_fabric", "fabric_parts", "nvml"),
         "nvlink_errors": ("gpus", "gpu_states"),
-        "fabric_not_ready": ("fabric_manager",),
+        "fabric_not_ready": ("nvlink_fabric", "fabric_manager"),
         "nvswitch_fatal_error": ("kernel_log",),
         "nvlink_slow": ("gpus", "gpu_states"),
     },
@@ -203,11 +203,25 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """The modules of each family, by code, each with what its rule can say nothing without: a section of the snapshot by its name, or
 
-- gpus: a GPU, which the rule is about
+- gpus: a GPU
 - gpu_states: what NVML says of a GPU beside which one it is
+- cuda_build, rocm_build: a framework that is built with CUDA or ROCm
 - wsl: WSL
-- cuda_build: a framework that is built with CUDA
+- wsl1, jetson, macos, windows: that platform, of WSL both versions, or an unknown one
+- in_container: a container around gpudoctor
+- containers: that, or a container engine
+- nvlink_fabric: an NVSwitch, or a GPU that is attached to one
+- visible_devices: CUDA_VISIBLE_DEVICES is set
+- conda: a conda environment
+- planned, text: a machine that was stated, or read from a text
+- requirements: something that --require names
 """
+
+SPECIAL = frozenset((
+    "gpus", "cuda_build", "rocm_build", "wsl", "wsl1", "jetson", "macos", "windows", "in_container", "containers", "nvlink_fabric",
+    "visible_devices", "conda", "planned", "text", "requirements", "smoke", "allocation",
+))  # fmt: skip
+"""What few machines have, or what is known last: a check loads the rules that need it only where it is there."""
 
 FAMILY_OF: dict[str, str] = {name.replace("_", "-"): family for family, names in FAMILIES.items() for name in names}
 """By the name of a rule."""

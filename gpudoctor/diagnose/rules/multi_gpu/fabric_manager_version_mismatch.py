@@ -27,8 +27,8 @@ from gpudoctor.snapshot import Missing
 )
 def fabric_manager_version_mismatch(machine: MachineView) -> Iterator[Problem]:
     """Fabric manager and driver have different versions."""
-    driver = machine.driver
     fabric = machine.fabric
+    driver = machine.driver
     stated = known(fabric.manager.version)
     version = versions.parse(stated.value)
     if version is None or version == driver.version:

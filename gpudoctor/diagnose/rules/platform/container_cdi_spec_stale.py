@@ -18,8 +18,8 @@ from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
 )
 def container_cdi_spec_stale(machine: MachineView) -> Iterator[Problem]:
     """CDI specification is for another driver version."""
-    driver = machine.driver
     tools = machine.container_engines
+    driver = machine.driver
     for spec in known(tools.cdi):
         listed = known(spec.versions)
         if not listed or str(driver.version) in listed:
