@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count, islice
+from typing import Any
 
 import msgspec
 
@@ -43,15 +44,19 @@ class GpuBuild(msgspec.Struct, frozen=True):
         return str(self.release.release)
 
 
-def builds(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[GpuBuild]:
-    """Yield the CUDA builds, newest release first, then the package index's own build, then the newest CUDA.
+def builds(
+    matrix: Matrix, spec: FrameworkSpec, platform: str, order: Callable[[FrameworkRelease], Any] | None = None
+) -> Iterator[GpuBuild]:
+    """Yield the CUDA builds: newest release first, or by a key of releases, then the package index's own build, then the newest CUDA.
 
     Nothing for a framework whose builds the tables do not list.
     """
-    key = ("builds", spec.name, platform)
-    if key not in matrix.derived:
-        matrix.derived[key] = ComputedOnce(_builds_of(matrix, spec, platform))
-    return iter(matrix.derived[key])
+    rows = matrix.releases(spec.name, "" if spec.plugin else platform)[::-1]
+    for row in sorted(rows, key=order) if order else rows:
+        key = ("builds", platform, row.distribution, str(row.release), row.platform)
+        if key not in matrix.derived:
+            matrix.derived[key] = tuple(_builds_of(matrix, spec, platform, row))
+        yield from matrix.derived[key]
 
 
 class ComputedOnce:
@@ -70,21 +75,20 @@ class ComputedOnce:
             yield self._seen[place]
 
 
-def _builds_of(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[GpuBuild]:
+def _builds_of(matrix: Matrix, spec: FrameworkSpec, platform: str, row: FrameworkRelease) -> Iterator[GpuBuild]:
     if spec.wheel_index:
-        return _by_index(matrix, spec, platform)
+        return _by_index(matrix, spec, platform, row)
     if spec.plugin is not None:
-        return _by_plugin(matrix, spec, spec.plugin, platform)
-    return _by_extra(matrix, spec, platform) if spec.gpu_extra else iter(())
+        return _by_plugin(matrix, spec.plugin, platform, row)
+    return _by_extra(spec, row)
 
 
-def _by_index(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[GpuBuild]:
-    for row in reversed(matrix.releases(spec.name, platform)):
-        own = _tag(row) if row.accelerator == "cuda" else ""
-        for tag in _tags(matrix, row, own, platform):
-            code = row if tag == own else matrix.resolve(spec.name, f"{row.release}+{tag}", platform).row
-            if code is not None and code.built_with_cuda is not None:
-                yield GpuBuild(release=row, code=code, cuda=code.built_with_cuda, tag=tag, default=tag == own)
+def _by_index(matrix: Matrix, spec: FrameworkSpec, platform: str, row: FrameworkRelease) -> Iterator[GpuBuild]:
+    own = _tag(row) if row.accelerator == "cuda" else ""
+    for tag in _tags(matrix, row, own, platform):
+        code = row if tag == own else matrix.resolve(spec.name, f"{row.release}+{tag}", platform).row
+        if code is not None and code.built_with_cuda is not None:
+            yield GpuBuild(release=row, code=code, cuda=code.built_with_cuda, tag=tag, default=tag == own)
 
 
 def _tag(row: FrameworkRelease) -> str:
@@ -100,21 +104,18 @@ def _tags(matrix: Matrix, row: FrameworkRelease, own: str, platform: str) -> lis
     return [*filter(None, (own,)), *sorted(official - {own}, key=lambda tag: int(tag[2:]), reverse=True)]
 
 
-def _by_extra(matrix: Matrix, spec: FrameworkSpec, platform: str) -> Iterator[GpuBuild]:
-    for row in reversed(matrix.releases(spec.name, platform)):
-        if row.accelerator == "cuda" and _has_extra(row, spec.gpu_extra):
-            yield GpuBuild(release=row, code=row, cuda=row.built_with_cuda, extra=spec.gpu_extra)
+def _by_extra(spec: FrameworkSpec, row: FrameworkRelease) -> Iterator[GpuBuild]:
+    if spec.gpu_extra and row.accelerator == "cuda" and _has_extra(row, spec.gpu_extra):
+        yield GpuBuild(release=row, code=row, cuda=row.built_with_cuda, extra=spec.gpu_extra)
 
 
-def _by_plugin(matrix: Matrix, spec: FrameworkSpec, plugin: CudaPlugin, platform: str) -> Iterator[GpuBuild]:
-    clients = {major: matrix.releases(plugin.client_for(major), platform) for major in plugin.majors}
-    for row in reversed(matrix.releases(spec.name)):
-        for major in plugin.majors:
-            extra = f"{plugin.extra}{major}"
-            same = [client for client in clients[major] if client.release[:3] == row.release[:3]]  # a fourth number is the client's own
-            if same and _has_extra(row, extra):
-                code = next((client for client in same if client.release == row.release), same[-1])
-                yield GpuBuild(release=row, code=code, cuda=code.built_with_cuda or Version(int(major), text=major), extra=extra)
+def _by_plugin(matrix: Matrix, plugin: CudaPlugin, platform: str, row: FrameworkRelease) -> Iterator[GpuBuild]:
+    for major in plugin.majors:
+        extra, clients = f"{plugin.extra}{major}", matrix.releases(plugin.client_for(major), platform)
+        same = [client for client in clients if client.release[:3] == row.release[:3]]  # a fourth number is the client's own
+        if same and _has_extra(row, extra):
+            code = next((client for client in same if client.release == row.release), same[-1])
+            yield GpuBuild(release=row, code=code, cuda=code.built_with_cuda or Version(int(major), text=major), extra=extra)
 
 
 def _has_extra(row: FrameworkRelease, extra: str) -> bool:

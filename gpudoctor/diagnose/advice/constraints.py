@@ -70,7 +70,7 @@ class Constraints(msgspec.Struct, frozen=True):
         known = derived.setdefault(key, {})
         ordered = (*key, near)
         if ordered not in derived:
-            every = sorted(builds(self.machine.matrix, spec, self.platform), key=lambda build: nearness(build.number, near))
+            every = builds(self.machine.matrix, spec, self.platform, lambda row: nearness(str(row.release), near))
             derived[ordered] = ComputedOnce(build for build in every if self._runs(build, known))
         return iter(derived[ordered])
 
