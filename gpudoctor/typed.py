@@ -15,6 +15,9 @@ import msgspec
 T = TypeVar("T")
 _WAIT = tuple(number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)))
 
+_KNOWN: set[type] = set()
+"""Structs that msgspec has looked at; it keeps what it saw of these."""
+
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
@@ -30,8 +33,13 @@ def _undisturbed() -> Iterator[None]:
 
 def converted(value: object, kind: type[T], *, strict: bool = True) -> T:
     """Return a value as one of a type. Raises msgspec.ValidationError."""
-    with _undisturbed():
+    if kind in _KNOWN:
         return msgspec.convert(value, kind, strict=strict)
+    with _undisturbed():
+        found = msgspec.convert(value, kind, strict=strict)
+    if isinstance(found, msgspec.Struct) and type(found) is kind:
+        _KNOWN.add(kind)
+    return found
 
 
 def from_json(data: bytes | str, kind: type[T]) -> T:

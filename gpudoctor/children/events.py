@@ -135,7 +135,9 @@ def part(kind: type[msgspec.Struct], *required: str, without: tuple[str, ...] = 
 
 def said(event: msgspec.Struct) -> dict[str, Any]:
     """The fields of an event."""
-    return {name: value for name, value in msgspec.structs.asdict(event).items() if value is not msgspec.UNSET}
+    unset = msgspec.UNSET  # of eighty fields of a GPU nearly all, in each event
+    fields = zip(event.__struct_fields__, msgspec.structs.astuple(event), strict=True)
+    return {name: value for name, value in fields if value is not unset}
 
 
 def known(events: tuple[msgspec.Struct, ...]) -> dict[str, Any]:
