@@ -11,7 +11,8 @@ import msgspec
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.diagnose.advice.remedies import BY_HAND, remedy
+from gpudoctor.diagnose.advice.by_hand import BY_HAND
+from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.engine import RuleRun, stamp

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from pkgutil import get_data
 from typing import Final
 
 from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.findings import Action, Fix
-from gpudoctor.typed import from_json
 
-BY_HAND: Final = from_json(get_data(__package__, "by_hand.json") or b"", dict[str, str])
-"""The command that checks for each cause by hand; scripts/generate takes it from the cause's page."""
 REMEDIES: Final = {
     "gpu-count-mismatch": ("Power the machine off and reseat the GPU that is missing, its power cables and its riser", ""),
     "pcie-link-degraded": ("Power off, reseat the GPU, and use a slot with all its lanes wired to the CPU", ""),
