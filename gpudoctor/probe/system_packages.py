@@ -20,11 +20,13 @@ BEGINNINGS = (
     "nvidia", "nvml", "cuda", "cudnn", "cudart", "cublas", "cufft", "curand", "cusolver", "cusparse", "nccl", "nvjitlink", "nvrtc", "nvinfer",
     "tensorrt", "datacenter-gpu-manager",
 )  # fmt: skip
+"""How the names of the driver's and CUDA's packages begin."""
 OTHERS = frozenset((
     "docker", "docker-ce", "docker.io", "docker-engine", "moby-engine", "podman", "containerd", "containerd.io", "cri-o", "dkms", "gcc",
     "clang", "python3-dev", "python3-devel", "libc6", "glibc",
 ))  # fmt: skip
-"""Name prefixes of the driver, CUDA and their container tools."""
+"""Names of compilers, headers and container tools."""
+_NAMES = (*BEGINNINGS, *(f"{prefix}{beginning}" for prefix in PREFIXES for beginning in BEGINNINGS))
 MOST = 400
 LARGEST = 64 << 20
 """Bytes of dpkg's file; a machine with everything installed has eight million."""
@@ -48,9 +50,7 @@ def system_packages(root: str) -> SystemPackages | Missing:
 
 
 def _concerns_gpus(name: str) -> bool:
-    if name.startswith(BEGINNINGS) or name in OTHERS:
-        return True
-    return name.startswith(PREFIXES) and any(name[len(prefix) :].startswith(BEGINNINGS) for prefix in PREFIXES if name.startswith(prefix))
+    return name.startswith(_NAMES) or name in OTHERS
 
 
 def _section(manager: str, where: str, found: Iterator[tuple[str, str]] | Missing) -> SystemPackages:
@@ -71,14 +71,11 @@ def dpkg_packages(root: str) -> Iterator[tuple[str, str]] | Missing:
 
 def _stanzas(content: bytes) -> Iterator[tuple[str, str]]:
     """The same; only the wanted stanzas of thousands are split into lines."""
-    place = content.find(_PACKAGE)
-    while place >= 0:
-        start = place + len(_PACKAGE)
-        place = content.find(_PACKAGE, start)
-        name = content[start : content.find(b"\n", start)].decode("ascii", "backslashreplace")
+    for stanza in content.split(_PACKAGE)[1:]:
+        name = stanza[: stanza.find(b"\n")].decode("ascii", "backslashreplace")
         if _concerns_gpus(name):
-            stanza = content[start : content.find(b"\n\n", start)].decode("utf-8", "backslashreplace")
-            rows = dict(line.split(": ", 1) for line in stanza.splitlines() if ": " in line and not line.startswith(" "))
+            lines = stanza.partition(b"\n\n")[0].decode("utf-8", "backslashreplace").splitlines()
+            rows = dict(line.split(": ", 1) for line in lines if ": " in line and not line.startswith(" "))
             if rows.get("Status", "").endswith(" installed") and "Version" in rows:
                 yield name, rows["Version"]
 

@@ -111,7 +111,7 @@ class Redactor:
         text = names.mail(names.prompts(text, self._marks), self._marks)
         if "/" in text or "\\" in text:
             text = self._homes.sub(lambda match: self._marks.of(Kind.HOME, match.group()), text) if self._homes else text
-            text = re.sub(_HOMES, self._home, text)
+            text = re.sub(_HOMES, self._home, text) if "home" in text or "Users" in text else text
             if any(name in text.lower() for name in self._users):
                 text = re.sub(_PATH, self._path, text)
         lower = text.lower()

@@ -55,10 +55,11 @@ SHAPES = (
         folded=True,
     ),
     Shape(
-        ("--",),
+        ("--pass", "--secret", "--token", "--api", "--auth"),
         r"(?i)(--(?:password|passwd|secret|token|api-?key|auth-token)[ \t]{1,8})[^\s-]\S*",
         "https://github.com/Yelp/detect-secrets, plugin keyword",
         r"\1***",
+        folded=True,
     ),
     Shape(
         ("bearer ",),
