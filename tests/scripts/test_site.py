@@ -54,14 +54,18 @@ def browser() -> Iterator[webdriver.Chrome]:
         yield chrome
 
 
-def pages_found(browser: webdriver.Chrome, address: str, words: str) -> list[str]:
-    """Type `words` into the site's search, and return the pages found, the best first."""
+def search(browser: webdriver.Chrome, address: str, words: str) -> None:
+    """Type `words` into the site's search."""
     browser.get(address)
     browser.find_element(By.TAG_NAME, "body").send_keys(Keys.CONTROL, "k")
     WebDriverWait(browser, 20).until(lambda chrome: chrome.execute_script("return !!document.activeElement.shadowRoot"))
     browser.switch_to.active_element.send_keys(words)
-    links = WebDriverWait(browser, 20).until(lambda chrome: chrome.execute_script(RESULTS))
-    return list(dict.fromkeys(re.sub(r"[?#].*", "", link).removeprefix(address).strip("/") for link in links))
+
+
+def first_pages(browser: webdriver.Chrome, address: str) -> list[str]:
+    """Return the first three pages that the search shows, which at first are those for the beginning of what was typed."""
+    links = browser.execute_script(RESULTS)
+    return list(dict.fromkeys(re.sub(r"[?#].*", "", link).removeprefix(address).strip("/") for link in links))[:3]
 
 
 def test_every_rule_and_exit_code_has_a_page(site: Path) -> None:
@@ -97,6 +101,7 @@ def test_the_site_asks_no_other_host_for_anything(site: Path) -> None:
     ],
 )
 def test_an_error_message_leads_to_its_page(browser: webdriver.Chrome, address: str, words: str, name: str) -> None:
-    assert f"rules/{name}" in pages_found(browser, address, words)[:3]
+    search(browser, address, words)
+    WebDriverWait(browser, 20).until(lambda chrome: f"rules/{name}" in first_pages(chrome, address), "it is not among the first three")
     browser.get(f"{address}/rules/{name}/")
     assert name in browser.find_element(By.TAG_NAME, "h1").text
