@@ -46,7 +46,7 @@ LONG = 0.1
 A test that compares times is marked `untraced`: while a timer of processor time runs, Linux counts that time in ticks of milliseconds.
 """
 
-WHOLE = ("tests/read/test_causes.py", "tests/states/", "tests/test_machines.py")
+WHOLE = ("tests/states/", "tests/test_machines.py")
 """Where each variant is a case of its own: coverage follows them all."""
 FIRST = ("tests/on_ray/", "tests/smoke/", "tests/scripts/")
 """What takes minutes or mostly waits: a run that began with anything else would end with waiting for it."""
@@ -100,8 +100,7 @@ class Followed:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Let coverage follow the imports in one worker: each makes the same."""
-    with traced(sys.gettrace() if os.environ.get("PYTEST_XDIST_WORKER", "gw0") == "gw0" else None):
+    with traced(None):
         return (yield)
 
 
@@ -116,5 +115,5 @@ def pytest_runtestloop(session: pytest.Session) -> Generator[None, object, objec
 
 @pytest.fixture(autouse=True)
 def _coverage_of_few_children(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if zlib.crc32(request.node.nodeid.encode()) % TRACED:
+    if zlib.crc32(request.node.nodeid.encode()) % TRACED and not request.node.get_closest_marker("followed"):
         monkeypatch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)

@@ -48,23 +48,19 @@ PAST_DOUBT = 0.5
 """Seconds; a run above is slow, whatever else the machine does."""
 LONGEST = 60
 """Characters of a beginning that is repeated."""
-NARROW = 400
+NARROW = SHORT // 4
 """Characters; a pattern that looks at fewer from where it starts takes linear time: what remains to be tried is how much for each."""
 DEAR = 0.03
-"""Seconds for a narrow pattern on a quarter of a short text; none takes a tenth of it."""
+"""Seconds for a narrow pattern on a text of that length; none takes a tenth of it."""
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "signatures/__init__.py": lambda: [
-        *(one.pattern for one in SIGNATURES),
-        *(one.pattern for one in HINTS),
-        *(pattern for pattern, _ in HARMLESS),
-    ],
-    "line_forms/__init__.py": lambda: list(CUES),
+    "signatures/__init__.py": lambda: [*(one.pattern for one in HINTS), *(pattern for pattern, _ in HARMLESS)],
+    "line_forms/__init__.py": lambda: [pattern for pattern in CUES if pattern not in {one.pattern for one in SIGNATURES}],
     "read/readers/field_keys.py": lambda: [
         text for field in _module("read/readers/field_keys.py").FIELDS for text in (field.name, field.answer)
     ],
     "read/readers/version_lists.py": lambda: [one.pattern for _, one in _module("read/readers/version_lists.py")._KINDS],
     "read/readers/conda_plan.py": lambda: [form.pattern for _, form in _module("read/readers/conda_plan.py")._FORMS],
-    "manual/signs.py": lambda: [f"(?i){one.pattern}" for one in SIGNATURES],
+    "manual/signs.py": lambda: [f"(?i){one.pattern}" for one in SIGNATURES],  # the others need not try them where case counts
     "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
     "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],
@@ -338,8 +334,8 @@ def slow(text: str, use: Use = everywhere) -> str:
     """A text on which a pattern takes more than linear time; empty if none was found."""
     pattern, sample = re.compile(text), _Sample(text)
     if reach(sre.parse(text)) < NARROW:
-        dear = (pump for pump in sorted(sample.few()) if seconds(pattern, pump, SHORT // 4, use) > DEAR)
-        return next((f"{SHORT // 4} characters of {pump!r} take over {DEAR} s" for pump in dear), "")
+        dear = (pump for pump in sorted(sample.few()) if seconds(pattern, pump, NARROW, use) > DEAR)
+        return next((f"{NARROW} characters of {pump!r} take over {DEAR} s" for pump in dear), "")
     for pump in sorted(sample.pumps()):
         short = timed(pattern, pump, SHORT, use)
         if short > PAST_DOUBT:
