@@ -32,7 +32,7 @@ def _newer_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     Kernels for an older GPU of the same generation run on it; a library that looks up the GPU may refuse it.
     """
     parts = 2 if _LIBRARY.search(text) else 1
-    builds = _builds(machine)
+    builds = _builds(machine, at_least=True)
     for rows in (builds,) if builds else (_first_of_each(machine), _installed(machine)):
         yield from _gpus(machine, _newer_than(rows, parts))
 
@@ -63,9 +63,23 @@ def _opens_installed_cuda(machine: MachineView, text: str) -> Iterator[Evidence]
 
 def _older_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield a GPU that the CUDA in question has dropped; if none is known, one that the newest CUDA has, or every CUDA in use if no kernel need have failed."""
+    if not _builds(machine) and _is_of_old_cuda(machine):
+        return
     in_use = [row for row in _known(machine) if row.release.major >= _OLDEST_IN_USE]
     rows = _builds(machine) or (in_use if _UNUSED.search(text) else in_use[-1:])
     yield from _gpus(machine, lambda place: all(min(_places(row)) > place for row in rows))
+
+
+def _is_of_old_cuda(machine: MachineView) -> bool:
+    """Return whether the text is about CUDA or a framework from before what is in use, whose CUDA no table need have."""
+    toolkits = [version.major for version, _ in system_cudas(machine.known_toolkits)]
+    return any(major < _OLDEST_IN_USE for major in toolkits) or any(_is_before_tables(one, machine) for one in machine.frameworks)
+
+
+def _is_before_tables(framework: FrameworkView, machine: MachineView) -> bool:
+    """Return whether a release is older than every one in the tables."""
+    rows, release = machine.matrix.releases(framework.name), versions.parse(framework.release)
+    return bool(rows) and release is not None and release < rows[0].release
 
 
 _FROM_CONDA = expression(r"\bconda\b[^\n]{0,120}\bpytorch\b|\bpytorch\b[^\n]{0,20}\bconda\b|\bpy[23][.\d]{1,4}_cuda\d")
@@ -99,16 +113,21 @@ def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evi
             yield Words("compute capability", place.short, "the text")
 
 
-def _builds(machine: MachineView) -> list[CudaRelease]:
-    """Return the CUDA releases that the frameworks are built for."""
+def _builds(machine: MachineView, *, at_least: bool = False) -> list[CudaRelease]:
+    """Return the CUDA releases that the frameworks are built for; `at_least`: for one from before the tables the first release in them, which knows no fewer of the newer GPUs."""
     found = [cuda.version for one in machine.frameworks if isinstance(cuda := one.cuda_or_missing, EffectiveCuda)]
-    return [row for row in map(machine.matrix.cuda, found) if row is not None and row.sass]
+    return _rows(machine, found, at_least=at_least)
 
 
 def _installed(machine: MachineView) -> list[CudaRelease]:
-    """Return the CUDA releases that are installed, for which people choose builds."""
-    found = [version for version, _ in system_cudas(machine.known_toolkits)]
-    return [row for row in map(machine.matrix.cuda, found) if row is not None and row.sass]
+    """Return the CUDA releases that are installed, for which people choose builds, or for old ones the first in the tables."""
+    return _rows(machine, [version for version, _ in system_cudas(machine.known_toolkits)], at_least=True)
+
+
+def _rows(machine: MachineView, found: Sequence[Version], *, at_least: bool) -> list[CudaRelease]:
+    first = next(iter(_known(machine)), None)
+    rows = [machine.matrix.cuda(one) or (first if at_least and first and one < first.release else None) for one in found]
+    return [row for row in rows if row is not None and row.sass]
 
 
 def _known(machine: MachineView) -> list[CudaRelease]:

@@ -15,7 +15,7 @@ from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import CUDA
-from gpudoctor.snapshot import Distribution, Fact, Missing
+from gpudoctor.snapshot import Distribution, Fact, Missing, Platform
 from gpudoctor.versions import Version
 
 _NAMES = "cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|cudnn"
@@ -66,7 +66,8 @@ def _other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield from _stated_otherwise(wanted, machine, text)
         yield from _another_version(wanted, text)
     fails_to_import = not _missing(text) and _NOT_LOADED in text
-    for user in system_cuda_users(machine.environment):
+    is_jetson = machine.site.platform == Platform.JETSON  # NVIDIA builds its own wheels for each JetPack
+    for user in () if is_jetson else system_cuda_users(machine.environment):
         if fails_to_import and user.framework is not None and _linked_release(user.framework, machine) is None:
             continue
         release = machine.matrix.cuda(versions.parse(user.cuda) or Version(0))

@@ -42,7 +42,7 @@ IMPORTS = (
         ),
     ),
     Signature(
-        r"numpy\.core\.(?:_multiarray_umath|multiarray|umath) failed to import|numpy\._core\.multiarray failed to import|No module named 'numpy\._core|numpy\.(?:dtype|ndarray) size changed",
+        r"numpy\.core\.(?:_multiarray_umath|multiarray|umath) failed to import|numpy\._core\.multiarray failed to import|No module named 'numpy\._core|(?<!RuntimeWarning: )numpy\.(?:dtype|ndarray) size changed",
         ("numpy2-abi-mismatch", "package-requirement-conflict"),
         "a module was built for another release of NumPy than the installed one",
         ("ImportError: numpy.core.multiarray failed to import", "ModuleNotFoundError: No module named 'numpy._core'"),
@@ -104,6 +104,14 @@ IMPORTS = (
             "Error: mkl-service + Intel(R) MKL: MKL_THREADING_LAYER=INTEL is incompatible with libgomp.so.1 library.",
             "Intel MKL FATAL ERROR: Cannot load libmkl_avx2.so or libmkl_def.so.",
         ),
+    ),
+    # what Python 3.12 no longer has; Debian and Ubuntu leave out only parts of distutils
+    Signature(
+        r"No module named '(?:distutils|imp)'|module 'pkgutil' has no attribute 'ImpImporter'",
+        ("python-version-unsupported", "framework-import-fails"),
+        "what is imported or built is older than this Python, which lacks a module that it needs",
+        ("ModuleNotFoundError: No module named 'distutils'", "AttributeError: module 'pkgutil' has no attribute 'ImpImporter'"),
+        vague=True,
     ),
     Signature(
         r"'(?:"

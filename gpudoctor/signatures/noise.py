@@ -35,6 +35,10 @@ HARMLESS = (
         r"Unable to initialize backend '(?:tpu|tpu_driver|rocm|plugin|metal|interpreter)': (?!.{0,80}GpuAllocatorConfig)",
         "JAX tries every backend that it knows",
     ),
+    # https://numpy.org/doc/stable/user/troubleshooting-importerror.html: only as an error it stops an import
+    (r"RuntimeWarning: numpy\.(?:dtype|ufunc|ndarray) size changed", "NumPy only warns of a module that was built for an older release"),
+    # tensorflow/core/framework/op_kernel.cc
+    (r"No registered '\w{2,60}' OpKernel for '?GPU'? devices", "TensorFlow has no kernel for this operation on a GPU; it runs on the CPU"),
     # xla/service/gpu/nvptx_compiler.cc
     (
         r"NVIDIA driver's CUDA version is [\d.]{3,8} which is older than the (?:ptxas|PTX compiler) CUDA version",

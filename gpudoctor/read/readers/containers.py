@@ -102,6 +102,11 @@ def _has_resources(described: Sequence[str]) -> bool:
 READER = Reader(
     _NAME,
     forms=(
+        Form(
+            "toolkit",
+            r"(?:^\s{0,4}FROM |\b(?:built|based) (?:with|from|on) |[Bb]ase image:? )(?:docker\.io/)?nvidia/cuda:(?P<value>\d{1,2}\.\d)[\d.]{0,3}-(?!base|runtime)",
+            Rank.LOG,
+        ),
         # the entry point of NVIDIA's images
         Form("driver", r"version (?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?) was detected and compatibility mode"),
         Form("gpu:0", r"WARNING: Detected (?:NVIDIA )?(?P<value>[A-Z][\w .-]{2,50}) GPU, which is not yet supported"),

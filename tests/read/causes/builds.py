@@ -286,6 +286,9 @@ CASES: Final = (
     ("cpu-only-build", "Unable to initialize backend 'gpu': module 'jaxlib.xla_extension' has no attribute 'get_gpu_client'\nNo GPU/TPU found, falling back to CPU.\n"),
     ("cpu-only-build", "AttributeError: module 'torch._C' has no attribute '_cuda_getDevice'\n"),
     ("cpu-only-build", "ValueError: Invalid CUDA 'device=0' requested.\ntorch.cuda.is_available(): False\ntorch.cuda.device_count(): 0\nos.environ['CUDA_VISIBLE_DEVICES']: None\nFile \"C:\\Users\\me\\venv\\Lib\\site-packages\\ultralytics\\utils\\torch_utils.py\", line 168, in select_device\n"),
+    ("gpu-too-new-for-build", "tensorflow-gpu 1.4.0, CUDA 8.0\nGPU: RTX 2070\nfailed to run cuBLAS routine cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED\n"),
+    ("gpu-too-new-for-build", "FROM nvidia/cuda:9.0-cudnn7-devel-ubuntu16.04\nGPU: RTX 2080 Ti\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
+    ("cpu-only-build", "tensorflow==1.13.1\nNo GPU is used while it trains.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -357,5 +360,9 @@ NEAR_MISSES: Final = (
     ("gpu-too-new-for-build", "GPU: RTX 5070\nTensorFlow Version: 2.19.0-dev0+selfbuilt\nstep 10 loss 0.41\n"),
     ("cpu-only-build", "PyTorch version: 2.1.2+rocm5.6\nCUDA used to build PyTorch: N/A\nROCM used to build PyTorch: 5.6.31061-8c743ae5d\nIs CUDA available: True\nGPU models and configuration: Device 73bf\n"),
     ("cpu-only-build", "PyTorch version: 2.1.2+rocm5.6\nROCM used to build PyTorch: 5.6.31061-8c743ae5d\nIs CUDA available: True\nGPU models and configuration: Vega 20\n"),
+    ("gpu-too-new-for-build", "tensorflow-gpu 1.4.0, CUDA 8.0\nGPU: GTX 1070\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
+    ("gpu-too-old-for-build", "tensorflow-gpu 1.4.0, CUDA 8.0\nGPU: GTX 1060\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
+    ("gpu-too-old-for-build", "tensorflow-gpu 1.2.0, CUDA 8.0\nGPU: Tesla C2075\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
+    ("cpu-only-build", "torch==2.5.1\nNo GPU is used if the flag --cpu is given.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

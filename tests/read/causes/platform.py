@@ -172,6 +172,7 @@ CASES: Final = (
     ("container-no-gpu-access", "root@5e0c19d2ab77:/work# python fit.py\nRuntimeError: No CUDA GPUs are available\n"),
     ("wsl-libcuda-not-on-path", "uname -r: 5.15.153.1-microsoft-standard-WSL2\n| NVIDIA-SMI 550.76.01              Driver Version: 552.22         CUDA Version: ERR!     |\n"),
     ("no-cuda-wheel-for-platform", "macOS 14.5, Apple M1\nxFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch 2.1.0 with CUDA 1108 (you have 2.1.0)\n"),
+    ("jetson-needs-vendor-wheel", "NVIDIA's Jetson Xavier NX developer kit, CUDA 10.2, Python 3.6\ntensorflow 2.4.1\ntf.config.list_physical_devices('GPU') -> []\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -124,6 +124,8 @@ CASES: Final = (
     ("wrong-python-environment", "torch 2.7.1+cu128 is in the venv.\nerror: The build backend returned an error\n  File \"/c/uv/builds/.tmp3/lib/site-packages/setuptools/build_meta.py\", line 331, in get_requires_for_build_wheel\nModuleNotFoundError: No module named 'torch'\n"),
     ("wrong-python-environment", "hint: This error likely indicates that `mamba-ssm@2.2.4` depends on `torch`, but doesn't declare it as a build dependency.\n"),
     ("python-version-unsupported", "Jetson Nano, JetPack 4.6, Python 3.8.0\nERROR: tensorflow-2.5.0-cp36-cp36m-linux_aarch64.whl is not a supported wheel on this platform.\n"),
+    ("python-version-unsupported", "Python 3.12.3\nInstalling an old gym fails:\nModuleNotFoundError: No module named 'distutils'\n"),
+    ("python-version-unsupported", "    register_finder(pkgutil.ImpImporter, find_on_path)\nAttributeError: module 'pkgutil' has no attribute 'ImpImporter'. Did you mean: 'zipimporter'?\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -143,5 +145,8 @@ NEAR_MISSES: Final = (
     ("package-requirement-conflict", "PyTorch version: 2.5.1+cu124\nIs CUDA available: True\nERROR: pip's dependency resolver does not currently take into account all the packages that are installed.\nstreamlit 1.9 requires click<8.1, but you have click 8.1.7 which is incompatible.\n"),
     ("keras3-mismatch", "AttributeError: module 'tensorflow' has no attribute 'contrib'\ntensorflow==2.9.1\n"),
     ("framework-import-fails", "ModuleNotFoundError: No module named 'tensorflow.python.keras.engine.base_layer_v1'\ntensorflow==2.16.1\n"),
+    ("python-version-unsupported", "Ubuntu 20.04, Python 3.8\nModuleNotFoundError: No module named 'distutils.util'\n"),
+    ("package-requirement-conflict", "tensorflow 1.15.0\nRuntimeWarning: numpy.ufunc size changed, may indicate binary incompatibility. Expected 192, got 216\n"),
+    ("package-requirement-conflict", "scipy/__init__.py:4: RuntimeWarning: numpy.ndarray size changed, may indicate binary incompatibility. Expected 16, got 88\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
