@@ -40,7 +40,8 @@ from gpudoctor.findings import (
 from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
 from gpudoctor.signatures.no_gpu import SEE_NO_GPU, STILL_SEES_NONE
-from gpudoctor.snapshot import Missing, Platform, TextLog
+from gpudoctor.signatures.settings import COUNTS_NO_GPU
+from gpudoctor.snapshot import Missing, Nvml, Platform, TextLog
 
 _MOST_CANDIDATES = 4
 _WORD = expression(r"[a-z][\w-]{1,60}")
@@ -200,7 +201,15 @@ def _signs(machine: MachineView, log: TextLog) -> list[Recognised]:
         found += (Recognised(signature, f"{blind.label}: no GPU") for signature in SEE_NO_GPU)
     if blind.observed.cuda_build is True and system_cudas(machine.known_toolkits):
         found.append(Recognised(STILL_SEES_NONE, f"{blind.label}: no GPU"))
+    if blind.observed.cuda_build is True and _driver_sees_gpu(machine):
+        found.append(Recognised(COUNTS_NO_GPU, f"{blind.label}: no GPU"))
     return found
+
+
+def _driver_sees_gpu(machine: MachineView) -> bool:
+    """Return whether the text states a driver and a GPU that it lists."""
+    nvml = machine.observed.nvml
+    return isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str) and bool(machine.observed.listed_gpus)
 
 
 def _is_open(rule: Rule, runs: Sequence[RuleRun]) -> bool:

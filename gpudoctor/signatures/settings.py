@@ -7,6 +7,15 @@ from gpudoctor.signatures.signature import Signature
 _TOO_LATE = "cuda-visible-devices-set-too-late"
 _NO_EFFECT = "CUDA_VISIBLE_DEVICES has no effect, usually because the program sets it after CUDA started"
 
+COUNTS_NO_GPU = Signature(
+    r"device_count\(\)\W{0,12}(?:returns?\W{1,3})?0\b",
+    ("cuda-init-fails", "cuda-visible-devices-uuid-unsupported", "cuda-visible-devices-masked", "scheduler-gpu-not-allocated"),
+    "the framework counts no GPU",
+    ("torch.cuda.device_count() returns 0",),
+    vague=True,
+)
+"""https://github.com/pytorch/pytorch/issues/95784"""
+
 SETTINGS = (
     # tensorflow/python/eager/context.py; the sentences that people write: https://github.com/pytorch/pytorch/issues/9158
     Signature(
@@ -91,14 +100,7 @@ SETTINGS = (
         vague=True,
         last=True,
     ),
-    # https://github.com/pytorch/pytorch/issues/95784
-    Signature(
-        r"device_count\(\)\W{0,12}(?:returns?\W{1,3})?0\b",
-        ("cuda-init-fails", "cuda-visible-devices-uuid-unsupported", "cuda-visible-devices-masked", "scheduler-gpu-not-allocated"),
-        "the framework counts no GPU",
-        ("torch.cuda.device_count() returns 0",),
-        vague=True,
-    ),
+    COUNTS_NO_GPU,
     # torch/cuda/__init__.py and torch/nn/parallel of 0.4 to 2.15, TensorFlow's config.py
     Signature(
         r"AssertionError: Invalid device id|Attempting to deserialize object on CUDA device \d{1,2} but torch\.cuda\.device_count\(\) is|Invalid visible device id|'visible_device_list' listed an invalid (?:GPU|Device) id",

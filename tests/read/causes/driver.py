@@ -279,6 +279,7 @@ CASES: Final = (
     ("uvm-not-loaded", '$ strace -e trace=stat ./a.out\nstat("/dev/nvidia-uvm", 0x7ffe1b2c4d10) = -1 ENOENT (No such file or directory)\n'),
     ("no-driver", "PyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: False\nCUDA runtime version: 12.1.105\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
     ("libcuda-not-on-loader-path", "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: ERR!     |\n"),
+    ("cuda-init-fails", "PyTorch version: 1.6.0\nIs debug build: False\nCUDA used to build PyTorch: 10.2\nOS: Debian GNU/Linux 10 (x86_64)\nPython version: 3.7\nIs CUDA available: False\nGPU models and configuration: GPU 0: GeForce RTX 2080 Ti\nNvidia driver version: 455.28\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -340,5 +341,6 @@ NEAR_MISSES: Final = (
     ("uvm-not-loaded", "RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\nIt starts with sudo, but after that it does not work without sudo, and never as a normal user.\n"),
     ("no-driver", "PyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Microsoft Windows 10 Pro\nIs CUDA available: True\nCUDA runtime version: 12.1.105\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
     ("uvm-not-loaded", 'stat("/dev/nvidia-uvm", {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1f5, 0), ...}) = 0\ntorch==2.5.1\n'),
+    ("cuda-init-fails", "PyTorch version: 1.6.0\nIs debug build: False\nCUDA used to build PyTorch: 10.2\nOS: Debian GNU/Linux 10 (x86_64)\nPython version: 3.7\nIs CUDA available: True\nGPU models and configuration: GPU 0: GeForce RTX 2080 Ti\nNvidia driver version: 455.28\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
