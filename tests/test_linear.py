@@ -226,7 +226,7 @@ class _Sample:
     def pumps(self) -> set[str]:
         """What to repeat."""
         beginnings = {text for text in self.beginnings if len(text) <= LONGEST}
-        pieces = [piece for piece in dict.fromkeys(self.pieces) if piece][:14]
+        pieces = [piece for piece in dict.fromkeys(self.pieces) if piece][:10]
         pairs = {one + other for one, other in itertools.product(pieces, repeat=2)}
         return {*beginnings, *pieces, *pairs} - {""}
 
