@@ -10,6 +10,7 @@ from gpudoctor.derive import CouldNotTell, MachineView, NotApplicable, known
 from gpudoctor.derive.device_nodes import CONTROL, UVM
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.platforms import closer
+from gpudoctor.diagnose.support_builds import knows_gpus_since_long
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.signatures import hinted, recognise
@@ -212,6 +213,7 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "libcuda-not-on-loader-path": (_is_libcuda_cached,),
     "wsl-libcuda-not-on-path": (_is_libcuda_cached,),
     "wsl-driver-stack-broken": (_has_linux_driver_in_wsl,),
+    "gpu-too-new-for-build": (knows_gpus_since_long,),
     "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed),
     "jetson-needs-vendor-wheel": (lambda machine: _logs(machine, _ARM_WHEEL),),
     "gpu-memory-insufficient": (_has_free_memory,),

@@ -115,8 +115,19 @@ def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evi
 
 def _builds(machine: MachineView, *, at_least: bool = False) -> list[CudaRelease]:
     """Return the CUDA releases that the frameworks are built for; `at_least`: for one from before the tables the first release in them, which knows no fewer of the newer GPUs."""
-    found = [cuda.version for one in machine.frameworks if isinstance(cuda := one.cuda_or_missing, EffectiveCuda)]
-    return _rows(machine, found, at_least=at_least)
+    return _rows(machine, _cudas_of_builds(machine), at_least=at_least)
+
+
+def _cudas_of_builds(machine: MachineView) -> list[Version]:
+    return [cuda.version for one in machine.frameworks if isinstance(cuda := one.cuda_or_missing, EffectiveCuda)]
+
+
+def knows_gpus_since_long(machine: MachineView) -> bool:
+    """Return whether the first CUDA release of the tables already knows each GPU of a text that names no CUDA before it."""
+    first, gpus = _known(machine)[0], [capability(gpu, machine.matrix) for gpu in machine.hardware]
+    named = (*_cudas_of_builds(machine), *(version for version, _ in system_cudas(machine.known_toolkits)))
+    newest = max(_places(first))
+    return bool(gpus) and all(place is not None and place <= newest for place in gpus) and all(one >= first.release for one in named)
 
 
 def _installed(machine: MachineView) -> list[CudaRelease]:

@@ -364,5 +364,6 @@ NEAR_MISSES: Final = (
     ("gpu-too-old-for-build", "tensorflow-gpu 1.4.0, CUDA 8.0\nGPU: GTX 1060\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
     ("gpu-too-old-for-build", "tensorflow-gpu 1.2.0, CUDA 8.0\nGPU: Tesla C2075\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
     ("cpu-only-build", "torch==2.5.1\nNo GPU is used if the flag --cpu is given.\n"),
+    ("gpu-too-new-for-build", "torch==1.2.0+cu92, nvcc of CUDA 10.0\nGPU: GeForce GTX 980\nRuntimeError: CUDA error: no kernel image is available for execution on the device (voxelpool_ext)\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
