@@ -106,8 +106,7 @@ def test_with_mig_the_memory_is_what_a_program_gets(matrix: Matrix) -> None:
 
 
 def test_nothing_required_is_not_a_pass(matrix: Matrix) -> None:
-    kinds = {outcome.name: outcome.kind.value for outcome in about(machine(), matrix).outcomes}
-    assert kinds["requirement-not-met"] == kinds["required-gpus-missing"] == "not-applicable"
+    assert not {"requirement-not-met", "required-gpus-missing"} & {outcome.name for outcome in about(machine(), matrix).outcomes}
 
 
 @pytest.mark.parametrize(
