@@ -94,7 +94,7 @@ def roots(snapshot: Snapshot) -> list[tuple[str, str]]:
 
 
 def outcome(snapshot: Snapshot, name: str) -> OutcomeKind:
-    diagnosis = diagnose(snapshot, TABLES, Policy(level=Level.LOOK, only=frozenset((name,))))
+    diagnosis = diagnose(snapshot, TABLES, Policy(level=Level.LOOK, only=(name,)))
     return next(one.kind for one in diagnosis.outcomes if one.name == name)
 
 
