@@ -25,8 +25,8 @@ def main() -> None:
         from gpudoctor.cli import run  # noqa: PLC0415
 
         run()
-    except KeyboardInterrupt:  # before the command's own handling, as a module was imported
-        os._exit(_STOPPED)
+    except KeyboardInterrupt as stop:  # before the command's own handling, as a module was imported, or after it
+        os._exit(128 + stop.args[0] if stop.args else _STOPPED)
     except Exception as crash:  # noqa: BLE001 -- of what handles every other crash
         _say(crash_sentence(crash))
         os._exit(_CRASHED)

@@ -118,3 +118,23 @@ def test_a_signal_while_an_answer_s_types_are_read_spoils_none() -> None:
     done = subprocess.run((sys.executable, "-c", WHILE_TYPES_ARE_READ), capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "interrupted\nOuter(inner=Inner(known=1, kicking=2))\n"
+
+
+AFTERWARDS = """
+import os, signal
+from gpudoctor import cli
+from gpudoctor.cli import examine
+from gpudoctor.__main__ import main
+
+def run():
+    signal.signal(signal.SIGTERM, examine._stop)
+    os.kill(os.getpid(), signal.SIGTERM)
+
+cli.run = run
+main()
+"""
+
+
+def test_a_signal_after_the_report_is_told_by_its_own_exit_code() -> None:
+    done = subprocess.run((sys.executable, "-c", AFTERWARDS), capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGTERM, "")
