@@ -100,6 +100,7 @@ class Followed:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
+    """Coverage does not follow it: tests/test_imports.py imports every module once more, under coverage."""
     with traced(None):
         return (yield)
 

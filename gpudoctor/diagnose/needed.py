@@ -58,7 +58,7 @@ def _lacking(machine: MachineView) -> Iterator[str]:
 def _not_here(machine: MachineView) -> Iterator[str]:
     """Yield what an examined machine is known not to have, beside GPUs."""
     seen = machine.observed
-    yield "requirements"
+    yield "requirements"  # with any of them every rule is loaded
     if seen.origin != TEXT:
         yield "text"
     if _is_absent(seen.allocation):

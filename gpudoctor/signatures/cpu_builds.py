@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.phrases import OF_CUDA_BUILDS
 from gpudoctor.signatures.signature import Signature
 
 _FRAMEWORK = r"\b(?:(?:py)?torch|tensorflow|jax(?:lib)?)\b"
@@ -16,8 +17,7 @@ _WAS_GOT = r"(?:is|was|gets|got|are|were) (?:\w{1,12} )?(?:installed|pulled|chos
 CPU_BUILDS = (
     Signature(
         r"Torch not compiled with CUDA enabled"
-        # torch/csrc/cuda/Module.cpp, which only a build with CUDA has
-        r"|module 'torch\._C' has no attribute '_cuda_(?:[gs]etDevice|getDeviceCount|init|getDriverVersion)'",
+        rf"|module 'torch\._C' has no attribute '{OF_CUDA_BUILDS}",
         ("cpu-only-build",),
         "this is a CPU-only build of PyTorch",
         ("Torch not compiled with CUDA enabled", "AttributeError: module 'torch._C' has no attribute '_cuda_setDevice'"),

@@ -181,3 +181,22 @@ COMPILED_FOR_A_FRAMEWORK = (
     ),
 )
 """What a framework lacks whose release does not match that of an extension."""
+
+_EXTENSION = r"flash[-_]?att|flashinfer|xformers|/apex/|/csrc/|third_party|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama|torch_scatter|mmcv"
+"""A compiled extension, by its name or by the folder of its sources."""
+# before the status that the same line has: csrc/flash_attn of flash-attn and xFormers, which print the place of the failed launch;
+# a program's own check of a launch, such as that of NVIDIA's samples
+WITHOUT_KERNELS = (
+    Signature(
+        rf"(?i)(?:{_EXTENSION})[^\n]{{0,200}}no kernel image|no kernel image[^\n]{{0,160}}(?:{_EXTENSION})"
+        r"|(?<![/\\\w.-])[\w-]{2,40}\.cuh?[:(, ]{1,3}(?:line )?\d{1,5}[^\n]{0,60}no kernel image"
+        r"|\b(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert)[^\n]{0,40}no kernel image|Failed to launch \w{1,40} kernel \(error code no kernel image",
+        ("extension-missing-arch",),
+        "a compiled extension or program has no kernels for this GPU",
+        (
+            "CUDA Error: no kernel image is available for execution on the device (209) /root/.cache/flashinfer/0.2.5/csrc/norm.cu: line 88",
+            "CUDA error (/src/third_party/flash-attention/hopper/flash_fwd_launch_template.h:175): no kernel image is available",
+            "GPUassert: no kernel image is available for execution on the device blur.cu 41",
+        ),
+    ),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor.signatures.phrases import OF_CUDA_BUILDS
 from gpudoctor.signatures.signature import Signature
 
 _FRAMEWORKS = "torch|tensorflow|jax|jaxlib|keras"
@@ -116,7 +117,8 @@ IMPORTS = (
     Signature(
         r"'(?:"
         + _FRAMEWORKS
-        + r")' is not a package|cannot import name '\w{1,40}' from '(?:random|types|typing|queue|logging|tokenize|copy|platform|inspect|math|code)' \(|module 'torch\._C' has no attribute '(?!_cuda_(?:[gs]etDevice|getDeviceCount|init|getDriverVersion)')",
+        + r")' is not a package|cannot import name '\w{1,40}' from '(?:random|types|typing|queue|logging|tokenize|copy|platform|inspect|math|code)' \(|module 'torch\._C' has no attribute '"
+        + rf"(?!{OF_CUDA_BUILDS})",
         _SHADOWED,
         "a file or another copy is imported instead of the package",
         ("No module named 'tensorflow.python'; 'tensorflow' is not a package",),

@@ -15,7 +15,7 @@ _BE = r"(?:is|are|was|were|be|been|has|have|could|can|does|did|seems?)"
 
 CARD = r"(?:e-?gpu|gpu|(?:graphics? |video )?card|(?:[rg]tx ?)?[1-5]0[5-9]0(?: ti| super)?|[ahlv]\d{2,3}s?|a\d{4}|t4)"
 """A GPU by what people call it, or by its model."""
-AMD = r"(?i)(?<!with )\bra(?:de|ed)on\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bAMD (?:GPUs?|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b"
+AMD = r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bAMD (?:GPUs?|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b"
 """A GPU of AMD; a processor "with Radeon Graphics" is in many machines with an NVIDIA GPU."""
 SLURM = r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b|\bslurm\b)"
 """What shows that a program runs under Slurm, or on a node that hands out jobs."""
@@ -93,3 +93,7 @@ def is_supposed(line: str, place: int, *, said: bool) -> bool:
     end = marks[-1] if len(marks) % 2 else place
     clause = _CLAUSE_END.split(line[max(0, end - _BEFORE) : end])[-1]
     return _MEET.search(clause) is not None or (said and _SUPPOSED.search(clause) is not None)
+
+
+OF_CUDA_BUILDS = r"_cuda_(?:[gs]etDevice|getDeviceCount|init|getDriverVersion)'"
+"""How names end in torch/csrc/cuda/Module.cpp, which only a build with CUDA has."""

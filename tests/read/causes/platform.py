@@ -166,7 +166,7 @@ CASES: Final = (
     ("container-no-gpu-access", "\u6211\u7528docker\u8dd1\u8bad\u7ec3\uff0c\u4e00\u542f\u52a8\u5c31\u62a5\u9519\uff1a\nRuntimeError: Found no NVIDIA driver on your system.\n"),
     ("container-toolkit-missing", "lxc start fails with nvidia.runtime=true. The log complains about a missing nvidia-container-cli.\n"),
     ("metal-plugin-missing", "MacBook Pro M2\ntensorflow-2.14.0-cp310-cp310-macosx_12_0_arm64.whl\ntf.config.list_physical_devices('GPU') -> []\n"),
-    ("amd-gpu-unsupported", "Windows 11, AMD Raedon RX 6600\ntensorflow 2.9.1\nCurrently it uses my CPU\n"),
+    ("amd-gpu-unsupported", "Windows 11, AMD Radeon RX 6600\ntensorflow 2.9.1\nCurrently it uses my CPU\n"),
     ("container-no-gpu-access", "RuntimeError: No CUDA GPUs are available\nshop-trainer-1 exited with code 1\n"),
     ("container-no-gpu-access", "root@embedder-6f9c7d5b8b-x2zlk:/app# python run.py\nRuntimeError: No CUDA GPUs are available\n"),
     ("container-no-gpu-access", "root@5e0c19d2ab77:/work# python fit.py\nRuntimeError: No CUDA GPUs are available\n"),
