@@ -42,7 +42,7 @@ from gpudoctor.snapshot import (
 )
 
 ABSENT = Missing(Cause.ABSENT, "looked for and not there")
-TIMED_OUT = Missing(Cause.TIMED_OUT, "gave no sign of life for 30 s in nvmlInit")
+TIMED_OUT = Missing(Cause.TIMED_OUT, "did not respond for 30 s in nvmlInit")
 SUCCESS = Status(0, "SUCCESS", "no error")
 
 

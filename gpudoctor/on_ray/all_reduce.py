@@ -14,7 +14,7 @@ from gpudoctor.typed import from_json
 
 _MODULE = "gpudoctor.on_ray.rank"
 STALL = 60.0
-"""Seconds without a sign of life after which an all-reduce hangs; connecting takes seconds."""
+"""Seconds without a response after which an all-reduce hangs; connecting takes seconds."""
 _START = 120.0
 """Seconds that a task and the import of PyTorch may take in addition."""
 

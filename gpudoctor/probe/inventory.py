@@ -26,7 +26,7 @@ class Patience(msgspec.Struct, frozen=True):
     hardware_stall: float = 30.0
     """Silence after which a driver call counts as hung; a healthy one may take ten."""
     hardware: float = 240.0
-    """In total: many GPUs without persistence mode take long, with a sign of life at each call."""
+    """In total: many GPUs without persistence mode take long, with a progress mark at each call."""
     python: float = START
     libraries: float = 20.0
     """For the X-ray, which takes some fifty milliseconds on a responsive file system."""

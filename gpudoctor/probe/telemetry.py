@@ -130,4 +130,4 @@ class GpuWatch:
         silent = now - (self._last or now - outcome.seconds)
         if silent < SILENCE:
             return None
-        return Missing(Cause.TIMED_OUT, f"{WHO} gave no sign of life for {silent:.0f} s in {outcome.mark or 'its start'}")
+        return Missing(Cause.TIMED_OUT, f"{WHO} did not respond for {silent:.0f} s in {outcome.mark or 'its start'}")

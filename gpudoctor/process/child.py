@@ -31,7 +31,7 @@ TAIL_LIMIT = 32 << 10
 """Bytes of standard output and standard error to keep, from the end."""
 MARK = ord("@")
 _SILENCE = 1.0
-"""Seconds without a sign of life that are worth mentioning."""
+"""Seconds without a response that are worth mentioning."""
 _PIPE_SIZE = 1 << 20
 """Bytes that a child can answer while we are busy: eight GPUs take a hundred thousand, an ordinary pipe 65,536. It is the most that the kernel grants every user."""
 _PIPE_READS = 32
@@ -45,7 +45,7 @@ class End(str, enum.Enum):
 
     EXITED = "exited"
     SIGNALLED = "signalled"
-    STALLED = "stalled"  # no sign of life for too long
+    STALLED = "stalled"  # no response for too long
     OVERDUE = "overdue"  # its own deadline or the check's passed
     FLOODED = "flooded"  # its answer had too many lines or bytes
     STOPPED = "stopped"  # we were told to stop
@@ -60,7 +60,7 @@ class Spec(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str] | None = None
     """The whole environment; None passes on ours."""
     stall: float = 30.0
-    """How long it may give no sign of life, that is no line on its answer descriptor."""
+    """How long it may send no line on its answer descriptor."""
     deadline: float = 120.0
     """How long it may take in all."""
     shares: str = ""
@@ -87,7 +87,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """The ends of its output, undecodable bytes escaped."""
     seconds: float = 0.0
     quiet: float = 0.0
-    """Seconds since its last sign of life."""
+    """Seconds since its last response."""
     stuck: bool = False
     """It was in an uninterruptible call (state D) when time was up, or survived SIGKILL: it was abandoned."""
     reason: str = ""
@@ -111,10 +111,10 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         if self.end is End.SIGNALLED:
             return f"was killed by {_signal_name(self.code)}{doing}{self._killer}"
         if self.end is End.OVERDUE:
-            silent = f", and gave no sign of life for the last {self.quiet:.0f} s" if self.quiet >= _SILENCE else ""
+            silent = f", and did not respond for the last {self.quiet:.0f} s" if self.quiet >= _SILENCE else ""
             return f"was not finished after {self.seconds:.0f} s{doing}{silent}"
         return {
-            End.STALLED: f"gave no sign of life for {self.quiet:.0f} s{doing}",
+            End.STALLED: f"did not respond for {self.quiet:.0f} s{doing}",
             End.FLOODED: f"answered with over {ANSWER_LINES:,} lines or {ANSWER_LIMIT >> 20} MiB{doing}",
             End.STOPPED: f"was stopped{doing}",
             End.NOT_STARTED: f"could not be started: {self.reason}",

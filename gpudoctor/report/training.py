@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gpudoctor.derive.stages import work
 from gpudoctor.derive.training import disagrees
+from gpudoctor.findings.naming import joined
 from gpudoctor.report import telemetry
 from gpudoctor.report.amounts import amount
 from gpudoctor.report.page import Page
@@ -67,7 +68,7 @@ def _framework(page: Page, smoke: Smoke, snapshot: Snapshot) -> None:
 
 
 def _all_reduce(page: Page, framework: str, run: AllReduce) -> None:
-    page.heading(f"{framework} across {', '.join(run.devices)}{'' if run.p2p else ', without P2P'}")
+    page.heading(f"{framework} across {joined(run.devices)}{'' if run.p2p else ', without P2P'}")
     _line(page, "stages", ", ".join(map(_stage, run.stages)))
     for one in run.sums:
         _line(page, "all-reduce", _sum(one))

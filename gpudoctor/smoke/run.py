@@ -17,7 +17,7 @@ from gpudoctor.smoke.together import P2P_OFF, free, needs_control, partners
 from gpudoctor.snapshot import AllReduce, Missing, Smoke, Stage, StageKind, StageState
 
 STALL = 300.0
-"""Seconds without a sign of life: a cold file system or PTX compilation for a new GPU keeps a healthy framework busy for minutes."""
+"""Seconds without a response: a cold file system or PTX compilation for a new GPU keeps a healthy framework busy for minutes."""
 SUM_STALL = 60.0
 """The same during all-reduce: connecting devices takes seconds, and the frameworks themselves would wait for ten minutes or more."""
 DEADLINE = 1800.0

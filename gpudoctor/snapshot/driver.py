@@ -241,7 +241,7 @@ class Hang(Observed, frozen=True):
     call: str
     """The function, with the GPU's index if it was about one."""
     seconds: float
-    """Since the last sign of life."""
+    """Since the last response."""
     uninterruptible: bool
     """The process could not be killed: it is stuck in the kernel, state D."""
 

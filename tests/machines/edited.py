@@ -75,7 +75,7 @@ EDITED: dict[str, Edited] = {
         roots=("smoke-ran-on-cpu",),
     ),
     "training-hangs": Edited(
-        about="the training gives no sign of life on the GPU",
+        about="the training does not respond on the GPU",
         base="healthy-one",
         change=trained.hung_in_training,
         verdict="broken",

@@ -22,7 +22,7 @@ def _run(state: StageState, *sums: Sum, p2p: bool = True, error: str = "", outpu
 
 RIGHT = _run(StageState.DONE, SMALL, LARGE)
 RIGHT_WITHOUT = _run(StageState.DONE, SMALL, LARGE, p2p=False)
-QUIET = "gave no sign of life for 60 s in an all-reduce of 134217728 bytes over GPU:0, GPU:1"
+QUIET = "did not respond for 60 s in an all-reduce of 134217728 bytes over GPU:0, GPU:1"
 HUNG = _run(StageState.HUNG, SMALL, error=QUIET)
 WRONG = _run(StageState.DONE, SMALL, msgspec.structs.replace(LARGE, error=2.984375, wrong=("GPU:1",)))
 REFUSED = "RuntimeError: NCCL Error 2: unhandled system error"

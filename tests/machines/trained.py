@@ -39,7 +39,7 @@ def strayed_to_cpu(snapshot: Snapshot) -> Snapshot:
 
 def hung_in_training(snapshot: Snapshot) -> Snapshot:
     smoke = _trained(snapshot)
-    hung = Stage(StageKind.TRAINING, StageState.HUNG, device="GPU:0", error="gave no sign of life for 300 s")
+    hung = Stage(StageKind.TRAINING, StageState.HUNG, device="GPU:0", error="did not respond for 300 s")
     stages = tuple(stage for stage in smoke.stages if stage.kind in (StageKind.IMPORT, StageKind.DEVICES))
     return msgspec.structs.replace(snapshot, smoke=(msgspec.structs.replace(smoke, stages=(*stages, hung), trainings=()),))
 

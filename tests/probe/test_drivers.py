@@ -165,7 +165,7 @@ def test_a_hang_at_the_first_call_for_a_gpu(fake_nvml: Shims) -> None:
     gpus = gpus_of(nvml_of(fake_nvml(gpus=3, calls={"nvmlDeviceGetHandleByIndex.1": "hang"}), SHORT))
     assert not isinstance(gpus[0].name, Missing)
     assert isinstance(gpus[1].name, Missing)
-    assert gpus[1].name.reason == "the NVML probe gave no sign of life for 1 s in nvmlDeviceGetHandleByIndex 1"
+    assert gpus[1].name.reason == "the NVML probe did not respond for 1 s in nvmlDeviceGetHandleByIndex 1"
     assert isinstance(gpus[2].name, Missing)
     assert gpus[2].name.reason.startswith("not reached")
 

@@ -18,7 +18,7 @@ ROUNDING = 1e-6
 def start(supervisor: Supervisor, script: str, stall: float = 30, deadline: float = 60, shares: str = "") -> None:
     """Start a child that runs a Python script, in which `answer` writes to the answer descriptor.
 
-    `stall` holds from its first sign of life: on a busy machine Python alone takes seconds to start.
+    `stall` holds from its first response: on a busy machine Python alone takes seconds to start.
     """
     prelude = "import os, sys, time, signal\nanswer = lambda data: os.write(int(sys.argv[1]), data)\n"
     spec = Spec(name="child", argv=(sys.executable, "-I", "-S", "-c", prelude + script, ANSWER), deadline=deadline, shares=shares)
@@ -331,7 +331,7 @@ def test_processes_in_another_session_end_with_the_context() -> None:
 
 
 def test_a_silent_child_past_its_deadline_is_reported_as_silent() -> None:
-    assert "gave no sign of life for the last" in run("time.sleep(60)", deadline=1.2).trouble
+    assert "did not respond for the last" in run("time.sleep(60)", deadline=1.2).trouble
     assert "no sign" not in run("while True: answer(b'@on\\n'); time.sleep(0.02)", deadline=0.3).trouble
 
 

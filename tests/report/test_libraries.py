@@ -39,10 +39,10 @@ def test_a_letter_stands_for_one_folder_however_many_there_are() -> None:
 
 def test_where_there_is_nothing_to_examine_the_reason_is_said() -> None:
     hidden = ScriptFolder("/srv/job", hides=("/srv/job/torch.py",))
-    nothing = Missing(Cause.TIMED_OUT, "the import gave no sign of life")
+    nothing = Missing(Cause.TIMED_OUT, "the import did not respond")
     seen = EnvironmentXray(python="/opt/python", why="named with --python", frameworks=(), libraries=nothing, script_folder=hidden)
     assert environment(seen, Look(width=200)).splitlines() == [
         "Libraries that /opt/python would load",
         "!! /srv/job/torch.py shadows the installed package for scripts in that folder",
-        "Nothing to examine: the import gave no sign of life.",
+        "Nothing to examine: the import did not respond.",
     ]

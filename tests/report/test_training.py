@@ -179,7 +179,7 @@ def test_sizes_and_times_change_their_unit_at_a_whole_one(size: int, seconds: fl
 
 def test_all_reduce_has_its_own_section() -> None:
     stages = (Stage(StageKind.IMPORT, StageState.DONE, seconds=3.0), Stage(StageKind.ALL_REDUCE, StageState.DONE, seconds=1.25))
-    hung = (Stage(StageKind.ALL_REDUCE, StageState.HUNG, error="gave no sign of life for 60 s"),)
+    hung = (Stage(StageKind.ALL_REDUCE, StageState.HUNG, error="did not respond for 60 s"),)
     wrong = Sum(128 << 20, 3, 0.0104, 12.9e9, 2.984375, ("GPU:1",))
     over = ("GPU:0", "GPU:1")
     runs = (
@@ -189,10 +189,10 @@ def test_all_reduce_has_its_own_section() -> None:
     text = page((msgspec.structs.replace(TRAINED, all_reduces=runs),))
     assert (
         """
-torch 2.13.0+cu126 across GPU:0, GPU:1
+torch 2.13.0+cu126 across GPU:0 and GPU:1
   stages             all-reduce hung
 
-torch 2.13.0+cu126 across GPU:0, GPU:1, without P2P
+torch 2.13.0+cu126 across GPU:0 and GPU:1, without P2P
   stages             import 3.00 s, all-reduce 1.25 s
   all-reduce         4 KiB in 0.0412 ms, 100 MB/s bus bandwidth: correct
   all-reduce         128 MiB in 10.4 ms, 12.9 GB/s bus bandwidth: wrong on GPU:1

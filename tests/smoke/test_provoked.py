@@ -55,7 +55,7 @@ def test_an_import_past_the_deadline(each: Start, framework: str) -> None:
     seen = each(at_import(framework, "time.sleep(600)"), "--timeout", "3")
     assert (seen.code, seen.report["verdict"], seen.findings) == (3, "unknown", [])
     assert seen.ended == [("import", "stopped")]
-    words = f"not finished after 3 s in importing {NAMES[framework]}, and gave no sign of life for the last"
+    words = f"not finished after 3 s in importing {NAMES[framework]}, and did not respond for the last"
     assert words in seen.report["because"]
     assert [words in one["reason"] for one in seen.report["could_not_tell"] if one["name"] == "smoke-hung"] == [True]
     assert seen.seconds < 60
@@ -67,7 +67,7 @@ def test_an_import_that_hangs(start: Start) -> None:
     seen = start(at_import("tensorflow", "time.sleep(600)"), gpudoctor=impatient)
     assert (seen.code, seen.ended) == (1, [("import", "hung")])
     assert seen.findings == [("GD905", "smoke-hung")]
-    assert "gave no sign of life for 1 s in importing TensorFlow" in seen.message
+    assert "did not respond for 1 s in importing TensorFlow" in seen.message
 
 
 def test_a_flood_takes_little_memory_and_time(start: Start) -> None:

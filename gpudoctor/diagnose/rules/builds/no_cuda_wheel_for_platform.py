@@ -8,6 +8,7 @@ from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import Cause, Distribution, Missing
 
 
@@ -37,7 +38,7 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
     with_cuda = {name: other for name, other in stack.elsewhere(own).items() if other.accelerator == "cuda"}
     if not with_cuda:
         return
-    here, others = wheel_platform.label(stack.platform), ", ".join(map(wheel_platform.label, with_cuda))
+    here, others = wheel_platform.label(stack.platform), joined(map(wheel_platform.label, with_cuda))
     evidence = [Evidence(f"wheel for {wheel_platform.label(name)}", "with CUDA", source_of(other)) for name, other in with_cuda.items()]
     yield Problem(
         message=f"{own.label} has no CUDA wheel on the package index for {here}, only for {others}.",

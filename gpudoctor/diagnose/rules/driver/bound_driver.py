@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.system import command_for
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem
-from gpudoctor.findings.naming import agree
+from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import KernelModules, Missing, PciDevice, Status
 
 _REBUILD_INITRAMFS = {
@@ -40,7 +40,7 @@ def loaded_instead(machine: MachineView, module: str, name: str, blacklist: str)
 
 def gpus_bound(gpus: Sequence[PciDevice]) -> str:
     """Return GPUs as the beginning of a sentence that says what they are bound to."""
-    addresses = ", ".join(gpu.address for gpu in gpus)
+    addresses = joined(gpu.address for gpu in gpus)
     return agree(len(gpus), f"GPU {addresses} is bound", f"GPUs {addresses} are bound")
 
 

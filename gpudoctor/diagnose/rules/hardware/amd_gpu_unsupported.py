@@ -7,7 +7,7 @@ from gpudoctor.diagnose.advice.packages import install_package, installs_with_uv
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, rocm_frameworks
 from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.naming import agree
+from gpudoctor.findings.naming import agree, joined
 
 
 @rule(
@@ -30,7 +30,7 @@ def amd_gpu_unsupported(machine: MachineView) -> Iterator[Problem]:
     for_cuda = [framework for framework in machine.known_frameworks if framework.observed.cuda_build is True]
     if not for_cuda or rocm_frameworks(machine):
         return
-    names = ", ".join(framework.name for framework in for_cuda)
+    names = joined(framework.name for framework in for_cuda)
     labels = ", ".join(map(device_label, gpus))
     yield Problem(
         severity=Severity.NOTE if machine.policy.allow_cpu else None,

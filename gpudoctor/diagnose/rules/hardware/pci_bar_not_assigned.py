@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.hardware import MIB
 from gpudoctor.diagnose.advice.kernel_log import excerpt
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, Join, rule
 from gpudoctor.findings import REBOOT, ROOT, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.naming import agree
+from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import KernelLog, Missing, PciDevice
 
 _NO_ROOM = r"pci {place}: BAR (\d)[: ].{0,200}(?:no space|failed to assign)"
@@ -46,7 +46,7 @@ def pci_bar_not_assigned(gpu: GpuView) -> Iterator[Problem]:
     missing = _unassigned(gpu)
     if not missing:
         return
-    bars = ", ".join(f"BAR{number}" for number in sorted(missing))
+    bars = joined(f"BAR{number}" for number in sorted(missing))
     yield Problem(
         message=f"{gpu.label}: {bars} {agree(len(missing), 'has', 'have')} no address on the PCI bus, so the driver refuses the GPU.",
         evidence=tuple(missing[number] for number in sorted(missing)),

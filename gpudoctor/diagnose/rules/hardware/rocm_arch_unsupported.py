@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView, not_applicable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import DOWNLOAD, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.naming import joined
 
 
 @rule(
@@ -23,7 +24,7 @@ def rocm_arch_unsupported(framework: FrameworkView) -> Iterator[Problem]:
     built = {target.partition(":")[0] for target in framework.architectures}
     if here & built or not here:
         return
-    targets, supported = ", ".join(sorted(here)), ", ".join(sorted(built))
+    targets, supported = joined(sorted(here)), ", ".join(sorted(built))
     location = framework.observed.location
     yield Problem(
         message=f"{framework.label} has no kernels for {targets} (it has {supported}).",

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.advice.packages import install_fix, reinstall_packages
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, packages_in_extra
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Fix, FixKind
+from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import Distribution, LibraryUse, Missing, Platform
 
 
@@ -73,7 +74,7 @@ def _install_extra(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tu
         return (
             install_fix(f"Install {spec.title} with its CUDA libraries ({name})", machine.observed.python, f"{name}=={framework.release}"),
         )
-    names = ", ".join(dict.fromkeys(use.wanted for use in lost))
+    names = joined(dict.fromkeys(use.wanted for use in lost))
     toolkit = Fix(
         f"Install the CUDA toolkit and cuDNN that contain {names}; no Python package has them for this release.", needs=(DOWNLOAD,)
     )

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
 from gpudoctor.diagnose.rules.libraries.planned import PlannedFramework, install_with_extra, planned_framework
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.findings.naming import agree
+from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import Fact, Missing
 
 
@@ -38,7 +38,7 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
     lost = [name for name in plan.row.unreachable or () if name in installed and not _on_system(name, plan, framework)]
     if not lost:
         return
-    names, label = ", ".join(lost), plan.distribution.label
+    names, label = joined(lost), plan.distribution.label
     folders = agree(len(lost), "its folder", "their folders")
     yield Problem(
         message=f"{label} cannot find {names}: the wheel's RUNPATH leaves out {folders}.",

@@ -11,6 +11,7 @@ from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import DISABLE_P2P, read_page
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings.naming import joined
 from gpudoctor.signatures import Recognised, recognise
 from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
 
@@ -37,7 +38,7 @@ def all_reduce_failed(framework: FrameworkView) -> Iterator[Problem]:
     sign = next(iter(recognise(f"{log}\n{detail(first)}")), None)
     control = next((f" With NCCL_P2P_DISABLE=1 it {result(run).value}." for run in controls), "")
     meaning = f" Its log says: {sign.signature.meaning}." if sign else ""
-    devices = ", ".join(first.devices)
+    devices = joined(first.devices)
     yield Problem(
         message=f"{framework.name}: all-reduce across {devices} {result(first).value} ({detail(first)}).{control}{meaning}",
         evidence=(*_runs(framework.name, first, *controls), *_log_lines(framework.name, first, sign), *_nccl_variables(framework)),

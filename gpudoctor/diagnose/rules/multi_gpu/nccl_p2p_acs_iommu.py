@@ -7,6 +7,7 @@ from gpudoctor.derive.all_reduce import Result, detail, result
 from gpudoctor.diagnose.advice.system import DISABLE_P2P, command_for
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Domain, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu
 
 _EDIT_GRUB = "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub"
@@ -69,7 +70,7 @@ def _proven(framework: str, run: AllReduce, machine: MachineView) -> Problem:
     domains = _iommu_domains(gpus)
     translated = any(domain.startswith("DMA") for domain in domains.values())
     confidence = Confidence.CERTAIN if translated else Confidence.LIKELY
-    devices = ", ".join(run.devices)
+    devices = joined(run.devices)
     return Problem(
         message=f"{framework}: all-reduce across {devices} {result(run).value}; with NCCL_P2P_DISABLE=1 it {Result.RIGHT.value}.",
         title="Peer-to-peer transfers between GPUs are broken",

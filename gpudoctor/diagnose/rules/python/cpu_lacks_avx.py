@@ -8,6 +8,7 @@ from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, known, not_applicable, wheel_platform
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import CpuNeed
 from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import Distribution
@@ -39,7 +40,7 @@ def cpu_lacks_avx(framework: FrameworkView) -> Iterator[Problem]:
     for wheel, need in needs:
         missing = [feature for feature in need.features if feature not in flags]
         if missing:
-            names = ", ".join(feature.upper() for feature in missing)
+            names = joined(feature.upper() for feature in missing)
             yield Problem(
                 message=f"{wheel.label} needs {names}, which {model} lacks.",
                 title="" if "avx" in missing else f"CPU lacks {names}, which the framework's wheel needs",

@@ -13,6 +13,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.cite import cited
@@ -99,7 +100,7 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
     elsewhere = stack.elsewhere(package) if stack.platform else {}
     if elsewhere:
         here = wheel_platform.label(stack.platform)
-        names = ", ".join(map(wheel_platform.label, elsewhere))
+        names = joined(map(wheel_platform.label, elsewhere))
         required = "" if root is package else f" (required by {root.label})"
         message = f"{package.label}{required} has no wheel for {here}, only for {names}."
         evidence = tuple(

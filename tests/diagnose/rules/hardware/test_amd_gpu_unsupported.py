@@ -15,7 +15,7 @@ def radeon(*frameworks: object, **changes: object) -> Snapshot:
 
 def test_pytorch_has_a_command_for_its_rocm_build() -> None:
     (finding,) = findings_of(RULE, radeon(tensorflow(), torch()))
-    assert finding.message == "tensorflow, torch are CUDA builds and cannot use the GPU (AMD 1002:73bf)."
+    assert finding.message == "tensorflow and torch are CUDA builds and cannot use the GPU (AMD 1002:73bf)."
     assert finding.fixes[0].command.endswith(" --reinstall torch --torch-backend=auto")
 
 

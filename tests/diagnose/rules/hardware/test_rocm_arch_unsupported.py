@@ -37,7 +37,7 @@ def test_one_target_of_two_is_enough() -> None:
 
 def test_both_targets_are_named() -> None:
     (finding,) = findings_of(RULE, radeon(("gfx90a", "gfx942"), "gfx1036", "gfx1100"))
-    assert finding.message.endswith("has no kernels for gfx1036, gfx1100 (it has gfx90a, gfx942).")
+    assert finding.message.endswith("has no kernels for gfx1036 and gfx1100 (it has gfx90a, gfx942).")
 
 
 def test_it_does_not_apply_to_cuda_builds_or_without_a_gpu_that_rocm_serves() -> None:

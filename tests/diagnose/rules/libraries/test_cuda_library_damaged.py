@@ -26,7 +26,7 @@ def test_a_file_that_cannot_be_read_is_made_readable() -> None:
 
 def test_other_outcomes() -> None:
     assert outcome(environment(), RULE) is OutcomeKind.PASSED
-    assert outcome(environment(libraries=Missing(Cause.TIMED_OUT, "no sign of life")), RULE) is OutcomeKind.COULD_NOT_TELL
+    assert outcome(environment(libraries=Missing(Cause.TIMED_OUT, "did not respond")), RULE) is OutcomeKind.COULD_NOT_TELL
     assert outcome(environment(libraries=Libraries(frameworks=())), RULE) is OutcomeKind.NOT_APPLICABLE
 
 

@@ -25,4 +25,4 @@ def test_other_outcomes() -> None:
     wheel = Place(f"{SITE}/nvidia/cusolver/lib/{NAME}", "wheel", FoundBy.WHEEL)
     assert outcome(environment(use("cusolver", NAME, elsewhere=(TOOLKIT, wheel))), RULE) is OutcomeKind.PASSED
     assert outcome(environment(), RULE) is OutcomeKind.PASSED
-    assert outcome(environment(libraries=Missing(Cause.TIMED_OUT, "no sign of life")), RULE) is OutcomeKind.COULD_NOT_TELL
+    assert outcome(environment(libraries=Missing(Cause.TIMED_OUT, "did not respond")), RULE) is OutcomeKind.COULD_NOT_TELL

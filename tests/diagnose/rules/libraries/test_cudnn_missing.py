@@ -22,4 +22,4 @@ def test_other_outcomes() -> None:
     beside = (Place(f"{SITE}/nvidia/cudnn/lib/{NAME}", "wheel"),)
     assert outcome(environment(use("cudnn", NAME, elsewhere=beside)), RULE) is OutcomeKind.PASSED
     assert outcome(environment(use("cudnn", NAME, f"{OPT}/{NAME}")), RULE) is OutcomeKind.PASSED
-    assert outcome(environment(libraries=Missing(Cause.TIMED_OUT, "no sign of life")), RULE) is OutcomeKind.COULD_NOT_TELL
+    assert outcome(environment(libraries=Missing(Cause.TIMED_OUT, "did not respond")), RULE) is OutcomeKind.COULD_NOT_TELL

@@ -28,4 +28,4 @@ def test_another_is_reinstalled_by_pip() -> None:
 def test_other_outcomes() -> None:
     assert outcome(environment(framework=torch()), RULE) is OutcomeKind.PASSED
     assert outcome(machine(1), RULE) is OutcomeKind.NOT_ASKED
-    assert outcome(environment(libraries=Missing(Cause.TIMED_OUT, "no sign of life")), RULE) is OutcomeKind.COULD_NOT_TELL
+    assert outcome(environment(libraries=Missing(Cause.TIMED_OUT, "did not respond")), RULE) is OutcomeKind.COULD_NOT_TELL

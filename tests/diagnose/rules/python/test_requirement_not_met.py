@@ -53,16 +53,16 @@ def test_a_gpu_is_too_small_whether_or_not_cuda_works_on_it(matrix: Matrix) -> N
 @pytest.mark.parametrize(
     ("snapshot", "wanted", "why"),
     [
-        pytest.param(machine(kernel_driver=TIMED_OUT, nvml=TIMED_OUT), "driver>=550", "gave no sign of life", id="driver"),
+        pytest.param(machine(kernel_driver=TIMED_OUT, nvml=TIMED_OUT), "driver>=550", "did not respond", id="driver"),
         pytest.param(machine(2, libcuda=TIMED_OUT), "gpus==2", "CUDA initialised on 0 of 2 GPUs", id="gpus"),
-        pytest.param(cards({"memory_total": TIMED_OUT}, cuda={"memory_total": TIMED_OUT}), "memory>=1GB", "no sign of life", id="memory"),
-        pytest.param(cards({"compute_capability": TIMED_OUT}), "cc>=5.0", "no sign of life", id="cc"),
-        pytest.param(cards({"compute_capability": TIMED_OUT}), "bf16", "no sign of life", id="bf16"),
-        pytest.param(machine(frameworks=TIMED_OUT), "torch", "no sign of life", id="framework"),
+        pytest.param(cards({"memory_total": TIMED_OUT}, cuda={"memory_total": TIMED_OUT}), "memory>=1GB", "did not respond", id="memory"),
+        pytest.param(cards({"compute_capability": TIMED_OUT}), "cc>=5.0", "did not respond", id="cc"),
+        pytest.param(cards({"compute_capability": TIMED_OUT}), "bf16", "did not respond", id="bf16"),
+        pytest.param(machine(frameworks=TIMED_OUT), "torch", "did not respond", id="framework"),
         pytest.param(machine(frameworks=(tensorflow(version=ABSENT),)), "tensorflow>=2", "looked for", id="framework's version"),
         pytest.param(machine(frameworks=(torch(version=Fact("master", "x")),)), "torch>=2", "not a comparable version", id="odd version"),
-        pytest.param(bare(pci=TIMED_OUT), "gpus==0", "no sign of life", id="no bus to be seen"),
-        pytest.param(bare(pci=TIMED_OUT), "memory>=1GB", "no sign of life", id="no bus to be seen, of memory"),
+        pytest.param(bare(pci=TIMED_OUT), "gpus==0", "did not respond", id="no bus to be seen"),
+        pytest.param(bare(pci=TIMED_OUT), "memory>=1GB", "did not respond", id="no bus to be seen, of memory"),
     ],
 )
 def test_what_cannot_be_observed_is_unknown_and_never_met(snapshot: Snapshot, wanted: str, why: str, matrix: Matrix) -> None:
