@@ -6,6 +6,7 @@ A network is a tuple of rows. A tensor is kept once, whether the layer that make
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from math import prod
 from typing import Any, Concatenate, NamedTuple, ParamSpec
 
@@ -52,7 +53,12 @@ Rows = tuple[Row, ...]
 
 def layer(kind: Callable[Concatenate[Tally, Tensor, _Sizes], Tensor]) -> Callable[_Sizes, Row]:
     """Return the function that makes rows of this kind from their sizes."""
-    return lambda *sizes, **named: Row(kind, sizes, named)
+
+    @wraps(kind)
+    def row(*sizes: _Sizes.args, **named: _Sizes.kwargs) -> Row:
+        return Row(kind, sizes, named)
+
+    return row
 
 
 def run(rows: Rows, tally: Tally, x: Tensor) -> Tensor:

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
-from functools import partial
 
 import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.asked import count
 from gpudoctor.fit.counted import Network, Sample
-from gpudoctor.fit.hub import TABLE, of_config
-from gpudoctor.fit.layers import Rows
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.networks import alexnet, dense, diffusion, lenet, resnet, unet, vgg
+from gpudoctor.fit.networks import rows_of
+from gpudoctor.fit.transformers import TABLE, transformer
 from gpudoctor.nearest import suggestion
 
-_TORCHVISION = "https://github.com/pytorch/vision/blob/main/torchvision/models/{}.py"
+PRESETS = TABLE.presets
+"""By name: [the rows of a network](networks.py), or the fields of a transformer's config.json; and where they are published."""
 _HEAD = 128
 _ASPECT = 128
 """The width of a transformer for each of its layers, about that of Llama 7B (4096 to 32) and GPT-3 (12288 to 96)."""
@@ -32,12 +30,20 @@ def model(name: str, sample: Sample) -> Model:
     if "params=" in name.lower():
         return _of_parameters(name, sample)
     on_hub = re.fullmatch(r"[\w.-]+/[\w.-]+", name)
-    of_source = (key for key, one in PRESETS.items() if on_hub and f"/{name}/".casefold() in one().source.casefold())
+    of_source = (key for key, fields in PRESETS.items() if on_hub and f"/{name}/".casefold() in fields["source"].casefold())
     wanted = next(of_source, name.casefold())
     if wanted not in PRESETS:
         otherwise = "download its config.json and name that." if on_hub else "gpudoctor fit --help says what MODEL can be."
         raise UsageError(f"There is no model {name!r}; {suggestion(name, PRESETS, otherwise)}")
-    return PRESETS[wanted]().model(wanted, sample)
+    return network(wanted).model(wanted, sample)
+
+
+def network(name: str) -> Network:
+    """Return the layers of a preset."""
+    fields = PRESETS[name]
+    if "rows" in fields:
+        return Network(rows_of(fields["rows"]), tuple(fields["sample"]), fields["source"], fixed=fields.get("fixed", False))
+    return transformer(name, fields["model_type"], fields, fields["source"])
 
 
 def _of_parameters(text: str, sample: Sample) -> Model:
@@ -56,7 +62,7 @@ def _of_parameters(text: str, sample: Sample) -> Model:
         "head_dim": min(_HEAD, width),
         "intermediate_size": round(width * 8 / 3),
     }
-    found = of_config(text, {"model_type": "llama", **shape}, "").model(text, sample)
+    found = transformer(text, "llama", shape, "").model(text, sample)
     if len(sizes) == len(_FIELDS) and found.parameters > _APART * parameters:
         raise UsageError(
             f"{layers} layers of width {width} have {found.parameters:,} parameters, not {parameters:,}; leave out one of them."
@@ -70,24 +76,3 @@ def _of_parameters(text: str, sample: Sample) -> Model:
         largest_block=min(found.largest_block, parameters),
         assumptions=(f"Assumed: a transformer such as Llama, {layers} layers of width {width}, a vocabulary of 32000.",),
     )
-
-
-def _image(rows: Callable[[], Rows], source: str, *shape: int, fixed: bool = False) -> Callable[[], Network]:
-    return lambda: Network(rows(), shape or (3, 224, 224), source, fixed=fixed)
-
-
-PRESETS: dict[str, Callable[[], Network]] = {
-    "784-128-10": _image(partial(dense, 128, 10), "https://www.tensorflow.org/tutorials/keras/classification", 1, 28, 28, fixed=True),
-    "lenet": _image(lenet, "https://d2l.ai/chapter_convolutional-neural-networks/lenet.html", 1, 28, 28, fixed=True),
-    "alexnet": _image(alexnet, _TORCHVISION.format("alexnet")),
-    "vgg16": _image(partial(vgg, (2, 64), (2, 128), (3, 256), (3, 512), (3, 512)), _TORCHVISION.format("vgg")),
-    "resnet50": _image(partial(resnet, (3, 64), (4, 128), (6, 256), (3, 512)), _TORCHVISION.format("resnet")),
-    "unet": _image(partial(unet, 64, 128, 256, 512, 1024, classes=2), "https://github.com/milesial/Pytorch-UNet", 3, 512, 512),
-    **{name: partial(of_config, name, fields, fields["source"]) for name, fields in TABLE.presets.items()},
-    "stable-diffusion": _image(
-        partial(diffusion, (320, 640, 1280, 1280), 8, (77, 768)),
-        "https://huggingface.co/stable-diffusion-v1-5/stable-diffusion-v1-5/blob/main/unet/config.json",
-        *(4, 64, 64),
-        fixed=True,
-    ),
-}

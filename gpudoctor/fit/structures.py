@@ -92,10 +92,17 @@ def residual(tally: Tally, x: Tensor, body: Rows, shortcut: Rows = (), *, matche
 
 
 @layer
-def concat(tally: Tally, x: Tensor, body: Rows) -> Tensor:
-    """The channels of what layers read, beside those of their output."""
-    y = run(body, tally, x)
-    return tally.made(y, (x.shape[0] + y.shape[0], *x.shape[1:]), wide=x.wide or y.wide)
+def branch(tally: Tally, x: Tensor) -> Tensor:
+    """What goes on to the next layer, and past it to a `join`."""
+    tally.branches.append(x)
+    return x
+
+
+@layer
+def join(tally: Tally, x: Tensor) -> Tensor:
+    """The channels of the last branch that was not joined, beside those of `x`."""
+    past = tally.branches.pop()
+    return tally.made(x, (past.shape[0] + x.shape[0], *past.shape[1:]), wide=past.wide or x.wide)
 
 
 @layer

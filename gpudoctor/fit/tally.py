@@ -69,6 +69,8 @@ class Tally:
         """Those that backward needs although LoRA freezes the weights."""
         self._shared: set[int] = set()
         """The numbers of those that several layers need."""
+        self.branches: list[Tensor] = []
+        """Those that wait to be joined."""
         self._sum = self._bytes = self._made = self._working = self._before = 0
         self._blocks: list[_Span] = []
         self._alive: list[tuple[int, int]] = []

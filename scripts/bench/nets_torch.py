@@ -18,10 +18,13 @@ from torch.utils.checkpoint import checkpoint
 
 
 class Shared:
-    """What layers pass to others that do not follow them: the embedding, the time, and whether blocks are recomputed."""
+    """What layers pass to others that do not follow them: the embedding, the time, branches to join, and whether blocks are recomputed."""
 
     embedding = time = None
     recompute = False
+
+    def __init__(self):
+        self.branches, self.shapes = [], []
 
 
 class Call(nn.Module):
@@ -227,9 +230,19 @@ def _residual(row, shape, shared):
     return Call(lambda self, x: self.body(x) + self.shortcut(x), body=nn.Sequential(*body), shortcut=nn.Sequential(*shortcut)), after
 
 
-def _concat(row, shape, shared):
-    body, after = sequence(row["body"], shape, shared)
-    return Call(lambda self, x: torch.cat([x, self.body(x)], 1), body=nn.Sequential(*body)), (shape[0] + after[0], *shape[1:])
+def _branch(row, shape, shared):
+    shared.shapes.append(shape)
+
+    def forward(self, x):
+        shared.branches.append(x)
+        return x
+
+    return Call(forward), shape
+
+
+def _join(row, shape, shared):
+    past = shared.shapes.pop()
+    return Call(lambda _, x: torch.cat([shared.branches.pop(), x], 1)), (past[0] + shape[0], *past[1:])
 
 
 def _block(row, shape, shared):

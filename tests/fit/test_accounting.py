@@ -13,19 +13,15 @@ from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory, moments, trained
 from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, SPELLINGS, Asked, spelt
 from gpudoctor.fit.counted import Sample, counted
-from gpudoctor.fit.hub import TABLE, of_config
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.networks import Transformer
 from gpudoctor.fit.presets import PRESETS, model
+from gpudoctor.fit.transformers import Transformer, transformer
 
 
 def without_dropout(name: str, sample: Sample) -> Model:
     """A preset as it was measured: bert-base and gpt2 have dropout as published."""
-    return (
-        of_config(name, {**TABLE.presets[name], "hidden_dropout_prob": 0}).model(name, sample)
-        if name in TABLE.presets
-        else model(name, sample)
-    )
+    fields = {**PRESETS[name], "hidden_dropout_prob": 0}
+    return model(name, sample) if "rows" in fields else transformer(name, fields["model_type"], fields, "").model(name, sample)
 
 
 MODELS = [model(name, Sample()) for name in PRESETS]

@@ -16,9 +16,9 @@ from gpudoctor.fit.asked import Asked, count
 from gpudoctor.fit.card import Card, billions
 from gpudoctor.fit.changes import changes
 from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.hub import of_config
 from gpudoctor.fit.presets import PRESETS, model
 from gpudoctor.fit.required import parse
+from gpudoctor.model_files.configuration import of_config
 
 MODELS = [model(name, Sample()) for name in PRESETS]
 GIB = 1 << 30

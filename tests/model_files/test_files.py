@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.hub import of_config
-from gpudoctor.fit.keras_file import of_keras
 from gpudoctor.fit.presets import model
 from gpudoctor.model_files import read_model
+from gpudoctor.model_files.configuration import of_config
+from gpudoctor.model_files.keras import of_keras
 
 LLAMA = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 11008, "vocab_size": 32000}
 QWEN = {"num_key_value_heads": 2, "hidden_size": 896, "num_hidden_layers": 24, "num_attention_heads": 14, "intermediate_size": 4864}

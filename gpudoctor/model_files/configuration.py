@@ -1,21 +1,14 @@
-"""Transformers by their Hugging Face config.json, as rows of layers. The file is foreign: its numbers are checked, none of its code is run."""
+"""Transformers by their Hugging Face config.json. The file is foreign: its numbers are checked, none of its code is run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pkgutil import get_data
 from typing import Any
-
-import msgspec
 
 from gpudoctor.errors import UncountedError, UsageError
 from gpudoctor.fit.counted import Network
-from gpudoctor.fit.layers import FUNCTIONS, Rows
-from gpudoctor.fit.networks import Transformer
-from gpudoctor.typed import converted, from_json
+from gpudoctor.fit.transformers import TABLE, Family, transformer
 
-USUAL_TOKENS = 2048
-"""In a sequence, for models that take any number."""
 _NAMES = {
     "n_embd": "hidden_size",
     "n_layer": "num_hidden_layers",
@@ -31,56 +24,20 @@ _NAMES = {
 _FUNCTIONS = {"gelu_pytorch_tanh": "gelu", "gelu_fast": "gelu_new", "swish": "silu", "quick_gelu": "silu"}
 
 
-class _Family(msgspec.Struct, frozen=True):
-    """How the models of a kind are built."""
-
-    rows: str
-    """The method of Transformer."""
-    counts: str
-    """The end of the name of the class that is counted."""
-    usual: dict[str, Any]
-    """The fields that the class reads and what it takes for those that a file does not state; null: what the others imply."""
-    always: dict[str, Any]
-    """What no file can change."""
-
-
-class _Table(msgspec.Struct, frozen=True):
-    families: dict[str, _Family]
-    """By model_type, as the configuration classes of transformers 5.24 have them: https://huggingface.co/docs/transformers."""
-    presets: dict[str, dict[str, Any]]
-    """Published configurations by the names of our presets, with their source."""
-
-
-TABLE = from_json(get_data(__package__, "models.json") or b"", _Table)  # packaged as this module is
-
-
-def of_config(name: str, fields: Mapping[str, Any], source: str = "its config.json") -> Network:
+def of_config(name: str, fields: Mapping[str, Any]) -> Network:
     """Return the network of a config.json. Raises UncountedError if its kind has no formula, UsageError if its numbers are wrong."""
     kind = fields.get("model_type")
     if not kind or not isinstance(kind, str):
         raise UsageError(f"{name} states no model_type, so it is no config.json of transformers.")
     if reason := _refused(kind, fields):
         raise UncountedError(f"{name} {reason}")
-    family = TABLE.families[kind]
     stated = {_NAMES.get(field, field): value for field, value in fields.items()}
     if isinstance(labels := fields.get("id2label"), Mapping):
         stated["num_labels"] = len(labels)
-    sizes = {**{field: stated.get(field, value) for field, value in family.usual.items()}, **family.always}
-    function = str(sizes["hidden_act"])
-    sizes["hidden_act"] = _FUNCTIONS.get(function, function)
-    if sizes["hidden_act"] not in FUNCTIONS:
-        raise UsageError(f"{name}: the function {function[:40]!r} is unknown; known are {', '.join(FUNCTIONS)}.")
-    try:
-        shape = converted({field: value for field, value in sizes.items() if value is not None}, Transformer)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{name} does not describe a model: {str(error).replace(' - at `$.', ' for `')}.") from None
-    rows: Rows = getattr(shape, family.rows)()
-    assumed = tuple(_assumed(fields, family))
-    if kind == "vit":
-        return Network(rows, (shape.num_channels, shape.image_size, shape.image_size), source, fixed=True, assumptions=assumed)
-    if not shape.vocab_size:
-        raise UsageError(f"{name} has no vocab_size.")
-    return Network(rows, (USUAL_TOKENS,), source, most=shape.max_position_embeddings, assumptions=assumed)
+    if "hidden_act" in stated:
+        function = str(stated["hidden_act"])
+        stated["hidden_act"] = _FUNCTIONS.get(function, function)
+    return transformer(name, kind, stated, "its config.json", tuple(_assumed(fields, TABLE.families[kind])))
 
 
 def _refused(kind: str, fields: Mapping[str, Any]) -> str:
@@ -94,7 +51,7 @@ def _refused(kind: str, fields: Mapping[str, Any]) -> str:
     return "has experts in some of its layers only, which no formula counts" if partly else ""
 
 
-def _assumed(fields: Mapping[str, Any], family: _Family) -> Iterator[str]:
+def _assumed(fields: Mapping[str, Any], family: Family) -> Iterator[str]:
     """Yield what a file states that is not counted."""
     named = fields.get("architectures")
     named = str(named[0])[:80] if isinstance(named, list) and named else ""

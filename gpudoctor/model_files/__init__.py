@@ -13,9 +13,9 @@ import msgspec
 from gpudoctor import regular_files
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample, weighed
-from gpudoctor.fit.hub import of_config
-from gpudoctor.fit.keras_file import of_keras
 from gpudoctor.fit.model import Model
+from gpudoctor.model_files.configuration import of_config
+from gpudoctor.model_files.keras import of_keras
 from gpudoctor.tensor_headers import TensorHeaders, data_bytes, headers, packed
 
 _LARGEST = 100 << 20
