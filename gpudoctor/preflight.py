@@ -13,7 +13,7 @@ from gpudoctor.frameworks import CATALOGUE, MISTAKEN
 from gpudoctor.nearest import suggestion
 
 if TYPE_CHECKING:
-    from gpudoctor.fit.required import Run
+    from gpudoctor.run_words import Run
 
 FRAMEWORKS = tuple(spec.name for spec in CATALOGUE)
 EXAMPLES = {"driver": "driver>=550", "gpus": "gpus==8", "memory": "memory>=80GB", "cc": "cc>=8.0", "fit": "fit=llama-8b,lora,bf16,batch=1"}
@@ -75,7 +75,7 @@ def run_of(condition: Condition) -> Run:
 
 
 def _run_of(text: str, written: str) -> Run:
-    from gpudoctor.fit.required import parse as parse_run  # noqa: PLC0415 -- 10 ms, only where a run is required
+    from gpudoctor.run_words import parse as parse_run  # noqa: PLC0415 -- 10 ms, only where a run is required
 
     try:
         return parse_run(text.lstrip("= "))

@@ -11,6 +11,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from gpudoctor.amounts import count, image_size
 from gpudoctor.check.model import CheckOptions
 from gpudoctor.check.run import run
 from gpudoctor.cli import completions, failure, options, system
@@ -23,10 +24,10 @@ from gpudoctor.digits import digits
 from gpudoctor.errors import UncountedError, UsageError
 from gpudoctor.findings import Level, Policy
 from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
-from gpudoctor.fit.answer import Answer, answer
-from gpudoctor.fit.asked import Asked, count, spelt
+from gpudoctor.fit.answer import Answer, answer, fits
+from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
-from gpudoctor.fit.counted import Sample, image_size
+from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model as preset
 from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
@@ -38,6 +39,7 @@ from gpudoctor.model_files import read_model
 from gpudoctor.probe.target import target
 from gpudoctor.report import fit as fit_document
 from gpudoctor.report import fit_text
+from gpudoctor.run_words import spelt
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.trace import USUAL_BATCH, Step, traced
 
@@ -211,7 +213,7 @@ def _snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapsho
 
 def _fitting(model: Model, asked: Asked, matrix: Matrix) -> tuple[str, ...]:
     """Return the GPUs of the tables on which the run fits, the smallest first."""
-    return tuple(card.name for card in cards.every(matrix) if answer(model, asked, card).fits)
+    return tuple(card.name for card in cards.every(matrix) if fits(model, asked, card))
 
 
 def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]:

@@ -63,7 +63,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 def adapters(model: Model, rank: int) -> int:
     """Return how many parameters adapters of this rank have; 0: none can be counted, or they have as many as what they adapt."""
-    count = sum(one.count * rank * (one.rows + one.columns) for one in model.adapted)
+    count = sum(one.adapters(rank) for one in model.adapted)
     return count if count < model.adapted_parameters else 0
 
 
@@ -165,12 +165,11 @@ def _held(model: Model, asked: Asked) -> Activations:
     known, other, factor = (model.half, model.full, 0.5) if asked.halved else (model.full, model.half, 2)
     if asked.precision == "fp8" and not asked.lora:
         known = model.fp8 or known
-    if not known and other:
-        lines = {name: line for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine)}
-        known = msgspec.structs.replace(NOTHING, **{name: line.times(factor) for name, line in lines.items()})
-    known = known or NOTHING
-    if not asked.lora:
-        return known
+    if not known and other:  # traced, in one width
+        lines = {name: line.times(factor) for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine)}
+        known = msgspec.structs.replace(NOTHING, **lines)
+    if not known or not asked.lora:
+        return known or NOTHING
     kept = known.kept.per_sample - known.frozen + asked.lora * known.adapted
     return msgspec.structs.replace(known, kept=Affine(kept, known.kept.fixed))
 
@@ -178,6 +177,6 @@ def _held(model: Model, asked: Asked) -> Activations:
 def _adafactor(model: Model, count: int, asked: Asked) -> int:
     """Return the bytes of Adafactor's state: rows and columns of matrices, and all that is in none."""
     if asked.lora:
-        return FULL * sum(one.count * (one.rows + one.columns + 2 * asked.lora) for one in model.adapted)
-    factored = sum(one.count * one.rows * one.columns for one in model.projections)
-    return FULL * (max(count - factored, 0) + sum(one.count * (one.rows + one.columns) for one in model.projections))
+        return FULL * sum(one.adapters(1) + 2 * one.count * asked.lora for one in model.adapted)
+    factored = sum(one.parameters for one in model.projections)
+    return FULL * (max(count - factored, 0) + sum(one.adapters(1) for one in model.projections))

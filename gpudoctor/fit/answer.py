@@ -42,8 +42,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 def answer(model: Model, asked: Asked, card: Card, samples: int | None = None, price: float | None = None) -> Answer:
     """Return whether a run fits on a GPU, and how long so many samples take at a price per GPU and hour."""
-    least, unknown = asked.numbers.capability, not (model.full or model.half)
-    blank = Answer(
+    found = Answer(
         name=card.name,
         observed=card.observed,
         total_bytes=card.total,
@@ -55,16 +54,15 @@ def answer(model: Model, asked: Asked, card: Card, samples: int | None = None, p
         countable_parameters=card.parameters(asked),
         against_cpu={f"{network}, batch {batch}": ratio for (network, batch), ratio in card.against_cpu.items()},
     )
-    if not card.computes(least):
-        why = f"it has no {asked.precision.upper()}{' tensor cores, which' if asked.precision == 'fp8' else ', which'} came with compute capability {least[0]}.{least[1]}"
-        return msgspec.structs.replace(blank, fits=False, largest_batch=0, why=why)
+    if why := _lacks(asked, card):
+        return msgspec.structs.replace(found, fits=False, largest_batch=0, why=why)
     largest = largest_batch(model, asked, card.available)
-    if unknown:
-        return msgspec.structs.replace(blank, fits=None if largest else False)
+    if not model.counted:
+        return msgspec.structs.replace(found, fits=None if largest else False)
     batch = asked.batch or max(largest, 1)
     fits, needed = batch <= largest, memory(model, asked, batch)
     return msgspec.structs.replace(
-        blank,
+        found,
         fits=fits,
         batch=batch,
         largest_batch=largest,
@@ -74,3 +72,17 @@ def answer(model: Model, asked: Asked, card: Card, samples: int | None = None, p
         changes=() if fits else changes(model, asked, card, batch),
         speed=speed(model, asked, card, batch, samples=samples, price=price) if fits else None,
     )
+
+
+def fits(model: Model, asked: Asked, card: Card) -> bool:
+    """Return whether a run is known to fit on a GPU, and no more: it takes a hundredth of the time of an answer."""
+    return model.counted and not _lacks(asked, card) and memory(model, asked, asked.batch or 1).total <= card.available
+
+
+def _lacks(asked: Asked, card: Card) -> str:
+    """Return what the GPU lacks for the precision, a clause; "" if nothing is known to be missing."""
+    least = asked.numbers.capability
+    if card.computes(least):
+        return ""
+    what = f"{asked.precision.upper()}{' tensor cores' * (asked.precision == 'fp8')}"
+    return f"it has no {what}, which came with compute capability {least[0]}.{least[1]}"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from decimal import Decimal
 from typing import Annotated, NamedTuple
 
 import msgspec
@@ -77,21 +75,6 @@ SHARDINGS = {
 """ZeRO: https://arxiv.org/abs/1910.02054. Buckets: https://github.com/pytorch/pytorch/pull/41954. FSDP:
 https://github.com/pytorch/pytorch/blob/main/torch/distributed/fsdp/_fully_shard/_fsdp_param.py"""
 FOUR_BITS = "4bit"
-_SPELLINGS = """fp32 float32 float f32
-bf16 bfloat16
-fp16 float16 half f16
-fp8 float8 f8_e4m3 float8_e4m3fn e4m3 f8_e5m2 float8_e5m2
-adamw adamw_torch
-fused-adam fusedadam
-fused-adamw adamw_torch_fused adamw_fused
-8bit-adam adam8bit adamw8bit adamw_8bit adamw_bnb_8bit paged_adamw_8bit
-zero1 zero-1
-zero2 zero-2 shard_grad_op
-zero3 zero-3
-fsdp fsdp2 full_shard
-4bit nf4 fp4 int4 4-bit"""
-SPELLINGS = {spelling: name for name, *spellings in map(str.split, _SPELLINGS.splitlines()) for spelling in spellings}
-"""Our names for those of PyTorch, safetensors and transformers' TrainingArguments."""
 MOST_SAMPLES = 10**9
 """The largest batch that is believed: more samples than any data set has."""
 
@@ -143,22 +126,6 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def halved(self) -> bool:
         """Whether it computes in numbers of 16 bits, under autocast."""
         return self.numbers.bytes < PRECISIONS["fp32"].bytes
-
-
-def count(text: str, option: str, most: int = 10**15) -> int:
-    """Return a whole number as people write it: 50_000, 50,000, 1e6, 1.5M, 7B. Raises UsageError for any other text."""
-    written = re.fullmatch(r"(\d[\d,_]*(?:\.\d+)?(?:e\+?\d{1,2})?)([kmbt]?)", text.strip().lower()[:40])
-    value = Decimal(written[1].replace(",", "")).scaleb(3 * " kmbt".index(written[2] or " ")) if written else Decimal(0)
-    if written and not 1 <= value <= most:
-        raise UsageError(f"{option}: {text[:40]!r} is out of range; it takes 1 to {most:,}.")
-    if not written or value % 1:
-        raise UsageError(f"{option}: {text[:40]!r} is not a whole number; write it as 50000, 1e6 or 7B.")
-    return int(value)
-
-
-def spelt(word: str) -> str:
-    """Return our name for the spelling of another tool, or the word itself in lower case."""
-    return SPELLINGS.get(word.lower(), word.lower())
 
 
 def chosen(names: Iterable[str], name: str, option: str) -> None:

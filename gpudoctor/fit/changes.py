@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -31,8 +31,16 @@ class Change(msgspec.Struct, frozen=True):
     cost: Annotated[str, means("What they cost, in a phrase.")]
 
 
-_Step = tuple[str, dict[str, Any], str]
-"""Options, the fields that they set, and what they cost."""
+class _Step(NamedTuple):
+    """The fields of Asked that a change sets, by the names of their options, and what it costs."""
+
+    fields: dict[str, Any]
+    cost: str
+
+    @property
+    def options(self) -> str:
+        """As they are written: "--batch 4 --checkpointing"."""
+        return " ".join(f"--{field}" if value is True else f"--{field} {value}" for field, value in self.fields.items())
 
 
 def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change, ...]:
@@ -43,7 +51,7 @@ def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change,
     def change(steps: Sequence[_Step]) -> Change:
         now = _with(asked, steps)
         saved = before - memory(model, now, now.batch or batch).total
-        return Change(" ".join(step[0] for step in steps), saved, saved >= missing, "; ".join(step[2] for step in steps))
+        return Change(" ".join(step.options for step in steps), saved, saved >= missing, "; ".join(step.cost for step in steps))
 
     def needed(steps: list[_Step]) -> list[_Step]:
         for step in reversed(steps):
@@ -52,61 +60,52 @@ def changes(model: Model, asked: Asked, card: Card, batch: int) -> tuple[Change,
         return steps
 
     steps = _proposed(model, asked, card, batch)
+    first = [steps[:count] for count in range(len(steps) + 1)]
     alone = [one for one in (change([step]) for step in steps) if one.saved_bytes > _WORTH * missing]
     enough = [one for one in alone if one.fits]
     if not enough:
-        together = (_with_batch(model, asked, card, batch, steps[:count]) for count in range(len(steps) + 1))
+        together = (_with_batch(model, asked, card, batch, some) for some in first)
         every = next((some for some in together if change(some).fits), steps)
         enough = [one for one in [change(needed(every))] if one.fits]
     rest = sorted((one for one in alone if not one.fits), key=lambda one: -one.saved_bytes)
-    divided = asked.infer or any("--shard" in one.options for one in enough)
-    prefixes = (steps[:count] for count in range(len(steps) + 1) if not divided and not change(steps[:count]).fits)
-    sharded = ([*prefix, step] for prefix in prefixes for step in _sharded(model, _with(asked, prefix), card, batch))
+    if asked.infer or any("--shard" in one.options for one in enough):
+        return (*enough, *rest)
+    sharded = ([*some, step] for some in first if not change(some).fits for step in _sharded(model, _with(asked, some), card, batch))
     return (*enough, *rest, *map(change, map(needed, islice(sharded, 1))))
 
 
 def _with(asked: Asked, steps: Iterable[_Step]) -> Asked:
-    return msgspec.structs.replace(asked, **{field: value for _, fields, _ in steps for field, value in fields.items()})
+    return msgspec.structs.replace(asked, **{field: value for step in steps for field, value in step.fields.items()})
 
 
 def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> list[_Step]:
     """Return the changes that need no more GPUs, cheapest first."""
     half = next((name for name in ("bf16", "fp16") if card.computes(PRECISIONS[name].capability)), "")
     smaller = _accumulated(model, asked, card) if batch > 1 else 0
-    trains, adam = not asked.infer, asked.optimizer.removeprefix("fused-")
-    packs, in_fp8 = bool(model.adapted) and not asked.weights, asked.precision == "fp8"
-    packing = f"{'--precision bf16 ' * in_fp8}--weights 4bit"  # such weights are multiplied in 16 bits
-    in_4_bits = {"weights": "4bit", **({"precision": "bf16"} if in_fp8 else {})}
-    packed = in_4_bits if packs and card.available < 2 * model.parameters else {}
+    trains, plain = not asked.infer, asked.optimizer.removeprefix("fused-")
+    adam = trains and plain in {"adam", "adamw"}
+    packs = bool(model.adapted) and not asked.weights
+    in_4_bits = {**({"precision": "bf16"} if asked.precision == "fp8" else {}), "weights": "4bit"}  # such weights are multiplied in 16 bits
+    packed = packs and card.available < 2 * model.parameters
+    adapted = {"lora": _RANK, **(in_4_bits if packed else {})}
     now = memory(model, asked, batch)
     moved = (now.optimizer + now.master_copies) / (1 << 30)
     recomputed = model.block_flops / (model.step_flops or 1)
     steps: list[tuple[object, _Step]] = [
-        (trains and asked.optimizer == adam, _optimizer(f"fused-{adam}", "costs nothing, fused=True in PyTorch")),
-        (
-            half and not asked.halved,
-            (f"--precision {half}", {"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits"),
-        ),
-        (asked.gpus > 1 and not SHARDINGS[asked.shard].weights, ("--shard fsdp", {"shard": "fsdp"}, "exchanges weights at each layer")),
-        (smaller, _batch(asked, batch, smaller or 1)),
-        (trains and recomputed and not asked.checkpointing, ("--checkpointing", {"checkpointing": True}, f"{recomputed:.0%} more compute")),
-        (packs and (asked.lora or asked.infer), (packing, in_4_bits, _PACKED)),
-        (trains, _optimizer("8bit-adam", "needs bitsandbytes")),
+        (adam and asked.optimizer == plain, _Step({"optimizer": f"fused-{plain}"}, "costs nothing, fused=True in PyTorch")),
+        (half and not asked.halved, _Step({"precision": half}, "needs loss scaling" if half == "fp16" else "fewer digits")),
+        (asked.gpus > 1 and not SHARDINGS[asked.shard].weights, _Step({"shard": "fsdp"}, "exchanges weights at each layer")),
+        (smaller, _smaller(asked, batch, smaller or 1)),
+        (trains and recomputed and not asked.checkpointing, _Step({"checkpointing": True}, f"{recomputed:.0%} more compute")),
+        (packs and (asked.lora or asked.infer), _Step(in_4_bits, _PACKED)),
+        (adam, _Step({"optimizer": "8bit-adam"}, "needs bitsandbytes")),
         (
             trains and adapters(model, _RANK) and not asked.lora,
-            (
-                f"--lora {_RANK}{f' {packing}' * bool(packed)}",
-                {"lora": _RANK, **packed},
-                f"trains adapters only{f'; {_PACKED}' * bool(packed)}",
-            ),
+            _Step(adapted, f"trains adapters only; {_PACKED}" if packed else "trains adapters only"),
         ),
-        (moved and not asked.offload, ("--offload", {"offload": True}, f"{moved:.1f} GiB of host memory, a slower optimizer step")),
+        (moved and not asked.offload, _Step({"offload": True}, f"{moved:.1f} GiB of host memory, a slower optimizer step")),
     ]
-    return [step for applies, step in steps if applies and (adam in {"adam", "adamw"} or "optimizer" not in step[1])]
-
-
-def _optimizer(name: str, cost: str) -> _Step:
-    return f"--optimizer {name}", {"optimizer": name}, cost
+    return [step for applies, step in steps if applies]
 
 
 def _with_batch(model: Model, asked: Asked, card: Card, batch: int, steps: Sequence[_Step]) -> list[_Step]:
@@ -114,7 +113,7 @@ def _with_batch(model: Model, asked: Asked, card: Card, batch: int, steps: Seque
     with_them = _with(asked, steps)
     fits = memory(model, with_them, with_them.batch or batch).total <= card.available
     smaller = 0 if fits else _accumulated(model, with_them, card)
-    return [*steps, _batch(asked, batch, smaller)] if 0 < smaller < batch else [*steps]
+    return [*steps, _smaller(asked, batch, smaller)] if 0 < smaller < batch else [*steps]
 
 
 def _accumulated(model: Model, asked: Asked, card: Card) -> int:
@@ -122,23 +121,21 @@ def _accumulated(model: Model, asked: Asked, card: Card) -> int:
     return largest_batch(model, asked if asked.infer else msgspec.structs.replace(asked, accumulate=asked.accumulate + 1), card.available)
 
 
-def _batch(asked: Asked, batch: int, smaller: int) -> _Step:
+def _smaller(asked: Asked, batch: int, smaller: int) -> _Step:
+    """Return how smaller batches take the place of one."""
     parts = -(-batch // smaller)
-    if asked.infer or parts == 1:
-        return f"--batch {smaller}", {"batch": smaller}, f"{parts} batches for one" if parts > 1 else "fewer samples on each"
-    steps = asked.accumulate * parts
-    return f"--batch {smaller} --accumulate {steps}", {"batch": smaller, "accumulate": steps}, f"{parts} batches for one"
+    cost = f"{parts} batches for one" if parts > 1 else "fewer samples on each"
+    return _Step({"batch": smaller} if asked.infer or parts == 1 else {"batch": smaller, "accumulate": asked.accumulate * parts}, cost)
 
 
 def _sharded(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_Step]:
     """Yield how it fits on more and more GPUs, twice as many each time, with a smaller batch on each if that is needed."""
-    for gpus in (asked.gpus << double for double in range(1, _MOST_GPUS.bit_length())):
-        now = msgspec.structs.replace(asked, shard="fsdp", gpus=gpus)
-        if gpus > _MOST_GPUS:
-            return
-        step = f"--shard fsdp --gpus {gpus}", {"shard": "fsdp", "gpus": gpus}, f"{gpus} GPUs that exchange weights at each layer"
+    gpus = asked.gpus
+    while (gpus := 2 * gpus) <= _MOST_GPUS:
+        divided = {"shard": "fsdp", "gpus": gpus}
+        now, cost = msgspec.structs.replace(asked, **divided), f"{gpus} GPUs that exchange weights at each layer"
         if memory(model, now, batch).total <= card.available:
-            yield step
+            yield _Step(divided, cost)
         elif smaller := _accumulated(model, now, card):
-            more = _batch(asked, -(-batch * asked.gpus // gpus), smaller)
-            yield f"{step[0]} {more[0]}", {**step[1], **more[1]}, f"{step[2]}; {more[2]}"
+            more = _smaller(asked, -(-batch * asked.gpus // gpus), smaller)
+            yield _Step({**divided, **more.fields}, f"{cost}; {more.cost}")

@@ -43,16 +43,6 @@ class Sample(msgspec.Struct, frozen=True):
         return (usual[0], *(self.image or usual[1:]))
 
 
-def image_size(text: str | None) -> tuple[int, int] | None:
-    """Return the height and width that "224x224" states. Raises UsageError for any other text."""
-    if text is None:
-        return None
-    sides = re.fullmatch(r"(\d{1,9})x(\d{1,9})", text.lower())
-    if sides is None:
-        raise UsageError(f"{text[:40]!r} is not the size of an image; write height and width as in 224x224.")
-    return int(sides[1]), int(sides[2])
-
-
 class Network(msgspec.Struct, frozen=True):
     """Layers in a row, the sample that they usually take, and where their shape is published."""
 

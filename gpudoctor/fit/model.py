@@ -85,6 +85,15 @@ class Projection(msgspec.Struct, frozen=True):
     adapted: bool = True
     """Whether LoRA adds an adapter: to linear layers inside blocks, not to embeddings and the output layer."""
 
+    @property
+    def parameters(self) -> int:
+        """The weights in them all."""
+        return self.count * self.rows * self.columns
+
+    def adapters(self, rank: int) -> int:
+        """Return the parameters of a column and a row for each of them, so many times."""
+        return self.count * rank * (self.rows + self.columns)
+
 
 def projections(matrices: Iterable[tuple[int, int, bool]]) -> tuple[Projection, ...]:
     """Return matrices by rows, columns and whether they are adapted, those of one shape together."""
@@ -136,6 +145,11 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """What was assumed of it, in sentences."""
 
     @property
+    def counted(self) -> bool:
+        """Whether its activations are known."""
+        return bool(self.full or self.half)
+
+    @property
     def adapted(self) -> tuple[Projection, ...]:
         """The linear layers of blocks, which LoRA adapts, 4 bits pack and FP8 computes."""
         return tuple(one for one in self.projections if one.adapted)
@@ -143,4 +157,4 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def adapted_parameters(self) -> int:
         """The weights in them."""
-        return sum(one.count * one.rows * one.columns for one in self.adapted)
+        return sum(one.parameters for one in self.adapted)

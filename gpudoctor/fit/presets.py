@@ -7,8 +7,8 @@ import re
 
 import msgspec
 
+from gpudoctor.amounts import count
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.asked import count
 from gpudoctor.fit.counted import Network, Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.networks import rows_of

@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory, moments, trained
-from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, SPELLINGS, Asked, spelt
+from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked
 from gpudoctor.fit.counted import Sample, counted
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import PRESETS, model
 from gpudoctor.fit.transformers import Transformer, transformer
+from gpudoctor.run_words import SPELLINGS, spelt
 
 
 def without_dropout(name: str, sample: Sample) -> Model:

@@ -10,15 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gpudoctor.amounts import count
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.answer import answer
-from gpudoctor.fit.asked import Asked, count
+from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card, billions
 from gpudoctor.fit.changes import changes
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.presets import PRESETS, model
-from gpudoctor.fit.required import parse
 from gpudoctor.model_files.configuration import of_config
+from gpudoctor.run_words import parse
 
 MODELS = [model(name, Sample()) for name in PRESETS]
 GIB = 1 << 30

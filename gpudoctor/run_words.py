@@ -1,4 +1,4 @@
-"""A run in one word, as `--require` takes it: fit=llama-7b,lora,bf16,batch=1."""
+"""The words for a run: other tools' names for our choices, and a run in one word, as `--require` takes it: fit=llama-7b,lora,bf16,batch=1."""
 
 from __future__ import annotations
 
@@ -7,13 +7,29 @@ from typing import Any
 
 import msgspec
 
+from gpudoctor.amounts import count, image_size
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import FOUR_BITS, OPTIMIZERS, PRECISIONS, SHARDINGS, Asked, count, spelt
-from gpudoctor.fit.counted import Sample, image_size
+from gpudoctor.fit.asked import FOUR_BITS, OPTIMIZERS, PRECISIONS, SHARDINGS, Asked
+from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model
 
+_SPELLINGS = """fp32 float32 float f32
+bf16 bfloat16
+fp16 float16 half f16
+fp8 float8 f8_e4m3 float8_e4m3fn e4m3 f8_e5m2 float8_e5m2
+adamw adamw_torch
+fused-adam fusedadam
+fused-adamw adamw_torch_fused adamw_fused
+8bit-adam adam8bit adamw8bit adamw_8bit adamw_bnb_8bit paged_adamw_8bit
+zero1 zero-1
+zero2 zero-2 shard_grad_op
+zero3 zero-3
+fsdp fsdp2 full_shard
+4bit nf4 fp4 int4 4-bit"""
+SPELLINGS = {spelling: name for name, *spellings in map(str.split, _SPELLINGS.splitlines()) for spelling in spellings}
+"""Our names for those of PyTorch, safetensors and transformers' TrainingArguments."""
 _WORDS: dict[str, tuple[str, Any]] = {
     **{word: ("precision", word) for word in PRECISIONS},
     **{word: ("optimizer", word) for word in OPTIMIZERS},
@@ -24,6 +40,11 @@ _WORDS: dict[str, tuple[str, Any]] = {
 }
 """What each word sets; adapters have this rank unless another is stated."""
 _NUMBERS = ("batch", "gpus", "lora", "seq", "accumulate")
+
+
+def spelt(word: str) -> str:
+    """Return our name for the spelling of another tool, or the word itself in lower case."""
+    return SPELLINGS.get(word.lower(), word.lower())
 
 
 class Run(msgspec.Struct, frozen=True):
