@@ -153,6 +153,11 @@ def _has_linux_driver_in_wsl(machine: MachineView) -> bool:
     return "wsl-linux-driver-installed" in hinted("\n".join(line.value for line in known(machine.observed.text_log).lines))
 
 
+def _lacks_fabric_prerequisites(machine: MachineView) -> bool:
+    """Return whether the text shows that something is missing without which the fabric manager cannot start."""
+    return "fabric-prerequisites-missing" in hinted("\n".join(line.value for line in known(machine.observed.text_log).lines))
+
+
 _UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not found)|dlopen libcuda\.so(?![.\d])|find -lcuda\b")
 
 
@@ -205,7 +210,7 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "secure-boot-unsigned-module": (lambda machine: machine.kernel_modules.secure_boot is False, _is_driver_loaded, of_another_module),
     "uvm-not-loaded": (lambda machine: _has_module(machine, "nvidia_uvm"),),
     "device-nodes-missing": (_has_nodes,),
-    "fabric-manager-missing": _MANAGES_FABRIC,
+    "fabric-manager-missing": (*_MANAGES_FABRIC, _lacks_fabric_prerequisites),
     "fabric-manager-version-mismatch": _MANAGES_FABRIC,
     "fabric-prerequisites-missing": _MANAGES_FABRIC,
     "container-shm-too-small": (lambda machine: known(machine.limits.shared_memory).size >= SHARED_MEMORY,),

@@ -45,6 +45,10 @@ from gpudoctor.snapshot import Missing, Nvml, Platform, TextLog
 
 _MOST_CANDIDATES = 4
 _WORD = expression(r"[a-z][\w-]{1,60}")
+_BUT = expression(
+    r"(?i)\b(?:true|works?|sees?|recogni[sz]es?|detects?|finds?|found|gpu:0)\b[^\n.]{0,40}\b(?:but|however|yet|while|whereas|although)\b"
+)
+"""A sentence that sets what one program sees against what another says."""
 _SILENT = frozenset({OutcomeKind.NOT_ASKED, OutcomeKind.COULD_NOT_TELL})
 """Outcomes that leave a cause open."""
 _FAIL_TO_IMPORT = frozenset(
@@ -77,7 +81,8 @@ class LogReading:
     def __init__(self, machine: MachineView, log: TextLog) -> None:
         self._machine = machine
         self._log = log
-        self._signs = [sign for sign in _signs(machine, log) if not _is_of_no_framework_here(sign, machine)]
+        contrasted = any(_BUT.search(line.value) for line in log.lines)
+        self._signs = [sign for sign in _signs(machine, log) if contrasted or not _is_of_no_framework_here(sign, machine)]
 
     @property
     def causes(self) -> frozenset[str]:

@@ -47,7 +47,7 @@ _UNUSED = expression(UNUSED)
 
 def _compiled_at_first_use(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a GPU that is newer than the CUDA that the framework is built for, whose PTX it can run."""
-    yield from _gpus(machine, _newer_than(_builds(machine), 1))
+    yield from _gpus(machine, _newer_than(_builds(machine) or _builds_with_cuda(machine), 1))
 
 
 _NAMED_LIBRARY = expression(r"(?i)\.so\b|\bdlls?\b|dlopen|\bcudart|\bcu[a-z]{3,8} (?:library|handle)")
@@ -116,6 +116,18 @@ def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evi
 def _builds(machine: MachineView, *, at_least: bool = False) -> list[CudaRelease]:
     """Return the CUDA releases that the frameworks are built for; `at_least`: for one from before the tables the first release in them, which knows no fewer of the newer GPUs."""
     return _rows(machine, _cudas_of_builds(machine), at_least=at_least)
+
+
+def _builds_with_cuda(machine: MachineView) -> list[CudaRelease]:
+    """Return the CUDA releases of the builds with CUDA that a framework's release has: what is slow on a GPU is none without."""
+    found = [
+        (row.release, row.built_with_cuda)
+        for one in machine.frameworks
+        for package in one.spec.distributions
+        for row in machine.matrix.releases(package)
+        if row.built_with_cuda and (row.release.text == one.release or row.release.text.startswith(f"{one.release}."))
+    ]
+    return _rows(machine, list(dict.fromkeys(cuda for _, cuda in found)), at_least=True)
 
 
 def _cudas_of_builds(machine: MachineView) -> list[Version]:
@@ -198,6 +210,18 @@ def _pips_choice_on_windows(machine: MachineView, text: str) -> Iterator[Evidenc
         yield Evidence("pip's build of PyTorch for Windows", "without CUDA", "matrix")
 
 
+_LOGS_CPU = expression(r"\bcpu_feature_guard\.cc:\d{1,4}\]")
+_LOGS_GPU = expression(r"\b(?:gpu_device|dso_loader|cuda_\w{3,20})\.cc:\d")
+
+
+def _logs_no_gpu(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield TensorFlow's line about the CPU, if no line is about a GPU: a build with CUDA says which GPUs and libraries it finds."""
+    found = _LOGS_CPU.search(text)
+    with_cuda = any(one.observed.cuda_build is True or one.observed.sees_gpu is True for one in machine.frameworks)
+    if found and not with_cuda and not _LOGS_GPU.search(text):
+        yield Words("the log names no GPU library", found[0], "the log")
+
+
 _CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu\d{2,3}\b")
 _CUDA_PLUGIN = expression(r"the requirement (?:jax-cuda\d{1,2}-|jax\[cuda)")
 
@@ -241,7 +265,7 @@ def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 
 BUILDS: Asks = {
-    "cpu-only-build": (_without_plugin, _named_as_without_cuda, _pips_choice_on_windows),
+    "cpu-only-build": (_without_plugin, _named_as_without_cuda, _pips_choice_on_windows, _logs_no_gpu),
     "jax-plugin-version-mismatch": (_uncompared_plugin,),
     "no-cuda-wheel-for-platform": (_cuda_for_linux_only, _on_windows_for_arm),
     "windows-native-no-gpu": (_without_cuda_on_windows,),

@@ -22,6 +22,10 @@ _NAMES = "cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|
 _SONAME = expression(
     rf"(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}?)(?:'?[:;] ?(?:dlerror|cannot open shared object)| => not found|\. (?:Error|LD_LIBRARY_PATH):| is not found or cannot)"
 )
+_SAID_MISSING = expression(
+    rf"(?i:\b(?:could not|cannot|can't|unable to|fail(?:s|ed)? to|(?:does|do|did)(?: not|n't)|missing)\b(?:(?!\blib\w{{1,40}}\.so)[^\n]){{0,30}}?)(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.\d{{1,2}}(?:\.\d{{1,2}})?)(?![\w.]\d)"
+)
+"""As programs that keep the loader's words to themselves and people say it."""
 _DLL = expression(rf"\b({_NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
 _NOT_LOADED = "DLL load failed"
 _LATEST_MAJOR_OF_TWO_DIGITS = 20
@@ -44,7 +48,7 @@ _ON_DISK = expression(r"(/[^\s:;'\"]{1,200}/|(?<![\w/])(?=lib\w{1,40}\.so\.\d{1,
 def _missing(text: str) -> list[str]:
     """Return the libraries that a text says are missing, by their Linux names: libcudart.so.11.0 for cudart64_110.dll."""
     libraries = [f"lib{name}.so.{_dll_version(digits)}" for name, digits in _DLL.findall(text)]
-    return list(dict.fromkeys([*_SONAME.findall(text), *libraries]))
+    return list(dict.fromkeys([*_SONAME.findall(text), *_SAID_MISSING.findall(text), *libraries]))
 
 
 def _dll_version(digits: str) -> str:

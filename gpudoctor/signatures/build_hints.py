@@ -41,6 +41,12 @@ BUILD_HINTS = (
         "",
         "conda install pytorch cudatoolkit=10.1 -c pytorch",
     ),
+    # what every build of TensorFlow logs first, and what only builds with CUDA log
+    Hint(
+        r"\b(?:cpu_feature_guard|gpu_device|dso_loader|cuda_\w{3,20})\.cc:\d{1,4}\]",
+        "",
+        "I tensorflow/core/platform/cpu_feature_guard.cc:140] Your CPU supports instructions",
+    ),
     # jax alone brings no CUDA plugin: https://docs.jax.dev/en/latest/installation.html
     Hint(
         r"\bpip3? install (?:-U |--upgrade |-q ){0,3}[\"']?jax(?:lib)?[\"']?(?: jaxlib)?(?![\w\[=<>~-]|\.\w)",

@@ -76,7 +76,7 @@ CONTAINERS = (
         r"|(?:unknown or invalid runtime name:|[Uu]nknown runtime specified) \S{0,2}nvidia|no runtime for \S{0,3}nvidia\S{0,3} is configured"
         r"|RuntimeHandler \S{0,3}nvidia\S{0,3} not supported"
         r"|\bnvidia-(?:container-(?:runtime|toolkit|runtime-hook|cli)|ctk|docker)\S{0,3}:? (?:no such file or directory|executable file not found|(?:command )?not found)"
-        r"|command not found: nvidia-(?:c(?:ontainer|tk)|docker)|(?i:\bRuntimeClass)\S{0,16} \S{0,3}nvidia\S{0,3} not found|NVIDIA runtime is not configured"
+        r"|[Cc]ommand not found: nvidia-(?:c(?:ontainer|tk)|docker)|(?i:\bRuntimeClass)\S{0,16} \S{0,3}nvidia\S{0,3} not found|NVIDIA runtime is not configured"
         r"|(?:nvidia-container-runtime|nvidia) did not terminate successfully",
         ("container-toolkit-missing",),
         "the container engine has no NVIDIA runtime",
@@ -89,14 +89,19 @@ CONTAINERS = (
             'no runtime for "nvidia" is configured',
             'pod rejected: RuntimeClass "nvidia" not found',
             "nvidia-container-cli: command not found",
+            "[ERROR] Command not found: nvidia-container-cli",
         ),
     ),
     # as people say it
     Signature(
-        rf"(?i){absent(_TOOLKIT)}",
+        rf"(?i){absent(_TOOLKIT)}|\b(?:install\w{{0,3}}|need(?:ed)?) (?:the )?{_TOOLKIT}\b[^\n]{{0,40}}\b(?:fix|solv|help|work)(?:ed|s)\b",
         ("container-toolkit-missing",),
         "the NVIDIA Container Toolkit is not installed",
-        ("the log shows a missing nvidia-container-cli", "the container toolkit was not installed"),
+        (
+            "the log shows a missing nvidia-container-cli",
+            "the container toolkit was not installed",
+            "installing the nvidia-container-toolkit fixed it",
+        ),
         vague=True,
         said=True,
     ),

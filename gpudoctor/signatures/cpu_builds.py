@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.signatures.phrases import OF_CUDA_BUILDS
 from gpudoctor.signatures.signature import Signature
 
-_FRAMEWORK = r"\b(?:(?:py)?torch|tensorflow|jax(?:lib)?)\b"
+_FRAMEWORK = r"\b(?:(?:py)?torch|tensorflow|tf|jax(?:lib)?)\b"
 _GOT = (
     r"\b(?:installs|installed|(?:keeps?|is|always|insists on) installing|gets|got|(?:I|we|you|they|people|always|still|only) get|g[ia]ves?"
     r"|(?:pick|replac|downgrad|pull|obtain|download|resolv)e?[sd]|chooses|chose|takes|took|brings|brought|end(?:s|ed)? up with)"

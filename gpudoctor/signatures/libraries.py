@@ -205,7 +205,7 @@ LIBRARIES = (
         ),
     ),
     Signature(
-        r"\bptxas not found|Couldn't (?:get ptxas/nvlink version|get ptxas version|find a suitable version of ptxas|invoke ptxas)"
+        r"\bptxas:? not found|\bptxas: No such file|Couldn't (?:get ptxas/nvlink version|get ptxas version|find a suitable version of ptxas|invoke ptxas)"
         r"|No PTX compilation provider is available|Failed to launch ptxas|Cannot find ptxas|Running ptxas --version returned \d",
         ("ptxas-not-found", "ptxas-too-old"),
         "XLA cannot run ptxas",

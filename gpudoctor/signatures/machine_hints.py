@@ -20,7 +20,7 @@ MACHINE_HINTS = (
     Hint(r"\bNV_WARN_NOTHING_TO_DO\b", "", "NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]"),
     # what the fabric manager of NVLink 5 needs: https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     Hint(
-        r"(?i)\b(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex|infiniband-diags)\b[^\n]{0,80}\b(?:not|missing|absent|fail\w{0,3}|without|lacks?)\b|\b(?:missing|without|no) (?:\w{1,12} ){0,2}(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex)\b",
+        r"(?i)\b(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex|infiniband-diags)\b[^\n]{0,80}\b(?:not|missing|absent|fail\w{0,3}|without|lacks?)\b|\b(?:missing|without|no|(?:not|n't) (?:load|start|install|run)\w{0,3}) (?:\w{1,12} ){0,2}(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex)\b",
         "fabric-prerequisites-missing",
         "ib_umad is not loaded",
     ),
@@ -102,7 +102,7 @@ MACHINE_HINTS = (
     ),
     # what NVIDIA's images print when they start without a GPU
     Hint(
-        r"The NVIDIA Driver was not detected|^RUN |/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|(?:\b(?:using|use)|\u7528) docker\b(?! (?:it )?works)|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
+        r"The NVIDIA Driver was not detected|^RUN | --container-image[= ]|\bset NVIDIA_VISIBLE_DEVICES\b|/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|(?:\b(?:using|use)|\u7528) docker\b(?! (?:it )?works)|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),
@@ -177,7 +177,8 @@ MACHINE_HINTS = (
         "22 GiB are used by another process",
     ),
     Hint(
-        r"(?i)\b(?:zombie|defunct|orphaned) process|\bkill(?:ed|ing)? (?:the )?(?:old |other )?(?:python )?process",
+        r"(?i)\b(?:zombie|defunct|orphaned) process|\bkill(?:ed|ing)? (?:the )?(?:old |other )?(?:python )?process"
+        r"|\b(?:clos(?:e|ed|ing)|shut(?:ting)? down|multiple|several|two|another|other) (?:\w{1,12} ){0,2}(?:jupyter|notebooks?)\b|\b(?:jupyter|notebook)\b[^\n.]{0,24}\bopen(?:ed)?\b[^\n.]{0,16}\b(?:another|other)\b",
         "gpu-memory-held-by-other-process",
         "solved by killing the old python process",
     ),

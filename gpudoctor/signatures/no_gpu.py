@@ -50,6 +50,11 @@ _SAID_OF_ALL = (
     r"|\bcurrently\b[^\n.,;]{0,16}\b(?:on|uses|using) my cpu\b|\bnever (?:us|touch|utili[sz])\w{1,4} (?:the |my |our )?(?:nvidia |geforce )?(?:gpus?|cards?|geforce|[rg]tx)\b|\bgpu (?:\w{1,12} )?(?:stays|sits|remains) (?:idle|unused|at 0 ?%)"
 )
 """As people say it whatever sees none."""
+_SAID_OF_CPU = (
+    r"(?i)\b(?:only|just) (?:can|could) (?:find|see) (?:the |my |a |one )?cpus?\b"
+    r"|\b(?:only|just) (?:the |my |a |one )?cpus? (?:is|are|was|were|gets) (?:being )?(?:found|seen|used|listed|detected|shown|recogni[sz]ed)\b"
+)
+"""As people say that a CPU is all it finds."""
 _SAID_ELSEWHERE = (
     # German, Spanish and Portuguese, French, Russian, Chinese, Japanese
     r"(?i)\bgpu (?:wird|wurde) (?:\w{1,12} )?nicht (?:erkannt|gefunden|verwendet|benutzt|genutzt)\b|\b(?:erkennt|findet|sieht) (?:die|meine|keine) gpu\b"
@@ -84,6 +89,7 @@ STILL_SEES_NONE = Signature(
 _AS_PEOPLE_SAY = (
     (_SAID, ("TensorFlow does not detect my GPU", "the GPU is not recognized")),
     (_SAID_OF_ALL, ("it cannot list the GPU devices", "it only finds the CPU")),
+    (_SAID_OF_CPU, ("only the CPU is detected", "it only can find my CPU")),
     (_SAID_ELSEWHERE, ("GPU wird nicht erkannt", "\u68c0\u6d4b\u4e0d\u5230 GPU")),
 )
 SAID_TO_SEE_NO_GPU = tuple(

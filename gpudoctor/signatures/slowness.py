@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
-_USE = r"(?:\.cuda\(|\.to\(|\bcuda\b|\bgpu\b)"
+_USE = r"(?:\.cuda\(|\.to\(|\bcuda\b|\bgpu\b|\bsession\b)"
 _LONG = r"\b(?:minutes?|(?:very|really|extremely|so) (?:long|slow)|long time)\b"
 
 # nvidia-smi -q -d PERFORMANCE of 390 to 580

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.signatures.signature import Signature
-from gpudoctor.signatures.statuses import status
+from gpudoctor.signatures.statuses import BY_NUMBER, status
 
 _OF_CUDA = r"(?:\bCUDA|\bcuInit|\bcuda error|\bcuda runtime error \(30?\))[^\n]{0,60}"
 """What stands before a status' text where its number and name are left out."""
@@ -18,7 +18,7 @@ _FAILURES = (
         ("gres/gpu count reported lower than configured (7 < 8)", "RmInitAdapter failed! (0x24:0x72:1568)", "rm_init_adapter failed"),
     ),
     Signature(
-        r"(?i)\bnvidia-smi\b[^\n]{0,30}\bonly\b[^\n]{0,20}\b(?:\d|one|two|three|four|five|six|seven) (?:gpus?|cards?)\b",
+        r"(?i)\bnvidia-smi\b[^\n]{0,30}\bonly\b[^\n]{0,20}\b(?:\d|one|two|three|four|five|six|seven) (?:gpus?|cards?)\b(?![^\n.]{0,24}\bas (?:it should|expected|intended))",
         ("gpu-count-mismatch",),
         "nvidia-smi lists fewer GPUs than are installed",
         ("nvidia-smi only lists 7 GPUs",),
@@ -116,6 +116,14 @@ _FAILURES = (
             "Unexpected error from cudaGetDeviceCount",
         ),
     ),
+    Signature(
+        rf"{BY_NUMBER} \d{{1,3}}(?!\d)",
+        ("cuda-init-fails", "driver-too-old", "container-no-gpu-access", "vgpu-unlicensed"),
+        "a call of CUDA fails where the program looks for GPUs",
+        ("cuda driver library failed to get device context 801",),
+        last=True,
+        tells="nvidia-smi; sudo dmesg | grep NVRM | tail -5",
+    ),
     # torch/cuda/__init__.py, which finds the library and gets an error from nvmlInit
     Signature(
         r"Can't initialize NVML",
@@ -143,6 +151,15 @@ _FAILURES = (
         "the driver is loaded and lists no GPU",
         ("No devices were found",),
         said=True,
+    ),
+    # ls, where nothing else in a text says why
+    Signature(
+        r"cannot access '?/dev/nvidia(?:\*|\d|ctl)'?: No such file|\bls [^\n]{0,12}/dev/nvidia\S{0,4}: No such file",
+        ("device-nodes-missing", "no-driver", "container-no-gpu-access"),
+        "the driver's device files are not there",
+        ("ls: cannot access '/dev/nvidia*': No such file or directory",),
+        last=True,
+        tells="lsmod | grep nvidia; ls -d /.dockerenv",
     ),
     # warnings of tensorflow/core/common_runtime/gpu/gpu_device.cc, which another failure may follow
     Signature(

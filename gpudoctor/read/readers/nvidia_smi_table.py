@@ -45,6 +45,8 @@ _VERSIONS = expression(
     r"NVIDIA-SMI (?P<program>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\s{1,40}(?:Driver|KMD) Version: (?P<driver>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"
 )
 _WINDOWS_ROW = expression(r"\s(?:WDDM|TCC|MCDM)\s{1,4}\|")
+_FIRST_IN_WSL = "455"
+"""The first driver branch for WSL 2."""
 _LINUX = expression(r"(?i)\b(?:wsl|linux|ubuntu|debian|docker)")
 _BORDER = expression(r"^\s*\+-{10,}")
 
@@ -64,7 +66,12 @@ def _platform(lines: Sequence[Line]) -> Iterator[Statement]:
         yield Statement("platform:windows", "nvidia-smi shows a driver model", _NAME, windows.number, Rank.PROSE)
     for line in lines:
         found = _VERSIONS.search(line.text) if "NVIDIA-SMI" in line.text else None
-        if found is not None and found["program"] != found["driver"] and found["driver"].count(".") == 1:
+        if (
+            found is not None
+            and found["program"] != found["driver"]
+            and found["driver"].count(".") == 1
+            and found["driver"] > _FIRST_IN_WSL
+        ):
             yield Statement("platform:wsl2", f"nvidia-smi {found['program']}, driver {found['driver']}", _NAME, line.number, Rank.LOG)
             return
 

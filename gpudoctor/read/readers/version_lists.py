@@ -29,7 +29,7 @@ _EARLIER = expression(r"(?i)\b(?:old|earlier|former|first|was|were|had)\b")
 _CUE = expression(r"\d|Jetson|TITAN")
 _PACKAGE = expression(
     r"(?i)(?P<name>[a-z][\w-]{1,40})(?:\[[\w,-]{2,30}\])?(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
-    r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3})(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?(?:\[[\w,-]{2,30}\])?"
+    r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3}(?:-?rc\d)?)(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?(?:\[[\w,-]{2,30}\])?"
 )
 _IN_CONDA = expression(
     r"(?P<name>[a-z][\w-]{1,40}) (?P<value>\d{1,3}(?:\.\w{1,8}){1,3} (?:\w+_)?(?:cuda|cpu|gpu|mkl|py\d|h[0-9a-f]{7})[\w.]{0,60}(?: [\w-]{3,20})?)"
@@ -38,8 +38,8 @@ _IN_CONDA = expression(
 _HAS = expression(r"^(?i:(?:I |we )?(?:have |am |are )?(?:install(?:ed)?|have|use|using|running|with|on)) (?=\S)")
 """How a sentence begins that lists what somebody has."""
 _BUILT_WITH = expression(r"(?i)\b((?:py)?torch \d{1,2}\.\d{1,2}(?:\.\d{1,2})?) (?:with|built for|for) cuda (\d{1,2})\.(\d)\b")
-_JOINED = expression(r"(?i)\b(tf|tensorflow(?:-gpu)?|(?:py)?torch|cuda|cudnn|python)(?=\d{1,2}\.\d)")
-"""A name and its version without a space: TF2.4."""
+_JOINED = expression(r"(?i)\b(tf|tensorflow(?:-gpu)?|(?:py)?torch|cuda|cudnn|python)-?(?=\d{1,2}\.\d)")
+"""A name and its version without a space: TF2.4, CUDA-11.1."""
 _KINDS = tuple(
     (what, expression(pattern))
     for what, pattern in (

@@ -49,7 +49,7 @@ def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Fram
     elif not (packages or imported):
         distribution = ""
     else:
-        distribution = _distribution(name, version, stated, matrix, platform)
+        distribution = _distribution(name, version, stated, matrix, platform) or (package if package != name else "")
     build, where = _build(name, package, version, stated)
     cudnn = stated.fact(f"{name} cudnn")
     sees_gpu = _sees_gpu(name, stated)
@@ -105,6 +105,11 @@ def _architectures(stated: Statement | None) -> tuple[str, ...] | Missing:
     return tuple(dict.fromkeys(found)) or NOT_STATED
 
 
+def _is_short_of(release: versions.Version, said: str) -> bool:
+    """Return whether somebody calls a release by its first two numbers."""
+    return said.count(".") == 1 and release.text.startswith(f"{said}.")
+
+
 def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix, platform: str) -> str:
     """Return the package of a framework if only name and version were given; "" if builds with CUDA have the same version.
 
@@ -114,7 +119,12 @@ def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix,
     release = versions.parse(version.value)
     if of_local_version(version.value).has_cuda is not None:
         return name
-    rows = [row for package in spec_of(name).distributions for row in matrix.releases(package) if row.release == release]
+    rows = [
+        row
+        for package in spec_of(name).distributions
+        for row in matrix.releases(package)
+        if row.release == release or _is_short_of(row.release, version.value)
+    ]
     with_cuda = {row.distribution for row in rows if row.accelerator == "cuda"}
     here = {row.accelerator for row in rows if row.distribution == name and row.platform == platform}
     by_pip = version.what.startswith("package:") and version.rank > Rank.PROSE

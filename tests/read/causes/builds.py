@@ -289,6 +289,11 @@ CASES: Final = (
     ("gpu-too-new-for-build", "tensorflow-gpu 1.4.0, CUDA 8.0\nGPU: RTX 2070\nfailed to run cuBLAS routine cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED\n"),
     ("gpu-too-new-for-build", "FROM nvidia/cuda:9.0-cudnn7-devel-ubuntu16.04\nGPU: RTX 2080 Ti\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
     ("cpu-only-build", "tensorflow==1.13.1\nNo GPU is used while it trains.\n"),
+    ("cpu-only-build", "Using TensorFlow backend.\n2017-06-29 10:36:51.823568: W tensorflow/core/platform/cpu_feature_guard.cc:45] The TensorFlow library wasn't compiled to use AVX instructions, but these are available on your machine\nIt trains on the CPU only, and my GPU stays idle.\n"),
+    ("cpu-only-build", "torch.cuda.is_available() returns True, but our sampler prints\nWARNING:absl:No GPU/TPU found, falling back to CPU.\n"),
+    ("cpu-only-build", "Since pip installed Keras, TF only can find the CPU: it brought the CPU version of tensorflow along.\n"),
+    ("slow-ptx-jit", "tensorflow-gpu 1.4.1\nGPU: Tesla V100\nThe startup is very slow, minutes before the first epoch.\n"),
+    ("slow-ptx-jit", "The first time I start a session it needs 3 minutes; after that it starts in seconds.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -365,5 +370,8 @@ NEAR_MISSES: Final = (
     ("gpu-too-old-for-build", "tensorflow-gpu 1.2.0, CUDA 8.0\nGPU: Tesla C2075\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
     ("cpu-only-build", "torch==2.5.1\nNo GPU is used if the flag --cpu is given.\n"),
     ("gpu-too-new-for-build", "torch==1.2.0+cu92, nvcc of CUDA 10.0\nGPU: GeForce GTX 980\nRuntimeError: CUDA error: no kernel image is available for execution on the device (voxelpool_ext)\n"),
+    ("cpu-only-build", "2021-06-29 10:36:51.823568: I tensorflow/core/platform/cpu_feature_guard.cc:142] This TensorFlow binary is optimized with oneDNN\n2021-06-29 10:36:52.1: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1733] Found device 0 with properties:\nname: TITAN RTX computeCapability: 7.5\nthe second model runs on the CPU only\n"),
+    ("cpu-only-build", "tensorflow 1.13 on an RTX 3090 gives wrong results.\n"),
+    ("cpu-only-build", "torch.cuda.is_available() returns True\nWARNING:absl:No GPU/TPU found, falling back to CPU.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

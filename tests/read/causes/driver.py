@@ -280,6 +280,9 @@ CASES: Final = (
     ("no-driver", "PyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Ubuntu 22.04.4 LTS (x86_64)\nIs CUDA available: False\nCUDA runtime version: 12.1.105\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
     ("libcuda-not-on-loader-path", "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: ERR!     |\n"),
     ("cuda-init-fails", "PyTorch version: 1.6.0\nIs debug build: False\nCUDA used to build PyTorch: 10.2\nOS: Debian GNU/Linux 10 (x86_64)\nPython version: 3.7\nIs CUDA available: False\nGPU models and configuration: GPU 0: GeForce RTX 2080 Ti\nNvidia driver version: 455.28\n"),
+    ("driver-library-mismatch", "The device plugin starts no pod since the host's driver was updated: nvidia-smi there prints NVML version mismatch.\n"),
+    ("cuda-init-fails", 'level=INFO source=gpu.go:612 msg="cuda driver library failed to get device context 801"\n'),
+    ("device-nodes-missing", "$ ls -l /dev/nvidia*\nls: cannot access '/dev/nvidia*': No such file or directory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

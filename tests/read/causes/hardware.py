@@ -144,5 +144,6 @@ NEAR_MISSES: Final = (
     ("gpu-fell-off-bus", "nvme 0000:04:00.0: Unable to change power state from D3cold to D0, device inaccessible\ntorch==2.5.1\n"),
     ("thermal-throttled", "RTX 3090, driver 550.54.15\nThe GPU stays at 70 C, no thermal throttling in any sample\n"),
     ("thermal-throttled", "RTX 3090, driver 550.54.15\nThe GPU is idle most of the time; I set a lower power limit because of my electricity bill\n"),
+    ("gpu-count-mismatch", "With one GPU assigned to the notebook nvidia-smi shows only one GPU, as expected. Without any it lists all 4.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -174,6 +174,8 @@ CASES: Final = (
     ("ptxas-too-old", "asm_compiler.cc:105] You are using ptxas 9.x, but TF requires ptxas 10.x (and strongly prefers >= 10.1)\n"),
     ("cuda-library-missing", "torch 2.0.1\n  ctypes.CDLL(lib_path, mode=ctypes.RTLD_GLOBAL)\nOSError: libcurand.so.10: cannot open shared object file: No such file or directory\n"),
     ("ld-library-path-shadowing", "RuntimeError: jaxlib/cuda/versions_helpers.cc:81: operation cusparseGetProperty(MAJOR_VERSION, &major) failed: The cuSPARSE library was not found.\n  2211: search path=/opt/cuda-12.2/lib64:/opt/cuda-12.2/extras/CUPTI/lib64 (LD_LIBRARY_PATH)\n"),
+    ("cuda-version-mismatch", "Ubuntu 18.04, TensorFlow version: 2.4.0-rc1, Python 3.8.5, Cuda-11.1 cuDNN-8.05, Nvidia rtx-3090\nCould not load dynamic library 'libcusolver.so.10'\n"),
+    ("ptxas-not-found", "sh: 1: ./bin/ptxas: not found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -173,6 +173,9 @@ CASES: Final = (
     ("wsl-libcuda-not-on-path", "uname -r: 5.15.153.1-microsoft-standard-WSL2\n| NVIDIA-SMI 550.76.01              Driver Version: 552.22         CUDA Version: ERR!     |\n"),
     ("no-cuda-wheel-for-platform", "macOS 14.5, Apple M1\nxFormers can't load C++/CUDA extensions. xFormers was built for:\n    PyTorch 2.1.0 with CUDA 1108 (you have 2.1.0)\n"),
     ("jetson-needs-vendor-wheel", "NVIDIA's Jetson Xavier NX developer kit, CUDA 10.2, Python 3.6\ntensorflow 2.4.1\ntf.config.list_physical_devices('GPU') -> []\n"),
+    ("container-toolkit-missing", "slurmstepd: error: pyxis:     [ERROR] Command not found: nvidia-container-cli, see https://github.com/NVIDIA/libnvidia-container\n"),
+    ("container-toolkit-missing", "The incus container has no GPU. Installing the nvidia-container-toolkit on the host fixed it.\n"),
+    ("container-no-gpu-access", "srun --gpus=2 --container-image=trainer --pty bash\nRuntimeError: Found no NVIDIA driver on your system.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -204,5 +207,6 @@ NEAR_MISSES: Final = (
     ("container-toolkit-missing", "torch==2.5.1\nMake sure that the container toolkit is not missing on the host.\n"),
     ("container-no-gpu-access", "ninja exited with code 1\nRuntimeError: No CUDA GPUs are available\n"),
     ("libcuda-not-on-loader-path", "| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"),
+    ("container-toolkit-missing", "torch==2.5.1\nHow do I install the nvidia-container-toolkit? nvidia-smi works on the host.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

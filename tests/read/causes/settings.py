@@ -119,6 +119,7 @@ CASES: Final = (
     ("exclusive-compute-mode", "GPU 0: Tesla K40m\nCUDA error: exclusive-thread device already in use by a different thread\n"),
     ("exclusive-compute-mode", "| N/A   41C    P0    60W / 149W |     71MiB / 11441MiB |      0%    E. Process |\nall CUDA-capable devices are busy or unavailable\n"),
     ("gpu-memory-preallocation", "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nexport TF_FORCE_GPU_ALLOW_GROWTH=true fixes it for me\n"),
+    ("gpu-memory-held-by-other-process", "Allocator (GPU_0_bfc) ran out of memory trying to allocate 73.50MiB\nIt works when I close the other notebooks.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -149,5 +150,6 @@ NEAR_MISSES: Final = (
     ("gpu-memory-preallocation", "jax 0.4.30, RTX A4000\nCould not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nXLA_PYTHON_CLIENT_PREALLOCATE=false doesn't help\n"),
     ("gpu-memory-preallocation", "GPU: Quadro P2000, tensorflow 2.4.1\nexport TF_FORCE_GPU_ALLOW_GROWTH=true\nCould not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n"),
     ("cuda-visible-devices-set-too-late", "torch.cuda.is_available(): False\ntorch.cuda.device_count(): 0\nos.environ['CUDA_VISIBLE_DEVICES']: None\ntorch==2.5.1\n"),
+    ("gpu-memory-held-by-other-process", "ResourceExhaustedError: OOM when allocating tensor with shape[32,1024,1024,64]\nI run it in a notebook on my laptop.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
