@@ -47,7 +47,7 @@ def _works(gpu: str, driver: str, text: str, python: str) -> bool:
 
 def test_a_newer_driver_is_named_beside_the_best_without_it() -> None:
     plan = planned("RTX 5090", "570.124.06", TORCH)
-    assert pins(plan) == ["torch==2.11.0+cu128"]
+    assert pins(plan) == ["torch==2.13.0+cu129"]
     assert plan.with_driver is not None
     assert plan.with_driver.words == "driver 580 or newer"
     assert [pin.requirement for pin in plan.with_driver.environment.pins] == ["torch==2.15.0"]
@@ -78,7 +78,7 @@ def test_a_platform_without_builds_is_named() -> None:
 TOGETHER = [
     ("GTX 1080", "535.104.05", (TORCH, "torchvision<=0.29.2"), ["torch==2.15.0+cu126", "torchvision==0.29.2+cu126"]),
     ("GTX 1080", "535.104.05", ("torchvision<=0.29.2",), ["torchvision==0.29.2+cu126", "torch==2.15.0+cu126"]),
-    ("RTX 5090", "570.124.06", ("torchvision<=0.29.2",), ["torchvision==0.26.0+cu128", "torch==2.11.0+cu128"]),
+    ("RTX 5090", "570.124.06", ("torchvision<=0.29.2",), ["torchvision==0.28.0+cu129", "torch==2.13.0+cu129"]),
     ("a100", "580.65.06", (TORCH, TENSORFLOW), ["torch==2.15.0+cu130", "tensorflow[and-cuda]==2.20.0"]),
     ("a100", "580.65.06", ("torch==2.9.1+cu126",), ["torch==2.9.1+cu126"]),
     ("a100", "580.65.06", ("jax[cuda12]<=0.12.0.1",), ["jax[cuda12]==0.12.0.1"]),
@@ -101,12 +101,12 @@ def test_packages_that_must_match(gpu: str, driver: str, asked: tuple[str, ...],
 
 def test_a_build_that_cannot_be_checked_does_not_hide_an_older_one_that_works() -> None:
     plan = planned("RTX 5090", "570.124.06", "bitsandbytes<=0.50.2", TORCH)
-    assert (plan.exit_code, pins(plan)) == (0, ["bitsandbytes==0.50.2", "torch==2.11.0+cu128"])
+    assert (plan.exit_code, pins(plan)) == (0, ["bitsandbytes==0.50.2", "torch==2.13.0+cu129"])
 
 
 def test_beside_an_unchecked_add_on_the_framework_is_one_that_works() -> None:
     plan = planned("RTX 5090", "570.124.06", "flash-attn<=2.8.3.post2", TORCH)
-    assert (plan.exit_code, pins(plan)) == (3, ["flash-attn==2.8.3.post2", "torch==2.11.0+cu128"])
+    assert (plan.exit_code, pins(plan)) == (3, ["flash-attn==2.8.3.post2", "torch==2.13.0+cu129"])
     assert plan.environment is not None
     assert [one.partition(" was")[0] for one in plan.environment.not_checked] == ["flash-attn 2.8.3.post2"]
 
