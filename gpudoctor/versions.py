@@ -5,6 +5,7 @@ Releases of Python packages follow PEP 440 and are compared with `packaging.vers
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 
@@ -47,6 +48,7 @@ class Version(NamedTuple):
         return f"{self.major}.{self.minor}"
 
 
+@functools.lru_cache(maxsize=8192)
 def parse(text: str) -> Version | None:
     """The version that `text` begins with ("12.5.1", "550.54.15", "9", "12.4 (build 3)"), or None if it does not begin with a digit."""
     numbers: list[int] = []

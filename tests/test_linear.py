@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import functools
 import importlib
 import itertools
 import math
@@ -13,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -31,6 +30,7 @@ from gpudoctor.signatures import recognise
 from gpudoctor.signatures.hints import HINTS
 from gpudoctor.signatures.noise import HARMLESS
 from gpudoctor.signatures.table import SIGNATURES
+from tests.seams.once import once
 
 if sys.version_info >= (3, 11):
     from re import _parser as sre
@@ -156,13 +156,21 @@ def _methods(file: Path) -> dict[str, set[str]]:
     return found
 
 
-@functools.cache
-def patterns() -> dict[str, str]:
-    """Every pattern of the package, and the file that uses it; notes in METHODS how.
+class Pattern(NamedTuple):
+    """Where a pattern is used, and by which methods; "" stands for an unknown way."""
 
-    Found when a test asks: every worker collects all tests, and parsing the package takes longer than their other files together.
-    """
-    found: dict[str, str] = {}
+    file: str
+    methods: set[str]
+
+
+@pytest.fixture(scope="session")
+def patterns(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pattern]:
+    """Every pattern of the package: found when a test asks, since parsing the package takes longer than collecting all tests."""
+    return once(tmp_path_factory, "patterns", in_the_package)
+
+
+def in_the_package() -> dict[str, Pattern]:
+    found: dict[str, Pattern] = {}
     for file in sorted(PACKAGE.rglob("*.py")):
         if "/child/" in str(file) or file.name == "expressions.py":  # compiles what others pass to it
             continue
@@ -175,13 +183,11 @@ def patterns() -> dict[str, str]:
             used = {function} if function not in {"compile", "expression"} else methods.get(ast.unparse(call), {""})
             texts = [pattern] if pattern != "word" else TABLES[place]() if place in TABLES else _strings(file)
             for text in texts:
-                found[text] = place
-                METHODS.setdefault(text, set()).update(used)
+                before = found[text].methods if text in found else set()
+                found[text] = Pattern(place, before | used)
     return found
 
 
-METHODS: dict[str, set[str]] = {}
-"""How each pattern is used; "" stands for an unknown way."""
 SHARES = 64
 """Tests among which the patterns are divided."""
 _AT_THE_BEGINNING = {specifiers._LEXEME, preflight._SIZE}
@@ -353,26 +359,26 @@ def slow(text: str, use: Use = everywhere) -> str:
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("share", range(SHARES))
-def test_a_pattern_takes_linear_time(share: int, subtests: pytest.Subtests) -> None:
-    for pattern in list(patterns())[share::SHARES]:
+def test_a_pattern_takes_linear_time(share: int, patterns: dict[str, Pattern], subtests: pytest.Subtests) -> None:
+    for pattern in list(patterns)[share::SHARES]:
         with subtests.test(pattern[:40]):
-            takes_linear_time(pattern)
+            takes_linear_time(pattern, *patterns[pattern])
 
 
-def takes_linear_time(pattern: str) -> None:
-    used = {"match"} if pattern in _AT_THE_BEGINNING else METHODS[pattern]
-    if patterns()[pattern] in NAMES_OF_GPUS:
+def takes_linear_time(pattern: str, file: str, methods: set[str]) -> None:
+    used = {"match"} if pattern in _AT_THE_BEGINNING else methods
+    if file in NAMES_OF_GPUS:
         assert all(
             seconds(re.compile(pattern), pump, names_of_gpus.LONGEST, re.Pattern.fullmatch) < AT_ONCE for pump in _Sample(pattern).pumps()
         )
         return
     uses = [getattr(re.Pattern, one) for one in used] if used <= {"match", "fullmatch"} else [everywhere]
-    assert [slow(pattern, use) for use in uses] == [""] * len(uses), patterns()[pattern]
+    assert [slow(pattern, use) for use in uses] == [""] * len(uses), file
 
 
-def test_all_patterns_are_known() -> None:
-    assert len(patterns()) > 130
-    assert {*TABLES} <= set(patterns().values())
+def test_all_patterns_are_known(patterns: dict[str, Pattern]) -> None:
+    assert len(patterns) > 130
+    assert {*TABLES} <= {one.file for one in patterns.values()}
 
 
 @pytest.mark.untraced

@@ -35,7 +35,7 @@ class Requirement(msgspec.Struct, frozen=True):
     marker: str
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=8192)
 def key(text: str) -> Version | None:
     """The version that `text` spells; None if PEP 440 does not allow it."""
     try:
@@ -44,7 +44,7 @@ def key(text: str) -> Version | None:
         return None
 
 
-@functools.lru_cache(maxsize=1024)
+@functools.lru_cache(maxsize=8192)
 def _comparison(operator: str, version: str) -> Specifier | None:
     """The comparison; None if it is invalid, or compares texts."""
     try:
@@ -77,6 +77,7 @@ def only_version(specifier: str) -> str | None:
     return next(iter(pins), None) or next((text for operator, text in said if operator == "<=" and (">=", text) in said), None)
 
 
+@functools.lru_cache(maxsize=65536)
 def satisfies(version: str, specifier: str) -> bool | None:
     """Whether the specifier allows a version, pre-releases included; None if that cannot be decided."""
     parsed, parts = key(version), clauses(specifier)
@@ -132,6 +133,20 @@ def holds(marker: str, environment: Mapping[str, str], extras: tuple[str, ...]) 
     """Whether an environment marker holds; None if it asks for what `environment` lacks, or is invalid."""
     if not marker:
         return True
+    tokens = _tokens(marker)
+    if tokens is None:
+        return None
+    reader = _Marker([*tokens], environment, extras)
+    try:
+        answer = reader.either()
+    except IndexError:
+        return None
+    return answer if not reader.tokens else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _tokens(marker: str) -> tuple[str, ...] | None:
+    """The tokens of a marker; None if it is invalid."""
     if len(marker) > _LONGEST or marker.count("(") > _DEEPEST:
         return None
     tokens: list[str] = []
@@ -142,12 +157,7 @@ def holds(marker: str, environment: Mapping[str, str], extras: tuple[str, ...]) 
             return None
         tokens.append(match[1])
         place = match.end()
-    reader = _Marker(tokens, environment, extras)
-    try:
-        answer = reader.either()
-    except IndexError:
-        return None
-    return answer if not reader.tokens else None
+    return tuple(tokens)
 
 
 class _Marker:

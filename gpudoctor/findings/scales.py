@@ -8,9 +8,8 @@ import enum
 class _Ordered(str, enum.Enum):
     """Words ordered by where they are declared."""
 
-    @property
-    def position(self) -> int:
-        return list(type(self)).index(self)
+    def __init__(self, _: str) -> None:
+        self.position = len(type(self).__members__)
 
     def __lt__(self, other: str) -> bool:
         return self.position < type(self)(other).position

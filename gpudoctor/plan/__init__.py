@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ def examine(
     Raises UsageError for options that cannot be understood or contradict one another.
     """
     began = time.monotonic()
-    matrix = open_matrix(compat)
+    matrix = _shipped() if compat is None else open_matrix(compat)
     if asked is not None:
         combination = combined(combination, asked, matrix)
     snapshot = suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
@@ -48,3 +49,7 @@ def examine(
             Timing("diagnosis", time.monotonic() - supposed),
         ),
     )
+
+
+_shipped = functools.cache(open_matrix)
+"""The shipped tables, which an agent asks again and again in one process."""

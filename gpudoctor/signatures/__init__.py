@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -41,6 +41,7 @@ class Recognised(msgspec.Struct, frozen=True):
         return re.sub(self.signature.pattern, " ", self.line)
 
 
+@functools.lru_cache(maxsize=4)
 def recognise(text: str) -> tuple[Recognised, ...]:
     """The known signatures in `text`, in the table's order, most specific first; each set of causes once, with its first line."""
     found: dict[tuple[str, ...], Recognised] = {}
@@ -49,7 +50,8 @@ def recognise(text: str) -> tuple[Recognised, ...]:
     return tuple(found.values())
 
 
-def hinted(text: str) -> dict[str, str]:
+@functools.lru_cache(maxsize=4)
+def hinted(text: str) -> Mapping[str, str]:
     """Return the causes for which words in `text` speak, each with its first line; "" with a line that has numbers to compare."""
     return {hint.cause: line for hint, line in _first_matches("hints", "HINTS", text)}
 

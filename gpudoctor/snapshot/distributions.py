@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 
+
+@functools.lru_cache(maxsize=8192)
 def normalise(name: str) -> str:
     """The name as PEP 503 compares it: tensorflow_cpu and TensorFlow.CPU are tensorflow-cpu."""
     return "-".join(part for part in name.lower().replace("_", "-").replace(".", "-").split("-") if part)

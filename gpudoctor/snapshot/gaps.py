@@ -12,13 +12,14 @@ from gpudoctor.snapshot.values import Missing
 
 def gaps(value: Any) -> Iterator[Missing]:
     """Every missing value in a structure of structs, tuples and dictionaries."""
-    if isinstance(value, Missing):
-        yield value
-    elif isinstance(value, msgspec.Struct):
-        for name in value.__struct_fields__:
-            yield from gaps(getattr(value, name))
-    elif isinstance(value, tuple | list):
-        for item in value:
-            yield from gaps(item)
-    elif isinstance(value, dict):
-        yield from gaps(tuple(value.values()))
+    left = [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, Missing):
+            yield one
+        elif isinstance(one, msgspec.Struct):
+            left += [getattr(one, name) for name in reversed(one.__struct_fields__)]
+        elif isinstance(one, tuple | list):
+            left += reversed(one)
+        elif isinstance(one, dict):
+            left += reversed(one.values())

@@ -64,9 +64,12 @@ def machine(gpus: int) -> Snapshot:
     return healthy(gpus)
 
 
+matrix = cache(open_matrix)
+
+
 def diagnosed(snapshot: Snapshot) -> Diagnosis:
     """Return the diagnosis, in which no rule crashed."""
-    found = diagnose(snapshot, open_matrix(None), LOOK)
+    found = diagnose(snapshot, matrix(), LOOK)
     crashed = [outcome for outcome in found.outcomes if outcome.kind is OutcomeKind.CRASHED]
     assert crashed == []
     return found
