@@ -1,10 +1,11 @@
-"""Numbers and sizes as people write them."""
+"""Numbers and sizes as people write them, read and written."""
 
 from __future__ import annotations
 
 import re
 from decimal import Decimal
 
+from gpudoctor.digits import digits
 from gpudoctor.errors import UsageError
 
 
@@ -27,3 +28,9 @@ def image_size(text: str | None) -> tuple[int, int] | None:
     if sides is None:
         raise UsageError(f"{text[:40]!r} is not the size of an image; write height and width as in 224x224.")
     return int(sides[1]), int(sides[2])
+
+
+def billions(count: int) -> str:
+    """Return a number of parameters as people write it: "6.74B", "25.6M"."""
+    size, letter = next(((size, letter) for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if count >= size), (1, ""))
+    return f"{digits(count / size)}{letter}"

@@ -25,10 +25,11 @@ from gpudoctor.errors import UncountedError, UsageError
 from gpudoctor.findings import Level, Policy
 from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
 from gpudoctor.fit.answer import Answer, answer, fits
-from gpudoctor.fit.asked import Asked
+from gpudoctor.fit.asked import MOST_SAMPLES, Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
+from gpudoctor.fit.presets import PRESETS
 from gpudoctor.fit.presets import model as preset
 from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
 from gpudoctor.frameworks import CATALOGUE
@@ -104,7 +105,7 @@ def fit(
 
     def carry_out() -> int:
         asked = Asked(
-            batch=None if batch.lower() == "max" else count(batch, "--batch"),
+            batch=None if batch.lower() == "max" else count(batch, "--batch", MOST_SAMPLES),
             precision=spelt(precision),
             optimizer=spelt(optimizer),
             checkpointing=checkpointing,
@@ -136,12 +137,9 @@ def fit(
 
 def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
     """Return what is known of the model that the user named."""
-    if os.path.isdir(named):
-        inside = (os.path.join(named, one) for one in _IN_FOLDER)
-        found = next(filter(os.path.exists, inside), None)
-        if found is None:
-            raise UsageError(f"The folder {named} has no {', '.join(_IN_FOLDER)}.")
-        named = found
+    named = _in_folder(named) if os.path.isdir(named) else named
+    if named.casefold() in PRESETS:
+        return preset(named, sample)
     if named.endswith(".py"):
         raise UsageError(
             f"{named} is a program; name the function in it that builds the model, as in {os.path.basename(named)[:-3]}:build_model."
@@ -154,6 +152,14 @@ def _model(named: str, sample: Sample, asked: Asked, python: str | None) -> Mode
     if ":" in named:
         return _traced(named, sample, asked, python)
     return preset(named, sample)
+
+
+def _in_folder(named: str) -> str:
+    """Return the file that describes a model in a folder; the name itself if a folder without one has the name of a preset."""
+    found = next(filter(os.path.exists, (os.path.join(named, one) for one in _IN_FOLDER)), None)
+    if found is None and named.casefold() not in PRESETS:
+        raise UsageError(f"The folder {named} has no {', '.join(_IN_FOLDER)}.")
+    return found or named
 
 
 def _built(named: str, sample: Sample, asked: Asked, python: str | None, unknown: UncountedError) -> Model:

@@ -56,6 +56,11 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
         return {part: getattr(self, part) for part in (*self.__struct_fields__[1:], "fragmentation")}
 
     @property
+    def present(self) -> dict[str, int]:
+        """The parts that are not 0."""
+        return {part: size for part, size in self.parts.items() if size}
+
+    @property
     def total(self) -> int:
         """The sum of the parts."""
         return sum(self.parts.values())

@@ -67,7 +67,7 @@ def answer(model: Model, asked: Asked, card: Card, samples: int | None = None, p
         batch=batch,
         largest_batch=largest,
         needed_bytes=needed.total,
-        memory={name: size for name, size in needed.parts.items() if size},
+        memory=needed.present,
         peak=needed.moment,
         changes=() if fits else changes(model, asked, card, batch),
         speed=speed(model, asked, card, batch, samples=samples, price=price) if fits else None,

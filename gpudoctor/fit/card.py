@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gpudoctor.digits import digits
+from gpudoctor.amounts import billions
 from gpudoctor.fit.accounting import RESERVE, memory
 from gpudoctor.fit.asked import PRECISIONS, Asked
 from gpudoctor.fit.model import NOTHING, Model
@@ -77,9 +77,3 @@ class Card(msgspec.Struct, frozen=True, kw_only=True):
     def parameters_by_rule(self) -> int:
         """How many parameters fit by the rule of thumb: (MiB - 400) 2^20 / (4 x 2)."""
         return max(0, (self.total >> 20) - _SYSTEM_MIB) * (1 << 20) // _RULE_BYTES
-
-
-def billions(count: int) -> str:
-    """Return a number of parameters as people write it: "6.74B", "25.6M"."""
-    size, letter = next(((size, letter) for size, letter in ((1e9, "B"), (1e6, "M"), (1e3, "K")) if count >= size), (1, ""))
-    return f"{digits(count / size)}{letter}"

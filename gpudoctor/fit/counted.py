@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from math import prod
 
 import msgspec
@@ -13,7 +11,7 @@ from gpudoctor.fit.layers import Rows, run
 from gpudoctor.fit.model import Model, projections
 from gpudoctor.fit.tally import FULL, HALF, Tally
 
-_MOST_TOKENS, _MOST_SIDE, _MOST_PARAMETERS = 10**8, 1 << 17, 10**15
+_MOST_TOKENS, _MOST_SIDE = 10**8, 1 << 17
 """More are not believed."""
 
 
@@ -89,21 +87,4 @@ def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "", 
         backward=tally.moments,
         source=source,
         assumptions=assumptions,
-    )
-
-
-def weighed(name: str, shapes: Mapping[str, tuple[int, ...]], buffers: int) -> Model:
-    """Return what the shapes of weights by name, and bytes of buffers, say: parameters, and nothing about activations. Raises UsageError if they are none."""
-    parameters = sum(map(prod, shapes.values()))
-    if not 1 <= parameters <= _MOST_PARAMETERS:
-        raise UsageError(f"{name} states {parameters:,} weights; no model has that many.")
-    return Model(
-        name=name,
-        way="formula",
-        parameters=parameters,
-        trainable=parameters,
-        buffers=buffers,
-        projections=projections((*shape[::-1], bool(re.search(r"\.\d+\.", weight))) for weight, shape in shapes.items() if len(shape) == 2),
-        source="its header",
-        assumptions=("The file has the shapes of weights, not of activations; put its config.json beside it.",),
     )

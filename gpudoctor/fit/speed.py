@@ -31,6 +31,7 @@ class Speed(msgspec.Struct, frozen=True, kw_only=True):
     bandwidth_share: Annotated[float, means("The share of a step that memory bandwidth limits; 0 to 1.")]
     transfer_seconds: Annotated[float | None, means("To copy a batch from the host. null: the rate is unknown.")]
     transfer_basis: Annotated[str, means("How that rate is known; empty: it is not.", "PCIe 4.0 x16", "measured")]
+    input_bytes_per_second: Annotated[tuple[float, float], means("What input must deliver on all GPUs together for that.")]
     token_seconds: Annotated[
         float | None,
         means("At least, to generate a token: weights, keys and values are read once. null: training, or a model that writes no text."),
@@ -59,6 +60,7 @@ def speed(model: Model, asked: Asked, card: Card, batch: int, *, samples: int | 
         bandwidth_share=touching / whole,
         transfer_seconds=model.sample_bytes * batch / card.host_rate if card.host_rate else None,
         transfer_basis=card.host_basis,
+        input_bytes_per_second=(slow * model.sample_bytes, fast * model.sample_bytes),
         token_seconds=(read.weights + read.cache) / card.bandwidth if asked.infer and model.cache_elements else None,
         measured=card.measured,
         hours=hours,

@@ -6,14 +6,15 @@ import json
 import os
 import re
 import zipfile
+from math import prod
 from typing import Any
 
 import msgspec
 
 from gpudoctor import regular_files
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Sample, weighed
-from gpudoctor.fit.model import Model
+from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.model import Model, projections
 from gpudoctor.model_files.configuration import of_config
 from gpudoctor.model_files.keras import of_keras
 from gpudoctor.tensor_headers import TensorHeaders, data_bytes, headers, packed
@@ -21,6 +22,8 @@ from gpudoctor.tensor_headers import TensorHeaders, data_bytes, headers, packed
 _LARGEST = 100 << 20
 """Bytes of a description; the safetensors library refuses larger headers too."""
 _INDEX = ".safetensors.index.json"
+_MOST_PARAMETERS = 10**15
+"""More are not believed."""
 _PREFIX = 8
 """Bytes of the length before a header."""
 
@@ -55,11 +58,24 @@ def _safetensors(path: str, name: str, sample: Sample) -> Model:
 
 
 def _weights(name: str, tensors: TensorHeaders) -> Model:
+    """Return what the shapes of weights say: parameters, and nothing about activations."""
     if kind := packed(tensors):
         raise UsageError(f"{name} has quantised weights ({kind}), and does not say how many; put its config.json beside it.")
     buffers = {tensor for tensor, one in tensors.items() if one.whole or tensor.endswith(("running_mean", "running_var"))}
     shapes = {tensor: one.shape for tensor, one in tensors.items() if tensor not in buffers}
-    return weighed(name, shapes, sum(4 * tensors[tensor].size for tensor in buffers))
+    parameters = sum(map(prod, shapes.values()))
+    if not 1 <= parameters <= _MOST_PARAMETERS:
+        raise UsageError(f"{name} states {parameters:,} weights; no model has that many.")
+    return Model(
+        name=name,
+        way="formula",
+        parameters=parameters,
+        trainable=parameters,
+        buffers=sum(4 * tensors[tensor].size for tensor in buffers),
+        projections=projections((*shape[::-1], bool(re.search(r"\.\d+\.", tensor))) for tensor, shape in shapes.items() if len(shape) == 2),
+        source="its header",
+        assumptions=("The file has the shapes of weights, not of activations; put its config.json beside it.",),
+    )
 
 
 def _all(path: str, name: str) -> TensorHeaders:

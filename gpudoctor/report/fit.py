@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
+from gpudoctor.fit.accounting import memory
 from gpudoctor.fit.answer import Answer
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.model import Model
@@ -51,6 +52,15 @@ class ModelDocument(msgspec.Struct, frozen=True, kw_only=True):
     source: Annotated[str, means("Where its shape is published, or the file that was read.")]
 
 
+class Needs(msgspec.Struct, frozen=True, kw_only=True):
+    """What a run needs of any GPU."""
+
+    batch: Annotated[int, means("The stated batch, or 1.")]
+    needed_bytes: Annotated[int, means("The sum of the parts.")]
+    memory: Annotated[dict[str, int], means("Bytes by part, at the peak of a step.")]
+    peak: Annotated[str, means("The moment of the peak, a phrase.", "in the optimizer step")]
+
+
 class FitDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a model trains on a GPU."""
 
@@ -60,6 +70,7 @@ class FitDocument(msgspec.Struct, frozen=True, kw_only=True):
     model: ModelDocument
     run: Asked
     gpus: Annotated[tuple[Answer, ...], means("The GPUs that were asked about, or those of this machine whose free memory is known.")]
+    needs: Annotated[Needs | None, means("Where there is no GPU to ask about. null: there is one, or activations are unknown.")] = None
     fits_on: Annotated[
         tuple[str, ...], means("GPUs of the tables on which the run fits and that the newest driver supports, the smallest first.")
     ] = ()
@@ -95,9 +106,16 @@ def document(
         ),
         run=asked,
         gpus=tuple(answers),
+        needs=None if answers or not model.counted else _needs(model, asked),
         fits_on=fits_on,
         notes=(*model.assumptions, *_fp8(model, asked), *notes),
     )
+
+
+def _needs(model: Model, asked: Asked) -> Needs:
+    batch = asked.batch or 1
+    needed = memory(model, asked, batch)
+    return Needs(batch=batch, needed_bytes=needed.total, memory=needed.present, peak=needed.moment)
 
 
 def _within(model: Model) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gpudoctor.amounts import billions
 from gpudoctor.digits import digits
 from gpudoctor.fit.answer import Answer
-from gpudoctor.fit.card import billions
 from gpudoctor.fit.speed import Speed
-from gpudoctor.report.fit import FitDocument
+from gpudoctor.report.fit import FitDocument, Needs
 from gpudoctor.report.page import Look, Page
 from gpudoctor.report.words import VERDICTS
 
@@ -33,7 +33,11 @@ def render(found: FitDocument, look: Look, *, rule_of_thumb: bool = False) -> st
         _lead(page, _MARKS[None], "No NVIDIA GPU whose free memory can be read. Name one, as in --gpu 'RTX 4090'.")
     _run(page, found)
     for gpu in sorted((one for one in found.gpus if one.memory), key=lambda one: one.fits is True)[:1]:
-        _memory(page, found, gpu)
+        _heading(page, found, gpu, f"Memory at batch {gpu.batch:,}")
+        _memory(page, found, gpu, f"of {_size(gpu.available_bytes)} {'free' if gpu.observed else 'usable'}, ")
+    if found.needs:
+        page.heading(f"Memory at batch {found.needs.batch:,}")
+        _memory(page, found, found.needs)
     for part in (_changes, _speed):
         for gpu in found.gpus:
             part(page, found, gpu)
@@ -107,20 +111,14 @@ def _lead(page: Page, verdict_and_words: tuple[str, str], text: str) -> None:
     page.paragraph(text, f"{page.sign(mark)} {words}  ", lead_style=mark.style, hang=2)
 
 
-def _memory(page: Page, found: FitDocument, gpu: Answer) -> None:
-    if gpu.memory is None or gpu.needed_bytes is None:
+def _memory(page: Page, found: FitDocument, needs: Answer | Needs, available: str = "") -> None:
+    if needs.memory is None or needs.needed_bytes is None:
         return
-    _heading(page, found, gpu, f"Memory at batch {gpu.batch:,}")
-    for part, size in gpu.memory.items():
+    for part, size in needs.memory.items():
         about = _ABOUT.get(part, "") + ", NCCL" * (part == "reserve" and found.run.gpus > 1)
         page.paragraph(about, f"{part.replace('_', ' '):<{_PART}}{_size(size):>10}  ", indent=2)
-    usable = "free" if gpu.observed else "usable"
-    page.paragraph(
-        f"of {_size(gpu.available_bytes)} {usable}, peak {gpu.peak}",
-        f"{'total':<{_PART}}{_size(gpu.needed_bytes):>10}  ",
-        indent=2,
-        style="bold",
-    )
+    total = f"{'total':<{_PART}}{_size(needs.needed_bytes):>10}  "
+    page.paragraph(f"{available}peak {needs.peak}", total, indent=2, style="bold")
 
 
 def _changes(page: Page, found: FitDocument, gpu: Answer) -> None:
@@ -148,7 +146,7 @@ def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:
     page.parts([f"step {_seconds(speed.step_seconds)}", f"{_range(speed.samples_per_second)} samples/s", limited], indent=2)
     if speed.step_seconds[1] < _SHORT:
         page.paragraph("Launching the kernels of so short a step takes longer, and is not counted.", indent=2)
-    page.parts(_transfer(speed), indent=2)
+    page.parts([*_input(speed), *_transfer(speed)], indent=2)
     if speed.token_seconds:
         token = _seconds((speed.token_seconds, speed.token_seconds))
         page.paragraph(
@@ -159,12 +157,21 @@ def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:
         page.parts([f"{_range(speed.hours)} hours for all samples", *money], indent=2)
 
 
+def _input(speed: Speed) -> list[str]:
+    """Return what input must deliver, if it is more than any reader does."""
+    low, high = (rate / 1e6 for rate in speed.input_bytes_per_second)
+    return [f"input must deliver {_range((low, high))} MB/s"] if high >= 1 else []
+
+
 def _transfer(speed: Speed) -> list[str]:
-    """Return how long a batch is copied from the host, and that it takes as long as the step where it does."""
+    """Return how long a batch is copied from the host, as a share of the step too."""
     if speed.transfer_seconds is None:
         return []
     copied = f"copying a batch from the host takes {_seconds((speed.transfer_seconds, speed.transfer_seconds))} ({speed.transfer_basis})"
-    return [f"{copied}, longer than a fast step: the GPU waits for input" if speed.transfer_seconds > speed.step_seconds[0] else copied]
+    fast, slow = (100 * speed.transfer_seconds / step for step in speed.step_seconds)
+    share = f"{_range((slow, fast))}%" if fast >= 1 else "less than 1%"
+    waits = ": the GPU waits for input" * (speed.transfer_seconds > speed.step_seconds[0])
+    return [f"{copied}, {share} of a step{waits}"]
 
 
 def _size(size: int) -> str:

@@ -49,6 +49,23 @@ def test_a_model_that_does_not_fit_is_answered_with_what_is_enough_and_where_it_
     assert "NVIDIA GeForce RTX 4090" not in said["fits_on"]
 
 
+def test_without_a_gpu_the_memory_is_told_by_part() -> None:
+    ended = run("fit", "vgg16", "--batch", "4", "--format", "json")
+    said = document("fit", ended.stdout)
+    assert (ended.returncode, said["gpus"], said["needs"]["batch"]) == (3, [], 4)
+    assert sum(said["needs"]["memory"].values()) == said["needs"]["needed_bytes"] > 1 << 30
+    assert "Memory at batch 4" in run("fit", "vgg16", "--batch", "4").stdout.decode()
+
+
+def test_a_folder_or_file_with_the_name_of_a_preset_is_not_in_its_way(tmp_path: Path) -> None:
+    (tmp_path / "unet").mkdir()
+    (tmp_path / "lenet").write_bytes(b"weights")
+    for name in ("unet", "lenet"):
+        assert document("fit", run("fit", name, "--gpu", "T4", "--format", "json", cwd=tmp_path).stdout)["model"]["name"] == name
+    (tmp_path / "unet" / "config.json").write_text('{"model_type": "gpt2"}')
+    assert document("fit", run("fit", "unet", "--gpu", "T4", "--format", "json", cwd=tmp_path).stdout)["model"]["name"] == "config.json"
+
+
 def test_a_card_that_is_sold_with_several_sizes_takes_the_one_in_its_name() -> None:
     said = document("fit", run("fit", "resnet50", "--gpu", "RTX 3060 12GB", "--format", "json").stdout)
     assert said["gpus"][0]["total_bytes"] == 12 << 30

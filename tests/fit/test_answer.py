@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudoctor.amounts import count
+from gpudoctor.amounts import billions, count
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.answer import answer
+from gpudoctor.fit.answer import answer, fits
 from gpudoctor.fit.asked import Asked
-from gpudoctor.fit.card import Card, billions
+from gpudoctor.fit.card import Card
 from gpudoctor.fit.changes import changes
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.presets import PRESETS, model
@@ -50,6 +50,13 @@ def test_a_change_that_is_enough_makes_the_run_fit(one: Any, batch: int, gib: fl
     for change in changes(one, asked, where, batch):
         assert change.saved_bytes > 0
         assert answer(one, msgspec.structs.replace(asked, **set_by(change.options)), where).fits is change.fits
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.sampled_from(MODELS), st.none() | st.integers(min_value=1, max_value=512), st.floats(min_value=0.5, max_value=100), st.booleans())
+def test_whether_a_run_fits_is_what_the_answer_says(one: Any, batch: int | None, gib: float, old: bool) -> None:
+    asked, where = Asked(batch=batch, precision="bf16"), card(gib, (7, 0) if old else (8, 9))
+    assert fits(one, asked, where) is answer(one, asked, where).fits
 
 
 def test_a_smaller_batch_is_combined_with_what_else_is_needed() -> None:

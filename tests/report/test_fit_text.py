@@ -12,7 +12,12 @@ from gpudoctor.report.fit_text import _seconds, _size, _transfer
 def test_the_gpu_waits_for_input_if_a_copy_takes_longer_than_a_fast_step(seconds: float, waits: bool) -> None:
     (text,) = _transfer(speed(seconds))
     assert text.startswith("copying a batch from the host takes ")
-    assert text.endswith("longer than a fast step: the GPU waits for input") is waits
+    assert text.endswith("of a step: the GPU waits for input") is waits
+
+
+def test_a_copy_from_the_host_is_a_share_of_the_step() -> None:
+    assert _transfer(speed(0.002)) == ["copying a batch from the host takes 2 ms (PCIe 4.0 x16), 1 to 2% of a step"]
+    assert _transfer(speed(0.0002)) == ["copying a batch from the host takes 0.2 ms (PCIe 4.0 x16), less than 1% of a step"]
 
 
 def test_an_unknown_rate_is_not_mentioned() -> None:
@@ -57,5 +62,6 @@ def speed(transfer: float | None) -> Speed:
         bandwidth_share=0.5,
         transfer_seconds=transfer,
         transfer_basis="PCIe 4.0 x16",
+        input_bytes_per_second=(1e8, 2e8),
         measured=False,
     )
