@@ -84,7 +84,7 @@ def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) ->
     """Return what the counts for a batch and for twice as many say."""
 
     def line(value: Callable[[CountedStep], int]) -> Affine:
-        return Affine.through(once.batch, value(once), value(twice))
+        return through(once.batch, value(once), value(twice))
 
     kept, fewer = line(lambda one: one.kept), line(lambda one: one.kept_again)
     transient = line(lambda one: _beyond(one.peak, one.kept))
@@ -115,6 +115,12 @@ def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) ->
         full=None if half else held,
         half=held if half else None,
     )
+
+
+def through(batch: int, value: int, value_at_double: int) -> Affine:
+    """Return the line through the values at a batch and at twice that batch, nowhere below 0."""
+    slope = (value_at_double - value) // batch
+    return Affine(max(0, slope), max(0, value - slope * batch))
 
 
 def _beyond(peak: int | None, kept: int) -> int:

@@ -11,11 +11,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from uv import find_uv_bin
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.model import Affine, Model
-from gpudoctor.trace import Step, traced
+from gpudoctor.trace import Step, through, traced
 
 BAD = """
 import os, sys, time
@@ -363,3 +365,13 @@ def test_a_keras_model_is_traced(counted: Callable[..., Model]) -> None:
     assert model.sample == "float32 32x32x3"
     assert model.full is not None
     assert model.full.kept.per_sample == 4 * (32 * 32 * 3 + 225 * 8 + 4 + 5)
+
+
+SIZES = st.integers(min_value=0, max_value=1 << 50)
+
+
+@settings(deadline=None, max_examples=50)
+@given(SIZES, SIZES, st.integers(min_value=1, max_value=4096))
+def test_a_line_is_found_from_its_values_at_a_batch_and_at_twice_that_batch(slope: int, fixed: int, batch: int) -> None:
+    line = Affine(slope, fixed)
+    assert through(batch, line.at(batch), line.at(2 * batch)) == line

@@ -96,10 +96,16 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         """Raise UsageError for what contradicts itself or is unknown."""
-        chosen(PRECISIONS, self.precision, "--precision")
-        chosen(OPTIMIZERS, self.optimizer, "--optimizer")
-        chosen(SHARDINGS, self.shard, "--shard")
-        chosen((FOUR_BITS, ""), self.weights, "--weights")
+        choices: tuple[tuple[str, Iterable[str], str], ...] = (
+            (self.precision, PRECISIONS, "--precision"),
+            (self.optimizer, OPTIMIZERS, "--optimizer"),
+            (self.shard, SHARDINGS, "--shard"),
+            (self.weights, ("", FOUR_BITS), "--weights"),
+        )
+        for name, names, option in choices:
+            if name not in names:
+                known = [one for one in names if one]
+                raise UsageError(f"{option} {name!r} is unknown; " + suggestion(name, known, f"it is one of {', '.join(known)}."))
         for option, value, least, most in (
             ("--batch", 1 if self.batch is None else self.batch, 1, MOST_SAMPLES),
             ("--gpus", self.gpus, 1, 10**6),
@@ -126,10 +132,3 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def halved(self) -> bool:
         """Whether it computes in numbers of 16 bits, under autocast."""
         return self.numbers.bytes < PRECISIONS["fp32"].bytes
-
-
-def chosen(names: Iterable[str], name: str, option: str) -> None:
-    """Raise UsageError if there is no choice of this name."""
-    if name not in names:
-        known = [one for one in names if one]
-        raise UsageError(f"{option} {name!r} is unknown; " + suggestion(name, known, f"it is one of {', '.join(known)}."))

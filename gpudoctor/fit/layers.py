@@ -53,12 +53,7 @@ Rows = tuple[Row, ...]
 
 def layer(kind: Callable[Concatenate[Tally, Tensor, _Sizes], Tensor]) -> Callable[_Sizes, Row]:
     """Return the function that makes rows of this kind from their sizes."""
-
-    @wraps(kind)
-    def row(*sizes: _Sizes.args, **named: _Sizes.kwargs) -> Row:
-        return Row(kind, sizes, named)
-
-    return row
+    return wraps(kind)(lambda *sizes, **named: Row(kind, sizes, named))
 
 
 def run(rows: Rows, tally: Tally, x: Tensor) -> Tensor:

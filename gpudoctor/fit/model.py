@@ -23,12 +23,6 @@ class Affine(msgspec.Struct, frozen=True):
         """Return so many times as much."""
         return Affine(round(self.per_sample * factor), round(self.fixed * factor))
 
-    @classmethod
-    def through(cls, batch: int, value: int, value_at_double: int) -> Affine:
-        """Return the line through the values at a batch and at twice that batch, nowhere below 0."""
-        slope = (value_at_double - value) // batch
-        return cls(max(0, slope), max(0, value - slope * batch))
-
 
 class Activations(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that a training step holds beside parameters, gradients and optimizer state, in one width of numbers."""
