@@ -136,7 +136,11 @@ CASES = [
     ("pci-bar-not-assigned", unlisted(1, 3), "BAR1 and BAR3 have no address"),
     ("pci-bar-not-assigned", unlisted(5), "BAR5 has no address"),
     ("amd-gpu-unsupported", bare(pci=Pci((RADEON,)), frameworks=(tensorflow(),)), "tensorflow is a CUDA build and cannot"),
-    ("amd-gpu-unsupported", bare(pci=Pci((RADEON,)), frameworks=(tensorflow(), torch())), "tensorflow and torch are CUDA builds and cannot"),
+    (
+        "amd-gpu-unsupported",
+        bare(pci=Pci((RADEON,)), frameworks=(tensorflow(), torch())),
+        "tensorflow and torch are CUDA builds and cannot",
+    ),
     ("spare-rows-exhausted", rows_left(1), "1 of 603 memory banks has no spare rows left."),
     ("spare-rows-exhausted", rows_left(2), "2 of 604 memory banks have no spare rows left."),
     ("gpu-errors-logged", machine(1, kernel_log=xids((31, 0))), "logged Xid 31 (GPU page fault"),

@@ -76,7 +76,9 @@ def test_a_rank_that_fails_says_more_than_one_that_waits_for_it() -> None:
     waiting = rank(WORK, trouble="did not respond for 60 s", hung=True)
     failing = rank(OTHER, trouble="all-reduce failed: Connection refused")
     assert _trial(("gpu1", "login"), [waiting, failing]).trouble == "login: all-reduce failed: Connection refused"
-    assert _trial(("gpu1", "login"), [waiting, NodeAnswer(OTHER, silence="the node left the cluster")]).trouble.startswith("gpu1: did not respond")
+    assert _trial(("gpu1", "login"), [waiting, NodeAnswer(OTHER, silence="the node left the cluster")]).trouble.startswith(
+        "gpu1: did not respond"
+    )
 
 
 @pytest.mark.parametrize("error", [0.5, "nan"])

@@ -25,7 +25,7 @@ def test_a_fork_says_what_a_new_process_says(words: tuple[str, ...], tmp_path: P
     (tmp_path / "of another folder").write_text("RuntimeError: CUDA error: no kernel image is available for execution on the device\n")
     env = environment(COVERAGE_PROCESS_CONFIG=None, COLUMNS="70")
     new = subprocess.run([*GPUDOCTOR, *words], env=env, cwd=tmp_path, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    fork = warm._Forks.run(warm._forks(), words, env, str(tmp_path))
+    fork = warm._Forks.run(warm._forks("gpudoctor"), ("gpudoctor", *words), env, str(tmp_path))
     assert (fork.returncode, fork.stdout.decode(), fork.stderr.decode()) == (new.returncode, new.stdout.decode(), new.stderr.decode())
 
 

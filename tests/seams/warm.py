@@ -1,6 +1,6 @@
-"""Runs gpudoctor in forks of a process that has imported it: imports are two thirds of a short command.
+"""Runs our programs in forks of a process that has imported their modules: imports are two thirds of a short command.
 
-A fork gets the arguments, variables, folder and descriptors that a new process would get, and runs `python -m gpudoctor`.
+A fork gets the arguments, variables, folder and descriptors that a new process would get, and runs `python -m gpudoctor` or a refresh script.
 A new process starts in each twelfth test, where coverage follows it, and where a variable differs that is read before gpudoctor runs.
 """
 
@@ -31,6 +31,8 @@ APART = ("gpudoctor.__main__", "gpudoctor.children", "gpudoctor.cli.", "gpudocto
 """What a fork imports itself: the program and its commands, whose modules register them and read COLUMNS; and what needs Ray."""
 OF_OTHERS = ("jinja2", "packaging.requirements", "rich.columns", "rich.markdown", "rich.progress", "rich.table", "typer", "yaml")
 """What gpudoctor imports where it is used."""
+OF_REFRESH = ("scripts.refresh.common", "scripts.refresh.index", "pip._internal.commands.download", "pip._internal.network.session")
+"""What the scripts that refresh tables import; none of them is a program itself."""
 _OURS = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}
 LONGEST = 120.0
 """Seconds."""
@@ -40,10 +42,17 @@ NUMBER = 4
 
 def gpudoctor(*arguments: str | bytes, env: Mapping[str, str], cwd: str | os.PathLike[str] = ROOT) -> subprocess.CompletedProcess[bytes]:
     """Run the command to its end without standard input. Raises TimeoutExpired."""
-    words, forks = [os.fsdecode(word) for word in arguments], _forks()
+    return program("gpudoctor", *arguments, env=env, cwd=cwd)
+
+
+def program(
+    module: str, *arguments: str | bytes, env: Mapping[str, str], cwd: str | os.PathLike[str] = ROOT
+) -> subprocess.CompletedProcess[bytes]:
+    """Run a program of ours, gpudoctor or "scripts.refresh.torch", as `gpudoctor` does."""
+    words, forks = [os.fsdecode(word) for word in arguments], _forks(module.partition(".")[0])
     if _at_start(env) == forks.at_start and not any("\0" in word for word in words):
-        return forks.run(words, env, os.fspath(cwd))
-    command = (sys.executable, "-m", "gpudoctor", *arguments)
+        return forks.run([module, *words], env, os.fspath(cwd))
+    command = (sys.executable, "-m", module, *arguments)
     return subprocess.run(command, env=env, cwd=cwd, capture_output=True, stdin=subprocess.DEVNULL, timeout=LONGEST, check=False)
 
 
@@ -52,15 +61,15 @@ def _at_start(env: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Forks:
-    """The process that has imported gpudoctor; it ends with this one."""
+    """The process that has imported the modules of programs in a package; it ends with this one."""
 
-    def __init__(self) -> None:
+    def __init__(self, package: str) -> None:
         self.at_start = _at_start(_OURS)
         self._one_at_a_time = threading.Lock()
         self._socket, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, __file__, str(theirs.fileno())], env=_OURS, cwd=ROOT, pass_fds=[theirs.fileno()]
+                [sys.executable, __file__, str(theirs.fileno()), package], env=_OURS, cwd=ROOT, pass_fds=[theirs.fileno()]
             )
         atexit.register(self._end)
 
@@ -114,8 +123,8 @@ def _read(*pipes: int) -> tuple[bytes, ...]:
     return tuple(told.values())
 
 
-def _serve(requests: socket.socket) -> None:
-    """Fork for each request; returns in the fork, whose descriptors and variables are then those of a new process."""
+def _serve(requests: socket.socket) -> str:
+    """Fork for each request; returns in the fork, whose descriptors and variables are those of a new process, what it runs."""
     while True:
         message, descriptors, *_ = socket.recv_fds(requests, 1, 4)
         if not message:
@@ -131,25 +140,27 @@ def _serve(requests: socket.socket) -> None:
     for number, one in enumerate(standard):
         os.dup2(one, number)
     with open(asked, encoding="ascii") as file:  # noqa: PTH123 -- a descriptor
-        words, variables, folder = json.load(file)
+        (program, *words), variables, folder = json.load(file)
     os.closerange(3, 1 + max(requests.fileno(), *descriptors))
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(variables)
     sys.argv[1:] = words
     sys.path[0] = os.getcwd()  # noqa: PTH109 -- as Python does
+    return str(program)
 
 
-def _import_all() -> None:
+def _import_all(package: str) -> None:
     sys.path[0] = str(ROOT)
-    importlib.import_module("gpudoctor.cli")._load_msgspec()  # as the program does, without two modules
+    if package == "gpudoctor":
+        importlib.import_module("gpudoctor.cli")._load_msgspec()  # as the program does, without two modules
     modules = (one.name for one in pkgutil.walk_packages([str(ROOT / "gpudoctor")], "gpudoctor."))
-    for name in (*OF_OTHERS, *(name for name in modules if not name.startswith(APART))):
+    of_gpudoctor = (*OF_OTHERS, *(name for name in modules if not name.startswith(APART)))
+    for name in of_gpudoctor if package == "gpudoctor" else OF_REFRESH:
         importlib.import_module(name)
     gc.freeze()
 
 
 if __name__ == "__main__":
-    _import_all()
-    _serve(socket.socket(fileno=int(sys.argv[1])))
-    runpy.run_module("gpudoctor", run_name="__main__", alter_sys=True)
+    _import_all(sys.argv[2])
+    runpy.run_module(_serve(socket.socket(fileno=int(sys.argv[1]))), run_name="__main__", alter_sys=True)

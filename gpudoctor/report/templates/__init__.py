@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -30,6 +31,7 @@ def environment(finalize: Callable[[object], Any], **filters: Callable[..., Any]
     return made
 
 
+@functools.cache
 def page(name: str) -> Any:
     """Return the template of a page of HTML."""
     return environment(_shown, lines=_lines, prose=_prose, word=_class, address=_address).get_template(name)

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import NamedTuple
 
 from scripts.refresh.index import IndexFile
-from tests.scripts.programs import ROOT
+from tests.seams import warm
 
 
 class OneWheel:
@@ -84,9 +83,18 @@ def served(projects: Mapping[str, Mapping[str, bytes]]) -> Iterator[str]:
         thread.join()
 
 
-def run(script: str, address: str, compat: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """A script over the index at `address` and the tables in `compat`, with a cache beside them."""
+class Done(NamedTuple):
+    """What a script printed, and its exit code."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(script: str, address: str, compat: Path, *options: str) -> Done:
+    """Run a script over the index at `address` and the tables in `compat`, with a cache beside them."""
     environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
     environment |= {"PIP_INDEX_URL": address, "PIP_CONFIG_FILE": os.devnull}
-    command = [sys.executable, "-m", f"scripts.refresh.{script}", "--compat", str(compat), "--cache", str(compat / "cache"), *options]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
+    places = ("--compat", str(compat), "--cache", str(compat / "cache"))
+    done = warm.program(f"scripts.refresh.{script}", *places, *options, env=environment)
+    return Done(done.returncode, done.stdout.decode(), done.stderr.decode())

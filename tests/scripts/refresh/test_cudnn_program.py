@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.scripts.programs import ROOT
-
-from .served import served
+from .served import Done, run, served
 from .test_fatbin import PTX_100F, SASS_90A, SASS_100F, container, entry
 
 pytest.importorskip("pip", reason="the refresh scripts read the index as pip is configured for it")
@@ -56,11 +52,8 @@ def compat(tmp_path: Path) -> Path:
     return folder
 
 
-def refresh(address: str, compat: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    environment |= {"PIP_INDEX_URL": address, "PIP_CONFIG_FILE": os.devnull, "XDG_CACHE_HOME": str(compat.parent / "cache")}
-    command = [sys.executable, "-m", "scripts.refresh.cudnn", "nvidia-cudnn-cu12", "--compat", str(compat), *options]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
+def refresh(address: str, compat: Path, *options: str) -> Done:
+    return run("cudnn", address, compat, "nvidia-cudnn-cu12", *options)
 
 
 def test_it_shows_then_writes_then_is_up_to_date(address: str, files: dict[str, bytes], compat: Path) -> None:

@@ -18,6 +18,8 @@ import pytest
 from gpudoctor.matrix import tables
 from tests.scripts.programs import ROOT, SCRIPTS
 
+from .served import Done, run
+
 pytest.importorskip("pip", reason="the refresh scripts read the index as pip is configured for it")
 
 HEADER = ",".join(tables.RELEASES["torch"].columns) + "\n"
@@ -97,21 +99,8 @@ def compat(tmp_path: Path) -> Path:
     return folder
 
 
-def refresh(server: Server, compat: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    environment = {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
-    environment |= {"PIP_INDEX_URL": f"http://127.0.0.1:{server.server_port}/simple", "PIP_CONFIG_FILE": os.devnull}
-    command = [
-        sys.executable,
-        "-m",
-        "scripts.refresh.torch",
-        "torch",
-        "--compat",
-        str(compat),
-        "--cache",
-        str(compat / "cache"),
-        *options,
-    ]
-    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=120)
+def refresh(server: Server, compat: Path, *options: str) -> Done:
+    return run("torch", f"http://127.0.0.1:{server.server_port}/simple", compat, "torch", *options)
 
 
 def test_by_default_it_shows_the_difference_and_writes_nothing(server: Server, compat: Path) -> None:
