@@ -153,6 +153,11 @@ def _has_linux_driver_in_wsl(machine: MachineView) -> bool:
     return "wsl-linux-driver-installed" in hinted("\n".join(line.value for line in known(machine.observed.text_log).lines))
 
 
+_ANSWERS_INSIDE = expression(
+    r"(?i)\bnvidia-smi\b[^\n.]{0,16}\b(?:works?|runs?|shows?|lists?|is fine)\b(?!\W{1,3}not)[^\n.]{0,24}\b(?:in|inside|within) (?:the |my |a |this )?(?:\w{1,12} )?(?:container|pod|docker|image)\b"
+)
+
+
 def _lacks_fabric_prerequisites(machine: MachineView) -> bool:
     """Return whether the text shows that something is missing without which the fabric manager cannot start."""
     return "fabric-prerequisites-missing" in hinted("\n".join(line.value for line in known(machine.observed.text_log).lines))
@@ -201,7 +206,7 @@ _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).runnin
 _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "wsl-linux-driver-installed": (_is_nowhere_near_wsl,),
     "no-driver": (_is_driver_loaded, _is_gpu_seen),
-    "container-no-gpu-access": (_is_gpu_seen,),
+    "container-no-gpu-access": (_is_gpu_seen, lambda machine: _logs(machine, _ANSWERS_INSIDE)),
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),
     "device-permission-denied": (_is_seen_without(_OF_USERS),),
     "cuda-visible-devices-masked": (_sees_despite_mask,),

@@ -23,7 +23,7 @@ _SONAME = expression(
     rf"(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}?)(?:'?[:;] ?(?:dlerror|cannot open shared object)| => not found|\. (?:Error|LD_LIBRARY_PATH):| is not found or cannot)"
 )
 _SAID_MISSING = expression(
-    rf"(?i:\b(?:could not|cannot|can't|unable to|fail(?:s|ed)? to|(?:does|do|did)(?: not|n't)|missing)\b(?:(?!\blib\w{{1,40}}\.so)[^\n]){{0,30}}?)(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.\d{{1,2}}(?:\.\d{{1,2}})?)(?![\w.]\d)"
+    rf"(?i:\b(?:could not|cannot|can't|unable to|fail(?:s|ed)? to|(?:does|do|did)(?: not|n't)|missing)\b(?:(?!\blib\w{{1,40}}\.so)[^\n]){{0,30}}?)(lib(?:{_NAMES})(?:_\w{{1,40}})?\.so\.\d{{1,2}}(?:\.\d{{1,2}})?)(?![\w.]\d|: /)"
 )
 """As programs that keep the loader's words to themselves and people say it."""
 _DLL = expression(rf"\b({_NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.phrases import cured
 from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
@@ -96,6 +97,21 @@ BUILD_HINTS = (
         "cpu-only-build",
         "after pip install torch --index-url https://download.pytorch.org/whl/cu121 it uses the GPU",
         said=True,
+    ),
+    Hint(
+        rf"(?i){cured(r'install(?:ed|ing)? (?:the )?(?:nvidia-|lib)?cudnn')}|\bsudo apt(?:-get)? (?:-y )?install (?:-y )?(?:lib|nvidia-)?cudnn",
+        "cudnn-missing",
+        "solved by installing cuDNN",
+    ),
+    Hint(
+        rf"(?i){cured(r'(?:set(?:ting)?|add(?:ed|ing)?|updat(?:ed|ing)|export(?:ed|ing)?|correct(?:ed|ing)|fix(?:ed|ing)) (?:[^ ]{1,40} ){0,4}LD_LIBRARY_PATH')}",
+        "cuda-libs-not-on-loader-path",
+        "I added it to LD_LIBRARY_PATH and it worked",
+    ),
+    Hint(
+        rf"(?i){cured(r'install(?:ed|ing)? (?:the )?(?:tensorflow-gpu|tensorflow.and-cuda|jax.cuda|(?:gpu|cuda) (?:version|build))')}",
+        "cpu-only-build",
+        "installing tensorflow-gpu fixed it",
     ),
     # https://pytorch.org/get-started/previous-versions/, https://www.tensorflow.org/install/pip
     Hint(

@@ -143,7 +143,7 @@ LIBRARIES = (
         "ImportError: libcublas.so.9.0",
     ),
     _not_found(
-        rf"Could not load library {_CUDA}|libNVVM cannot be found|OSError: library (?:nvvm|nvrtc|cudart|cu[bfrs]\w{{2,8}}) not found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
+        rf"Could not load library {_CUDA}(?![^\n]{{0,300}}undefined symbol)|libNVVM cannot be found|OSError: library (?:nvvm|nvrtc|cudart|cu[bfrs]\w{{2,8}}) not found|libcudart\.so not found in any environmental path|No libcudart\.so found! Install CUDA",
         "Could not load library libcublasLt.so.12.",
     ),
     # tensorflow's dso_loader.cc, gpu_device.cc and self_check.py

@@ -144,7 +144,7 @@ MACHINE_HINTS = (
         "AMD Radeon RX 7900 XTX",
     ),
     Hint(
-        r"(?i)\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-[0-9a-f]{8}",
+        r"(?i)\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-(?:GPU-)?[0-9a-f]{8}",
         "mig-one-instance-per-process",
         "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
     ),
@@ -177,7 +177,7 @@ MACHINE_HINTS = (
         "22 GiB are used by another process",
     ),
     Hint(
-        r"(?i)\b(?:zombie|defunct|orphaned) process|\bkill(?:ed|ing)? (?:the )?(?:old |other )?(?:python )?process"
+        r"(?i)\b(?:zombie|defunct|orphaned) process|\bkill(?:ed|ing)? (?:the )?(?:old |other )?(?:python )?process|\b(?:still|some|old|leftover|remaining) (?:\w{1,12} ){0,2}process(?:es)? (?:\w{1,8} ){0,4}(?:tak|us|hold|occup)\w{1,4}(?: up)? [~\d]"
         r"|\b(?:clos(?:e|ed|ing)|shut(?:ting)? down|multiple|several|two|another|other) (?:\w{1,12} ){0,2}(?:jupyter|notebooks?)\b|\b(?:jupyter|notebook)\b[^\n.]{0,24}\bopen(?:ed)?\b[^\n.]{0,16}\b(?:another|other)\b",
         "gpu-memory-held-by-other-process",
         "solved by killing the old python process",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.phrases import cured
 from gpudoctor.signatures.signature import Signature
 
 _NVIDIA_MODULE = r"\bnvidia(?:'s)? (?:\w{1,12} ){0,2}(?:drivers?|modules?|module keys?)\b"
@@ -88,7 +89,7 @@ MODULES = (
         vague=True,
     ),
     Signature(
-        r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau|Kernel driver in use: nouveau|\bnouveau [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: (?:NVIDIA|bios|fb|DRM|vgaarb)\b"
+        r"Nouveau kernel driver is currently in use|NVRM: nouveau, \w{3,20}|already bound to nouveau|Kernel driver in use: nouveau|\bnouveau [0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d: (?!unknown chipset)\w"
         # as people say it
         r"|(?i:\b(?:lsmod|lspci|kernel|module|driver)\b[^\n.]{0,40}\bnouveau\b[^\n.]{0,20}\b(?:not|instead of|rather than|but no) (?:the )?nvidia\b)",
         ("nouveau-loaded",),
@@ -99,6 +100,14 @@ MODULES = (
             "lsmod shows nouveau instead of nvidia",
             "nouveau 0000:65:00.0: NVIDIA TU102 (162000a1)",
         ),
+    ),
+    Signature(
+        rf"^nouveau\s{{2,40}}\d{{4,8}}\s{{1,10}}\d|(?i:{cured(r'blacklist(?:ed|ing)? (?:the )?nouveau')})",
+        ("nouveau-loaded",),
+        "nouveau is loaded",
+        ("nouveau              1863680  1", "after blacklisting nouveau the driver pod works"),
+        vague=True,
+        last=True,
     ),
     # nvidia-fallback.service of RPM Fusion and negativo17
     Signature(

@@ -9,6 +9,7 @@ from gpudoctor.signatures.signature import Signature
 # TensorFlow's, PyTorch's and JAX's answers as people print them
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
+    r"|msg=\"inference compute\" id=\S{1,40} library=cpu\b"
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
     r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:(?:is |was )?return(?:s|ed|ing)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
@@ -53,6 +54,8 @@ _SAID_OF_ALL = (
 _SAID_OF_CPU = (
     r"(?i)\b(?:only|just) (?:can|could) (?:find|see) (?:the |my |a |one )?cpus?\b"
     r"|\b(?:only|just) (?:the |my |a |one )?cpus? (?:is|are|was|were|gets) (?:being )?(?:found|seen|used|listed|detected|shown|recogni[sz]ed)\b"
+    r"|\b(?:is|are|was|does|do|did)(?:n't| not) us(?:e|ing) (?:the |my |our |its )?(?:nvidia )?gpus?\b(?! memory)|\bus(?:es|ing|ed) (?:only|just) (?:the |my )?cpus?\b"
+    r"|\bno gpus? (?:is |was |were |are )?(?:detected|found|available|visible)\b[^\n]{0,24}\bcpu\b"
 )
 """As people say that a CPU is all it finds."""
 _SAID_ELSEWHERE = (
@@ -76,6 +79,25 @@ _NO_LIBRARIES = msgspec.structs.replace(
 )
 """A build that opens the system's CUDA, where nothing else in the text explains why it sees no GPU."""
 SEE_NO_GPU = (_OTHER_CUDA, SEES_NO_GPU, _NO_LIBRARIES)
+_NOTEBOOK = r"(?:jupyter\w{0,4}|notebooks?|pycharm|vs ?code|spyder)\b"
+_SHELL = r"(?:terminal|command[ -]line|console|shell|python prompt)\b"
+SEEN_ELSEWHERE = Signature(
+    rf"(?i)\bsame (?:python )?(?:code|command|script|line|program)\b[^\n.]{{0,30}}\b(?:in|from|on|inside) (?:\w{{1,12}} ){{0,2}}{_NOTEBOOK}[^\n]{{0,40}}:\s{{0,4}}$"
+    rf"|^(?=[^\n]{{0,200}}\bgpus?\b)[^\n]{{0,200}}\b{_SHELL}[^\n.]{{0,60}}\b(?:but not|but|while|whereas|not) [^\n.]{{0,40}}\b{_NOTEBOOK}"
+    rf"|^(?=[^\n]{{0,200}}\bgpus?\b)[^\n]{{0,200}}\b{_NOTEBOOK}[^\n.]{{0,60}}\b(?:not|n't|no|none|empty)\b[^\n.]{{0,60}}\b(?:but|while|whereas|although)\b[^\n.]{{0,60}}\b{_SHELL}",
+    ("wrong-python-environment", "cuda-visible-devices-masked"),
+    "a notebook or editor sees no GPU where a shell does: it runs another Python, or with other variables",
+    (
+        "Same code from a notebook cell:",
+        "TensorFlow finds the GPU in a terminal, but not in Jupyter",
+        "the notebook does not see the GPU, while the terminal does",
+    ),
+    vague=True,
+    said=True,
+    last=True,
+    tells="python -c 'import sys; print(sys.executable)'",
+)
+"""As people tell of one program that sees the GPU and another that does not."""
 STILL_SEES_NONE = Signature(
     r"(?i)\b(?:always|still|keeps?|only)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,24}\bfalse\b|\b(?:cuda|gpu)\b[^\n]{0,24}\bavailable\b[^\n]{0,12}\b(?:always|still|keeps?)\b[^\n]{0,16}\bfalse\b",
     ("no-driver", "no-gpu"),
@@ -89,7 +111,7 @@ STILL_SEES_NONE = Signature(
 _AS_PEOPLE_SAY = (
     (_SAID, ("TensorFlow does not detect my GPU", "the GPU is not recognized")),
     (_SAID_OF_ALL, ("it cannot list the GPU devices", "it only finds the CPU")),
-    (_SAID_OF_CPU, ("only the CPU is detected", "it only can find my CPU")),
+    (_SAID_OF_CPU, ("only the CPU is detected", "the program is not using my GPU", "no GPU detected, will be using CPU")),
     (_SAID_ELSEWHERE, ("GPU wird nicht erkannt", "\u68c0\u6d4b\u4e0d\u5230 GPU")),
 )
 SAID_TO_SEE_NO_GPU = tuple(

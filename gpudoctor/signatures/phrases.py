@@ -42,6 +42,14 @@ def unloaded(file: str) -> str:
     )
 
 
+_HELPED = r"(?<!not )(?<!n't )(?<!never )(?:fixe[sd]|solve[sd]|resolve[sd]|help(?:ed|s)|work(?:ed|s)|did the trick|succeed(?:ed|s))\b"
+
+
+def cured(step: str) -> str:
+    """Return the pattern of a sentence that says that a step helped, or that what failed works since."""
+    return rf"\b{step}[^\n]{{0,60}}?\b{_HELPED}|\b{_HELPED}[^\n.]{{0,24}}\b(?:by|after|when|once|with)\b[^\n.]{{0,24}}\b{step}"
+
+
 _VERY = r"(?:(?:too|very|really|quite|rather|far|much|just|simply|way|still|a bit|so) ){0,2}"
 _OLD = r"(?:old|outdated|out[- ]of[- ]date|obsolete|ancient)"
 

@@ -172,6 +172,7 @@ STATUSES = (
         ("exclusive-thread device already in use by a different thread",),
         ("exclusive-compute-mode",),
         "the GPU is in an exclusive mode and in use",
+        also=r"could not create context: context in use",
     ),
     status(
         101,

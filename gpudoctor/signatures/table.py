@@ -16,7 +16,7 @@ from gpudoctor.signatures.libraries import LIBRARIES
 from gpudoctor.signatures.management import MANAGEMENT
 from gpudoctor.signatures.memory import MEMORY, STARVED
 from gpudoctor.signatures.modules import MODULES
-from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU
+from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU, SEEN_ELSEWHERE
 from gpudoctor.signatures.packages import PACKAGES
 from gpudoctor.signatures.pasted import PASTED
 from gpudoctor.signatures.settings import SETTINGS
@@ -51,6 +51,7 @@ _EVERY = (
     *STALLED,
     *SLOWNESS,
     *UNNAMED,
+    SEEN_ELSEWHERE,
     *SAID_TO_SEE_NO_GPU,
 )
 SIGNATURES: tuple[Signature, ...] = tuple(sorted(_EVERY, key=lambda one: (one.vague, one.last)))

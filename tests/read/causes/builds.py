@@ -294,6 +294,8 @@ CASES: Final = (
     ("cpu-only-build", "Since pip installed Keras, TF only can find the CPU: it brought the CPU version of tensorflow along.\n"),
     ("slow-ptx-jit", "tensorflow-gpu 1.4.1\nGPU: Tesla V100\nThe startup is very slow, minutes before the first epoch.\n"),
     ("slow-ptx-jit", "The first time I start a session it needs 3 minutes; after that it starts in seconds.\n"),
+    ("cpu-only-build", "Windows 10\ntensorflow: 1.13.1\nCUDA: 10.0\nThe tracker is not using my GPU.\n"),
+    ("cpu-only-build", "jax 0.4.13\njaxlib 0.4.13\nDriver Version: 525.125.06\nno GPU detected, will be using CPU\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -373,5 +375,6 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "2021-06-29 10:36:51.823568: I tensorflow/core/platform/cpu_feature_guard.cc:142] This TensorFlow binary is optimized with oneDNN\n2021-06-29 10:36:52.1: I tensorflow/core/common_runtime/gpu/gpu_device.cc:1733] Found device 0 with properties:\nname: TITAN RTX computeCapability: 7.5\nthe second model runs on the CPU only\n"),
     ("cpu-only-build", "tensorflow 1.13 on an RTX 3090 gives wrong results.\n"),
     ("cpu-only-build", "torch.cuda.is_available() returns True\nWARNING:absl:No GPU/TPU found, falling back to CPU.\n"),
+    ("cpu-only-build", "torch==2.5.1+cu124\nIs CUDA available: True\nThe data loader is not using the GPU.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

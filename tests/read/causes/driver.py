@@ -283,6 +283,8 @@ CASES: Final = (
     ("driver-library-mismatch", "The device plugin starts no pod since the host's driver was updated: nvidia-smi there prints NVML version mismatch.\n"),
     ("cuda-init-fails", 'level=INFO source=gpu.go:612 msg="cuda driver library failed to get device context 801"\n'),
     ("device-nodes-missing", "$ ls -l /dev/nvidia*\nls: cannot access '/dev/nvidia*': No such file or directory\n"),
+    ("nouveau-loaded", "nouveau 0000:04:00.0: fifo: SCHED_ERROR 08 []\nThe driver pod restarts again and again.\n"),
+    ("nouveau-loaded", "The pod of the NVIDIA driver fails.\n$ lsmod | grep nouveau\nnouveau              1863680  1\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -345,5 +347,6 @@ NEAR_MISSES: Final = (
     ("no-driver", "PyTorch version: 2.3.1\nCUDA used to build PyTorch: 12.1\nOS: Microsoft Windows 10 Pro\nIs CUDA available: True\nCUDA runtime version: 12.1.105\nGPU models and configuration: Could not collect\nNvidia driver version: Could not collect\n"),
     ("uvm-not-loaded", 'stat("/dev/nvidia-uvm", {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1f5, 0), ...}) = 0\ntorch==2.5.1\n'),
     ("cuda-init-fails", "PyTorch version: 1.6.0\nIs debug build: False\nCUDA used to build PyTorch: 10.2\nOS: Debian GNU/Linux 10 (x86_64)\nPython version: 3.7\nIs CUDA available: True\nGPU models and configuration: GPU 0: GeForce RTX 2080 Ti\nNvidia driver version: 455.28\n"),
+    ("nouveau-loaded", "nouveau 0000:01:00.0: unknown chipset (1b2000a1)\ntorch.cuda.is_available() returns True\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

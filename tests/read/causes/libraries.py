@@ -176,6 +176,8 @@ CASES: Final = (
     ("ld-library-path-shadowing", "RuntimeError: jaxlib/cuda/versions_helpers.cc:81: operation cusparseGetProperty(MAJOR_VERSION, &major) failed: The cuSPARSE library was not found.\n  2211: search path=/opt/cuda-12.2/lib64:/opt/cuda-12.2/extras/CUPTI/lib64 (LD_LIBRARY_PATH)\n"),
     ("cuda-version-mismatch", "Ubuntu 18.04, TensorFlow version: 2.4.0-rc1, Python 3.8.5, Cuda-11.1 cuDNN-8.05, Nvidia rtx-3090\nCould not load dynamic library 'libcusolver.so.10'\n"),
     ("ptxas-not-found", "sh: 1: ./bin/ptxas: not found\n"),
+    ("cudnn-missing", "docker image tensorflow/tensorflow:2.18.0-gpu; nvidia-smi works inside the container\nCannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\nSolved by installing cuDNN with apt.\n"),
+    ("cuda-libs-not-on-loader-path", "tensorflow 2.16.1 on Ubuntu\nCannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\nI added the folder to LD_LIBRARY_PATH and it worked.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -206,5 +208,7 @@ NEAR_MISSES: Final = (
     ("cuda-version-mismatch", "Our cuda 12 libs were installed with conda.\nlibcublas.so.12: cannot open shared object file: No such file or directory\n"),
     ("cuda-mixed-versions", "Indexing.cu:1146: block: [3,0,0], thread: [64,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_INITIALIZED when calling `cublasCreate(handle)`\n"),
     ("extension-built-for-other-cuda", "torch 2.0.1\nOSError: libcurand.so.10: cannot open shared object file: No such file or directory\n"),
+    ("cuda-libs-not-on-loader-path", "tensorflow 2.16.1 on Ubuntu\nCannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\nI added the folder to LD_LIBRARY_PATH and that did not help.\n"),
+    ("cuda-library-missing", "nvidia-nvjitlink-cu12 (12.1.105)\nCould not load library libcusparse.so.12: /opt/env/lib/python3.10/site-packages/nvidia/cusparse/lib/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_2, version libnvJitLink.so.12\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -126,6 +126,8 @@ CASES: Final = (
     ("python-version-unsupported", "Jetson Nano, JetPack 4.6, Python 3.8.0\nERROR: tensorflow-2.5.0-cp36-cp36m-linux_aarch64.whl is not a supported wheel on this platform.\n"),
     ("python-version-unsupported", "Python 3.12.3\nInstalling an old gym fails:\nModuleNotFoundError: No module named 'distutils'\n"),
     ("python-version-unsupported", "    register_finder(pkgutil.ImpImporter, find_on_path)\nAttributeError: module 'pkgutil' has no attribute 'ImpImporter'. Did you mean: 'zipimporter'?\n"),
+    ("wrong-python-environment", ">>> tf.config.list_physical_devices(\"GPU\")\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nThe same line in a notebook cell:\n[]\n"),
+    ("wrong-python-environment", "TensorFlow lists the GPU in a terminal, but not in Jupyter.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -148,5 +150,7 @@ NEAR_MISSES: Final = (
     ("python-version-unsupported", "Ubuntu 20.04, Python 3.8\nModuleNotFoundError: No module named 'distutils.util'\n"),
     ("package-requirement-conflict", "tensorflow 1.15.0\nRuntimeWarning: numpy.ufunc size changed, may indicate binary incompatibility. Expected 192, got 216\n"),
     ("package-requirement-conflict", "scipy/__init__.py:4: RuntimeWarning: numpy.ndarray size changed, may indicate binary incompatibility. Expected 16, got 88\n"),
+    ("wrong-python-environment", "torch==2.5.1+cu124\nIs CUDA available: True\nThe same script in a notebook is slower than in the terminal.\n"),
+    ("wrong-python-environment", "torch.cuda.is_available() returns True, in the terminal and in Jupyter.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -120,6 +120,8 @@ CASES: Final = (
     ("exclusive-compute-mode", "| N/A   41C    P0    60W / 149W |     71MiB / 11441MiB |      0%    E. Process |\nall CUDA-capable devices are busy or unavailable\n"),
     ("gpu-memory-preallocation", "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\nexport TF_FORCE_GPU_ALLOW_GROWTH=true fixes it for me\n"),
     ("gpu-memory-held-by-other-process", "Allocator (GPU_0_bfc) ran out of memory trying to allocate 73.50MiB\nIt works when I close the other notebooks.\n"),
+    ("gpu-memory-held-by-other-process", "I quit and ran it again, but some python process still seems to take up 1.2 GB of GPU memory.\nRan out of memory trying to allocate 536.47MiB.\n"),
+    ("exclusive-compute-mode", "F tensorflow/core/common_runtime/gpu/gpu_device.cc:103] could not create context: context in use?\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -92,6 +92,7 @@ CASES: Final = (
     ("all-reduce-failed", "n2:51:61 [0] transport/net_ib.cc:93 NCCL WARN NET/IB : mlx5_2:1 async fatal event on QP 0x7f21: local work queue catastrophic error\n"),
     ("nccl-p2p-acs-iommu", "gpu7:311:342 [0] NCCL INFO Channel 00 : 0[1000] -> 1[2000] via P2P/direct pointer\ngpu7:311:342 [0] NCCL INFO comm 0x7f30 rank 0 nranks 2 - Init COMPLETE\n(hangs here)\n"),
     ("fabric-prerequisites-missing", "On our HGX B200 nodes the image does not load mlx5_ib, and the fabric manager exits.\nCUDA initialization fails with error 802: system not yet initialized\n"),
+    ("mig-one-instance-per-process", "CUDA_VISIBLE_DEVICES=MIG-GPU-41b3359c-e721-56e5-8009-12e5797ed514/7/0,MIG-GPU-41b3359c-e721-56e5-8009-12e5797ed514/8/0\ntorch.cuda.device_count() gives 1\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
