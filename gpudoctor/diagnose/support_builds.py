@@ -32,7 +32,7 @@ def _newer_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     Kernels for an older GPU of the same generation run on it; a library that looks up the GPU may refuse it.
     """
     parts = 2 if _LIBRARY.search(text) else 1
-    builds = _builds(machine, at_least=True)
+    builds = _builds(machine, at_least=True) or _builds_with_cuda(machine)
     for rows in (builds,) if builds else (_first_of_each(machine), _installed(machine)):
         yield from _gpus(machine, _newer_than(rows, parts))
 

@@ -50,7 +50,8 @@ BUILDS = (
     ),
     # modules/launch_utils.py of stable-diffusion-webui; unsloth/models/_utils.py; Lightning's accelerator connector and its parser of device ids
     Signature(
-        r"Torch is not able to use GPU|No supported gpu backend found|\bBut your machine only has: \[\]|[Cc]annot find any torch accelerator",
+        r"Torch is not able to use GPU|No supported gpu backend found|\bBut your machine only has: \[\]|[Cc]annot find any torch accelerator"
+        r"|\b(?:CUDA|GPU)Accelerator\W{1,2}can ?not run on your system since the accelerator is not available",
         (
             "cpu-only-build",
             "no-driver",

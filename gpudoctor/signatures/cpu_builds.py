@@ -24,7 +24,7 @@ CPU_BUILDS = (
         despite_versions=True,  # the release has builds with CUDA too
     ),
     Signature(
-        rf"(?i){_FRAMEWORK} (?:is|was|got|gets|has been) (?:installed|built|compiled) without (?:any )?(?:cuda|gpu)\b",
+        rf"(?i){_FRAMEWORK} (?:(?:is|was|got|gets|has been) )?(?:installed|built|compiled) without (?:any )?(?:cuda|gpu)\b",
         ("cpu-only-build",),
         "this is a build without CUDA",
         ("pytorch was installed without CUDA",),

@@ -8,7 +8,7 @@ _TOO_LATE = "cuda-visible-devices-set-too-late"
 _NO_EFFECT = "CUDA_VISIBLE_DEVICES has no effect, usually because the program sets it after CUDA started"
 
 COUNTS_NO_GPU = Signature(
-    r"device_count\(\)\W{0,12}(?:returns?\W{1,3})?0\b",
+    r"device_count\(\)\W{0,12}(?:(?:is|was|gives?|shows?|prints?|returns?|returned)\W{1,3})?0\b",
     ("cuda-init-fails", "cuda-visible-devices-uuid-unsupported", "cuda-visible-devices-masked", "scheduler-gpu-not-allocated"),
     "the framework counts no GPU",
     ("torch.cuda.device_count() returns 0",),

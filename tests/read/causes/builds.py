@@ -296,6 +296,9 @@ CASES: Final = (
     ("slow-ptx-jit", "The first time I start a session it needs 3 minutes; after that it starts in seconds.\n"),
     ("cpu-only-build", "Windows 10\ntensorflow: 1.13.1\nCUDA: 10.0\nThe tracker is not using my GPU.\n"),
     ("cpu-only-build", "jax 0.4.13\njaxlib 0.4.13\nDriver Version: 525.125.06\nno GPU detected, will be using CPU\n"),
+    ("cpu-only-build", "MisconfigurationException: GPUAccelerator can not run on your system since the accelerator is not available.\n"),
+    ("cpu-only-build", "Windows 10\nThe upscaler says that PyTorch compiled without CUDA.\n"),
+    ("gpu-too-new-for-build", "tensorflow 1.12, python 2.7\nGPU: RTX 3090\nfailed to run cuBLAS routine cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -376,5 +379,7 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "tensorflow 1.13 on an RTX 3090 gives wrong results.\n"),
     ("cpu-only-build", "torch.cuda.is_available() returns True\nWARNING:absl:No GPU/TPU found, falling back to CPU.\n"),
     ("cpu-only-build", "torch==2.5.1+cu124\nIs CUDA available: True\nThe data loader is not using the GPU.\n"),
+    ("gpu-too-new-for-build", "tensorflow 1.12, python 2.7\nGPU: GTX 1080\nfailed to run cuBLAS routine cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED\n"),
+    ("cpu-only-build", "torch==2.5.1+cu124\nHow is PyTorch compiled without CUDA?\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -122,6 +122,7 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "Allocator (GPU_0_bfc) ran out of memory trying to allocate 73.50MiB\nIt works when I close the other notebooks.\n"),
     ("gpu-memory-held-by-other-process", "I quit and ran it again, but some python process still seems to take up 1.2 GB of GPU memory.\nRan out of memory trying to allocate 536.47MiB.\n"),
     ("exclusive-compute-mode", "F tensorflow/core/common_runtime/gpu/gpu_device.cc:103] could not create context: context in use?\n"),
+    ("cuda-init-fails", "On the new node `torch.cuda.device_count()` is `0`.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
