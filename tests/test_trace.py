@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from uv import find_uv_bin
 
+import gpudoctor
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.model import Affine, Model
 from gpudoctor.trace import Step, through, traced
+from tests.seams.imported import imported
 
 BAD = """
 import os, sys, time
@@ -152,6 +154,13 @@ def celu():
 """
 
 
+@pytest.fixture(scope="module")
+def torch(framework_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The environment with torch, imported; one test starts its own."""
+    with imported(framework_python("torch"), tmp_path_factory.mktemp("torch"), "torch.distributed._tools.mem_tracker") as python:
+        yield python
+
+
 @pytest.fixture
 def counted(tmp_path: Path) -> Callable[..., Model]:
     """Traces the function of a module with this text."""
@@ -226,17 +235,17 @@ def test_a_torch_module_is_traced_with_its_blocks_and_a_frozen_trillion_paramete
 
 
 @pytest.mark.index
-def test_dropout_keeps_what_it_keeps_on_a_gpu(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
+def test_dropout_keeps_what_it_keeps_on_a_gpu(counted: Callable[..., Model], torch: Path) -> None:
     """A mask of bytes, and no scores of attention: the input and what attention reads, makes and its logarithms of sums, and the loss reads its output."""
-    model = counted(TORCH, "drops", framework_python("torch"), batch=4)
+    model = counted(TORCH, "drops", torch, batch=4)
     assert model.full is not None
     numbers = 2 * 64 * 16
     assert model.full.kept.per_sample == 3 * 4 * numbers + numbers + 4 * 2 * 64
 
 
 @pytest.mark.index
-def test_flops_of_experts_are_counted(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
-    model = counted(TORCH, "experts", framework_python("torch"), batch=4)
+def test_flops_of_experts_are_counted(counted: Callable[..., Model], torch: Path) -> None:
+    model = counted(TORCH, "experts", torch, batch=4)
     first, grouped = 2 * 32 * 32, 2 * 32 * 64
     assert (model.forward_flops, model.step_flops) == (first + grouped, 2 * first + 3 * grouped)
 
@@ -252,6 +261,8 @@ SIGLIP = {"hidden_size": 1152, "image_size": 896, "intermediate_size": 4304, "nu
 TEXT_LAYER = 3 * 2560 * 2048 + 3 * 2560 * 10240 + 4 * 2560 + 2 * 256
 VISION_LAYER = 4 * (1152 * 1152 + 1152) + 2 * 1152 * 4304 + 4304 + 1152 + 4 * 1152
 """Parameters of the layers that the published models of 34 and 27 have more: matrices, biases and norms."""
+T5_LAYERS = 4 * 512 * 512 + 2 * 512 * 2048 + 2 * 512, 8 * 512 * 512 + 2 * 512 * 2048 + 3 * 512
+"""The same of its encoder and decoder, with 6 layers each."""
 CONFIGURATIONS: list[tuple[dict[str, object], str, int, str]] = [
     (
         {"model_type": "gemma3", "text_config": GEMMA, "vision_config": {**SIGLIP, "patch_size": 14, "vision_use_head": False}},
@@ -260,9 +271,9 @@ CONFIGURATIONS: list[tuple[dict[str, object], str, int, str]] = [
         "int64 32",
     ),
     (
-        {"model_type": "t5", "num_layers": 6, "quantization_config": {"quant_method": "awq"}},
+        {"model_type": "t5", "num_layers": 2, "quantization_config": {"quant_method": "awq"}},
         "T5ForConditionalGeneration",
-        60_506_624,
+        60_506_624 - 4 * sum(T5_LAYERS),
         "int64 32, int64 32",
     ),
 ]
@@ -271,42 +282,64 @@ CONFIGURATIONS: list[tuple[dict[str, object], str, int, str]] = [
 
 @pytest.mark.index
 def test_a_configuration_is_built_by_transformers(
-    tmp_path: Path, framework_python: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, framework_python: Callable[[str], Path], transformers: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    python, libraries = framework_python("torch"), tmp_path / "libraries"
-    subprocess.run([find_uv_bin(), "pip", "install", "-q", "--python", python, "--target", libraries, "transformers"], check=True)
-    monkeypatch.setenv("PYTHONPATH", str(libraries))
-    config = tmp_path / "config.json"
+    python, config = framework_python("torch"), tmp_path / "config.json"
+    monkeypatch.setenv("PYTHONPATH", str(transformers))
     for fields, architecture, parameters, sample in CONFIGURATIONS:
         config.write_text(json.dumps({**fields, "architectures": [architecture]}))
         model = traced(str(python), str(config), Step(batch=2, seq=32))
         assert (model.name, model.parameters, model.sample) == ("config.json", parameters, sample)
         assert model.full is not None
         assert 0 < model.full.checkpointed.per_sample < model.full.kept.per_sample
-    for text, told in (
-        ('{"model_type": "mamba"}', "token by token"),
-        ('{"model_type": "nonesuch"}', "does not know either"),
-        ('{"model_type": "t5", "num_layers": -3}', "states -3 for num_layers"),
-        ('{"model_type": "t5", "architectures": ["TheirOwn"]}', "names the class TheirOwn, which transformers .* does not have"),
-    ):
-        config.write_text(text)
-        with pytest.raises(UsageError, match=told):
-            traced(str(python), str(config), Step(batch=2, seq=32))
+    config.write_text('{"model_type": "mamba"}')
+    with pytest.raises(UsageError, match="token by token"):
+        traced(str(python), str(config), Step(batch=2, seq=32))
+
+
+REFUSED = {
+    '{"model_type": "nonesuch"}': "does not know either",
+    '{"model_type": "t5", "num_layers": -3}': "states -3 for num_layers",
+    '{"model_type": "t5", "architectures": ["TheirOwn"]}': "names the class TheirOwn, which transformers .* does not have",
+}
+REFUSE = """
+import runpy, sys
+builder = runpy.run_path(sys.argv[1])["builder"]
+for path in sys.argv[2:]:
+    try:
+        builder(path, 32, ValueError)
+    except ValueError as refusal:
+        print(refusal)
+"""
+"""Has one process build all of them, since transformers takes seconds to import."""
 
 
 @pytest.mark.index
-def test_autocasts_copies_of_weights_are_no_workspace(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
-    model = counted(TORCH, "blocks", framework_python("torch"), batch=4, precision="bf16")
+def test_a_configuration_that_transformers_does_not_take_is_refused(
+    tmp_path: Path, framework_python: Callable[[str], Path], transformers: Path
+) -> None:
+    script = Path(gpudoctor.__file__).parent / "children" / "train" / "configured.py"
+    environment = {**os.environ, "PYTHONPATH": str(transformers)}
+    files = [tmp_path / f"{number}.json" for number in range(len(REFUSED))]
+    for file, text in zip(files, REFUSED, strict=True):
+        file.write_text(text)
+    command = [str(framework_python("torch")), "-c", REFUSE, str(script), *map(str, files)]
+    lines = subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout.splitlines()
+    for line, told in zip(lines, REFUSED.values(), strict=True):
+        assert re.search(told, line)
+
+
+@pytest.mark.index
+def test_autocasts_copies_of_weights_are_no_workspace(counted: Callable[..., Model], torch: Path) -> None:
+    model = counted(TORCH, "blocks", torch, batch=4, precision="bf16")
     assert model.half is not None
     assert model.half.transient.fixed < model.trainable
     assert model.half.transient.per_sample > 0
 
 
 @pytest.mark.index
-def test_the_blocks_of_each_level_are_recomputed_rather_than_the_inner_levels_as_one(
-    counted: Callable[..., Model], framework_python: Callable[[str], Path]
-) -> None:
-    model = counted(TORCH, "levels", framework_python("torch"), batch=4)
+def test_the_blocks_of_each_level_are_recomputed_rather_than_the_inner_levels_as_one(counted: Callable[..., Model], torch: Path) -> None:
+    model = counted(TORCH, "levels", torch, batch=4)
     assert model.full is not None
     assert model.largest_block == 2 * 16 * 64 + 80
     assert model.full.kept.per_sample - model.full.checkpointed.per_sample == 5 * 4 * 64
@@ -339,9 +372,11 @@ def test_shapes_and_types_that_do_not_fit_are_told(
         counted(JAX, function, framework_python("jax"))
 
 
-def test_keras_keeps_the_scaled_scores_of_attention_and_no_copy_for_a_product_with_one(counted: Callable[..., Model]) -> None:
+def test_keras_keeps_the_scaled_scores_of_attention_and_no_copy_for_a_product_with_one(
+    counted: Callable[..., Model], imported_tensorflow: Path
+) -> None:
     """TensorFlow scales the scores before backward begins. The gradient of silu multiplies by 1, which its optimizer of graphs drops."""
-    attention, silu = (counted(KERAS, function, sys.executable).full for function in ("attention", "silu"))
+    attention, silu = (counted(KERAS, function, imported_tensorflow).full for function in ("attention", "silu"))
     assert attention is not None
     assert silu is not None
     scores, token = 2 * 32 * 32, 32 * 16
@@ -349,9 +384,9 @@ def test_keras_keeps_the_scaled_scores_of_attention_and_no_copy_for_a_product_wi
     assert silu.kept.per_sample == 4 * (16 + 2 * 64 + 5)
 
 
-def test_keras_keeps_no_zeros_for_the_gradient_of_a_maximum(counted: Callable[..., Model]) -> None:
+def test_keras_keeps_no_zeros_for_the_gradient_of_a_maximum(counted: Callable[..., Model], imported_tensorflow: Path) -> None:
     """TensorFlow fills as many zeros as the tensor has numbers, but from constants, which its optimizer of graphs folds."""
-    celu = counted(KERAS, "celu", sys.executable).full
+    celu = counted(KERAS, "celu", imported_tensorflow).full
     assert celu is not None
     masks, hidden = 2 * 1024, 2 * 4 * 1024
     assert celu.kept.per_sample == 4 * (16 + 5) + masks + hidden

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -19,16 +19,30 @@ from tests.seams.once import once
 SMOKE = ("smoke", "--allow-cpu", "--python", sys.executable)
 
 
+class Reported(NamedTuple):
+    """A training reported as text, where standard output is not UTF-8, and as a document."""
+
+    text: bytes
+    told: bytes
+    report: dict[str, Any]
+
+
 @pytest.fixture(scope="module")
-def report(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    def make() -> dict[str, Any]:
-        ended = run(*SMOKE, "--framework", "tensorflow", "--format", "json")
-        whole = document("report", ended.stdout)
-        assert ended.stderr == b""
-        assert ended.returncode == whole["exit_code"]
-        return whole
+def reported(tmp_path_factory: pytest.TempPathFactory) -> Reported:
+    def make() -> Reported:
+        file = tmp_path_factory.mktemp("reported") / "report.json"
+        ascii_alone = environment(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0")
+        ended = run(*SMOKE, "--framework", "tensorflow", "--json", str(file), env=ascii_alone)
+        report = document("report", file.read_bytes())
+        assert ended.returncode == report["exit_code"]
+        return Reported(ended.stdout, ended.stderr, report)
 
     return once(tmp_path_factory, "report-of-smoke", make)
+
+
+@pytest.fixture(scope="module")
+def report(reported: Reported) -> dict[str, Any]:
+    return reported.report
 
 
 def test_the_document_is_the_report_with_the_curves(report: dict[str, Any]) -> None:
@@ -47,17 +61,16 @@ def test_only_what_concerns_a_training_is_judged(report: dict[str, Any]) -> None
     assert all(severities[one["name"]] != "note" for one in (*report["findings"], *report["passed"]))
 
 
-def test_the_text_is_a_table_of_numbers_and_ascii_where_standard_output_is_not_utf8() -> None:
-    ended = run(*SMOKE, env=environment(LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0"))
-    assert ended.stdout.isascii()
-    assert b" -> " in ended.stdout
-    assert b"\\u" not in ended.stdout
-    lines = ended.stdout.decode().splitlines()
+def test_the_text_is_a_table_of_numbers_and_ascii_where_standard_output_is_not_utf8(reported: Reported) -> None:
+    assert reported.text.isascii()
+    assert b" -> " in reported.text
+    assert b"\\u" not in reported.text
+    lines = reported.text.decode().splitlines()
     assert any(line.startswith("tensorflow 2.") for line in lines)
     labels = {line[2:21].strip() for line in lines if line.startswith("  ")}
     assert {"loss", "accuracy", "images/s", "vs CPU"} <= labels
     assert max(map(len, lines)) <= 80
-    told = ended.stderr.decode().splitlines()
+    told = reported.told.decode().splitlines()
     assert told
     assert all(line.startswith("gpudoctor: ") and line.isascii() for line in told)
 
@@ -104,8 +117,7 @@ def marked(marker: str) -> list[str]:
     return [process.name for process in Path("/proc").iterdir() if carries(process, marker.encode())]
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-@pytest.mark.parametrize("stage", ["importing", "0: training"])
+@pytest.mark.parametrize(("number", "code", "stage"), [(signal.SIGTERM, 143, "importing"), (signal.SIGINT, 130, "0: training")])
 def test_a_stopped_training_leaves_nothing_and_is_reported(number: signal.Signals, code: int, stage: str, tmp_path: Path) -> None:
     marker = f"{os.getpid()}-{code}-{len(stage)}"
     places = {"HOME": tmp_path / "home", "TMPDIR": tmp_path / "scratch"}

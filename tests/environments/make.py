@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from uv import find_uv_bin
+
 from tests.environments.rows import RUNNING, Row, steps
 from tests.seams.build import SeamUnavailable
 
@@ -66,6 +68,12 @@ def fresh(python: Path, folder: Path, wanted: Sequence[str], *, lasting: bool) -
             _make(folder, new, [uv, "pip", "install", "--quiet", "--no-cache", "--python", inside, *compiled, *wanted])
             return
     _make(folder, by_pip[0], [*by_pip[1], *([] if lasting else ["--no-compile"]), *wanted])
+
+
+def beside(python: Path, folder: Path, wanted: Sequence[str]) -> None:
+    """Install packages, compiled, into a folder for that Python's PYTHONPATH. Raises SeamUnavailable."""
+    command = [find_uv_bin(), "pip", "install", "--quiet", "--compile-bytecode"]
+    _make(folder, [*command, "--python", str(python), "--target", str(folder), *wanted])
 
 
 def _make(folder: Path, *commands: Sequence[str]) -> None:

@@ -24,7 +24,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
-from torch.multiprocessing import spawn
+from torch.multiprocessing import start_processes
 from torch.nn.parallel import DistributedDataParallel
 
 def held(tensors):
@@ -60,7 +60,7 @@ def main(rank, place):
     dist.destroy_process_group()
 
 if __name__ == "__main__":
-    spawn(main, (sys.argv[1],), 2)
+    start_processes(main, (sys.argv[1],), 2, start_method="fork")  # one import for both
 """
 
 

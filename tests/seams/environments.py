@@ -18,6 +18,18 @@ def framework_python(framework: str) -> Path:
     return _python_with(newest(framework), framework)
 
 
+def transformers() -> Path:
+    """A folder with transformers, for the PYTHONPATH of framework_python("torch"). Raises SeamUnavailable like it."""
+    python = framework_python("torch")
+    with locked("environment-transformers") as cache:
+        folder = cache / "environments" / f"transformers-{python.parent.parent.name}"
+        if not (folder / make.DONE).exists():
+            may_download()
+            make.beside(python, folder, ("transformers",))
+            (folder / make.DONE).touch()
+    return folder
+
+
 def tensorflow_1_python() -> Path:
     """The interpreter of an environment with TensorFlow 1.15. Raises SeamUnavailable like framework_python."""
     return _python_with(next(release for release in releases() if release.name.startswith("tensorflow-1.15")), "tensorflow-1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from tests.seams import debian, environments
 from tests.seams.build import SeamUnavailable
+from tests.seams.imported import imported
 from tests.seams.scenario import Cuda, Nvml, environ_with
 from tests.seams.trees import Tree
 
@@ -82,6 +84,21 @@ def framework_python() -> Callable[[str], Path]:
             return environments.framework_python(framework)
 
     return provide
+
+
+@pytest.fixture(scope="session")
+def imported_tensorflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """An interpreter with TensorFlow, for tests that are not about its start; see tests/seams/imported.py."""
+    with imported(Path(sys.executable), tmp_path_factory.mktemp("imported"), "tensorflow", "keras") as python:
+        yield python
+
+
+@pytest.fixture(scope="session")
+def transformers() -> Path:
+    """A folder with transformers, for the PYTHONPATH of the environment with torch."""
+    with _or_skip():
+        return environments.transformers()
+    raise AssertionError
 
 
 @pytest.fixture(scope="session")

@@ -130,14 +130,12 @@ def run(
 
 
 def healthy_run(factory: pytest.TempPathFactory, framework: str = "tensorflow", interpreter: Path | None = None) -> tuple[Run, list[str]]:
-    """Return a whole training run on the CPU, made once for several tests, and the files that it left in the home folder."""
+    """Return a whole training run of level full on the CPU, made once for several tests, and the files that it left in the home folder."""
 
     def make() -> tuple[Run, list[str]]:
         home = factory.mktemp("home")
-        settings = {"HOME": str(home)}
-        made = run(
-            factory.mktemp("healthy"), "--devices", "cpu", framework=framework, interpreter=interpreter, settings=settings, traced=True
-        )
+        asked = {"framework": framework, "interpreter": interpreter, "settings": {"HOME": str(home)}, "traced": True}
+        made = run(factory.mktemp("healthy"), "--devices", "cpu", "--measure", **asked)  # type: ignore[arg-type]
         return made, [str(path) for path in home.rglob("*")]
 
     return once(factory, f"healthy-{framework}", make)

@@ -39,7 +39,7 @@ def interpreter(framework: str, request: pytest.FixtureRequest) -> Path | None:
 @pytest.fixture(scope="module")
 def start(framework: str, interpreter: Path | None, smoke: Start) -> Start:
     def run(**options: Any) -> Run:
-        return smoke("--devices", "cpu", "--all-reduce", framework=framework, interpreter=interpreter, **options)
+        return smoke("--devices", "cpu", "--all-reduce", framework=framework, **{"interpreter": interpreter, **options})
 
     return run
 
@@ -70,8 +70,9 @@ def test_the_all_reduce_connects_to_this_machine_only(right_and_left: tuple[Run,
     assert right_and_left[0].network == ()
 
 
-def test_one_wrong_element_on_one_device_is_detected(start: Start, framework: str) -> None:
-    run = start(patch=wrong(framework))
+def test_one_wrong_element_on_one_device_is_detected(start: Start, framework: str, request: pytest.FixtureRequest) -> None:
+    at_hand = {"interpreter": request.getfixturevalue("imported_tensorflow")} if framework == "tensorflow" else {}
+    run = start(patch=wrong(framework), **at_hand)
     assert [(one["error"], one["wrong"]) for one in run.all("sum")] == [(1 / 64, ["CPU:1"])] * 2
 
 

@@ -41,7 +41,7 @@ SIGNS = {
 ROOTS = {34: "libcuda-is-stub", 804: "forward-compat-unsupported-hw"}
 """The findings of gpudoctor's own probe; other codes have several causes each, without further evidence here."""
 TRIED = (
-    *(("tensorflow", code) for code in (100, 803, 999)),  # whose import takes longest
+    *(("tensorflow", code) for code in (100, 803)),  # whose import takes longest
     *(("jax", code) for code in SIGNS),
     *(("torch", code) for code in SIGNS),
 )

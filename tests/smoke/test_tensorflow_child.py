@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.version import Version
 
+from tests.environments.releases import newest
 from tests.seams.build import shared_library
 from tests.smoke.child import CHILD, SCRIPT, Run
-from tests.smoke.patches import COMPILED_EVERY_SECOND_TIME, NO_KERNEL_ON_THE_FIRST, NOISE, TWO_CPUS, WRONG_LOSS
+from tests.smoke.patches import COMPILED_EVERY_SECOND_TIME, NO_KERNEL_ON_THE_FIRST, NOT_A_NUMBER, TWO_CPUS
 
 Smoke = Callable[..., Run]
 
@@ -58,15 +60,14 @@ def on(number: int) -> str:
     return f"/job:localhost/replica:0/task:0/device:CPU:{number}"
 
 
-@pytest.fixture(scope="module")
-def two(smoke: Smoke) -> Run:
-    """Two logical CPUs, much noise, and a loss that is too large by one part in ten thousand on the second."""
-    body = "return _right(labels, logits) * (1.0001 if 'CPU:1' in tf.identity(logits).device else 1.0)"
-    return smoke("--devices", "cpu", patch=NOISE + TWO_CPUS + WRONG_LOSS.format(body=body))
+def unmeasured(run: Run) -> list[str]:
+    """The outline without what --measure adds between the training and the end."""
+    outline = run.outline()
+    return [*outline[: len(OUTLINE) - 2], *outline[-2:]]
 
 
 def test_the_stages_come_in_order(healthy: Run) -> None:
-    assert healthy.outline() == OUTLINE
+    assert unmeasured(healthy) == OUTLINE
     assert healthy.status == 0
     assert all(event["seconds"] >= 0 for event in healthy.all("end"))
     assert healthy.marks[0] == "importing TensorFlow"
@@ -75,7 +76,7 @@ def test_the_stages_come_in_order(healthy: Run) -> None:
 
 def test_the_import_reports_its_version(healthy: Run) -> None:
     facts = healthy.one("end", stage="import")
-    assert facts["version"].startswith("2.")
+    assert Version(facts["version"]) >= Version(newest("tensorflow").release)
     assert facts["keras"][0] in "23"
     assert facts["built_with_cuda"] is facts["build"]["is_cuda_build"]
     assert (facts["set_aside"], facts["legacy_keras"]) == ([], False)
@@ -130,9 +131,10 @@ def test_the_cpu_agrees_with_itself(healthy: Run) -> None:
     assert within(agreement)
 
 
-def test_two_compilers_agree_within_the_tolerance(smoke: Smoke) -> None:
+def test_two_compilers_agree_within_the_tolerance(smoke: Smoke, imported_tensorflow: Path) -> None:
     """XLA compiles the networks of the second device, which rounds differently from the reference."""
-    run = smoke("--devices", "cpu", patch=TWO_CPUS + COMPILED_EVERY_SECOND_TIME)
+    patch = TWO_CPUS + COMPILED_EVERY_SECOND_TIME
+    run = smoke("--devices", "cpu", "--short", "0,1", patch=patch, interpreter=imported_tensorflow)
     for agreement in run.all("agreement", device="CPU:1"):
         assert agreement["max_weight_difference"] > 0
         assert within(agreement)
@@ -140,7 +142,7 @@ def test_two_compilers_agree_within_the_tolerance(smoke: Smoke) -> None:
 
 
 def test_settings_that_would_change_the_training_are_set_aside(smoke: Smoke, tmp_path: Path) -> None:
-    """Keras with another backend, half precision in keras.json, a muted log; nothing is written to the home folder."""
+    """Keras with another backend, half precision in keras.json, a muted log; nothing is written to the home folder, or measured unasked."""
     keras = tmp_path / "chosen"
     keras.mkdir()
     (keras / "keras.json").write_text('{"floatx": "float16", "backend": "torch"}', encoding="utf-8")
@@ -165,49 +167,32 @@ def test_no_bytecode_is_written_beside_the_child(healthy: Run) -> None:
     assert not (CHILD / "__pycache__").exists()
 
 
-def test_a_second_device_trains_briefly(two: Run) -> None:
-    assert [(each["device"], each["short"], each["steps"]) for each in two.all("training", network="dense")] == [
-        ("CPU:0", False, 300),
-        ("CPU:1", True, 50),
-    ]
-    short = two.one("training", device="CPU:1", network="dense")
-    assert short["placement"] == {"variables": [on(1)], "gradients": [on(1)], "outputs": [on(1)]}
-    assert two.one("kernel", device="CPU:1")["ran_on"] == on(1)
-    assert short["accuracy"] >= 0.99
-    assert short["losses"][-1] < 0.06
+@pytest.fixture(scope="module")
+def half(smoke: Smoke, imported_tensorflow: Path) -> Run:
+    """Two logical CPUs: the first fails in its first kernel, and the loss of the second is not a number."""
+    patch = TWO_CPUS + NO_KERNEL_ON_THE_FIRST + NOT_A_NUMBER
+    return smoke("--devices", "cpu", "--short", "0,1", patch=patch, interpreter=imported_tensorflow)
 
 
-def test_the_comparison_detects_a_small_error_on_one_device(two: Run) -> None:
-    assert within(two.one("agreement", device="CPU:0", network="dense"))
-    assert not within(two.one("agreement", device="CPU:1", network="dense"))
-    assert not within(two.one("agreement", device="CPU:1", network="convolutional"))
-
-
-def test_noise_on_standard_output_and_error_is_harmless(two: Run) -> None:
-    assert two.status == 0
-    assert two.one("done")
-    assert len(two.output) >= 4_000_000
-
-
-def test_a_nan_loss_is_reported_in_strict_json(smoke: Smoke) -> None:
-    run = smoke("--devices", "cpu", patch=WRONG_LOSS.format(body="return _right(labels, logits) * float('nan')"))
-    training, agreement = run.one("training", network="dense"), run.one("agreement", network="dense")
+def test_a_nan_loss_is_reported_in_strict_json(half: Run) -> None:
+    training, agreement = half.one("training", network="dense"), half.one("agreement", network="dense")
     assert set(training["losses"]) == {"nan"}
     assert (agreement["max_loss_difference"], agreement["max_weight_difference"]) == ("nan", "nan")
     assert not within(agreement)
-    assert math.isnan(real(run.all("number")[-1]["value"]))
+    assert math.isnan(real(half.all("number")[-1]["value"]))
     assert training["accuracy"] < 0.3
 
 
-def test_a_failing_device_only_loses_itself(smoke: Smoke) -> None:
-    run = smoke("--devices", "cpu", "--short", "0,1", patch=TWO_CPUS + NO_KERNEL_ON_THE_FIRST)
-    failed = run.one("failed")
+def test_a_failing_device_only_loses_itself(half: Run) -> None:
+    failed = half.one("failed")
     assert (failed["stage"], failed["device"], failed["error_type"]) == ("kernel", "CPU:0", "InternalError")
     assert failed["error"].startswith("the launch of a kernel failed")
-    assert [each["device"] for each in run.all("training", short=True)] == ["CPU:1", "CPU:1"]
-    assert run.all("done") == []
-    assert run.status == 1
-    assert "the launch of a kernel failed" in run.errors
+    trained = half.all("training", short=True)
+    assert [each["device"] for each in trained] == ["CPU:1", "CPU:1"]
+    assert [each["placement"] for each in trained] == [{"variables": [on(1)], "gradients": [on(1)], "outputs": [on(1)]}] * 2
+    assert half.all("done") == []
+    assert half.status == 1
+    assert "the launch of a kernel failed" in half.errors
 
 
 def test_without_tensorflow_the_import_fails(smoke: Smoke) -> None:

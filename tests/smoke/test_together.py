@@ -22,6 +22,7 @@ from tests.cli.command import GPUDOCTOR, document, environment
 from tests.cli.test_smoke import marked
 from tests.smoke import told
 from tests.smoke.collectives import hangs, only_in_sums, right_without_p2p, wrong
+from tests.smoke.patches import BRIEF
 
 NAMES = {0: "0000:10:00.0", 1: "0000:11:00.0"}
 RECORDED = """#!{python}
@@ -136,9 +137,10 @@ def test_below_level_full_there_is_no_all_reduce(tmp_path: Path) -> None:
     assert carried_out(on_cpu(executable=recorded(tmp_path, "CPU:0")), dict(os.environ)).all_reduces == NOT_ASKED
 
 
-def test_on_the_cpu_there_is_no_control(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(only_in_sums(wrong("tensorflow")))
-    plan = on_cpu(measure=True, executable=recorded(tmp_path, "CPU:0"))
+@pytest.mark.index
+def test_on_the_cpu_there_is_no_control(tmp_path: Path, framework_python: Callable[[str], Path]) -> None:
+    (tmp_path / "sitecustomize.py").write_text(only_in_sums(wrong("jax")))
+    plan = on_cpu(measure=True, framework="jax", executable=recorded(tmp_path, "CPU:0", python=framework_python("jax")))
     smoke = carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path)})
     assert outcomes(smoke) == [(True, Result.WRONG)]
     assert runs(smoke)[0].devices == ("CPU:0", "CPU:1")
@@ -167,7 +169,7 @@ def test_compiled_files_are_removed_even_if_the_child_is_killed(
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setenv("TMPDIR", str(scratch))
-    (tmp_path / "sitecustomize.py").write_text(KILLED_WHILE_COMPILING.format(log=str(tmp_path / "log")))
+    (tmp_path / "sitecustomize.py").write_text(BRIEF + KILLED_WHILE_COMPILING.format(log=str(tmp_path / "log")))
     plan = on_cpu(measure=True, framework="torch", executable=str(framework_python("torch")))
     smoke = carried_out(plan, {**os.environ, "PYTHONPATH": str(tmp_path), "HOME": str(tmp_path / "home")})
     assert [(stage.kind, stage.device, stage.state.value) for stage in smoke.stages if stage.state != "done"] == [
@@ -178,18 +180,17 @@ def test_compiled_files_are_removed_even_if_the_child_is_killed(
     assert not (tmp_path / "home").exists()
 
 
-def test_a_stopped_all_reduce_leaves_nothing_and_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "sitecustomize.py").write_text(only_in_sums(hangs("tensorflow")))
+@pytest.mark.index
+def test_a_stopped_all_reduce_leaves_nothing_and_is_reported(tmp_path: Path, framework_python: Callable[[str], Path]) -> None:
+    (tmp_path / "sitecustomize.py").write_text(BRIEF + only_in_sums(hangs("jax")))
     marker, places = f"{os.getpid()}-sums", {"HOME": tmp_path / "home", "TMPDIR": tmp_path / "scratch"}
     for place in places.values():
         place.mkdir()
     env = environment(
         **{name: str(place) for name, place in places.items()}, PYTHONPATH=str(tmp_path), TERM="xterm", GPUDOCTOR_TEST_MARK=marker
     )
-    env |= QUICK
-    env["KERAS_HOME"] = "/dev/null/keras"  # the patch imports TensorFlow before the child can say so
     env.pop("COVERAGE_PROCESS_CONFIG", None)
-    command = (*GPUDOCTOR, "smoke", "--allow-cpu", "--level", "full", "--python", sys.executable, "--format", "json")
+    command = (*GPUDOCTOR, "smoke", "--allow-cpu", "--level", "full", "--python", framework_python("jax"), "--format", "json")
     master, slave = pty.openpty()
     with subprocess.Popen(command, cwd="/", env=env, stdout=subprocess.PIPE, stderr=slave) as process:
         os.close(slave)

@@ -6,7 +6,7 @@
     {"event": "compiled", "device", "compiler", "seconds", "step_seconds", "loss_difference", "loss_tolerance"}
 
 Their stages are copies, memory, products and compiled step, for each device. A precision that a framework or device lacks has no event.
-Sizes depend on the memory that may be used and are tiny on the CPU; each figure takes a quarter of a second or one repetition.
+Sizes depend on the memory that may be used and are tiny on the CPU; each figure takes a quarter of a second, a twentieth on the CPU, or one repetition.
 
 The factors are random multiples of 1/64 between -1 and 1. Each of the four precisions holds them exactly, float32 holds every sum of up to 2^24 of
 their products exactly (multiples of 2^-12 below 2^12), so the only errors of a right matmul are the rounding of its result and, if a library adds
@@ -35,6 +35,8 @@ PRECISIONS = {"fp32": 2.0**-24, "tf32": 2.0**-24, "bf16": 2.0**-8, "fp16": 2.0**
 """The unit roundoff of each precision's result."""
 ROWS = 8
 MIB = 1 << 20
+LEAST, LEAST_ON_CPU = 0.25, 0.05
+"""Seconds that a figure is measured for."""
 UNKNOWN_SHARE = 256 * MIB
 """Most bytes to use on a GPU with unknown free memory."""
 MOST_COPIED, MOST_DOUBLED, LARGEST_PRODUCT = 256 * MIB, 1024 * MIB, 8192
@@ -61,6 +63,10 @@ class Measures:
         known = getattr(self.engine, "memory", {}).get(int(device.name[4:]))
         return known[0] if known else UNKNOWN_SHARE
 
+    def seconds(self, device, run, wait):
+        """Those of one of many run()."""
+        return self.pace(run, wait, LEAST if self.share(device) else LEAST_ON_CPU)
+
     def bytes(self, device, most):
         """The size of one of several arrays that are on the device together."""
         share = self.share(device)
@@ -78,13 +84,13 @@ class Measures:
                     "from": functools.partial(self.engine.download, there, pinned),
                 }
                 for direction, run in runs.items():
-                    rate = size / self.pace(run, lambda _: None)
+                    rate = size / self.seconds(device, run, lambda _: None)
                     self.answers.event("copy", device=device.name, direction=direction, pinned=pinned, size=size, bytes_per_second=rate)
 
     def memory(self, device):
         with self.answers.stage("memory", device=device.name):
             size = self.bytes(device, MOST_DOUBLED)
-            seconds = self.pace(self.engine.doubler(device.logical, size // 4), self.engine.wait)
+            seconds = self.seconds(device, self.engine.doubler(device.logical, size // 4), self.engine.wait)
             self.answers.event("memory", device=device.name, size=2 * size, bytes_per_second=2 * size / seconds)
 
     def products(self, device):
@@ -101,7 +107,7 @@ class Measures:
         run = self.engine.multiplier(device.logical, left, right, precision)
         if run is None:
             return
-        seconds = self.pace(run, self.engine.wait)
+        seconds = self.seconds(device, run, self.engine.wait)
         error = self.np.linalg.norm(self.engine.rows(run(), numbers) - exact, axis=1) / self.np.linalg.norm(exact, axis=1)
         tolerance = 2 * PRECISIONS[precision] + size * 2.0**-24
         facts = {"size": size, "flops": 2.0 * size**3 / seconds, "error": float(error.max()), "tolerance": tolerance}

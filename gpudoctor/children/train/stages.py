@@ -54,6 +54,10 @@ import functools
 import os
 import time
 
+SPEED_SECONDS = 0.25
+MOST_FASTER = 64
+"""The first run's time, which may be a clock's tick, is believed no further than this."""
+
 
 class Device:
     """A device to train on: its physical name, its name inside the framework, and whether to train briefly."""
@@ -250,11 +254,11 @@ class Stages:
         trainer = self.engine.trainer(logical, self.task.CONVOLUTIONAL)
         images, labels = self.task.training_images(self.np)
         batch = trainer.place(images[: self.task.SPEED_BATCH], labels[: self.task.SPEED_BATCH])
-        return self.task.SPEED_BATCH / pace(lambda: trainer.step(*batch), float)
+        return self.task.SPEED_BATCH / pace(lambda: trainer.step(*batch), float, SPEED_SECONDS)
 
 
-def pace(run, wait, least=0.25):
-    """Seconds of one of many `run()`; `wait` takes the last result and returns when it is finished."""
+def pace(run, wait, least):
+    """Seconds of one of many `run()`, which take `least` together; `wait` takes the last result and returns when it is finished."""
     wait(run())
     count = 1
     while True:
@@ -265,7 +269,7 @@ def pace(run, wait, least=0.25):
         seconds = time.monotonic() - began
         if seconds >= least:
             return seconds / count
-        count *= 4
+        count = int(count * min(MOST_FASTER, 1.2 * least / max(seconds, 1e-9))) + 1
 
 
 def mapped():

@@ -11,6 +11,11 @@ SETTINGS = {
     "ONEDNN_DEFAULT_FPMATH_MODE": None,
     "DNNL_DEFAULT_FPMATH_MODE": None,
     "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE": None,
+    # read before the first step: newer optimisers import the compiler
+    "TORCHINDUCTOR_COMPILE_THREADS": "1",  # compilation stays in this process
+    # on a CPU these two would cost more than the step's own compilation
+    "TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS": "0",  # they would be used once
+    "TORCHINDUCTOR_VEC_ISA_OK": "0",  # programs compiled only to find vector instructions, which so small a network does not need
 }
 
 LINGER = 1.0
@@ -206,13 +211,9 @@ class Engine:
             self._torch.cuda.synchronize(result.device)
 
     def compiled(self, logical, network):
-        """Compiled files go to the temporary folder that the parent removes, and compilation stays in this process.
-
-        Headers compiled in advance would be used once: on a CPU they cost half of the compilation.
-        """
+        """Compiled files go to the temporary folder that the parent removes."""
         folder = tempfile.gettempdir()
         os.environ.update(TORCHINDUCTOR_CACHE_DIR=folder, TRITON_CACHE_DIR=folder)
-        os.environ.update(TORCHINDUCTOR_COMPILE_THREADS="1", TORCHINDUCTOR_CPP_CACHE_PRECOMPILE_HEADERS="0")
         trainer = self.trainer(logical, network)
         trainer.compile()
         return trainer
