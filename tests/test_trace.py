@@ -281,20 +281,18 @@ CONFIGURATIONS: list[tuple[dict[str, object], str, int, str]] = [
 
 
 @pytest.mark.index
-def test_a_configuration_is_built_by_transformers(
-    tmp_path: Path, framework_python: Callable[[str], Path], transformers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    python, config = framework_python("torch"), tmp_path / "config.json"
+def test_a_configuration_is_built_by_transformers(tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = tmp_path / "config.json"
     monkeypatch.setenv("PYTHONPATH", str(transformers))
     for fields, architecture, parameters, sample in CONFIGURATIONS:
         config.write_text(json.dumps({**fields, "architectures": [architecture]}))
-        model = traced(str(python), str(config), Step(batch=2, seq=32))
+        model = traced(str(torch), str(config), Step(batch=2, seq=32))
         assert (model.name, model.parameters, model.sample) == ("config.json", parameters, sample)
         assert model.full is not None
         assert 0 < model.full.checkpointed.per_sample < model.full.kept.per_sample
-    config.write_text('{"model_type": "mamba"}')
+    config.write_text('{"model_type": "mamba", "num_hidden_layers": 1}')
     with pytest.raises(UsageError, match="token by token"):
-        traced(str(python), str(config), Step(batch=2, seq=32))
+        traced(str(torch), str(config), Step(batch=2, seq=32))
 
 
 REFUSED = {
