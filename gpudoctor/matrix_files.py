@@ -33,9 +33,9 @@ def open_matrix(directory: str | None = None) -> Matrix:
 
     content = functools.cache(_content)
 
-    def read(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
+    def read(table: Table[Row], distribution: str = "", platform: str = "", release: str = "") -> tuple[Row, ...]:
         path = os.path.join(folder, f"{table.name}.csv")
-        return parse_table(path, content(path), table, distribution, platform)
+        return parse_table(path, content(path), table, distribution, platform, release=release)
 
     matrix = Matrix(read)
     if directory is not None:
@@ -62,14 +62,17 @@ def read_table(directory: str, table: Table[Row]) -> tuple[Row, ...]:
     return parse_table(path, _content(path), table)
 
 
-def parse_table(path: str, content: bytes, table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
-    """The rows of a table's file: only those of one distribution (the first cell) or for one platform, if named.
+def parse_table(
+    path: str, content: bytes, table: Table[Row], distribution: str = "", platform: str = "", *, release: str = ""
+) -> tuple[Row, ...]:
+    """The rows of a table's file: only those of one distribution (the first cell), its one release (the second), or for one platform, if named.
 
     The file is UTF-8: a header, then sorted rows, one a line; `path` is for the TableError.
     """
     if not content.endswith(b"\n"):
         raise TableError(path, content.count(b"\n") + 1, "the last line has no newline" if content else "the file is empty")
     beginning = f"{distribution},".encode() if distribution else b""
+    whole = beginning + (f"{release},".encode(errors="replace") if release else b"")
     column = list(table.columns).index("platform") if platform else 0
     platforms = (platform.encode(), b"any")
     rows: list[Row] = []
@@ -78,7 +81,7 @@ def parse_table(path: str, content: bytes, table: Table[Row], distribution: str 
         _head(table, _cells(content[: content.index(b"\n")]))
         place, end = _part_with(content, beginning)
         for line in content[place:end].split(b"\n")[:-1]:
-            if not platform or line.split(b",", column + 1)[column] in platforms:
+            if line.startswith(whole) and (not platform or line.split(b",", column + 1)[column] in platforms):
                 key = _take(table, _cells(line), rows, key)
             place += len(line) + 1
     except (ValueError, csv.Error) as problem:

@@ -3,8 +3,6 @@
 Releases of Python packages follow PEP 440 and are compared with `packaging.version`; these do not ("470.57.02", "9.3.0.75").
 """
 
-from __future__ import annotations
-
 import functools
 from typing import NamedTuple
 

@@ -1,6 +1,7 @@
-"""The events of each probe script, one struct each. Required fields are in every answer."""
+"""The events of each probe script, one struct each. Required fields are in every answer.
 
-from __future__ import annotations
+Annotations are not postponed, as in gpudoctor/snapshot/driver.py.
+"""
 
 from typing import Annotated, Any
 

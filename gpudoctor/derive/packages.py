@@ -103,19 +103,19 @@ class Stack:
     def row(self, one: Distribution) -> FrameworkRelease | None:
         """The matrix's row of exactly this release, for this platform, or for Linux if the platform is unknown."""
         if one not in self._found:
-            self._found[one] = self._row(one, self.platform or wheel_platform.LINUX) or self._row(one, wheel_platform.ANY)
+            self._found[one] = self._row(one, self.platform or wheel_platform.LINUX)
         return self._found[one]
 
     def _row(self, one: Distribution, wheels: str) -> FrameworkRelease | None:
-        if not self.matrix.releases(one.name, wheels):  # most packages of a lock file
-            return None
         found = self.matrix.resolve(one.name, one.version, wheels)
         return found.row if found.how is Resolved.EXACT else None
 
     def elsewhere(self, one: Distribution) -> dict[str, FrameworkRelease]:
         """The matrix's rows of exactly this release on other platforms, by platform."""
         others = dict.fromkeys(
-            row.platform for row in self.matrix.releases(one.name) if row.platform not in {self.platform, wheel_platform.ANY}
+            row.platform
+            for row in self.matrix.of_release(one.name, one.version) or self.matrix.releases(one.name)
+            if row.platform not in {self.platform, wheel_platform.ANY}
         )
         rows = ((wheels, self._row(one, wheels)) for wheels in others)
         return {wheels: row for wheels, row in rows if row is not None}

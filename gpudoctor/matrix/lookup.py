@@ -33,8 +33,8 @@ _BRANCH_SPAN = 5
 class TableReader(Protocol):
     """Returns the rows of a table, sorted by its key. Raises TableError for a wrong row."""
 
-    def __call__(self, table: Table[Row], distribution: str = "", platform: str = "", /) -> tuple[Row, ...]:
-        """The rows of `table`, or only those of a distribution or platform, which saves parsing the others."""
+    def __call__(self, table: Table[Row], distribution: str = "", platform: str = "", release: str = "", /) -> tuple[Row, ...]:
+        """The rows of `table`, or only those of a distribution, platform or release, which saves parsing the others."""
         ...
 
 
@@ -43,20 +43,22 @@ class Matrix:
 
     def __init__(self, read_table: TableReader) -> None:
         self._read_table = read_table
-        self._rows: dict[tuple[str, str, str], tuple[Any, ...]] = {}
+        self._rows: dict[tuple[str, str, str, str], tuple[Any, ...]] = {}
         self._gpus: dict[str, GpuProduct] = {}
         self.derived: dict[tuple[object, ...], Any] = {}
         """What other modules compute from the tables alone, kept as long as the tables."""
 
-    def rows(self, table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
-        """All rows of a table, or those of one distribution, or those for one platform or any."""
-        key = (table.name, distribution, platform)
+    def rows(self, table: Table[Row], distribution: str = "", platform: str = "", release: str = "") -> tuple[Row, ...]:
+        """All rows of a table, or those of one distribution, and of these the ones for one platform or any, or of one release as they spell it."""
+        key = (table.name, distribution, platform, release)
         if key not in self._rows:
-            whole = self._rows.get((table.name, distribution, ""))
+            whole = self._rows.get((table.name, distribution, "", ""))
             if whole is None:
-                self._rows[key] = self._read_table(table, distribution, platform)
-            else:
+                self._rows[key] = self._read_table(table, distribution, platform, release)
+            elif platform:
                 self._rows[key] = tuple(row for row in whole if row.platform in {platform, "any"})
+            else:
+                self._rows[key] = tuple(row for row in whole if str(row.release) == release)
         return self._rows[key]
 
     @property
@@ -152,7 +154,8 @@ class Matrix:
         """The row that applies to this version of a framework's distribution."""
         name = distribution.casefold().replace("_", "-")
         builds = self.rows(tables.TORCH_BUILDS, platform=platform) if spec_of(name).wheel_index and "+" in version else ()
-        return resolve(self.releases(name, platform), version, builds)
+        same = tuple(row for row in self.of_release(name, version) if not platform or row.platform in {platform, "any"})
+        return resolve(same or self.releases(name, platform), version, builds)
 
     def releases(self, distribution: str, platform: str = "") -> tuple[FrameworkRelease, ...]:
         """The rows of a distribution, by its normalised name, oldest release first; only those of `platform` if given.
@@ -160,6 +163,11 @@ class Matrix:
         Pure Python wheels have one row with platform "any".
         """
         return self.rows(tables.TABLE_OF.get(distribution, tables.OTHERS), distribution, platform) if distribution else ()
+
+    def of_release(self, distribution: str, version: str) -> tuple[FrameworkRelease, ...]:
+        """The rows of a release, for each platform, found by its spelling: no other row of the distribution is parsed."""
+        table, release = tables.TABLE_OF.get(distribution, tables.OTHERS), version.strip().partition("+")[0]
+        return self.rows(table, distribution, release=release) if distribution and release else ()
 
     def faults(self, distribution: str, version: str) -> tuple[Fault, ...]:
         """Known defects of this release, by its exact number, and of nightlies between two that have them; vendors' and other official builds have their own."""

@@ -1,7 +1,5 @@
 """The result of our own small kernel on a CUDA device, and the files of the CUDA driver on disk."""
 
-from __future__ import annotations
-
 from gpudoctor.snapshot.driver import Hang, Status
 from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed
 

@@ -1,7 +1,5 @@
 """What `gpudoctor xray` shows: an environment's libraries without the rest of a snapshot, or single files."""
 
-from __future__ import annotations
-
 import msgspec
 
 from gpudoctor.snapshot.environment import Framework, ScriptFolder

@@ -19,12 +19,14 @@ def version(text: str) -> versions.Version:
 def matrix(**tables: str) -> Matrix:
     """A matrix over tables given as lines below the header; missing trailing cells are blank. Without spaces, one line will do."""
 
-    def read(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
+    def read(table: Table[Row], distribution: str = "", platform: str = "", release: str = "") -> tuple[Row, ...]:
         blanks = len(table.columns) - 1
         given = tables.get(table.name, "")
         rows = [row.strip() for row in given.splitlines() if row.strip()] if "\n" in given else given.split()
         lines = [",".join(table.columns), *(row + "," * (blanks - _commas(row)) for row in rows)]
-        return parse_table(f"{table.name}.csv", "".join(f"{line}\n" for line in lines).encode(), table, distribution, platform)
+        return parse_table(
+            f"{table.name}.csv", "".join(f"{line}\n" for line in lines).encode(), table, distribution, platform, release=release
+        )
 
     return Matrix(read)
 

@@ -4,7 +4,9 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.errors import TableError
 from gpudoctor.matrix import Matrix, consistency
+from gpudoctor.matrix.resolve import Resolved
 from gpudoctor.matrix.table import Row, Table
 
 from .samples import matrix, version
@@ -13,8 +15,8 @@ from .samples import matrix, version
 def test_a_table_is_read_once_and_on_demand() -> None:
     read: list[str] = []
 
-    def reader(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Row, ...]:
-        read.append(f"{table.name} {distribution} {platform}".strip())
+    def reader(table: Table[Row], distribution: str = "", platform: str = "", release: str = "") -> tuple[Row, ...]:
+        read.append(f"{table.name} {distribution} {platform}{release}".strip())
         return ()
 
     empty = Matrix(reader)
@@ -112,3 +114,19 @@ def test_a_major_version_alone_means_any_of_its_releases() -> None:
     known = matrix(cuda="\n".join(f"{text},,,,,,,,,,guide" for text in ("12.8", "12.9", "13.0", "13.0.1", "13.1")))
     assert [row.release.text for row in known.cudas(version("13"))] == ["13.0", "13.0.1", "13.1"]
     assert [row.release.text for row in known.cudas(version("13.0"))] == ["13.0", "13.0.1"]
+
+
+def test_a_release_is_found_by_its_spelling_without_its_neighbours() -> None:
+    lines = "torch,2.1.0,linux_x86_64,,cuda,,,,,,,,,x torch,2.1.0,win_amd64,,cuda,,,,,,,,,x torch,2.1.0.post1,linux_x86_64,,cuda,,,,,,,,,x"
+    known = matrix(torch=f"{lines} torch,2.10.0,linux_x86_64,,wrong,,,,,,,,,x")
+    assert [row.platform for row in known.of_release("torch", "2.1.0+cpu")] == ["linux_x86_64", "win_amd64"]
+    assert known.resolve("torch", "2.1.0").how is Resolved.EXACT
+    assert known.of_release("torch", "2.1") == known.of_release("torch", "") == known.of_release("", "2.1.0") == ()
+    with pytest.raises(TableError):
+        known.resolve("torch", "2.1")
+
+
+def test_a_release_is_found_among_rows_that_were_read_already() -> None:
+    known = matrix(torch="torch,2.1.0,linux_x86_64,,cuda,,,,,,,,,x torch,2.1.1,linux_x86_64,,cuda,,,,,,,,,x")
+    every = known.releases("torch")
+    assert known.of_release("torch", "2.1.1") == every[1:]

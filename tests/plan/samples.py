@@ -19,9 +19,9 @@ def tables(*rows: FrameworkRelease, cudnn: tuple[str, ...] = ()) -> Matrix:
     cudnns = tuple(CudnnRelease(version(text), 12, "linux_x86_64", "libcudnn.so.9", None, None, ("cudnn-wheels",), "") for text in cudnn)
     held: dict[str, tuple[Any, ...]] = {"torch": tuple(sorted(rows, key=lambda row: (row.distribution, row.release))), "cudnn": cudnns}
 
-    def read(table: Table[Row], distribution: str = "", platform: str = "") -> tuple[Any, ...]:
+    def read(table: Table[Row], distribution: str = "", platform: str = "", release: str = "") -> tuple[Any, ...]:
         rows = (row for row in held.get(table.name, ()) if not distribution or row.distribution == distribution)
-        return tuple(row for row in rows if not platform or row.platform in {platform, "any"})
+        return tuple(row for row in rows if (not platform or row.platform in {platform, "any"}) and release in {"", str(row.release)})
 
     return Matrix(read)
 

@@ -109,9 +109,9 @@ def test_a_sentence_names_four_packages_at_most_and_counts_the_others(packages: 
     assert sentence.count(" and ") == (packages > 1)
 
 
-def without_nvidia(table: Table[Any], distribution: str = "", platform: str = "") -> tuple[Any, ...]:
+def without_nvidia(table: Table[Any], distribution: str = "", platform: str = "", release: str = "") -> tuple[Any, ...]:
     """The shipped rows, without what PyTorch's other builds require of NVIDIA's packages."""
-    rows = shipped().rows(table, distribution, platform)
+    rows = shipped().rows(table, distribution, platform, release)
     return tuple(msgspec.structs.replace(row, nvidia=None) for row in rows) if table is TORCH_BUILDS else rows
 
 

@@ -63,7 +63,7 @@ def _same_release(framework: FrameworkView, replace: tuple[str, ...]) -> tuple[F
     machine, own = framework.machine, framework.observed.distribution
     platform = wheel_platform.name(machine.observed.host, machine.observed.python) or wheel_platform.LINUX
     for name in framework.spec.distributions:
-        rows = (row for row in machine.matrix.releases(name, platform) if str(row.release) == framework.release)
+        rows = (row for row in machine.matrix.of_release(name, framework.release) if row.platform in {platform, wheel_platform.ANY})
         row = next((row for row in rows if row.accelerator == "cuda" and works_here(machine, row)), None)
         if row is not None and row.built_with_cuda is not None and name != own and not packages_in_extra(framework, row):
             cudnn = f" and cuDNN {row.cudnn}" if row.cudnn else ""
