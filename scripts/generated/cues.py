@@ -131,9 +131,16 @@ def _ways(tree: Sequence[tuple[Any, Any]]) -> list[str]:
     for operator, value in tree:
         more = _alternatives(operator, value)
         if len(more) > 1 and len(ways) * len(more) > (_MOST if len(ways) > 1 else _MOST_ALONE):
-            more = [UNKNOWN]
+            more = [_shared(more)]
         ways = [way + one for way in ways for one in more]
     return ways
+
+
+def _shared(ways: Sequence[str]) -> str:
+    """Return what all of too many ways have: the longest run of known characters, between unknown text."""
+    runs = sorted((run for part in min(ways, key=len).split(UNKNOWN) for run in part.split(EDGE) if run), key=len, reverse=True)
+    shared = next((run for run in runs if all(run in way for way in ways)), "")
+    return UNKNOWN + shared + UNKNOWN
 
 
 def _alternatives(operator: Any, value: Any) -> list[str]:
