@@ -111,13 +111,14 @@ class Stack:
         return found.row if found.how is Resolved.EXACT else None
 
     def elsewhere(self, one: Distribution) -> dict[str, FrameworkRelease]:
-        """The matrix's rows of exactly this release on other platforms, by platform."""
+        """The matrix's rows of exactly this release on other platforms, by platform, Linux on x86_64 first: its metadata speaks for the others."""
         others = dict.fromkeys(
             row.platform
             for row in self.matrix.of_release(one.name, one.version) or self.matrix.releases(one.name)
             if row.platform not in {self.platform, wheel_platform.ANY}
         )
-        rows = ((wheels, self._row(one, wheels)) for wheels in others)
+        ordered = sorted(others, key=lambda platform: platform != wheel_platform.LINUX)
+        rows = ((wheels, self._row(one, wheels)) for wheels in ordered)
         return {wheels: row for wheels, row in rows if row is not None}
 
     @cached_property

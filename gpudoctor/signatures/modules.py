@@ -102,7 +102,7 @@ MODULES = (
         ),
     ),
     Signature(
-        rf"^nouveau\s{{2,40}}\d{{4,8}}\s{{1,10}}\d|(?i:{cured(r'blacklist(?:ed|ing)? (?:the )?nouveau')})",
+        rf"\bnouveau\s{{2,40}}\d{{4,8}}\s{{1,10}}\d|(?i:{cured(r'blacklist(?:ed|ing)? (?:the )?nouveau')})",
         ("nouveau-loaded",),
         "nouveau is loaded",
         ("nouveau              1863680  1", "after blacklisting nouveau the driver pod works"),
