@@ -258,7 +258,7 @@ Cc = Annotated[str | None, typer.Option(metavar="X.Y", help="Compute capability 
 PythonVersion = Annotated[
     str | None, typer.Option(metavar="V", help="Python version: 3.11. Default: any version that the packages have wheels for.")
 ]
-Os = Annotated[Literal["linux", "windows", "macos", "wsl"], typer.Option("--os", help="Operating system.")]
+Os = Annotated[Literal["linux", "windows", "macos", "wsl"], typer.Option("--os", case_sensitive=False, help="Operating system.")]
 Arch = Annotated[
     str | None, typer.Option(metavar="A", help="Architecture: x86_64 or aarch64. Default: that of the GPU, or the usual one for --os.")
 ]

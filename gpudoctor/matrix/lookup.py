@@ -201,6 +201,10 @@ class Matrix:
         """One of the GPUs whose names begin with a name that was cut ("Tesla V100-SXM2..."), if they share a compute capability."""
         return names.cut(name, self._gpu_index())
 
+    def gpu_family(self, name: str) -> tuple[GpuProduct, ...]:
+        """The GPUs whose names begin with these words ("A800", "RTX 4050") if they share a compute capability; otherwise none."""
+        return names.family(name, self._gpu_index())
+
     def chip(self, device: str) -> Chip | None:
         """The generation of an NVIDIA GPU, by its PCI device id of four hexadecimal digits."""
         number = int(device, 16)

@@ -11,6 +11,8 @@ from gpudoctor.matrix.machine_rows import GpuProduct
 _NOISE = frozenset({"nvidia", "geforce", "tesla", "gpu", "graphics", "generation", "with", "design", "edition"})
 """Words that distinguish no products. "Quadro" does: a Quadro RTX 6000 is not an RTX 6000 Ada."""
 _OF_KITS = frozenset({"developer", "kit", "devkit", "engineering", "reference", "super", "module", "industrial", "series", "nvgpu"})
+_LEFT_OUT = frozenset({"quadro", "dgx", "hgx"})
+"""Words that people leave out of a name, or put before it, without another compute capability being meant."""
 LONGEST = 200
 """Characters of a GPU's name to read; NVML allows 96."""
 _OTHERS = {
@@ -20,6 +22,8 @@ _OTHERS = {
     "Google": r"(.* )?tpu.*",
 }
 """Names of other vendors' GPUs, without separators; "M4" alone is found earlier as NVIDIA's Tesla M4."""
+_ALIKE_IN_LAPTOPS = frozenset({"Pascal", "Turing"})
+"""Architectures whose GPUs the driver calls the same in laptops, unless they are Max-Q."""
 _SAME = {"mobile": "laptop", "notebook": "laptop"}
 _SERIES = frozenset({"rtx", "gtx", "gt"})
 _TELLING = 4
@@ -80,6 +84,28 @@ def cut(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
     return family[0] if len({product.compute_capability for product in family}) == 1 else None
 
 
+def family(name: str, products: Mapping[str, GpuProduct]) -> tuple[GpuProduct, ...]:
+    """The products whose name or alias begins with all of these words; () if they differ in compute capability.
+
+    "RTX 4050" is only sold for laptops; an "RTX 5000" may be a Quadro or an Ada. A DGX or HGX is called after its GPUs.
+    """
+    words = [word for word in _words(name) if word not in _LEFT_OUT]
+    found = _beginning(words, products)
+    if not found and "laptop" in words:
+        same = _beginning([word for word in words if word != "laptop"], products)
+        found = tuple(one for one in same if one.architecture in _ALIKE_IN_LAPTOPS)
+    return found if len({one.compute_capability for one in found}) == 1 else ()
+
+
+def _beginning(words: list[str], products: Mapping[str, GpuProduct]) -> tuple[GpuProduct, ...]:
+    found = (one for one in products.values() if words and any(_begins(text, words) for text in (one.name, *one.aliases)))
+    return tuple({one.name: one for one in found}.values())
+
+
+def _begins(name: str, words: list[str]) -> bool:
+    return [word for word in _words(name) if word not in _LEFT_OUT][: len(words)] == words
+
+
 def other_vendor(name: str) -> str:
     """The vendor of a GPU that is not NVIDIA's, by its name: "AMD", "Intel", "Apple", "Google"; otherwise empty."""
     typed = " ".join(name.casefold().translate(_SEPARATORS).split())[:LONGEST]
@@ -120,9 +146,9 @@ def _words(name: str) -> list[str]:
 
 
 def _unit_joined(words: list[str]) -> Iterator[str]:
-    """The words with "24 gb" joined to "24gb"."""
+    """The words with "24 gb" joined to "24gb", as is "24g"."""
     for word, following in zip(words, [*words[1:], ""], strict=False):
         if following in {"gb", "gib"} and word.isdigit():
             yield f"{word}gb"
         elif word not in {"gb", "gib"}:
-            yield word
+            yield f"{word}b" if re.fullmatch(r"\d{1,3}g", word) else word

@@ -12,6 +12,7 @@ from gpudoctor.findings import Policy, Verdict
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan.asked import combined
 from gpudoctor.plan.model import Combination
+from gpudoctor.plan.spelt import respelt
 from gpudoctor.plan.suppose import suppose
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def examine(
     """
     began = time.monotonic()
     matrix = _shipped() if compat is None else open_matrix(compat)
+    combination = respelt(combination)
     if asked is not None:
         combination = combined(combination, asked, matrix)
     snapshot = suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))

@@ -25,7 +25,7 @@ _ARCHITECTURES = {
     "macos": ("arm64", "x86_64"),
 }
 """Architectures for which wheels are published, as each system calls them, the usual one first."""
-_SPELT = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
+_SPELT = {"amd64": "x86_64", "x64": "x86_64", "x86-64": "x86_64", "arm64": "aarch64", "sbsa": "aarch64"}
 _GRACE = r"NVIDIA G[BH]\d"
 _CALLED = {"linux": "Linux", "wsl": "WSL 2", "windows": "Windows", "macos": "macOS"}
 _PLATFORMS = {"linux": Platform.LINUX, "wsl": Platform.WSL2, "windows": Platform.WINDOWS, "macos": Platform.MACOS}
@@ -178,19 +178,25 @@ def _capability(text: str | None) -> str:
 def _gpu(name: str, capability: str, matrix: Matrix) -> tuple[str, str, Supposed]:
     """The GPU's name, its compute capability and how the report names it."""
     product = matrix.gpu(name)
-    if product is None:
-        if capability:
-            return name, capability, Supposed("GPU", f"{name}, compute capability {capability}", "--gpu (not in the tables); --cc")
-        vendor = names.other_vendor(name)
-        if vendor:
-            raise UsageError(f"{name!r} is made by {vendor}; gpudoctor supports only NVIDIA GPUs.")
-        near = matrix.gpus_like(name)
-        hint = f"did you mean {' or '.join(map(repr, near))}? Or state" if near else "state"
-        raise UsageError(f"No GPU in the tables is called {name!r}; {hint} its compute capability with --cc.")
-    own = str(product.compute_capability)
+    alike = (product,) if product is not None else () if capability else matrix.gpu_family(name)
+    if not alike:
+        return _unlisted_gpu(name, capability, matrix)
+    called, own = alike[0].name if len(alike) == 1 else name, str(alike[0].compute_capability)
     if capability and capability != own:
-        raise UsageError(f"--cc {capability} contradicts --gpu {name!r}: the {product.name} has {own}; leave one out.")
-    return product.name, own, Supposed("GPU", f"{product.name}, compute capability {own}", cited(product.source))
+        raise UsageError(f"--cc {capability} contradicts --gpu {name!r}: the {called} has {own}; leave one out.")
+    return called, own, Supposed("GPU", f"{called}, compute capability {own}", cited(alike[0].source))
+
+
+def _unlisted_gpu(name: str, capability: str, matrix: Matrix) -> tuple[str, str, Supposed]:
+    """A GPU that the tables do not know, with the capability that was stated. Raises UsageError if none was."""
+    if capability:
+        return name, capability, Supposed("GPU", f"{name}, compute capability {capability}", "--gpu (not in the tables); --cc")
+    vendor = names.other_vendor(name)
+    if vendor:
+        raise UsageError(f"{name!r} is made by {vendor}; gpudoctor supports only NVIDIA GPUs.")
+    near = matrix.gpus_like(name)
+    hint = f"did you mean {' or '.join(map(repr, near))}? Or state" if near else "state"
+    raise UsageError(f"No GPU in the tables is called {name!r}; {hint} its compute capability with --cc.")
 
 
 def _driver(combination: Combination, matrix: Matrix) -> Supposed | None:

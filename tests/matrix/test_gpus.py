@@ -62,6 +62,7 @@ def products(shipped: Matrix) -> tuple[GpuProduct, ...]:
         ("rtx 3060 laptop", "NVIDIA GeForce RTX 3060 Laptop GPU", "8.6"),
         ("3060 mobile", "NVIDIA GeForce RTX 3060 Laptop GPU", "8.6"),
         ("rtx 3060 12gb", "NVIDIA GeForce RTX 3060", "8.6"),
+        ("rtx 3060 12g", "NVIDIA GeForce RTX 3060", "8.6"),
         ("3080 12 GB", "NVIDIA GeForce RTX 3080", "8.6"),
         ("RTX 3050 A Laptop GPU", "NVIDIA GeForce RTX 3050 A Laptop GPU", "8.9"),
         ("Quadro RTX A6000", "NVIDIA RTX A6000", "8.6"),
@@ -235,3 +236,44 @@ def test_chips(shipped: Matrix, device: str, architecture: str, capability: str)
 
 def test_an_older_chip_between_two_fermi_ranges_is_not_fermi(shipped: Matrix) -> None:
     assert shipped.chip("0ca0") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "capability"),
+    [
+        ("A800", "8.0"),
+        ("RTX 4050", "8.9"),
+        ("RTX 3050 Ti", "8.6"),
+        ("T2000", "7.5"),
+        ("T1200", "7.5"),
+        ("DGX A100", "8.0"),
+        ("HGX H200", "9.0"),
+        ("GTX 1650 Mobile", "7.5"),
+        ("RTX 2070 laptop", "7.5"),
+        ("Quadro P2000 Mobile", "6.1"),
+    ],
+)
+def test_the_first_words_of_names_do_if_all_such_gpus_have_one_compute_capability(shipped: Matrix, typed: str, capability: str) -> None:
+    assert shipped.gpu(typed) is None
+    assert {str(one.compute_capability) for one in shipped.gpu_family(typed)} == {capability}
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "RTX 5000",
+        "RTX 6000",
+        "RTX 4000",
+        "TITAN",
+        "RTX",
+        "Tesla",
+        "RTX 4090 Mobile Ti",
+        "RTX 405",
+        "DGX",
+        "RTX 3090 Mobile",
+        "A100 Laptop",
+        "",
+    ],
+)
+def test_words_that_begin_different_gpus_name_none(shipped: Matrix, typed: str) -> None:
+    assert shipped.gpu_family(typed) == ()
