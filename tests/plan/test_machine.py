@@ -127,7 +127,7 @@ def test_the_newest_release_of_a_branch_supports_the_cuda_of_the_branch() -> Non
         ({"gpus": ("RTX 4091",)}, "did you mean 'NVIDIA GeForce RTX 40"),
         ({"gpus": ("zzzzzz",)}, "state its compute capability with --cc"),
         ({"gpus": ("4090",), "cc": "8.6"}, "--cc 8.6 contradicts --gpu '4090'"),
-        ({"cc": "86"}, "--cc '86' is not a compute capability"),
+        ({"cc": "86."}, "--cc '86.' is not a compute capability"),
         ({"cc": "8"}, "write it with one dot: 8.6"),
         ({"kernel_module": "open"}, "state one with --driver"),
         ({"kernel_module": "open", "driver": "551.61", "os": "windows"}, "only drivers for Linux"),
@@ -143,7 +143,7 @@ def test_the_newest_release_of_a_branch_supports_the_cuda_of_the_branch() -> Non
         ({"system_cuda": "11.9"}, "CUDA 11 has 11.0 to 11.8"),
         ({"system_cuda": "12"}, "write 12.4"),
         ({"system_cuda": "twelve"}, "is not a CUDA version"),
-        ({"system_cudnn": "v8"}, "is not a cuDNN version"),
+        ({"system_cudnn": "x8"}, "is not a cuDNN version"),
     ],
 )
 def test_impossible_options_are_refused_in_one_sentence(fields: dict[str, Any], words: str) -> None:
