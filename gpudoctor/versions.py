@@ -66,3 +66,8 @@ def parse(text: str) -> Version | None:
 def from_cuda_integer(number: int) -> Version:
     """The CUDA version in cuda.h's encoding, 1000 x major + 10 x minor: 12040 is 12.4."""
     return Version(number // 1000, number % 1000 // 10, text=f"{number // 1000}.{number % 1000 // 10}")
+
+
+def is_called(release: Version, said: str) -> bool:
+    """Return whether `said` is the release, or its first two numbers, as in TensorFlow 2.4."""
+    return release.text == said or (said.count(".") == 1 and release.text.startswith(f"{said}."))

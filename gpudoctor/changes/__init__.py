@@ -30,7 +30,7 @@ def compare(
     ignored = matcher(ignore)
     kept = [one for one in found if not ignored(one.path)]
     record = FieldsRead()
-    for examination in (before, after) if kept else ():
+    for examination in (before, after) if kept else ():  # without a difference no rule is asked
         runs(examination.snapshot, matrix, examination.policy, record)
     gpus = gpu_names(after.snapshot) | gpu_names(before.snapshot)
     facts = [_fact(line, record) for line in lines(kept, gpus)]

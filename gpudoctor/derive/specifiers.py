@@ -1,7 +1,6 @@
-"""Reads and compares requirements of Python packages; what a marker needs may be unknown here.
+"""Reads and compares requirements of Python packages. Versions are compared by `packaging`; what a marker needs may be unknown here.
 
-Versions that are more than numbers are compared by `packaging`, imported only for these: its patterns alone take 3 ms. Its requirements and markers
-take 12 ms, and have no answer for a marker that is only partly known.
+packaging.requirements and packaging.markers take 12 ms to import, and have no answer for a marker that is only partly known.
 """
 
 from __future__ import annotations
@@ -9,21 +8,16 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from operator import eq, ge, gt, le, lt, ne
-from typing import TYPE_CHECKING
 
 import msgspec
+from packaging.specifiers import InvalidSpecifier, Specifier
+from packaging.version import InvalidVersion, Version
 
 from gpudoctor.snapshot.distributions import normalise
-
-if TYPE_CHECKING:
-    from packaging.specifiers import Specifier
-    from packaging.version import Version
 
 _LEXEME = r"""\s*("[^"]*"|'[^']*'|\(|\)|===|~=|==|!=|<=|>=|<|>|[A-Za-z_]+)"""
 """Compiled on first use: few requirements have markers."""
 _OPERATORS = ("===", "~=", "==", "!=", "<=", ">=", "<", ">")
-_OF_NUMBERS = {"==": eq, "!=": ne, "<=": le, ">=": ge, "<": lt, ">": gt}
 _LONGEST_VERSION, _LONGEST = 200, 4096
 """Characters of a version, requirement, marker or specifier; longer ones are not genuine."""
 _DEEPEST = 32
@@ -44,8 +38,6 @@ class Requirement(msgspec.Struct, frozen=True):
 @functools.lru_cache(maxsize=8192)
 def key(text: str) -> Version | None:
     """The version that `text` spells; None if PEP 440 does not allow it."""
-    from packaging.version import InvalidVersion, Version  # noqa: PLC0415 -- 8 ms with its specifiers
-
     try:
         return Version(text) if len(text) <= _LONGEST_VERSION else None
     except InvalidVersion:
@@ -55,8 +47,6 @@ def key(text: str) -> Version | None:
 @functools.lru_cache(maxsize=8192)
 def _comparison(operator: str, version: str) -> Specifier | None:
     """The comparison; None if it is invalid, or compares texts."""
-    from packaging.specifiers import InvalidSpecifier, Specifier  # noqa: PLC0415 -- as in `key`
-
     try:
         return Specifier(operator + version) if operator != "===" else None
     except InvalidSpecifier:
@@ -90,33 +80,12 @@ def only_version(specifier: str) -> str | None:
 @functools.lru_cache(maxsize=65536)
 def satisfies(version: str, specifier: str) -> bool | None:
     """Whether the specifier allows a version, pre-releases included; None if that cannot be decided."""
-    parts = clauses(specifier)
-    if parts is None or (_numbers(version) is None and key(version) is None):
+    parsed, parts = key(version), clauses(specifier)
+    if parsed is None or parts is None:
         return None
-    answers = [_allows(comparison, text, version) for comparison, text in parts]
+    comparisons = [_comparison(operator, text) for operator, text in parts]
+    answers = [None if one is None else one.contains(parsed, prereleases=True) for one in comparisons]
     return False if False in answers else None if None in answers else True
-
-
-def _allows(comparison: str, text: str, version: str) -> bool | None:
-    compare, ours, theirs = _OF_NUMBERS.get(comparison), _numbers(version), None if "+" in text else _numbers(text)
-    if compare is not None and ours is not None and theirs is not None:
-        return bool(compare(ours, theirs))
-    specifier, parsed = _comparison(comparison, text), key(version)
-    return None if specifier is None or parsed is None else specifier.contains(parsed, prereleases=True)
-
-
-@functools.lru_cache(maxsize=1024)
-def _numbers(version: str) -> tuple[int, ...] | None:
-    """The numbers of a version without zeros at the end; None if it has more than those and a build's label, which comparisons with numbers ignore."""
-    public, plus, label = version.partition("+")
-    words, labels = public.split("."), label.split(".") if plus else []
-    plain = version.isascii() and all(map(str.isdigit, words)) and all(map(str.isalnum, labels))
-    if not plain or len(version) > _LONGEST_VERSION:
-        return None
-    numbers = tuple(map(int, words))
-    while numbers[-1:] == (0,):
-        numbers = numbers[:-1]
-    return numbers
 
 
 def below(version: str, specifier: str) -> bool:

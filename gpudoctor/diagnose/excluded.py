@@ -144,13 +144,17 @@ def _logs(machine: MachineView, line: re.Pattern[str]) -> bool:
     return isinstance(log, TextLog) and any(line.search(one.value) for one in log.lines)
 
 
+def _is_hinted(machine: MachineView, cause: str) -> bool:
+    return cause in hinted("\n".join(line.value for line in known(machine.observed.text_log).lines))
+
+
 def _has_nodes(machine: MachineView) -> bool:
     return {CONTROL, UVM, "/dev/nvidia0"} <= {node.path for node in machine.device_nodes.nodes}
 
 
 def _has_linux_driver_in_wsl(machine: MachineView) -> bool:
     """Return whether the text shows that a driver for Linux was installed, which hides the Windows driver's libraries in WSL."""
-    return "wsl-linux-driver-installed" in hinted("\n".join(line.value for line in known(machine.observed.text_log).lines))
+    return _is_hinted(machine, "wsl-linux-driver-installed")
 
 
 _ANSWERS_INSIDE = expression(
@@ -160,7 +164,7 @@ _ANSWERS_INSIDE = expression(
 
 def _lacks_fabric_prerequisites(machine: MachineView) -> bool:
     """Return whether the text shows that something is missing without which the fabric manager cannot start."""
-    return "fabric-prerequisites-missing" in hinted("\n".join(line.value for line in known(machine.observed.text_log).lines))
+    return _is_hinted(machine, "fabric-prerequisites-missing")
 
 
 _UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not found)|dlopen libcuda\.so(?![.\d])|find -lcuda\b")

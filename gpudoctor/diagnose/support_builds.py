@@ -120,14 +120,14 @@ def _builds(machine: MachineView, *, at_least: bool = False) -> list[CudaRelease
 
 def _builds_with_cuda(machine: MachineView) -> list[CudaRelease]:
     """Return the CUDA releases of the builds with CUDA that a framework's release has: what is slow on a GPU is none without."""
-    found = [
-        (row.release, row.built_with_cuda)
+    found = dict.fromkeys(
+        row.built_with_cuda
         for one in machine.frameworks
         for package in one.spec.distributions
         for row in machine.matrix.releases(package)
-        if row.built_with_cuda and (row.release.text == one.release or row.release.text.startswith(f"{one.release}."))
-    ]
-    return _rows(machine, list(dict.fromkeys(cuda for _, cuda in found)), at_least=True)
+        if row.built_with_cuda and versions.is_called(row.release, one.release)
+    )
+    return _rows(machine, list(found), at_least=True)
 
 
 def _cudas_of_builds(machine: MachineView) -> list[Version]:

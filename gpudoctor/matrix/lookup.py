@@ -55,10 +55,9 @@ class Matrix:
             whole = self._rows.get((table.name, distribution, "", ""))
             if whole is None:
                 self._rows[key] = self._read_table(table, distribution, platform, release)
-            elif platform:
-                self._rows[key] = tuple(row for row in whole if row.platform in {platform, "any"})
             else:
-                self._rows[key] = tuple(row for row in whole if str(row.release) == release)
+                of_release = (row for row in whole if not release or str(row.release) == release)
+                self._rows[key] = tuple(row for row in of_release if not platform or row.platform in {platform, "any"})
         return self._rows[key]
 
     @property

@@ -158,7 +158,7 @@ def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:
 
 
 def _input(speed: Speed) -> list[str]:
-    """Return what input must deliver, if it is more than any reader does."""
+    """Return what input must deliver, if it is at least 1 MB/s."""
     low, high = (rate / 1e6 for rate in speed.input_bytes_per_second)
     return [f"input must deliver {_range((low, high))} MB/s"] if high >= 1 else []
 

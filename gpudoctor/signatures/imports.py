@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.signatures.phrases import OF_CUDA_BUILDS
+from gpudoctor.signatures.phrases import NOTEBOOK, OF_CUDA_BUILDS, TERMINAL
 from gpudoctor.signatures.signature import Signature
 
 _FRAMEWORKS = "torch|tensorflow|jax|jaxlib|keras"
 _SHADOWED = ("two-copies-of-framework", "script-folder-hides-package")
 
-_NOTEBOOK = r"(?:notebooks?|jupyter\w{0,4}|vs ?code|pycharm|spyder)"
-_TERMINAL = r"(?:terminal|command[ -](?:line|prompt)|shell|console|script)"
 _BLIND = r"\b(?:returns? false|is false|says false|gives? false|false|no gpus?)\b"
 _SEES = r"\b(?:returns? true|is true|says true|gives? true|true|works)\b"
 
@@ -152,9 +150,9 @@ IMPORTS = (
     ),
     # as people compare two programs that run Python
     Signature(
-        rf"(?i)\b{_NOTEBOOK}\b[^\n]{{0,100}}{_BLIND}[^\n]{{0,120}}(?:\b{_TERMINAL}|\.py)\b[^\n]{{0,80}}{_SEES}"
-        rf"|{_BLIND} (?:in|inside|from) (?:the |my |a )?{_NOTEBOOK}\b[^\n]{{0,60}}{_SEES} (?:in|from) (?:the |my |a )?{_TERMINAL}\b"
-        rf"|\b{_TERMINAL}\b[^\n]{{0,80}}{_SEES}[^\n]{{0,80}}\b{_NOTEBOOK}\b[^\n]{{0,80}}{_BLIND}",
+        rf"(?i)\b{NOTEBOOK}\b[^\n]{{0,100}}{_BLIND}[^\n]{{0,120}}(?:\b{TERMINAL}|\.py)\b[^\n]{{0,80}}{_SEES}"
+        rf"|{_BLIND} (?:in|inside|from) (?:the |my |a )?{NOTEBOOK}\b[^\n]{{0,60}}{_SEES} (?:in|from) (?:the |my |a )?{TERMINAL}\b"
+        rf"|\b{TERMINAL}\b[^\n]{{0,80}}{_SEES}[^\n]{{0,80}}\b{NOTEBOOK}\b[^\n]{{0,80}}{_BLIND}",
         ("wrong-python-environment",),
         "one program sees the GPU and another does not, so each starts another Python",
         ("torch: it is False in my Jupyter notebook but True in the terminal.",),

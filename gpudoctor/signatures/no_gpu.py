@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from gpudoctor.signatures.phrases import NOTEBOOK, TERMINAL
 from gpudoctor.signatures.signature import Signature
 
 # TensorFlow's, PyTorch's and JAX's answers as people print them
@@ -79,12 +80,10 @@ _NO_LIBRARIES = msgspec.structs.replace(
 )
 """A build that opens the system's CUDA, where nothing else in the text explains why it sees no GPU."""
 SEE_NO_GPU = (_OTHER_CUDA, SEES_NO_GPU, _NO_LIBRARIES)
-_NOTEBOOK = r"(?:jupyter\w{0,4}|notebooks?|pycharm|vs ?code|spyder)\b"
-_SHELL = r"(?:terminal|command[ -]line|console|shell|python prompt)\b"
 SEEN_ELSEWHERE = Signature(
-    rf"(?i)\bsame (?:python )?(?:code|command|script|line|program)\b[^\n.]{{0,30}}\b(?:in|from|on|inside) (?:\w{{1,12}} ){{0,2}}{_NOTEBOOK}[^\n]{{0,40}}:\s{{0,4}}$"
-    rf"|^(?=[^\n]{{0,200}}\bgpus?\b)[^\n]{{0,200}}\b{_SHELL}[^\n.]{{0,60}}\b(?:but not|but|while|whereas|not) [^\n.]{{0,40}}\b{_NOTEBOOK}"
-    rf"|^(?=[^\n]{{0,200}}\bgpus?\b)[^\n]{{0,200}}\b{_NOTEBOOK}[^\n.]{{0,60}}\b(?:not|n't|no|none|empty)\b[^\n.]{{0,60}}\b(?:but|while|whereas|although)\b[^\n.]{{0,60}}\b{_SHELL}",
+    rf"(?i)\bsame (?:python )?(?:code|command|script|line|program)\b[^\n.]{{0,30}}\b(?:in|from|on|inside) (?:\w{{1,12}} ){{0,2}}{NOTEBOOK}\b[^\n]{{0,40}}:\s{{0,4}}$"
+    rf"|^(?=[^\n]{{0,200}}\bgpus?\b)[^\n]{{0,200}}\b{TERMINAL}\b[^\n.]{{0,60}}\b(?:but not|but|while|whereas|not) [^\n.]{{0,40}}\b{NOTEBOOK}\b"
+    rf"|^(?=[^\n]{{0,200}}\bgpus?\b)[^\n]{{0,200}}\b{NOTEBOOK}\b[^\n.]{{0,60}}\b(?:not|n't|no|none|empty)\b[^\n.]{{0,60}}\b(?:but|while|whereas|although)\b[^\n.]{{0,60}}\b{TERMINAL}\b",
     ("wrong-python-environment", "cuda-visible-devices-masked"),
     "a notebook or editor sees no GPU where a shell does: it runs another Python, or with other variables",
     (

@@ -105,3 +105,6 @@ def is_supposed(line: str, place: int, *, said: bool) -> bool:
 
 OF_CUDA_BUILDS = r"_cuda_(?:[gs]etDevice|getDeviceCount|init|getDriverVersion)'"
 """How names end in torch/csrc/cuda/Module.cpp, which only a build with CUDA has."""
+NOTEBOOK = r"(?:notebooks?|jupyter\w{0,4}|vs ?code|pycharm|spyder)"
+TERMINAL = r"(?:terminal|command[ -](?:line|prompt)|shell|console|script|python prompt)"
+"""The programs that people compare, each of which runs a Python of its own."""

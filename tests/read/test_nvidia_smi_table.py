@@ -174,6 +174,11 @@ def test_versions_that_differ_show_wsl_and_a_driver_model_shows_windows(matrix: 
     assert all(isinstance(one, Host) and isinstance(one.platform, Missing) for one in platforms[2:])
 
 
+def test_an_nvidia_smi_newer_than_the_driver_is_not_of_wsl(matrix: Matrix) -> None:
+    of_an_image = read("| NVIDIA-SMI 580.65.06    Driver Version: 418.67    CUDA Version: 10.1 |\n", matrix).host
+    assert isinstance(of_an_image, Missing) or isinstance(of_an_image.platform, Missing)
+
+
 def test_the_header_of_610_is_read(matrix: Matrix) -> None:
     header = "| NVIDIA-SMI 610.57.04              KMD Version: 610.57.04     CUDA UMD Version: 13.3     |"
     nvml = read(header, matrix).nvml

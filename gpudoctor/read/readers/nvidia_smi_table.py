@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from gpudoctor import versions
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -45,8 +46,6 @@ _VERSIONS = expression(
     r"NVIDIA-SMI (?P<program>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\s{1,40}(?:Driver|KMD) Version: (?P<driver>\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b"
 )
 _WINDOWS_ROW = expression(r"\s(?:WDDM|TCC|MCDM)\s{1,4}\|")
-_FIRST_IN_WSL = "455"
-"""The first driver branch for WSL 2."""
 _LINUX = expression(r"(?i)\b(?:wsl|linux|ubuntu|debian|docker)")
 _BORDER = expression(r"^\s*\+-{10,}")
 
@@ -60,20 +59,24 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 
 
 def _platform(lines: Sequence[Line]) -> Iterator[Statement]:
-    """Yield what the table shows of the system. Under WSL nvidia-smi is Linux's and the driver is Windows's, which has two numbers."""
+    """Yield what the table shows of the system.
+
+    Under WSL nvidia-smi is Linux's and the driver is Windows's, which has two numbers, the higher ones of the two. An nvidia-smi that is newer than
+    the driver belongs to an image or to an update that was not loaded.
+    """
     windows = next((line for line in lines if _WINDOWS_ROW.search(line.text)), None)
     if windows is not None and not any(_LINUX.search(line.text) for line in lines):
         yield Statement("platform:windows", "nvidia-smi shows a driver model", _NAME, windows.number, Rank.PROSE)
     for line in lines:
         found = _VERSIONS.search(line.text) if "NVIDIA-SMI" in line.text else None
-        if (
-            found is not None
-            and found["program"] != found["driver"]
-            and found["driver"].count(".") == 1
-            and found["driver"] > _FIRST_IN_WSL
-        ):
+        if found is not None and found["driver"].count(".") == 1 and _is_newer(found["driver"], than=found["program"]):
             yield Statement("platform:wsl2", f"nvidia-smi {found['program']}, driver {found['driver']}", _NAME, line.number, Rank.LOG)
             return
+
+
+def _is_newer(driver: str, than: str) -> bool:
+    one, other = versions.parse(driver), versions.parse(than)
+    return one is not None and other is not None and one > other
 
 
 def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:

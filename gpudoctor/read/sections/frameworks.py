@@ -105,11 +105,6 @@ def _architectures(stated: Statement | None) -> tuple[str, ...] | Missing:
     return tuple(dict.fromkeys(found)) or NOT_STATED
 
 
-def _is_short_of(release: versions.Version, said: str) -> bool:
-    """Return whether somebody calls a release by its first two numbers."""
-    return said.count(".") == 1 and release.text.startswith(f"{said}.")
-
-
 def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix, platform: str) -> str:
     """Return the package of a framework if only name and version were given; "" if builds with CUDA have the same version.
 
@@ -123,7 +118,7 @@ def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix,
         row
         for package in spec_of(name).distributions
         for row in matrix.releases(package)
-        if row.release == release or _is_short_of(row.release, version.value)
+        if row.release == release or versions.is_called(row.release, version.value)
     ]
     with_cuda = {row.distribution for row in rows if row.accelerator == "cuda"}
     here = {row.accelerator for row in rows if row.distribution == name and row.platform == platform}
