@@ -1,8 +1,8 @@
-"""Reads a table that compares machines or environments in columns as the fields of the one that fails."""
+"""Reads a table that compares machines or environments, in columns or in rows, as the fields of the one that fails."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -31,36 +31,73 @@ class _Row(NamedTuple):
 def of_what_fails(lines: Sequence[Line]) -> list[Line]:
     """Return the lines with each table of several machines as the fields of one that fails; as they are where no table says which."""
     changed: dict[int, Line | None] = {}
-    for table in _tables(lines):
+    for table in _tables(lines, _by_column):
         place = _failing(table, lines)
         for number, row in enumerate(table) if place else ():
             about = row.cells[0].strip(_PLAIN)
             text = f"{about}: {row.cells[place].strip(_PLAIN)}" if number and about else ""
             changed[row.line.number] = msgspec.structs.replace(row.line, text=text) if text else None
-    if not changed:
+    rows: dict[int, Sequence[Line | None]] = {
+        row.line.number: fields for table in _tables(lines, _by_row) for row, fields in _failing_row(table)
+    }
+    if not (changed or rows):
         return list(lines)
-    return [one for line in lines if (one := changed.get(line.number, line)) is not None]
+    told = (rows.get(line.number, [changed.get(line.number, line)]) for line in lines)
+    return [one for several in told for one in several if one is not None]
 
 
-def _tables(lines: Sequence[Line]) -> Iterator[list[_Row]]:
+def _failing_row(table: Sequence[_Row]) -> Iterator[tuple[_Row, list[Line]]]:
+    """Yield each row of a table with a machine a row, with the fields of the first that fails; nothing if not only some of them fail."""
+    said = [_said_by([cell.strip(_PLAIN) for cell in row.cells]) for row in table[1:]]
+    if False not in said or all(one is False for one in said):
+        return
+    failing = said.index(False)
+    names = [cell.strip(_PLAIN) for cell in table[0].cells]
+    yield table[0], []
+    for place, row in enumerate(table[1:]):
+        pairs = zip(names, row.cells, strict=True) if place == failing else ()
+        yield row, [msgspec.structs.replace(row.line, text=f"{name}: {cell.strip(_PLAIN)}") for name, cell in pairs if name]
+
+
+def _said_by(cells: Sequence[str]) -> bool | None:
+    """Return whether the cells of one machine say that it works; None if they say nothing of it."""
+    found = [one for cell in cells if (one := _answer(cell)) is not None]
+    return all(found) if found else None
+
+
+def _tables(lines: Sequence[Line], worth: Callable[[list[_Row]], bool]) -> Iterator[list[_Row]]:
     """Yield the tables: a heading, and below it rows of as many cells that begin like fields of an issue form."""
     table: list[_Row] = []
     for line in lines:
         cells = _cells(line.text)
         if table and (len(cells) != len(table[0].cells) or line.number > table[-1].line.number + 1):
-            yield from _worth([*table])
+            yield from _kept(table, worth)
             table = []
         if len(cells) >= _FEWEST_COLUMNS:
             table.append(_Row(line, cells))
-    yield from _worth(table)
+    yield from _kept(table, worth)
 
 
-def _worth(table: list[_Row]) -> Iterator[list[_Row]]:
-    """Yield a table whose rows are about fields: at least two of them, and most."""
+def _kept(table: list[_Row], worth: Callable[[list[_Row]], bool]) -> Iterator[list[_Row]]:
+    """Yield a table with at least two rows below its heading, if it is worth it."""
     rows = [row for row in table[1:] if set("".join(row.cells)) - set("-: ")]
-    fields = sum(row.cells[0].strip(_PLAIN).lower().partition(" ")[0] in FIRST_WORDS for row in rows)
-    if len(rows) >= _FEWEST_ROWS - 1 and fields >= max(2, len(rows) // 2):
+    if len(rows) >= _FEWEST_ROWS - 1 and worth([table[0], *rows]):
         yield [table[0], *rows]
+
+
+def _by_column(table: list[_Row]) -> bool:
+    """Return whether the rows of a table are about fields: at least two of them, and most."""
+    fields = sum(_is_field(row.cells[0]) for row in table[1:])
+    return fields >= max(2, (len(table) - 1) // 2)
+
+
+def _by_row(table: list[_Row]) -> bool:
+    """Return whether the heading of a table names fields, and its rows do not."""
+    return sum(map(_is_field, table[0].cells)) >= _FEWEST_ROWS - 1 and not _by_column(table)
+
+
+def _is_field(cell: str) -> bool:
+    return cell.strip(_PLAIN).lower().partition(" ")[0] in FIRST_WORDS
 
 
 def _cells(text: str) -> tuple[str, ...]:
@@ -83,7 +120,7 @@ def _failing(table: Sequence[_Row], lines: Sequence[Line]) -> int:
 def _said(place: int, table: Sequence[_Row], lines: Sequence[Line]) -> bool | None:
     """Return whether a column is about what works: by its heading, a row about the outcome, or a clause of the text that names it."""
     heading = table[0].cells[place].strip(_PLAIN)
-    answers = [outcome(heading), *(_answer(row.cells[place].strip(_PLAIN)) for row in table[1:])]
+    answers = [outcome(heading), _said_by([row.cells[place].strip(_PLAIN) for row in table[1:]])]
     if found := [one for one in answers if one is not None]:
         return all(found)
     numbers = {row.line.number for row in table}

@@ -12,6 +12,10 @@ _LONGEST = 90
 """Characters of a heading."""
 _FEW_WORDS = 2
 """Spaces from which a heading about the time has to name what it is about."""
+_LONGEST_ITEM = 200
+_ITEM = expression(r"\s{0,8}(?:[-*+\u2022] |\d{1,2}[.)] |[^\n.]{3,120}?(?:: | -+> | \u2192 | => | [-\u2013\u2014] )[^\n.]{2,60}$)")
+"""A line of a list, or one that ends with an outcome."""
+_COMPARABLE = expression(r"(?i)\b(?:[RG]TX|driver|torch|pytorch|tensorflow|tf|jax|cuda|[AHVL]\d{2,3}|T4)\b[ -]?\d?")
 _SENTENCE = expression(r"(?i)^(?:i|we|it|this|that|my|the)\b|\b(?:is|are|was|has|have|i|we)\b")
 _FAILS = expression(
     r"(?i)\b(?:fail(?:s|ed|ing|ure)?|broken|breaks?|bad|crash(?:es|ed|ing)?|non-?working|not (?:work\w*|ok|found|detected|available)|(?:does|did)(?:n't| not) work\w*|no longer works?|faulty|affected)\b"
@@ -54,8 +58,19 @@ def working(lines: Sequence[Line], faults: Collection[int]) -> list[Line]:
     sections = list(_sections(lines, faults))
     fine = [one for one in sections if one.works]
     if not fine or len(fine) == len(sections):
-        return []
+        return _working_items(lines, faults)
     return [line for line in lines if any(one.first <= line.number < one.end for one in fine)]
+
+
+def _working_items(lines: Sequence[Line], faults: Collection[int]) -> list[Line]:
+    """Return the items of a list about what works; none unless other items are about what fails."""
+    said = [
+        (line, outcome(line.text))
+        for line in lines
+        if len(line.text) <= _LONGEST_ITEM and _ITEM.match(line.text) and _COMPARABLE.search(line.text)
+    ]
+    fine = [line for line, works in said if works and line.number not in faults]
+    return fine if len(fine) < sum(works is not None for _, works in said) else []
 
 
 def says_the_same(works: Iterable[Statement], fails: Iterable[Statement]) -> bool:

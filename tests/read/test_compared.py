@@ -92,3 +92,30 @@ def test_a_table_that_tells_no_difference_is_read_as_it_is(outcome: tuple[str, .
         Line(number, text) for number, text in enumerate(_piped((("", "a", "b"), *_ROWS, *((outcome,) if outcome else ()))).splitlines(), 1)
     ]
     assert of_what_fails(lines) == lines
+
+
+def _machines(outcome: tuple[str, str], *, swapped: bool) -> tuple[tuple[str, ...], ...]:
+    head, *rest = zip(*_ROWS, ("result", *outcome), strict=True)
+    return (head, *(rest[::-1] if swapped else rest))
+
+
+@pytest.mark.parametrize("write", [_piped, _aligned])
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("outcome", [("works", "fails"), ("ok", "no kernel image"), ("yes", "no"), ("\u2705", "\u274c")])
+def test_of_a_table_in_rows_the_machine_that_fails_counts(
+    write: Callable[[tuple[tuple[str, ...], ...]], str], outcome: tuple[str, str], *, swapped: bool, matrix: Matrix
+) -> None:
+    assert causes(f"{write(_machines(outcome, swapped=swapped))}\n{KERNEL}", matrix)[:1] == [NEW]
+
+
+@pytest.mark.parametrize(
+    ("fine", "bad"),
+    [
+        ("- RTX 3090, driver 535.183.01, torch 2.5.1+cu124: works", "- RTX 5090, driver 575.57.08, torch 2.5.1+cu124: fails"),
+        ("1) RTX 3090 + torch 2.5.1+cu124 -> ok", "2) RTX 5090 + torch 2.5.1+cu124 -> broken"),
+        ("box A (RTX 3090, torch 2.5.1+cu124): fine", "box B (RTX 5090, torch 2.5.1+cu124): crashes"),
+    ],
+)
+def test_of_a_list_the_item_that_fails_counts(fine: str, bad: str, matrix: Matrix) -> None:
+    assert causes(f"{fine}\n{bad}\n{KERNEL}", matrix)[:1] == [NEW]
+    assert causes(f"{bad}\n{fine}\n{KERNEL}", matrix)[:1] == [NEW]

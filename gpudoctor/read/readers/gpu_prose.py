@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.expressions import expression
+from gpudoctor.read.readers.outcomes import Standing, clauses, settled
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import SENTENCE, own_sentences, sentences_of_time
 from gpudoctor.read.statements import Line, Rank, Statement
@@ -29,6 +31,13 @@ _BOARD = expression(
 )
 """Boards whose names are too short to stand alone."""
 
+_FORMS = (_MENTION, _BARE, _BOARD)
+_BARE_IN_CLAUSE = expression(
+    r"(?i)(?:^\W{0,4}|\b(?:with|on|the|in|old|new|mine(?: is)?|of|to)\W{1,3}(?:an? |the )?)(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
+)
+_IN_CLAUSE = (*_FORMS, _BARE_IN_CLAUSE)
+"""In a sentence that compares a model's number is enough."""
+_BRAND = expression(r"\b(?:rtx|gtx|geforce|nvidia|tesla|quadro)\b[ -]?")
 _AND = expression(r"(?i)[\s,&+]{0,3}(?:(?:and|plus|with|an?|one|two|three|four|the|another|x|\d{1,2}|nvidia|geforce)[\s,&+x*]{1,3}){0,5}")
 """What stands between two GPUs of a list."""
 _FEW = 200
@@ -43,16 +52,38 @@ _ABOUT = ("0", "rtx", "gtx", "quadro", "titan", "tesla", "jetson", "t4", "l4", "
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield the GPUs of the writer's sentences; if there are none, the only one that the writer says to have or to have had."""
     named = list(_named(own_sentences(lines, _ABOUT)))
+    told = list(_told(lines))
+    counted = settled([model(one) for one in named], [(standing, model(one)) for standing, one in told])
+    if told and counted != {model(one) for one in named}:
+        every = [one for one in (*named, *(one for _, one in told)) if model(one) in counted]
+        named = every if len(counted) == 1 else []
     if not named:
-        told = list(_named(sentences_of_time(lines[:_FEW], _ABOUT)))
-        every = {one["name"].lower() for line in lines[:_FEW] for one in _MENTION.finditer(line.text)}
-        named = told if len({one.value.lower() for one in told} | every) == 1 else []
+        earlier = list(_named(sentences_of_time(lines[:_FEW], _ABOUT)))
+        mentioned = {one["name"].lower() for line in lines[:_FEW] for one in _MENTION.finditer(line.text)}
+        named = earlier if len({one.value.lower() for one in earlier} | mentioned) == 1 else []
     yield from named
 
 
-def _named(lines: Iterable[Line]) -> Iterator[Statement]:
+def _told(lines: Sequence[Line]) -> Iterator[tuple[Standing, Statement]]:
+    """Yield the GPUs of clauses that say whether something works with them."""
+    for clause in clauses(lines, _ABOUT):
+        yield from ((clause.standing, one) for one in _named([clause.line], _IN_CLAUSE))
+
+
+def without_compared(named: Sequence[Statement], lines: Sequence[Line]) -> Sequence[Statement]:
+    """Return the GPUs of a list, without those that sentences set against the one that fails."""
+    counted = settled([model(one) for one in named], [(standing, model(one)) for standing, one in _told(lines)])
+    return [one for one in named if model(one) in counted]
+
+
+def model(one: Statement) -> str:
+    """Return what tells a GPU's name from others: people leave out its brand."""
+    return _BRAND.sub("", one.value.lower()).replace(" ", "")
+
+
+def _named(lines: Iterable[Line], forms: Sequence[re.Pattern[str]] = _FORMS) -> Iterator[Statement]:
     for line in lines:
-        found = (one for form in (_MENTION, _BARE, _BOARD) for one in form.finditer(line.text))
+        found = (one for form in forms for one in form.finditer(line.text))
         mentions = sorted(found, key=lambda one: one.start())
         between = (line.text[one.end("name") : other.start()] for one, other in itertools.pairwise(mentions))
         mark = LISTED if len(mentions) > 1 and all(_AND.fullmatch(words) for words in between) else "."

@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import MISTAKEN, framework_of
 from gpudoctor.read.readers.field_keys import SYSTEMS
-from gpudoctor.read.readers.gpu_prose import GPU
+from gpudoctor.read.readers.gpu_prose import GPU, without_compared
 from gpudoctor.read.readers.package_tables import is_known
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import OTHERS, sentences
@@ -65,6 +65,8 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
             for part in (sentence, *_asides(sentence)):
                 for what, one in _of_sentence(part).items():
                     found.setdefault(what, []).append(one)
+    gpus = [what for what in found if what.startswith("gpu prose:")]
+    yield from without_compared([found.pop(what)[0] for what in gpus], lines) if gpus else ()
     for several in found.values():
         if len({one.value.lower() for one in several}) == 1:
             yield several[0]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE, MISTAKEN, TRAINED, framework_of
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.read.east_asian import LETTERS
+from gpudoctor.read.readers.outcomes import Clause, Standing, clauses, settled
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, is_advice, own_sentences, sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _PACKAGE = expression(
-    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?: {0,2}\u7684? {1,2}version(?: {1,2}is)?:?)?(?:[ =]{0,2}| \()v?"
+    r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|tf(?=[ -]?v?[12]\.\d)|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?: {0,2}\u7684? {1,2}version(?: {1,2}is)?:?)?(?:[ =]{0,2}| \()v?"
     r"(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu|rocm[\d.]{1,6}))?)(?![\w+*]|\.[\w*])"
 )
 _BUILD = expression(
@@ -60,8 +63,20 @@ _PIP = expression(
 _INDEX = expression(r"/whl/(?P<build>cu\d{2,3}|cpu)\b")
 """What chooses PyTorch's build."""
 
+_NAME = expression(r"(?i)\b(?:tensorflow(?:-gpu|-cpu)?|tf|(?:py)?torch|jaxlib|jax|vllm|(?:nvidia )?drivers?)(?=[ -]?v?\d|\b)")
+_BARE = expression(
+    r"(?i)(?:^\W{0,4}|\b(?:with|on|in|under|using|to|is|was|version|release|the|old|new|and) {1,2})v?(?P<value>[012]\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu))?)(?![\w%]|\.\w| ?(?:MB|GB|MiB|GiB|x|s|ms)\b)"
+)
+_BARE_BRANCH = expression(
+    r"(?i)(?:^\W{0,4}|\b(?:with|on|in|under|using|to|is|was|version|branch|the|old|new|and) {1,2})v?(?P<value>\d{3}(?:\.\d{2,3}(?:\.\d{2})?)?)(?![\w%]|\.\w| ?(?:MB|GB|MiB|GiB|W)\b)"
+)
+"""A version whose name stands elsewhere in the sentence: "works with TF 2.10 but not with 2.11"."""
+_OTHER = expression(r"(?i)\b(?:python|cuda(?:toolkit)?|cudnn|ubuntu|kernel|windows|keras|numpy|gcc|nccl)\b")
+"""What a version without a name may be of too."""
+_VERSIONS = ("version:", "package:", "driver")
 _ABOUT = (
     *TRAINED,
+    "tf",
     "vllm",
     "flash-attn",
     "xformers",
@@ -89,10 +104,41 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in own_sentences(lines, _ABOUT):
         for about, one in _of_sentence(line):
             mentions.setdefault(about, []).append(one)
-    for several in mentions.values():
-        fullest = max(several, key=lambda one: len(one.value))
-        if all(fullest.value == one.value or (one.what == "driver" and fullest.value.startswith(f"{one.value}.")) for one in several):
-            yield fullest
+    told: dict[str, list[tuple[Standing, Statement]]] = {}
+    for clause in clauses(lines, _ABOUT):
+        for about, one in _of_clause(clause):
+            told.setdefault(about, []).append((clause.standing, one))
+    for about in dict.fromkeys((*mentions, *told)):
+        yield from _agreed([*mentions.get(about, ())], told.get(about, ()))
+
+
+def _agreed(stated: Sequence[Statement], told: Sequence[tuple[Standing, Statement]]) -> Iterator[Statement]:
+    """Yield the fullest statement about one thing, if all that count agree."""
+    values = settled([one.value for one in stated], [(standing, one.value) for standing, one in told])
+    counted = [one for one in (*stated, *(one for _, one in told)) if one.value in values]
+    fullest = max(counted, key=lambda one: len(one.value), default=None)
+    if fullest and all(
+        fullest.value == one.value or (one.what == "driver" and fullest.value.startswith(f"{one.value}.")) for one in counted
+    ):
+        yield fullest
+
+
+def _of_clause(clause: Clause) -> Iterator[tuple[str, Statement]]:
+    """Yield the versions that a clause names, one without a name as that of the only thing whose version the sentence names."""
+    found = [(about, one) for about, one in _of_sentence(clause.line) if one.what.startswith(_VERSIONS)]
+    yield from found
+    if found or _OTHER.search(clause.line.text):
+        return
+    named = {name.lower() for name in _NAME.findall(clause.sentence)}
+    bare = [one for form in (_BARE, _BARE_BRANCH) if (one := form.search(clause.line.text))]
+    if len(named) != 1 or not bare:
+        return
+    (said,) = named
+    is_driver = said.endswith(("driver", "drivers"))
+    match = next((one for one in bare if (one.re.pattern == _BARE_BRANCH.pattern) is is_driver), None)
+    if match:
+        text = f"{'driver' if is_driver else said} {match['value']}"
+        yield from _of_sentence(msgspec.structs.replace(clause.line, text=text))
 
 
 def names_versions(lines: Sequence[Line]) -> bool:
