@@ -13,6 +13,8 @@ _NOISE = frozenset({"nvidia", "geforce", "tesla", "gpu", "graphics", "generation
 _OF_KITS = frozenset({"developer", "kit", "devkit", "engineering", "reference", "super", "module", "industrial", "series", "nvgpu"})
 _LEFT_OUT = frozenset({"quadro", "dgx", "hgx"})
 """Words that people leave out of a name, or put before it, without another compute capability being meant."""
+_VARIANT = re.compile(r" (\d{1,3}gb|gddr\dx?|hbm\de?|pcie|sxm\d?|cnx|dgxs|fhhl|oem|lhr|lite hash rate|max q|refresh|embedded|rev\.? \w)$")
+"""How a name ends where boards with the same chip differ: memory, slot, cooler or revision."""
 LONGEST = 200
 """Characters of a GPU's name to read; NVML allows 96."""
 _OTHERS = {
@@ -39,9 +41,9 @@ def normalise(name: str) -> str:
 def keys(product: GpuProduct) -> tuple[str, ...]:
     """The normalised names of a product, also without RTX, GTX or GT if the rest is unambiguous ("4090", "a4000", "6000ada").
 
-    A workstation's bare number is not: "6000" may be a Quadro, an RTX PRO or an Ada.
+    A workstation's bare number is not: "6000" may be a Quadro, an RTX PRO or an Ada. Nor is a Fermi's: 470 and 580 are driver branches.
     """
-    bare = product.kind in {"geforce", "laptop"}
+    bare = product.kind in {"geforce", "laptop"} and product.architecture != "Fermi"
     found: dict[str, None] = {}
     for words in map(_words, (product.name, *product.aliases)):
         found["".join(words)] = None
@@ -88,12 +90,16 @@ def family(name: str, products: Mapping[str, GpuProduct]) -> tuple[GpuProduct, .
     """The products whose name or alias begins with all of these words; () if they differ in compute capability.
 
     "RTX 4050" is only sold for laptops; an "RTX 5000" may be a Quadro or an Ada. A DGX or HGX is called after its GPUs.
+    A variant that no product has ("RTX 3080 LHR", "RTX 4090 48GB") is left out.
     """
     words = [word for word in _words(name) if word not in _LEFT_OUT]
     found = _beginning(words, products)
+    while not found and (shorter := _VARIANT.sub("", " ".join(words)).split()) != words:
+        words = shorter
+        found = _beginning(words, products)
     if not found and "laptop" in words:
         same = _beginning([word for word in words if word != "laptop"], products)
-        found = tuple(one for one in same if one.architecture in _ALIKE_IN_LAPTOPS)
+        found = tuple(one for one in same if one.kind == "laptop" or one.architecture in _ALIKE_IN_LAPTOPS)
     return found if len({one.compute_capability for one in found}) == 1 else ()
 
 

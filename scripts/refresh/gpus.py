@@ -13,6 +13,7 @@ from typing import NamedTuple
 import msgspec
 
 from gpudoctor import versions
+from gpudoctor.matrix import names
 from gpudoctor.matrix.machine_rows import Chip, GpuProduct
 from gpudoctor.matrix.tables import CHIPS, GPUS
 from gpudoctor.matrix_files import read_table
@@ -45,13 +46,22 @@ GENERATIONS = {
 }
 """Architecture and compute capability of a chip, by the longest prefix of its codename in pci.ids, and the copy of NVIDIA's list of
 compute capabilities that has a product on it. Of Fermi, the lowest."""
+LOWEST = "lowest of its generation"
 NO_GPU = re.compile(r"Audio|NVSwitch|USB|UCSI|[Bb]ridge|PCIe host|FPGA|Tegra")
 NO_PRODUCT = re.compile(
-    r"Matrox|CMP|DRIVE|DGX|PG50|Embedded|PCIe LC| Super$|3050Ti|^NVIDIA H100$|A100-SXM-64GB|A4000H|T400E|2000E|AX800|H20 NVL16"
+    r"Matrox|DRIVE|DGX|PG50|Embedded|PCIe LC| Super$|3050Ti|^NVIDIA H100$|A100-SXM-64GB|A4000H|T400E|2000E|AX800|H20 NVL16"
 )
 """Products for other uses, for single customers, or equal to another in every column."""
-LAPTOP = re.compile(r"Laptop|Max-Q Design|GeForce MX|Quadro (T\d|RTX 3000)")
-DATA_CENTRE = re.compile(r"^(Tesla|NVIDIA (A|H|L|B|GB|GH)\d)|Server Edition")
+SOLD = re.compile(r"(GeForce|Quadro|Tesla|TITAN|NVS|GRID|RTX|CMP|P10\d-|[ABHL]\d{2,3}[A-Z]?\b|T4G)")
+"""How the names of products begin in the brackets of pci.ids; codenames, sizes and the ends of lists stand there too."""
+NOT_SOLD = re.compile(r"Engineering|FAKE|SKU|PG\d|USM|vGPU|Stella|IceCube|Service Provider|Reference|A100[AB]")
+"""Samples, forgeries, board numbers and virtual GPUs."""
+BRAND_OF = {"GT": "GeForce", "GTX": "GeForce", "C2": "Tesla"}
+"""The brand of a name that follows another in the same brackets without it, by how the name begins: "Tesla C2050 / C2070"."""
+VARIANT = re.compile(r" (\(.*\)|OEM|Mac Edition|Rev\. \w|Lite Hash Rate|Refresh|GDDR\dX?|\d+ ?GB( Rev\. \w)?)$")
+"""What a name ends in where another board is sold under the same name."""
+LAPTOP = re.compile(r"Laptop|Mobile|Max-Q Design|GeForce MX|Quadro (T\d|RTX 3000)|\d{3}(M|MX|A)\b")
+DATA_CENTRE = re.compile(r"^(Tesla|GRID|NVIDIA (?:(A|H|L|B|GB|GH)\d|T4G))|Server Edition")
 
 
 class Generation(NamedTuple):
@@ -72,17 +82,43 @@ def generation(name: str) -> Generation | None:
     return Generation(architecture, version, source) if version else None
 
 
-def parse_pci_ids(text: str) -> dict[int, Generation | None]:
-    """Return NVIDIA's devices in pci.ids by id, without secondary functions and board parts."""
-    found: dict[int, Generation | None] = {}
+def devices_of_nvidia(text: str) -> Iterator[tuple[int, str]]:
+    """Yield NVIDIA's devices in pci.ids, id and name, without secondary functions and board parts."""
     ours = False
     for line in text.splitlines():
         if re.match(r"[0-9a-f]{4}  ", line):
             ours = line.startswith("10de")
         device = re.match(r"\t([0-9a-f]{4})  (.*)", line) if ours else None
         if device and not NO_GPU.search(device[2]):
-            found[int(device[1], 16)] = generation(device[2])
-    return found
+            yield int(device[1], 16), device[2]
+
+
+def parse_pci_ids(text: str) -> dict[int, Generation | None]:
+    """Return the generation of each of NVIDIA's devices in pci.ids."""
+    return {device: generation(name) for device, name in devices_of_nvidia(text)}
+
+
+def products_in(brackets: str) -> Iterator[str]:
+    """Yield each product of "GeForce 610M/710M / GT 620M/630M"."""
+    for listed in brackets.split(" / "):
+        brand = next((brand for beginning, brand in BRAND_OF.items() if listed.startswith(beginning)), "")
+        name = f"{brand} {listed}".strip()
+        together = next((word for word in name.split() if "/" in word), "")
+        yield from (name.replace(together, one) for one in together.split("/")) if together else (name,)
+
+
+def parse_product_names(text: str) -> dict[str, set[int]]:
+    """Return the device ids of each product that pci.ids names in brackets ("GK107 [GeForce GT 640 OEM]"), without variants.
+
+    One name may stand for several chips: "GeForce GT 640" alone has compute capability 3.0, its "Rev. 2" has 3.5.
+    """
+    found: dict[str, set[int]] = {}
+    for device, name in devices_of_nvidia(text):
+        bracketed = re.search(r"\[(.+)\]", name)
+        for product in products_in(bracketed[1]) if bracketed else ():
+            if SOLD.match(product) and not NOT_SOLD.search(product):
+                found.setdefault(VARIANT.sub("", product), set()).add(device)
+    return {name if name.startswith(("Quadro", "Tesla", "GRID")) else f"NVIDIA {name}": devices for name, devices in found.items()}
 
 
 def parse_open_modules(text: str) -> dict[str, set[int]]:
@@ -101,10 +137,16 @@ def chips(listed: Mapping[int, Generation | None]) -> list[Chip]:
         if chip and before and before[:2] == chip[:2]:
             rows[-1] = msgspec.structs.replace(rows[-1], last=device)
         elif chip:
-            note = "lowest of its generation" if chip.architecture == "Fermi" else ""
+            note = LOWEST if chip.architecture == "Fermi" else ""
             rows.append(Chip(device, device, chip.architecture, chip.compute_capability, ("pci-ids", chip.source), note))
         before = chip
     return rows
+
+
+def without_known(products: Mapping[str, set[int]], rows: Collection[GpuProduct]) -> dict[str, set[int]]:
+    """Return the products that the table does not find by name, whole or without its last words."""
+    known = names.index(rows)
+    return {name: devices for name, devices in products.items() if not (names.find(name, known) or names.family(name, known))}
 
 
 def kind_of(name: str) -> str:
@@ -116,8 +158,10 @@ def kind_of(name: str) -> str:
     return "geforce" if "GeForce" in name or "TITAN" in name else "workstation"
 
 
-def new_products(products: Mapping[str, set[int]], listed: Mapping[int, Generation | None], known: Collection[str]) -> Iterator[GpuProduct]:
-    """Return rows for products that the table lacks, unless their chips are unlisted or differ in compute capability."""
+def new_products(
+    products: Mapping[str, set[int]], listed: Mapping[int, Generation | None], known: Collection[str], source: tuple[str, ...]
+) -> Iterator[GpuProduct]:
+    """Yield rows for products that the table lacks, unless their chips are unlisted or differ in compute capability."""
     for name, devices in products.items():
         found = {listed.get(device) for device in devices} - {None}
         if name.casefold() in known or NO_PRODUCT.search(name) or len(found) != 1:
@@ -126,7 +170,7 @@ def new_products(products: Mapping[str, set[int]], listed: Mapping[int, Generati
         if chip is not None:
             yield GpuProduct(
                 name=name,
-                aliases=(),
+                aliases=tuple(re.findall(r"^Quadro ([A-Z]\S+)$", name.casefold(), flags=re.IGNORECASE)),
                 kind=kind_of(name),
                 compute_capability=chip.compute_capability,
                 architecture=chip.architecture,
@@ -136,8 +180,8 @@ def new_products(products: Mapping[str, set[int]], listed: Mapping[int, Generati
                 tf32_tflops=None,
                 bf16_tflops=None,
                 fp16_tflops=None,
-                source=("open-kernel-modules", "pci-ids"),
-                note="",
+                source=source,
+                note=LOWEST if chip.architecture == "Fermi" else "",
             )
 
 
@@ -153,21 +197,24 @@ def main() -> int:
     """Rebuild both tables from the two files; show, check or write the difference; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pci-ids", type=Path, default=Path("/usr/share/misc/pci.ids"), help="pci.ids, of the package of that name")
-    parser.add_argument("--open-modules", type=Path, required=True, metavar="README", help="README.md of open-gpu-kernel-modules")
+    parser.add_argument("--open-modules", type=Path, metavar="README", help="README.md of open-gpu-kernel-modules; default: only pci.ids")
     parser.add_argument("--compat", type=Path, default=COMPAT, help="the folder of the tables")
     choice = parser.add_mutually_exclusive_group()
     choice.add_argument("--write", action="store_true", help="write the tables")
     choice.add_argument("--check", action="store_true", help="exit with 1 if a table differs")
     options = parser.parse_args()
-    listed = parse_pci_ids(options.pci_ids.read_text(encoding="utf-8"))
-    products = parse_open_modules(options.open_modules.read_text(encoding="utf-8"))
+    pci_ids = options.pci_ids.read_text(encoding="utf-8")
+    listed = parse_pci_ids(pci_ids)
+    products = parse_open_modules(options.open_modules.read_text(encoding="utf-8")) if options.open_modules else {}
     rows = read_table(str(options.compat), GPUS)
     wrong = list(disagreements(rows, products, listed))
     if wrong:
         print(*wrong, sep="\n", file=sys.stderr)
         return 1
-    new = new_products(products, listed, {row.name.casefold() for row in rows})
-    return max(finish(options, CHIPS, chips(listed)), finish(options, GPUS, sorted((*rows, *new), key=GPUS.key)))
+    known = {row.name.casefold() for row in rows}
+    rows = (*rows, *new_products(products, listed, known, ("open-kernel-modules", "pci-ids")))
+    rows = (*rows, *new_products(without_known(parse_product_names(pci_ids), rows), listed, known, ("pci-ids",)))
+    return max(finish(options, CHIPS, chips(listed)), finish(options, GPUS, sorted(rows, key=GPUS.key)))
 
 
 if __name__ == "__main__":

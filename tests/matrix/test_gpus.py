@@ -12,6 +12,7 @@ from gpudoctor.matrix_files import open_matrix
 from .samples import version
 
 ARCHITECTURES = {
+    "Fermi": ("2.0",),
     "Kepler": ("3.0", "3.2", "3.5", "3.7"),
     "Maxwell": ("5.0", "5.2", "5.3"),
     "Pascal": ("6.0", "6.1", "6.2"),
@@ -251,6 +252,13 @@ def test_an_older_chip_between_two_fermi_ranges_is_not_fermi(shipped: Matrix) ->
         ("GTX 1650 Mobile", "7.5"),
         ("RTX 2070 laptop", "7.5"),
         ("Quadro P2000 Mobile", "6.1"),
+        ("Quadro M1200 Mobile", "5.0"),
+        ("RTX 3080 LHR", "8.6"),
+        ("GeForce RTX 3060 Ti Lite Hash Rate", "8.6"),
+        ("RTX 4090 48GB", "8.9"),
+        ("A800 40GB PCIe", "8.0"),
+        ("Quadro RTX 3000 Mobile Refresh", "7.5"),
+        ("GeForce RTX 2080 Rev. A", "7.5"),
     ],
 )
 def test_the_first_words_of_names_do_if_all_such_gpus_have_one_compute_capability(shipped: Matrix, typed: str, capability: str) -> None:
@@ -271,6 +279,8 @@ def test_the_first_words_of_names_do_if_all_such_gpus_have_one_compute_capabilit
         "RTX 405",
         "DGX",
         "RTX 3090 Mobile",
+        "RTX 6000 48GB",
+        "24GB",
         "A100 Laptop",
         "",
     ],

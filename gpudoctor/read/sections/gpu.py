@@ -70,10 +70,10 @@ def _value(facts: Facts, fact: str, parse: Any) -> Any:
 
 
 def _capability(name: str | Missing, matrix: Matrix) -> str | Missing:
-    """Return the compute capability of a product, also of one whose name nvidia-smi cut to its column."""
+    """Return the compute capability of a product, also of one whose name nvidia-smi cut to its column, or of an unlisted variant."""
     if isinstance(name, Missing):
         return NOT_STATED
-    product = matrix.gpu(name) or matrix.gpu_cut(name)
+    product = matrix.gpu(name) or matrix.gpu_cut(name) or next(iter(matrix.gpu_family(name)), None)
     return str(product.compute_capability) if product else NOT_STATED
 
 

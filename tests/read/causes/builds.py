@@ -372,7 +372,7 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "PyTorch version: 2.1.2+rocm5.6\nROCM used to build PyTorch: 5.6.31061-8c743ae5d\nIs CUDA available: True\nGPU models and configuration: Vega 20\n"),
     ("gpu-too-new-for-build", "tensorflow-gpu 1.4.0, CUDA 8.0\nGPU: GTX 1070\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
     ("gpu-too-old-for-build", "tensorflow-gpu 1.4.0, CUDA 8.0\nGPU: GTX 1060\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
-    ("gpu-too-old-for-build", "tensorflow-gpu 1.2.0, CUDA 8.0\nGPU: Tesla C2075\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
+    ("gpu-too-old-for-build", "tensorflow-gpu 1.2.0, CUDA 8.0\nGPU: Tesla Z2075\nCUBLAS_STATUS_EXECUTION_FAILED\n"),
     ("cpu-only-build", "torch==2.5.1\nNo GPU is used if the flag --cpu is given.\n"),
     ("gpu-too-new-for-build", "torch==1.2.0+cu92, nvcc of CUDA 10.0\nGPU: GeForce GTX 980\nRuntimeError: CUDA error: no kernel image is available for execution on the device (voxelpool_ext)\n"),
     ("cpu-only-build", "I tensorflow/core/platform/cpu_feature_guard.cc:142] This TensorFlow binary is optimized with oneDNN\nI tensorflow/core/common_runtime/gpu/gpu_device.cc:1733] Found device 0 with properties:\nname: TITAN RTX computeCapability: 7.5\nthe second model runs on the CPU only\n"),

@@ -8,7 +8,17 @@ import pytest
 
 from gpudoctor.matrix.tables import GPUS
 from gpudoctor.matrix_files import dump_table, open_matrix, read_table
-from scripts.refresh.gpus import chips, disagreements, generation, kind_of, new_products, parse_open_modules, parse_pci_ids
+from scripts.refresh.gpus import (
+    chips,
+    disagreements,
+    generation,
+    kind_of,
+    new_products,
+    parse_open_modules,
+    parse_pci_ids,
+    parse_product_names,
+    without_known,
+)
 from tests.scripts.programs import ROOT
 
 PCI_IDS = """\
@@ -73,10 +83,46 @@ def test_the_products_of_the_readme() -> None:
 
 
 def test_new_products_need_complete_facts() -> None:
-    new = list(new_products(parse_open_modules(README), parse_pci_ids(PCI_IDS), {"nvidia geforce rtx 3090"}))
+    new = list(new_products(parse_open_modules(README), parse_pci_ids(PCI_IDS), {"nvidia geforce rtx 3090"}, ("open-kernel-modules",)))
     assert [(row.name, row.kind, str(row.compute_capability), row.source) for row in new] == [
-        ("NVIDIA GB10", "data-center", "12.1", ("open-kernel-modules", "pci-ids"))
+        ("NVIDIA GB10", "data-center", "12.1", ("open-kernel-modules",))
     ]
+
+
+NAMED = """\
+10de  NVIDIA Corporation
+\t06d1  GF100GL [Tesla C2050 / C2070]
+\t0fc0  GK107 [GeForce GT 640 OEM]
+\t0fc1  GK107 [GeForce GT 640]
+\t1140  GF117M [GeForce 610M/710M / GT 620M/630M]
+\t1280  GK208 [GeForce GT 640 Rev. 2]
+\t1292  GK208M [GeForce 710M]
+\t1b07  GP102 [P102-100]
+\t1e30  TU102GL [Quadro RTX 6000/8000]
+\t2080  GA100 [CMP 170HX]
+\t2204  GA102 [GeForce RTX 3090 Engineering Sample]
+\t2205  GA102 [GeForce RTX 3090 24GB]
+\t20b8  GA100 [A100X]
+\t2236  GA102GL [A10]
+\t2237  GA102GL [PG133 SKU 210]
+"""
+
+
+def test_the_products_of_pci_ids() -> None:
+    known = read_table(str(ROOT / "compat"), GPUS)
+    known = tuple(row for row in known if row.name in {"NVIDIA A10", "NVIDIA GeForce RTX 3090", "Quadro RTX 6000", "Quadro RTX 8000"})
+    unknown = without_known(parse_product_names(NAMED), known)
+    new = new_products(unknown, parse_pci_ids(NAMED), (), ("pci-ids",))
+    assert {row.name: str(row.compute_capability) for row in new} == {
+        "Tesla C2050": "2.0",
+        "Tesla C2070": "2.0",
+        "NVIDIA GeForce 610M": "2.0",
+        "NVIDIA GeForce GT 620M": "2.0",
+        "NVIDIA GeForce GT 630M": "2.0",
+        "NVIDIA P102-100": "6.1",
+        "NVIDIA CMP 170HX": "8.0",
+        "NVIDIA A100X": "8.0",
+    }
 
 
 @pytest.mark.parametrize(
@@ -90,6 +136,10 @@ def test_new_products_need_complete_facts() -> None:
         ("NVIDIA GeForce RTX 5090", "geforce"),
         ("NVIDIA GeForce RTX 5090 Laptop GPU", "laptop"),
         ("NVIDIA GeForce GTX 1650 with Max-Q Design", "laptop"),
+        ("Quadro K5000M", "laptop"),
+        ("GRID K520", "data-center"),
+        ("NVIDIA T4G", "data-center"),
+        ("NVIDIA CMP 170HX", "workstation"),
     ],
 )
 def test_the_kind_of_a_product(name: str, kind: str) -> None:
@@ -97,7 +147,11 @@ def test_the_kind_of_a_product(name: str, kind: str) -> None:
 
 
 def test_the_kinds_in_the_table_agree_with_the_script() -> None:
-    differ = {row.name for row in open_matrix().rows(GPUS) if "open-kernel-modules" in row.source and kind_of(row.name) != row.kind}
+    differ = {
+        row.name
+        for row in open_matrix().rows(GPUS)
+        if ("open-kernel-modules" in row.source or row.source == ("pci-ids",)) and kind_of(row.name) != row.kind
+    }
     assert differ == {"NVIDIA A800 40GB Active", "NVIDIA GeForce GTX 1650 Ti", "NVIDIA GeForce RTX 2050", "NVIDIA T500"}
 
 
