@@ -13,7 +13,6 @@ from gpudoctor.errors import UsageError
 
 BESIDE = (Format.JSON, Format.JUNIT, Format.MARKDOWN, Format.SARIF)
 """The formats with their own option, such as --json FILE."""
-_STANDARD_OUTPUT = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
 
 
 class Destination(msgspec.Struct, frozen=True):
@@ -31,9 +30,9 @@ def destinations(form: Format, file: str | None, beside: Mapping[Format, str | N
 
     Raises UsageError if two would overwrite each other.
     """
-    asked = {f"-o {file}" if file is not None else f"the {form.value} report": Destination(form, file_named(file))}
-    asked |= {f"--{other.value}": Destination(other, file_named(name)) for other, name in beside.items() if name is not None}
-    _refuse_the_same_place(asked)
+    asked = {f"-o {file}" if file is not None else f"the {form.value} report": Destination(form, output.file_named(file))}
+    asked |= {f"--{other.value}": Destination(other, output.file_named(name)) for other, name in beside.items() if name is not None}
+    refuse_same_place({option: one.file for option, one in asked.items()})
     return (*asked.values(), *(_step_summary() if form is Format.GITHUB else ()))
 
 
@@ -43,19 +42,15 @@ def require_writable(places: Iterable[Destination]) -> None:
         output.check(one.file, append=one.append)
 
 
-def file_named(name: str | None) -> str | None:
-    """Return the file that -o names; None for standard output, by whatever name."""
-    return None if name is None or name in _STANDARD_OUTPUT else name
-
-
-def _refuse_the_same_place(asked: Mapping[str, Destination]) -> None:
+def refuse_same_place(asked: Mapping[str, str | None]) -> None:
+    """Raise UsageError if two options name one file; None is standard output."""
     taken: dict[str | None, str] = {}
-    for option, one in asked.items():
-        if one.file == os.devnull:
+    for option, file in asked.items():
+        if file == os.devnull:
             continue
-        place = None if one.file is None else os.path.join(os.path.realpath(os.path.dirname(one.file)), os.path.basename(one.file))
+        place = None if file is None else os.path.join(os.path.realpath(os.path.dirname(file)), os.path.basename(file))
         if place in taken:
-            where = "standard output" if one.file is None else one.file
+            where = "standard output" if file is None else file
             raise UsageError(f"{taken[place]} and {option} cannot both be written to {where}; name another file for one of them.")
         taken[place] = option
 

@@ -35,16 +35,16 @@ def diff(
 
     Example: gpudoctor diff --golden healthy.json today.json
     """
-    as_json = format is TextMarkdownOrJson.JSON
+    file = output.file_named(output_)
 
     def carry_out() -> int:
-        output.check(output_)
+        output.check(file)
         found = _compared(before, after, (*(ignore or ()), *patterns(ignore_file)), compat, golden=golden)
-        found = redactor("/", stays=format is TextMarkdownOrJson.TEXT and output_ is None and on_terminal()).struct(found)
-        output.write(_rendered(found, format, verbose=verbose, no_color=no_color, to_stdout=output_ is None), output_)
+        found = redactor("/", stays=format is TextMarkdownOrJson.TEXT and file is None and on_terminal()).struct(found)
+        output.write(_rendered(found, format, verbose=verbose, no_color=no_color, to_stdout=file is None), file)
         return found.exit_code
 
-    return failure.guarded(carry_out, as_json=as_json and output_ is None)
+    return failure.guarded(carry_out, as_json=format is TextMarkdownOrJson.JSON and file is None)
 
 
 def _compared(before: str, after: str, ignore: tuple[str, ...], compat: str | None, *, golden: bool) -> Diff:

@@ -18,14 +18,11 @@ from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.live import display
 from gpudoctor.cli.output import write
 from gpudoctor.cli.program import EPILOG
-from gpudoctor.cli.settings import seconds
+from gpudoctor.cli.settings import seconds, text_of
 from gpudoctor.errors import UsageError
 from gpudoctor.fleet import Merge
-from gpudoctor.regular_files import beginning
 
 _TIMEOUT = 600.0
-_LARGEST = 1 << 20
-"""Bytes of a file that describes a runtime environment."""
 _LONGEST = 200
 """Characters of a file name."""
 
@@ -119,10 +116,9 @@ def _runtime_env(file: str | None) -> Mapping[str, Any]:
     """Return the runtime environment in a file of YAML or JSON, as `ray job submit --runtime-env` reads it."""
     if file is None:
         return {}
+    text = text_of(file, f"--runtime-env: {file}")
     try:
-        told = yaml.safe_load(beginning(file, _LARGEST))
-    except OSError as error:
-        raise UsageError(f"--runtime-env: {file} cannot be read: {error.strerror}.") from None
+        told = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError) as error:
         raise UsageError(f"--runtime-env: {file} is neither YAML nor JSON: {' '.join(str(error).split())[:200]}.") from None
     if not isinstance(told, dict):

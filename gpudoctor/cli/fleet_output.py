@@ -9,6 +9,7 @@ from itertools import islice
 import msgspec
 
 from gpudoctor.cli import output
+from gpudoctor.cli.destinations import refuse_same_place
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look
 from gpudoctor.report import document
@@ -41,10 +42,12 @@ class FleetDelivery(msgspec.Struct, frozen=True, kw_only=True):
     prometheus: str | None = None
 
     def check(self) -> None:
-        """Raise OutputError before any work is done for a file that could not be written."""
-        for file in (self.output, *(getattr(self, name) for name in _FILES)):
-            if file is not None or file is self.output:
-                output.check(file)
+        """Raise OutputError before any work is done for a file that could not be written, and UsageError if two would overwrite each other."""
+        named = {f"--{name}": file for name in _FILES if (file := getattr(self, name)) is not None}
+        asked = {"the report": self.output} | {option: output.file_named(file) for option, file in named.items()}
+        refuse_same_place(asked)
+        for file in asked.values():
+            output.check(file)
 
 
 def deliver(fleet: Fleet, delivery: FleetDelivery) -> int:
@@ -54,7 +57,7 @@ def deliver(fleet: Fleet, delivery: FleetDelivery) -> int:
         file = getattr(delivery, option)
         if file is not None:
             written = getattr(import_module(f"gpudoctor.report.{module}"), function)(fleet)  # jinja2 alone takes 30 ms
-            output.write(_encoded(written), file)
+            output.write(_encoded(written), output.file_named(file))
     return fleet.exit_code
 
 

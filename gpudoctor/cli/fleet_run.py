@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
-from gpudoctor.cli import failure
+from gpudoctor.cli import failure, output
 from gpudoctor.cli.content import content
 from gpudoctor.cli.field_patterns import patterns
 from gpudoctor.cli.fleet_output import FleetDelivery, deliver
@@ -44,7 +44,8 @@ class FleetCommand(FleetDelivery, frozen=True, kw_only=True):
     @classmethod
     def of(cls, arguments: Mapping[str, Any]) -> FleetCommand:
         """Return the options among the arguments of a command."""
-        return cls(**{name: arguments[name] for name in cls.__struct_fields__})
+        given = {name: arguments[name] for name in cls.__struct_fields__}
+        return cls(**given | {"output": output.file_named(given["output"])})
 
     def asked(self) -> FleetOptions:
         """Return what they ask of the fleet. Raises UsageError."""

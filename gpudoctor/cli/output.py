@@ -16,6 +16,14 @@ _SAFELY = os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 
 """Flags for opening a file to write; Windows has only the last one."""
 
 
+_STANDARD_OUTPUT = frozenset(("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"))
+
+
+def file_named(name: str | None) -> str | None:
+    """Return the file that an option names; None for standard output, by whatever name."""
+    return None if name in _STANDARD_OUTPUT else name
+
+
 def hold_descriptors() -> None:
     """Open /dev/null for closed standard streams, or a file or pipe of ours would get their numbers."""
     for number in (0, 1, 2):

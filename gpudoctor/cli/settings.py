@@ -24,7 +24,7 @@ from gpudoctor.snapshot import readable
 from gpudoctor.typed import converted
 
 _LARGEST = 1 << 20
-"""Bytes of a configuration file."""
+"""Bytes of a file that an option names."""
 
 
 class GivenOptions(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -251,12 +251,17 @@ def _configured(file: str) -> GivenOptions:
 
 def _toml(file: str) -> dict[str, object]:
     what = f"The configuration file {file}"
+    return dict(import_module("gpudoctor.toml_text").parsed(text_of(file, what), what))  # few checks have such a file
+
+
+def text_of(file: str, what: str) -> str:
+    """Return the text of a file that an option names. Raises UsageError, which begins with `what`, if it is no text or too long."""
     try:
         content = beginning(file, _LARGEST + 1)
         if len(content) > _LARGEST:
-            raise UsageError(f"{what} has more than {_LARGEST >> 20} MiB; name a file of options.")
-        return dict(import_module("gpudoctor.toml_text").parsed(content.decode(), what))  # few checks have such a file
+            raise UsageError(f"{what} has more than {_LARGEST >> 20} MiB.")
+        return content.decode()
     except OSError as error:
         raise UsageError(f"{what} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{what} is not valid TOML: it is not UTF-8 text.") from None
+        raise UsageError(f"{what} is not UTF-8 text.") from None

@@ -9,7 +9,6 @@ from gpudoctor.check.run import run
 from gpudoctor.cli import failure, live, options, output, system
 from gpudoctor.cli.content import examined
 from gpudoctor.cli.deliver import runnable_examination
-from gpudoctor.cli.destinations import file_named
 from gpudoctor.cli.formats import TicketFormat
 from gpudoctor.cli.program import app
 from gpudoctor.cli.settings import GivenOptions, settle, supposing
@@ -47,7 +46,7 @@ def ticket(
       gpudoctor check --json report.json
       gpudoctor ticket report.json | gh issue create --title "No GPU" --body-file -
     """
-    file, place = file_named(output_), root or "/"
+    file, place = output.file_named(output_), root or "/"
 
     def carry_out() -> int:
         output.check(file)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import cast
 
@@ -46,7 +46,7 @@ def render(fleet: Fleet) -> Iterator[str]:
             slow=_by_gpu(fleet.outliers[:_MOST]),
             left_out=list(islice((node for node in fleet.nodes if not node.usable), _MOST)),
             leads=LEADS,
-            few=_few,
+            few=lambda rows: rows[:_MOST],
             amount=amount,
             counted=counted,
         ),
@@ -69,8 +69,3 @@ def _by_gpu(outliers: Iterable[Outlier]) -> list[list[Outlier]]:
     for one in outliers:
         found[one.node, one.gpu].append(one)
     return list(found.values())
-
-
-def _few(rows: Sequence[object]) -> Sequence[object]:
-    """Return the rows that the page shows."""
-    return rows[:_MOST]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import string
 from collections.abc import Iterable
 
@@ -84,13 +85,7 @@ class _Shortener:
 
     def path(self, path: str) -> str:
         """Return a path without "..", with its folder replaced by a letter."""
-        done: list[str] = []
-        for part in path.split("/"):
-            if part == ".." and len(done) > 1:
-                done.pop()
-            elif part != ".":
-                done.append(part)
-        plain = "/".join(done)
+        plain = posixpath.normpath(path)
         for place, name in self._names.items():
             if plain.startswith(f"{place}/"):
                 return name + plain[len(place) :]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from gpudoctor.findings import RungState
@@ -39,24 +41,26 @@ def table(report: Report) -> StageTable | None:
     """Return the stages of the report's GPUs; None if none was tried."""
     if not _was_tried(report):
         return None
-    alike: dict[tuple[str, ...], list[LadderRow]] = {}
-    for row in report.ladder:
-        alike.setdefault((row.model, *(step.state for step in row.steps)), []).append(row)
-    rows = tuple(
-        StageRow(gpu_label(rows), model, tuple(map(_mark, states)), _sentence(rows[0]) if _trouble(rows[0]) else "")
-        for (model, *states), rows in alike.items()
-    )
-    used = {step.state for row in report.ladder for step in row.steps}
-    legend = tuple(mark for state, mark in STATES.items() if state in used and mark.word != mark.sign)
-    return StageTable(tuple(STAGES.get(step.rung, step.rung) for step in report.ladder[0].steps), rows, legend)
+    rows = tuple(_row(group) for group in _groups(report.ladder, by_model=True))
+    return StageTable(tuple(STAGES.get(step.rung, step.rung) for step in report.ladder[0].steps), rows, _legend(report.ladder))
+
+
+def _row(group: list[LadderRow]) -> StageRow:
+    first = group[0]
+    return StageRow(gpu_label(group), first.model, tuple(_mark(step) for step in first.steps), _sentence(first) if _trouble(first) else "")
 
 
 def _was_tried(report: Report) -> bool:
     return any(step.state not in _UNTRIED for row in report.ladder for step in row.steps)
 
 
-def _mark(state: str) -> Mark:
-    return STATES.get(state) or Mark(state, state, "", state)
+def _mark(step: Step) -> Mark:
+    return STATES.get(step.state) or Mark(step.state, step.state, "", step.state)
+
+
+def _legend(rows: Iterable[LadderRow]) -> tuple[Mark, ...]:
+    used = {step.state for row in rows for step in row.steps}
+    return tuple(mark for state, mark in STATES.items() if state in used)
 
 
 def draw(page: Page, report: Report) -> None:
@@ -69,7 +73,7 @@ def draw(page: Page, report: Report) -> None:
     labels = [gpu_label(row) for row in rows]
     rungs = [step.rung for step in report.ladder[0].steps]
     widths = [
-        max(len(STAGES.get(rung, rung)), *(len(_sign(page, row.steps[place])) for row in report.ladder)) + _GAP
+        max(len(STAGES.get(rung, rung)), *(len(page.sign(_mark(row.steps[place]))) for row in report.ladder)) + _GAP
         for place, rung in enumerate(rungs)
     ]
     first = max(len(page.text(label)) for label in labels) + _GAP
@@ -86,11 +90,11 @@ def _fitting(group: list[LadderRow]) -> list[list[LadderRow]]:
     return [group] if len(gpu_label(group)) <= _LABEL else [[row] for row in group]
 
 
-def _groups(rows: tuple[LadderRow, ...]) -> list[list[LadderRow]]:
+def _groups(rows: tuple[LadderRow, ...], *, by_model: bool = False) -> list[list[LadderRow]]:
     groups: dict[tuple[object, ...], list[LadderRow]] = {}
     for row in rows:
         trouble = _trouble(row)
-        alike = (row.index is None, *(step.state for step in row.steps), trouble.detail if trouble else "")
+        alike = (row.model if by_model else "", row.index is None, *(step.state for step in row.steps), trouble.detail if trouble else "")
         groups.setdefault(alike, []).append(row)
     return list(groups.values())
 
@@ -108,14 +112,8 @@ def _sentence(row: LadderRow) -> str:
         return f"passed {STAGES.get(last, last)}" if last else "nothing was tried"
     if trouble.state == RungState.MASKED:
         return trouble.detail or "hidden from CUDA programs"
-    mark = STATES.get(trouble.state)
     why = f": {trouble.detail}" if trouble.detail else ""
-    return f"{STAGES.get(trouble.rung, trouble.rung)} {mark.word if mark else trouble.state}{why}"
-
-
-def _sign(page: Page, step: Step) -> str:
-    mark = STATES.get(step.state)
-    return page.text(step.state) if mark is None else page.sign(mark)
+    return f"{STAGES.get(trouble.rung, trouble.rung)} {_mark(trouble).word}{why}"
 
 
 def _table(page: Page, groups: list[tuple[str, list[LadderRow]]], columns: list[tuple[str, int]], first: int) -> None:
@@ -123,9 +121,7 @@ def _table(page: Page, groups: list[tuple[str, list[LadderRow]]], columns: list[
     for label, group in groups:
         cells = [("", 2, ""), (label, first, "")]
         for step, (_, width) in zip(group[0].steps, columns, strict=True):
-            mark = STATES.get(step.state)
-            cells.append((_sign(page, step), width, mark.style if mark else ""))
+            cells.append((page.sign(_mark(step)), width, _mark(step).style))
         page.cells(cells)
-    used = {step.state for _, group in groups for step in group[0].steps}
-    legend = [f"{page.sign(mark)} {mark.word}" for state, mark in STATES.items() if state in used and mark.word != mark.sign]
+    legend = [f"{page.sign(mark)} {mark.word}" for mark in _legend(group[0] for _, group in groups)]
     page.paragraph("   ".join(legend), indent=2 + first, style="dim")

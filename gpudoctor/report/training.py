@@ -77,7 +77,7 @@ def _all_reduce(page: Page, framework: str, run: AllReduce) -> None:
 def _sum(one: Sum) -> str:
     right = f"wrong on {', '.join(one.wrong)} (off by {_number(one.error)})" if one.error != 0 else "correct"
     size = f"{one.size >> 20} MiB" if one.size >> 20 else f"{one.size >> 10} KiB"
-    return f"{size} in {_duration(one.seconds)}, {_per_second(one.bus_bytes_per_second, 'GB')} bus bandwidth: {right}"
+    return f"{size} in {_figure(one.seconds, 's')}, {_figure(one.bus_bytes_per_second, 'B/s')} bus bandwidth: {right}"
 
 
 def _model(smoke: Smoke, name: str) -> str:
@@ -113,10 +113,6 @@ def _table(page: Page, trainings: list[Training]) -> None:
     for one in [range(len(trainings))] if side_by_side else [[place] for place in range(len(trainings))]:
         for label, cells in rows:
             page.cells([("", 2, ""), (label, label_width, "dim"), *((cells[place], widths[place], "") for place in one)])
-
-
-def _network(_page: Page, training: Training) -> str:
-    return training.network
 
 
 def _loss(page: Page, training: Training) -> str:
@@ -165,7 +161,7 @@ def _number(value: Real, digits: int = 4) -> str:
 
 
 ROWS: tuple[tuple[str, Callable[[Page, Training], str]], ...] = (
-    ("network", _network),
+    ("network", lambda _page, training: training.network),
     ("steps", lambda _page, training: str(training.steps)),
     ("loss", _loss),
     ("", _curve),
@@ -195,35 +191,28 @@ def _copied(smoke: Smoke, device: str) -> str:
     for copy in smoke.copies:
         if copy.device == device:
             way = "to GPU" if copy.direction == "to" else "from GPU"
-            kinds.setdefault("pinned" if copy.pinned else "pageable", []).append(f"{_per_second(copy.bytes_per_second, 'GB')} {way}")
+            kinds.setdefault("pinned" if copy.pinned else "pageable", []).append(f"{_figure(copy.bytes_per_second, 'B/s')} {way}")
     return "; ".join(f"{kind} {', '.join(rates)}" for kind, rates in kinds.items())
 
 
 def _memory(smoke: Smoke, device: str) -> str:
-    return ", ".join(_per_second(rate.bytes_per_second, "GB") for rate in smoke.memory if rate.device == device)
+    return ", ".join(_figure(rate.bytes_per_second, "B/s") for rate in smoke.memory if rate.device == device)
 
 
 def _products(smoke: Smoke, device: str) -> str:
     products = [product for product in smoke.products if product.device == device]
-    return ", ".join(f"{product.precision.upper()} {_per_second(product.flops, 'TFLOP')}" for product in products)
+    return ", ".join(f"{product.precision.upper()} {_figure(product.flops, 'FLOP/s')}" for product in products)
 
 
 def _compiled(smoke: Smoke, device: str) -> str:
     steps = [step for step in smoke.compiled if step.device == device]
-    return ", ".join(f"{step.compiler} took {_duration(step.seconds)}, then {_duration(step.step_seconds)} per step" for step in steps)
+    return ", ".join(
+        f"{step.compiler} took {_figure(step.seconds, 's')}, then {_figure(step.step_seconds, 's')} per step" for step in steps
+    )
 
 
-def _duration(seconds: Real) -> str:
-    return amount(seconds, "s") if isinstance(seconds, int | float) else f"{seconds} s"
-
-
-def _per_second(value: Real, unit: str) -> str:
-    """A rate in GB/s or TFLOP/s, or in the thousandth of that."""
-    scale, smaller = {"GB": (1e9, "MB"), "TFLOP": (1e12, "GFLOP")}[unit]
-    if not isinstance(value, int | float):
-        return f"{value} {unit}/s"
-    shown, called = (value / scale, unit) if value >= scale else (value / scale * 1000, smaller)
-    return f"{shown:,.{0 if shown >= 100 else 1}f} {called}/s"
+def _figure(value: Real, unit: str) -> str:
+    return amount(value, unit) if isinstance(value, int | float) else f"{value} {unit}"
 
 
 FIGURES: tuple[tuple[str, Callable[[Smoke, str], str]], ...] = (

@@ -62,6 +62,19 @@ def test_json_and_markdown(healthy: str, tmp_path: Path) -> None:
     assert "\n- GPU 3 (0000:1f:00.0) NVIDIA A100-SXM4-80GB: gone\n" in told
 
 
+def test_a_file_of_fields_is_read_whole_or_refused(healthy: str, tmp_path: Path) -> None:
+    fields = tmp_path / "fields"
+    fields.write_text("#" * (1 << 20) + "\nnvml.*\n")
+    done = run("diff", healthy, healthy, "--ignore-file", str(fields))
+    assert done.returncode == 2
+    assert sentence(done.stderr) == f"gpudoctor: --ignore-file: {fields} has more than 1 MiB.\n"
+
+
+def test_a_dash_is_standard_output(healthy: str, tmp_path: Path) -> None:
+    assert run("diff", healthy, healthy, "-o", "-", cwd=tmp_path).stdout == run("diff", healthy, healthy).stdout
+    assert not (tmp_path / "-").exists()
+
+
 def test_verbose_names_the_fields(healthy: str, upgraded: str) -> None:
     told = run("diff", "-v", healthy, upgraded, env=environment(COLUMNS="400")).stdout.decode()
     assert "[kernel_driver.version.value, " in told
@@ -83,7 +96,7 @@ def test_text_and_standard_input(tmp_path: Path) -> None:
         (("/nowhere/a.json", "-"), "/nowhere/a.json cannot be read"),
         (("/dev/zero", "-"), "/dev/zero is a device"),
         ((os.fspath(ROOT), "-"), "cannot be read"),
-        (("-", "/dev/null", "--ignore-file", "/nowhere/fields"), "/nowhere/fields, cannot be read"),
+        (("-", "/dev/null", "--ignore-file", "/nowhere/fields"), "--ignore-file: /nowhere/fields cannot be read"),
     ],
 )
 def test_what_cannot_be_compared(arguments: tuple[str, ...], words: str) -> None:

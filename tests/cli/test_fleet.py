@@ -37,6 +37,22 @@ def test_a_folder_becomes_one_valid_document(folder: Path, tmp_path: Path) -> No
     assert files["labels"].read_text().count("---") == 30
 
 
+def test_a_dash_is_standard_output(folder: Path, tmp_path: Path) -> None:
+    told = run("fleet", "merge", str(folder), "-o", "-", cwd=tmp_path)
+    assert told.stdout == run("fleet", "merge", str(folder)).stdout
+    hosts = run("fleet", "merge", str(folder), "-o", "told", "--hostfile", "-", cwd=tmp_path)
+    assert hosts.stdout.count(b"\n") == 29
+    assert [one.name for one in tmp_path.iterdir()] == ["told"]
+
+
+@pytest.mark.parametrize("options", [("--hostfile", "-"), ("-o", "same", "--labels", "same"), ("--html", "same", "--prometheus", "./same")])
+def test_two_results_in_one_place_are_refused(options: tuple[str, ...], folder: Path, tmp_path: Path) -> None:
+    ended = run("fleet", "merge", str(folder), *options, cwd=tmp_path)
+    assert ended.returncode == 2
+    assert "cannot both be written to" in sentence(ended.stderr)
+    assert not list(tmp_path.iterdir())
+
+
 def test_enough_nodes_are_enough(folder: Path) -> None:
     assert run("fleet", "merge", str(folder), "--require", "nodes>=29").returncode == 0
     ended = run("fleet", "merge", str(folder), "--require", "nodes>=30")
