@@ -13,8 +13,7 @@ from gpudoctor.findings import Level, Policy, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.environment_list import MOST, EnvironmentPlace, environments, kernels
-from gpudoctor.probe.interpreter import asking
-from gpudoctor.probe.inventory import Inventory, Scope
+from gpudoctor.probe.inventory import Inventory, Patience, Scope
 from gpudoctor.probe.observation import finished, target_sections
 from gpudoctor.probe.target import Target
 from gpudoctor.process import Supervisor
@@ -79,9 +78,8 @@ def _sections(place: EnvironmentPlace, until: float) -> dict[str, object] | str:
     if place.broken or time.monotonic() > until:
         return place.broken or "there was no time left to look at it; allow more with --timeout"
     with Supervisor(min(until, time.monotonic() + _EACH)) as supervisor:
-        inventory = Inventory(supervisor, Scope())
-        inventory.target = Target(place.executable, place.kind)
-        supervisor.start(asking(place.executable, inventory.environ, limit=_EACH))
+        inventory = Inventory(supervisor, Scope(), patience=Patience(python=_EACH))
+        inventory.ask(Target(place.executable, place.kind))
         seen = target_sections(inventory)
     python = seen["python"]
     return python.reason if isinstance(python, Missing) else seen

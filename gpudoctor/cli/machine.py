@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from gpudoctor.check.model import CheckOptions
 from gpudoctor.check.run import run
 from gpudoctor.cli import system
 from gpudoctor.findings import Level, Policy
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan import Combination
-from gpudoctor.plan.machine import WITHOUT_GPU, machine
+from gpudoctor.plan.machine import machine
 from gpudoctor.plan.propose import Question
+from gpudoctor.plan.spelt import respelt
 from gpudoctor.plan.this_machine import examined, lacks_driver, python_of
 
 
@@ -20,8 +19,7 @@ def question(combination: Combination, matrix: Matrix, command: str, compat: str
 
     A Python version alone states no other machine; the operating system does if it is stated.
     """
-    if tuple(map(str.lower, combination.gpus)) == WITHOUT_GPU:
-        combination = msgspec.structs.replace(combination, gpus=WITHOUT_GPU)
+    combination = respelt(combination)
     requirements, python = combination.requirements, combination.python or ""
     described = machine(combination, matrix)  # refuses options that contradict one another, also where this machine is looked at
     if os_stated or any((combination.driver, combination.gpus, combination.cc, combination.arch)):

@@ -23,7 +23,6 @@ from gpudoctor.derive.unknown import (
     not_stated,
     offered,
     or_none,
-    why_absent,
 )
 from gpudoctor.derive.views.environment import EnvironmentView
 from gpudoctor.derive.views.framework import FrameworkView

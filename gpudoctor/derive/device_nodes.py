@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.snapshot import Cause, DeviceNodes, Host, Missing, Node
+from gpudoctor.snapshot import DeviceNodes, Host, Missing, Node, is_absent
 
 CONTROL, UVM = "/dev/nvidiactl", "/dev/nvidia-uvm"
 _SHARED_BY_GPUS = (CONTROL, UVM, "/dev/dxg")
@@ -20,7 +20,7 @@ def is_used_to_compute(node: Node) -> bool:
 
 def is_plain_file(node: Node) -> bool:
     """Whether this is an ordinary file, in spite of its name."""
-    return isinstance(node.major, Missing) and node.major.cause is Cause.ABSENT
+    return is_absent(node.major)
 
 
 def withheld(node: Node, host: Host | Missing) -> bool:

@@ -149,19 +149,17 @@ class _Join:
         if site.container:
             self._forget_the_hosts()
         elif _is_whole_share(snapshot, listed):
-            self._forget_other_jobs()
+            self._forget_all_but(set())  # the control group limits NVML to the assigned GPUs, and the rest belong to other jobs
         self._place_the_lost([gpu for gpu in listed if not isinstance(gpu.address, str)])
 
     def _forget_the_hosts(self) -> None:
         """In a container /sys shows all of the host's GPUs; keep those with a device node, or that NVML or CUDA can open."""
         given = {address for address, gpu in self.proc.items() if f"/dev/nvidia{gpu.minor}" in self.nodes}
-        ours = given | set(self.nvml) | set(self.cuda) | set(self.unmasked)
-        self.pci = {address: device for address, device in self.pci.items() if address in ours}
-        self.proc = {address: gpu for address, gpu in self.proc.items() if address in ours}
+        self._forget_all_but(given)
 
-    def _forget_other_jobs(self) -> None:
-        """In a scheduler's job whose control group limits NVML to the assigned GPUs, the rest belong to other jobs."""
-        ours = {*self.nvml, *self.cuda, *self.unmasked}
+    def _forget_all_but(self, given: set[str]) -> None:
+        """Keep the GPUs that NVML or CUDA can open, and those at the given addresses."""
+        ours = {*given, *self.nvml, *self.cuda, *self.unmasked}
         self.pci = {address: device for address, device in self.pci.items() if address in ours}
         self.proc = {address: gpu for address, gpu in self.proc.items() if address in ours}
 

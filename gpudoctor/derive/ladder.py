@@ -11,6 +11,7 @@ from gpudoctor.derive.stages import stage_name
 from gpudoctor.derive.telemetry import loads_of, unseen
 from gpudoctor.derive.training import judge, kernel_right, proven
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
+from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import (
     Cause,
     CudaContext,
@@ -25,6 +26,7 @@ from gpudoctor.snapshot import (
     Snapshot,
     StageState,
     Training,
+    is_absent,
 )
 
 _UNSEEN = {
@@ -103,7 +105,7 @@ def _node(gpu: Gpu, section: DeviceNodes | Missing, site: Site) -> Step:
 
 
 def _nvml(gpu: Gpu, section: Nvml | Missing, site: Site) -> Step:
-    if site.platform == Platform.JETSON and isinstance(section, Missing) and section.cause is Cause.ABSENT:
+    if site.platform == Platform.JETSON and is_absent(section):
         return Step(Rung.NVML, RungState.NOT_APPLICABLE, "this platform has no NVML")
     if not isinstance(section, Missing) and not isinstance(section.init, Missing) and section.init.code:
         return Step(Rung.NVML, RungState.FAILED, f"{section.init.name}: {section.init.text}")
@@ -273,11 +275,7 @@ def proved_to(rows: tuple[LadderRow, ...], cpu_framework: str) -> ProvedTo:
         return ProvedTo(Rung.TRAINED if cpu_framework else None, 0, 0, text)
     highest = [rung for rung in map(_highest, rows) if rung is not None]
     if not highest:
-        return ProvedTo(None, 0, len(rows), f"nothing was verified on {len(rows)} {_gpus(len(rows))}")
+        return ProvedTo(None, 0, len(rows), f"nothing was verified on {counted(len(rows), 'GPU')}")
     top = max(highest)
     count = sum(rung == top for rung in highest)
-    return ProvedTo(top, count, len(rows), f"{top.proof} {count} of {len(rows)} {_gpus(len(rows))}")
-
-
-def _gpus(count: int) -> str:
-    return "GPU" if count == 1 else "GPUs"
+    return ProvedTo(top, count, len(rows), f"{top.proof} {count} of {counted(len(rows), 'GPU')}")

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.packages import Stack
-from gpudoctor.snapshot import Asking, Cause, Damage, Distribution, FoundBy, LibraryUse, Missing, Place
+from gpudoctor.snapshot import Asking, Damage, Distribution, FoundBy, LibraryUse, Missing, Place, is_absent
 
 DRIVER = "cuda"
 """The driver's own component, which the driver rules check."""
@@ -19,7 +19,7 @@ _WHEELS = {**WHEELS, "cupti": "nvidia-cuda-cupti"}
 
 def is_lost(use: LibraryUse) -> bool:
     """Whether no searched place has the file."""
-    return isinstance(use.file, Missing) and use.file.cause is Cause.ABSENT
+    return is_absent(use.file)
 
 
 def missing_libraries(uses: Iterable[LibraryUse]) -> tuple[LibraryUse, ...]:

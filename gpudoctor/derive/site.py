@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.snapshot import Container, Host, Missing, Platform, Snapshot, Variables
-
-_SCHEDULERS = (("SLURM_JOB_ID", "Slurm"), ("PBS_JOBID", "PBS"), ("LSB_JOBID", "LSF"), ("KUBERNETES_SERVICE_HOST", "Kubernetes"))
+from gpudoctor.snapshot import SCHEDULERS, Container, Host, Missing, Platform, Snapshot, Variables
 
 
 class Site(msgspec.Struct, frozen=True):
@@ -47,7 +45,7 @@ def site(snapshot: Snapshot) -> Site:
     return Site(
         platform="unknown" if isinstance(host.platform, Missing) else str(host.platform),
         container=snapshot.container.runtime if isinstance(snapshot.container, Container) else "",
-        scheduler=next((name for variable, name in _SCHEDULERS if values.get(variable)), ""),
+        scheduler=next((name for variable, name in SCHEDULERS if values.get(variable)), ""),
         distribution=tuple(names),
         root=host.uid == 0,
         release=host.distribution_version if isinstance(host.distribution_version, str) else "",

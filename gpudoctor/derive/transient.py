@@ -6,7 +6,7 @@ from gpudoctor.codes import DRIVER_UNUSABLE, CudaError, NvmlError
 from gpudoctor.derive.device_nodes import CONTROL, UVM, is_gpu_node
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.site import Site
-from gpudoctor.snapshot import Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Node, Nvml, PciDevice, Snapshot, Status
+from gpudoctor.snapshot import Cause, DeviceNodes, KernelDriver, Libcuda, Missing, Node, Nvml, PciDevice, Snapshot, Status, is_absent
 
 _NVML_LATER: dict[int, str] = {
     NvmlError.UNINITIALIZED: "NVML is not initialised yet",
@@ -28,7 +28,7 @@ def healing(snapshot: Snapshot, gpus: tuple[Gpu, ...], site: Site) -> str:
         return "CUDA waits for the fabric (802)"
     if site.container or not site.has_pci or _taken(gpus) or _forbidden(snapshot.device_nodes):
         return ""
-    if isinstance(snapshot.kernel_driver, KernelDriver) and _absent(snapshot.kernel_driver.version):
+    if isinstance(snapshot.kernel_driver, KernelDriver) and is_absent(snapshot.kernel_driver.version):
         return _NVML_LATER[NvmlError.DRIVER_NOT_LOADED]
     lacking = _lacking(snapshot.device_nodes, gpus, uvm=cuda in DRIVER_UNUSABLE)
     return f"{lacking} is not there yet" if lacking else _NVML_LATER.get(nvml, "")
@@ -38,11 +38,7 @@ def _installed(snapshot: Snapshot) -> bool:
     """Whether any part of a driver is installed: its module, or one of its libraries."""
     sections = (snapshot.nvml, snapshot.libcuda)
     loaded = isinstance(snapshot.kernel_driver, KernelDriver) and not isinstance(snapshot.kernel_driver.version, Missing)
-    return loaded or not all(_absent(section) for section in sections)
-
-
-def _absent(value: object) -> bool:
-    return isinstance(value, Missing) and value.cause is Cause.ABSENT
+    return loaded or not all(is_absent(section) for section in sections)
 
 
 def _code(section: Nvml | Libcuda | Missing) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NoReturn, TypeVar
 
 from gpudoctor.findings import Rung
-from gpudoctor.snapshot import Cause, Missing
+from gpudoctor.snapshot import Cause, Missing, is_absent
 
 T = TypeVar("T")
 NO_GPU = "this machine has no NVIDIA GPU"
@@ -47,31 +47,23 @@ def known(value: T | Missing, rung: Rung | None = None) -> T:
     return value
 
 
-def why_absent(value: object, rung: Rung | None = None) -> str:
-    """Why `value` is known not to exist; empty if it exists. Ends the rule if neither is known."""
-    if isinstance(value, Missing) and value.cause is Cause.ABSENT:
-        return value.reason or "it does not exist"
-    known(value, rung)
-    return ""
-
-
 def or_none(value: T | Missing, rung: Rung | None = None) -> T | None:
     """`value`, or None if it is known not to exist. Ends the rule if neither is known."""
-    return None if isinstance(value, Missing) and value.cause is Cause.ABSENT else known(value, rung)
+    return None if is_absent(value) else known(value, rung)
 
 
 def applicable(value: T | Missing, rung: Rung | None = None) -> T:
     """`value`; if it is known not to exist, end the rule with "not applicable"."""
-    if isinstance(value, Missing) and value.cause is Cause.ABSENT:
+    if is_absent(value):
         not_applicable(value.reason)
     return known(value, rung)
 
 
-def absence(value: object) -> Missing | None:
+def absence(value: object, rung: Rung | None = None) -> Missing | None:
     """Why `value` is known not to exist, None if it exists; ends the rule with "could not tell" if neither is known."""
-    if isinstance(value, Missing) and value.cause is Cause.ABSENT:
+    if is_absent(value):
         return value
-    known(value)
+    known(value, rung)
     return None
 
 

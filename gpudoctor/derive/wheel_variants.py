@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from gpudoctor import versions
+from gpudoctor.derive.gpu_code import LACKS, EffectiveCode, architecture, runs
 from gpudoctor.snapshot import Variant
 from gpudoctor.versions import Version
 
@@ -41,9 +42,12 @@ def unmet(variant: Variant, served: Version | None, capabilities: Iterable[Versi
         yield Unmet(f"{_NVIDIA} :: {_LOWER}", f"drivers that support CUDA {wanted.text} or newer", minor=wanted.major == served.major)
     if served is not None and upper and max(upper) <= served:
         yield Unmet(f"{_NVIDIA} :: {_UPPER}", f"drivers that support CUDA older than {max(upper).text}")
-    built = sorted(_architectures(variant))
-    if built and not all(any(_runs(one, gpu) for one in built) for gpu in capabilities):
-        names = ", ".join(dict.fromkeys(one.short for one, _ in built))
+    words = _architectures(variant)
+    sass, ptx = (tuple(word for word in words if word.startswith(prefix)) for prefix in ("sm_", "compute_"))
+    code = EffectiveCode(sass=sass, ptx=ptx, where="variant.json")
+    if any(runs(code, gpu) in LACKS for gpu in capabilities):
+        built = sorted({(one.major, one.minor) for one in map(architecture, words) if one is not None})
+        names = ", ".join(f"{major}.{minor}" for major, minor in built)
         yield Unmet(f"{_NVIDIA} :: {_CODE}", f"compute capability {names}", by_gpus=True)
 
 
@@ -52,14 +56,9 @@ def _values(variant: Variant, feature: str) -> list[str]:
     return [one.removeprefix(prefix) for one in variant.properties if one.startswith(prefix)]
 
 
-def _architectures(variant: Variant) -> Iterator[tuple[Version, bool]]:
-    """Yield the compute capabilities that the variant has code for, each with whether that is machine code: 90_real, 80_virtual."""
-    for value in _values(variant, _CODE):
-        digits, _, kind = value.partition("_")
-        if digits.isdecimal() and len(digits) in {2, 3} and kind in {"real", "virtual"}:
-            yield Version(int(digits[:-1]), int(digits[-1]), text=f"{digits[:-1]}.{digits[-1]}"), kind == "real"
-
-
-def _runs(code: tuple[Version, bool], gpu: Version) -> bool:
-    capability, is_machine_code = code
-    return capability <= gpu and (not is_machine_code or capability.major == gpu.major)
+def _architectures(variant: Variant) -> tuple[str, ...]:
+    """Return the architectures that CMake's words stand for: 90_real is machine code, 80_virtual PTX, and 90 both."""
+    kinds = {"real": ("sm",), "virtual": ("compute",), "": ("sm", "compute")}
+    parts = (value.partition("_") for value in _values(variant, _CODE))
+    words = (f"{prefix}_{digits}" for digits, _, kind in parts for prefix in kinds.get(kind, ()))
+    return tuple(word for word in words if architecture(word))

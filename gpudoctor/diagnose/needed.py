@@ -10,7 +10,7 @@ from gpudoctor.derive.fabric import fabric_of
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import SPECIAL, without
 from gpudoctor.findings import Policy
-from gpudoctor.snapshot import TEXT, Cause, Missing, NvmlGpu, Platform, Snapshot, TextLog
+from gpudoctor.snapshot import TEXT, Cause, Missing, NvmlGpu, Platform, Snapshot, TextLog, is_absent
 
 _UNSTATED = {Cause.NOT_ASKED, Cause.NOT_STATED}
 _IMPLIED = frozenset(("libraries", "libcuda"))
@@ -61,7 +61,7 @@ def _not_here(machine: MachineView) -> Iterator[str]:
     yield "requirements"  # with any of them every rule is loaded
     if seen.origin != TEXT:
         yield "text"
-    if _is_absent(seen.allocation):
+    if is_absent(seen.allocation):
         yield "allocation"
     if machine.visibility_or_missing is None:
         yield "visible_devices"
@@ -80,7 +80,7 @@ def _not_of_this_site(machine: MachineView) -> Iterator[str]:
             yield "wsl1"
     if not site.container:
         yield "in_container"
-        if _is_absent(machine.observed.container_tools):
+        if is_absent(machine.observed.container_tools):
             yield "containers"
 
 
@@ -108,10 +108,6 @@ def _is_any_state_known(machine: MachineView) -> bool:
     """Return whether anything is known of a GPU but which one it is; a query that failed is known too."""
     known = (gpu.observed.nvml for gpu in machine.gpus if not _is_unstated(gpu.observed.nvml))
     return any(not isinstance(gpu, NvmlGpu) or not all(_is_unstated(getattr(gpu, field)) for field in _STATE) for gpu in known)
-
-
-def _is_absent(fact: Any) -> bool:
-    return isinstance(fact, Missing) and fact.cause is Cause.ABSENT
 
 
 def _is_unstated(fact: Any) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import xray
 from gpudoctor.findings import NotJudged
-from gpudoctor.snapshot import Cause, Framework, Libraries, Missing
+from gpudoctor.snapshot import Cause, Framework, Libraries, Missing, is_absent
 
 _NOT_ASKED = {Cause.NOT_ASKED, Cause.NOT_STATED}
 
@@ -16,7 +16,7 @@ def unexamined(machine: MachineView) -> Iterator[NotJudged]:
     """Return the CUDA builds on a live machine with GPUs whose libraries could not be examined; one that trained needs no examination."""
     for framework in machine.frameworks if machine.hardware and machine.observed.origin == "live" else ():
         cuda = framework.cuda_or_missing
-        without = framework.observed.cuda_build is False or (isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT)
+        without = framework.observed.cuda_build is False or is_absent(cuda)
         reason = "" if without or framework.trains_on_gpu else _why(framework.observed, machine.observed.libraries)
         if reason:
             yield NotJudged(framework.subject, f"libraries of {framework.label}", reason, plural=True)

@@ -265,8 +265,7 @@ def _forward(combination: Combination, matrix: Matrix) -> Supposed | None:
 
 def _unlisted_forward(combination: Combination, matrix: Matrix) -> tuple[Unread, ...]:
     """A stated cuda-compat package on a branch whose packages no table lists, as after its end of life."""
-    version = versions.parse(combination.driver or "") if combination.cuda_compat else None
-    row = matrix.driver(version) if version else None
+    row = _branch(combination.driver or "", matrix) if combination.cuda_compat else None
     if row is None or row.compat_packages is not None:
         return ()
     why = f"no table lists whether NVIDIA supports it on branch {row.branch}"

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gpudoctor.plan.machine import WITHOUT_GPU
 from gpudoctor.plan.model import Combination
 
 _CUDA = (r"(?i)(?:cuda[ -]?|v)(\d.*)", r"(?i)cu(\d{1,2})(\d)")
@@ -54,4 +55,4 @@ def _gpus(text: str) -> Iterator[str]:
     count, name = (int(counted[1]), counted[2]) if counted else (1, text)
     for around in _FROM_TOOLS:
         name = re.sub(around, "", name)
-    yield from [name] * count
+    yield from [name.lower() if name.lower() in WITHOUT_GPU else name] * count

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from gpudoctor.probe import files
+from gpudoctor.probe.host import MODELS
 from gpudoctor.snapshot import Board, Cause, Cpu, Details, Memory, Missing, Parameter, readable
 from gpudoctor.snapshot.details import CPU_FEATURES
 
 DMI = "/sys/class/dmi/id"
-MODELS = ("/proc/device-tree/model", "/sys/firmware/devicetree/base/model")
 PARAMETERS = (
     "nokaslr", "kaslr", "nomodeset", "iommu", "iommu.passthrough", "iommu.strict", "intel_iommu", "amd_iommu", "vfio-pci.ids", "pci",
     "pcie_aspm", "pcie_port_pm", "pcie_acs_override", "modprobe.blacklist", "module_blacklist", "rd.driver.blacklist", "nouveau.modeset",

@@ -9,6 +9,7 @@ from gpudoctor.probe import files
 from gpudoctor.snapshot import NOT_ASKED, Cause, Host, Missing, Platform
 
 TEGRA = "/etc/nv_tegra_release"
+MODELS = ("/proc/device-tree/model", "/sys/firmware/devicetree/base/model")
 
 
 def host(root: str, environ: Mapping[str, str], *, identify: bool) -> Host:
@@ -55,7 +56,7 @@ def _platform(root: str, kernel: str | Missing) -> Platform:
         return Platform.WSL2  # with a kernel that the user built
     if files.exists(TEGRA, root):
         return Platform.JETSON
-    for path in ("/proc/device-tree/model", "/sys/firmware/devicetree/base/model"):
+    for path in MODELS:
         model = files.text(path, root, 4096).lower()
         if "jetson" in model or "tegra" in model:
             return Platform.JETSON

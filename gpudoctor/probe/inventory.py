@@ -83,9 +83,14 @@ class Inventory:
             self.target = Target(sys.executable, NODE.reason)
             self.ask_libcuda("", self.target.executable)
             return
-        self.target = target(self.scope.python, self.environ, sys.executable, paths)
-        self.ask_libcuda("", self.target.executable)
-        self.supervisor.start(asking(self.target.executable, self.environ, limit=self.patience.python))
+        chosen = target(self.scope.python, self.environ, sys.executable, paths)
+        self.ask_libcuda("", chosen.executable)
+        self.ask(chosen)
+
+    def ask(self, chosen: Target) -> None:
+        """Have the target's interpreter report what it is; alone it is enough for the sections about the target."""
+        self.target = chosen
+        self.supervisor.start(asking(chosen.executable, self.environ, limit=self.patience.python))
 
     def ask_libcuda(self, suffix: str, executable: str) -> None:
         """With and without the mask in parallel, if there is one."""

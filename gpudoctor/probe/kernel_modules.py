@@ -15,6 +15,7 @@ CONFIGURATION = ("/etc/modprobe.d", "/run/modprobe.d", "/usr/lib/modprobe.d", "/
 """As in modprobe.d(5); of two files with one name the first counts."""
 NAMES = ("nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm", "nvidia_peermem")
 CONTENDED = ("nvidia", "nouveau", "nova_core", "nova", "nova_drm")
+_DOES_NOTHING = ("/bin/false", "/bin/true", "/usr/bin/false", "/usr/bin/true")
 SECURE_BOOT = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
 SIGNATURE = b"~Module signature appended~\n"
 
@@ -53,7 +54,7 @@ def _nvidia_modules_in(text: str) -> Iterator[tuple[str, str]]:
     while place >= 0:
         start, colon = text.rfind("\n", 0, place) + 1, text.find(":", place)
         path = text[start:colon]
-        name = path.rpartition("/")[2].partition(".")[0].replace("-", "_")
+        name = _module(path.rpartition("/")[2].partition(".")[0])
         if name in NAMES and " " not in path:
             yield path, name
         place = text.find("/nvidia", max(colon, place + 1))
@@ -121,20 +122,22 @@ def _blocked(root: str) -> tuple[Blocked, ...]:
         key, _, value = word.partition("=")
         if key in {"modprobe.blacklist", "module_blacklist", "rd.driver.blacklist"}:
             how = "install" if key == "module_blacklist" else "blacklist"
-            found += [Blocked(one, "/proc/cmdline", how) for one in value.split(",") if one in CONTENDED]
+            found += [Blocked(one, "/proc/cmdline", how) for one in map(_module, value.split(",")) if one in CONTENDED]
     return tuple(found)
 
 
 def _ruled_out(lines: list[str], where: str) -> list[Blocked]:
     found = []
     for words in map(str.split, lines):
-        if len(words) > 1 and words[0] == "blacklist" and words[1] in CONTENDED:
-            found.append(Blocked(words[1], readable(where), "blacklist"))
-        elif (
-            len(words) > 2 and words[0] == "install" and words[1] in CONTENDED and words[2] in {"/bin/false", "/bin/true", "/usr/bin/false"}
-        ):
-            found.append(Blocked(words[1], readable(where), "install"))
+        how, name, command = (*words[:3], "", "", "")[:3]
+        if _module(name) in CONTENDED and (how == "blacklist" or (how == "install" and command in _DOES_NOTHING)):
+            found.append(Blocked(_module(name), readable(where), how))
     return found
+
+
+def _module(name: str) -> str:
+    """Return a module's name as the kernel lists it: dashes and underscores are the same to modprobe and to the kernel."""
+    return name.replace("-", "_")
 
 
 def _secure_boot(root: str) -> bool | Missing:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -67,7 +67,7 @@ def _two(answers: tuple[First, Second] | Missing) -> tuple[First | Missing, Seco
     return (answers, answers) if isinstance(answers, Missing) else answers
 
 
-def target_sections(inventory: Inventory) -> dict[str, object]:
+def target_sections(inventory: Inventory) -> dict[str, Any]:
     """The snapshot's sections about the target alone, whose interpreter was asked."""
     python, environment = _two(tried(_target, inventory))
     return _all_sections(environment, python, inventory)
@@ -109,13 +109,13 @@ def _environment(inventory: Inventory, python: Python, path: tuple[str, ...], an
     return _Environment(python, installed, found, xrayed)
 
 
-def _all_sections(environment: _Environment | Missing, python: Python | Missing, inventory: Inventory) -> dict[str, object]:
+def _all_sections(environment: _Environment | Missing, python: Python | Missing, inventory: Inventory) -> dict[str, Any]:
     """Return the snapshot's sections about the target environment, whatever crashes."""
     seen = tried(_sections, environment, python, inventory)
     return {"python": python, **dict.fromkeys(("packages", "frameworks", "libraries"), seen)} if isinstance(seen, Missing) else seen
 
 
-def _sections(environment: _Environment | Missing, python: Python | Missing, inventory: Inventory) -> dict[str, object]:
+def _sections(environment: _Environment | Missing, python: Python | Missing, inventory: Inventory) -> dict[str, Any]:
     """Return the snapshot's sections about the target environment; waits for the X-ray."""
     if isinstance(environment, Missing):
         return {"python": python, **dict.fromkeys(("packages", "frameworks", "libraries"), environment)}

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gpudoctor.probe import files
-from gpudoctor.snapshot import NOT_ASKED, Allocation, Cause, Missing, Mps, readable
+from gpudoctor.snapshot import NOT_ASKED, SCHEDULERS, Allocation, Cause, Missing, Mps, readable
 
-JOBS = (("SLURM_JOB_ID", "Slurm"), ("PBS_JOBID", "PBS"), ("LSB_JOBID", "LSF"), ("KUBERNETES_SERVICE_HOST", "Kubernetes"))
 SLURM = ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS")
 """The ids of the step's, or the job's, GPUs on this node; Slurm sets neither without GPUs."""
 NO_FILES = "NoDevFiles"
@@ -20,9 +19,9 @@ DEFAULT_PIPES = "/tmp/nvidia-mps"  # noqa: S108 -- looked at, not written to
 
 def allocation(root: str, environ: Mapping[str, str]) -> Allocation | Missing:
     """The section; absent outside a job."""
-    job = next(((variable, name) for variable, name in JOBS if environ.get(variable)), None)
+    job = next(((variable, name) for variable, name in SCHEDULERS if environ.get(variable)), None)
     if job is None:
-        return Missing(Cause.ABSENT, f"none of {', '.join(variable for variable, _ in JOBS)} is set")
+        return Missing(Cause.ABSENT, f"none of {', '.join(variable for variable, _ in SCHEDULERS)} is set")
     gpus, where = _ALLOTTED[job[1]](root, environ)
     groups = files.read("/proc/self/cgroup", root)
     constrained = groups if isinstance(groups, Missing) else any(word in groups for word in CONSTRAINED)

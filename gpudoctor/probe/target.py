@@ -24,37 +24,24 @@ class Target(msgspec.Struct, frozen=True):
     """Whether the user named it explicitly."""
 
 
-class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the choice depends on."""
-
-    own: str
-    """Our own interpreter."""
-    own_has_framework: bool = False
-    venv: str = ""
-    """VIRTUAL_ENV."""
-    conda: str = ""
-    """CONDA_PREFIX."""
-    path: tuple[str, ...] = ()
-    """The folders of PATH."""
-
-
-def choose(around: Surroundings) -> Target:
+def choose(own: str, environ: Mapping[str, str], *, own_has_framework: bool = False) -> Target:
     """The first of five: our own environment if it has a framework, the active virtual or conda environment, PATH's python, ours."""
     passed_over = ""
-    if around.own_has_framework:
-        return Target(around.own, "gpudoctor is installed in this environment, beside a framework")
-    for prefix, what in ((around.venv, "active virtual environment"), (around.conda, "active conda environment")):
+    if own_has_framework:
+        return Target(own, "gpudoctor is installed in this environment, beside a framework")
+    for variable, what in (("VIRTUAL_ENV", "active virtual environment"), ("CONDA_PREFIX", "active conda environment")):
+        prefix = environ.get(variable, "")
         executable = _interpreter_in(prefix) if prefix else None
         if executable:
             return Target(executable, f"the {what}{passed_over}")
         if prefix:
             passed_over += f" (the {what} {readable(prefix)} has no interpreter)"
-    others = [folder for folder in around.path if folder != os.path.dirname(around.own)]  # uvx puts ours first on PATH
+    others = [folder for folder in _path(environ) if folder != os.path.dirname(own)]  # uvx puts ours first on PATH
     for name in ("python", "python3"):
         executable = _on_path(name, others)
         if executable:
             return Target(executable, f"the first {name} on PATH; no environment is active{passed_over}")
-    return Target(around.own, f"gpudoctor's own; no other was found{passed_over}")
+    return Target(own, f"gpudoctor's own; no other was found{passed_over}")
 
 
 def named_target(path: str, search: Iterable[str] = ()) -> Target:
@@ -127,20 +114,15 @@ def _lost_base(path: str, place: str) -> UsageError | None:
 
 def target(python: str | None, environ: Mapping[str, str], own: str, own_path: Iterable[str]) -> Target:
     """The target that `python` names, otherwise the one that the surroundings suggest; `own_path` is our own sys.path."""
-    path = tuple(environ.get("PATH", os.defpath).split(os.pathsep))
     if python is not None:
-        found = named_target(python, path)
+        found = named_target(python, _path(environ))
         of_ray = _RAY_JOB in environ and found.executable == own  # `fleet check` names it if the user names none
         return msgspec.structs.replace(found, why="the environment of Ray tasks") if of_ray else found
-    return choose(
-        Surroundings(
-            own=own,
-            own_has_framework=has_framework(folder for folder in own_path if folder.endswith("-packages")),
-            venv=environ.get("VIRTUAL_ENV", ""),
-            conda=environ.get("CONDA_PREFIX", ""),
-            path=path,
-        )
-    )
+    return choose(own, environ, own_has_framework=has_framework(folder for folder in own_path if folder.endswith("-packages")))
+
+
+def _path(environ: Mapping[str, str]) -> list[str]:
+    return environ.get("PATH", os.defpath).split(os.pathsep)
 
 
 def _startable(path: str) -> bool:

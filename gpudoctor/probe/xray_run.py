@@ -8,17 +8,19 @@ import time
 
 from gpudoctor.children.channel import Heard, run
 from gpudoctor.children.events import FILES, ReadFile, UnreadFile, said
-from gpudoctor.probe.frameworks import frameworks
 from gpudoctor.probe.inside import Inside, inside
 from gpudoctor.probe.interpreter import asking, heard
-from gpudoctor.probe.inventory import Scope, own_path
-from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects, xray
-from gpudoctor.probe.packages import packages
+from gpudoctor.probe.inventory import Inventory, Patience, Scope, own_path
+from gpudoctor.probe.libraries import arguments, xray
+from gpudoctor.probe.observation import target_sections
 from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.target import Target, target
-from gpudoctor.process import Outcome, Supervisor
-from gpudoctor.snapshot import NOT_ASKED, Libraries, Missing, Python, readable
+from gpudoctor.process import Supervisor
+from gpudoctor.snapshot import NOT_ASKED, Missing, Python, readable
 from gpudoctor.snapshot.xray import EnvironmentXray, File, FilesXray
+
+_LONGEST = 60.0
+"""Seconds for the libraries."""
 
 
 def xray_of(scope: Scope, files: tuple[str, ...], patience: float) -> EnvironmentXray | FilesXray:
@@ -29,16 +31,16 @@ def xray_of(scope: Scope, files: tuple[str, ...], patience: float) -> Environmen
 
 def of_environment(supervisor: Supervisor, scope: Scope) -> EnvironmentXray:
     """Raises UsageError if the user named something that is not a Python; one that does not start only costs what depends on it."""
-    python, path, chosen, own = _interpreter(supervisor, scope)
-    if isinstance(python, Missing):
-        return EnvironmentXray(python=readable(chosen.executable), why=chosen.why, frameworks=(), libraries=python)
-    found = frameworks(path, packages(path).distributions, own)
-    asked = subjects(found)
-    seen: Libraries | Missing = NOTHING
-    if asked:
-        seen = libraries(_probe(supervisor, arguments(python.executable, path, asked, scope.root, own)), asked)
+    inventory = Inventory(supervisor, scope, patience=Patience(libraries=_LONGEST))
+    inventory.ask(target(scope.python, inventory.environ, sys.executable, own_path()))
+    seen = target_sections(inventory)
+    python = seen["python"]
     return EnvironmentXray(
-        python=python.executable, why=chosen.why, frameworks=found, libraries=seen, script_folder=script_folder(scope.cwd)
+        python=python.executable if isinstance(python, Python) else readable(inventory.target.executable),
+        why=inventory.target.why,
+        frameworks=() if isinstance(seen["frameworks"], Missing) else seen["frameworks"],
+        libraries=seen["libraries"],
+        script_folder=script_folder(scope.cwd),
     )
 
 
@@ -48,7 +50,8 @@ def of_files(supervisor: Supervisor, scope: Scope, paths: tuple[str, ...]) -> Fi
     if isinstance(python, Missing):
         return FilesXray(readable(chosen.executable), tuple(File(readable(path), problem=python.reason) for path in paths), python)
     words = arguments(python.executable, path, (), scope.root, own)
-    outcome = _probe(supervisor, (*words, *(word for one in paths for word in ("--file", one))))
+    named = (word for one in paths for word in ("--file", one))
+    outcome = run(supervisor, xray((*words, *named), os.environ, stall=20.0, deadline=_LONGEST))
     heard = Heard(outcome, FILES, "the X-ray")
     found = [File(**said(event)) for event in heard.events if isinstance(event, ReadFile | UnreadFile)]
     rest = heard.cut or NOT_ASKED
@@ -59,7 +62,3 @@ def _interpreter(supervisor: Supervisor, scope: Scope) -> tuple[Python | Missing
     chosen = target(scope.python, os.environ, sys.executable, own_path())
     outcome = run(supervisor, asking(chosen.executable, os.environ))
     return *heard(outcome, chosen, supervisor, os.environ), chosen, inside(outcome)
-
-
-def _probe(supervisor: Supervisor, words: tuple[str, ...]) -> Outcome:
-    return run(supervisor, xray(words, os.environ, stall=20.0, deadline=60.0))

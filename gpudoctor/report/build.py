@@ -14,7 +14,7 @@ from gpudoctor.diagnose.steps import Steps
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.exit_codes import CRASHED
 from gpudoctor.findings import Diagnosis, OutcomeKind, Verdict
-from gpudoctor.report import model, words
+from gpudoctor.report import model
 from gpudoctor.snapshot import Host, Missing, Python, Snapshot, TextLog
 from gpudoctor.typed import converted
 
@@ -153,5 +153,4 @@ def _examined(snapshot: Snapshot) -> model.Examined:
 def _proved_to(proved: findings.ProvedTo, snapshot: Snapshot) -> model.ProvedTo:
     if snapshot.origin == model.SUPPOSED:
         return model.ProvedTo(None, 0, proved.of, "no conflict is known; nothing was tried")
-    rung = proved.rung.value if proved.rung else None
-    return model.ProvedTo(rung, proved.gpus, proved.of, words.scope(rung, proved.gpus, proved.of) or proved.text)
+    return model.ProvedTo(proved.rung.value if proved.rung else None, proved.gpus, proved.of, proved.text)

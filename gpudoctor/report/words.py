@@ -6,7 +6,6 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.findings import Rung, RungState, Severity, Verdict
-from gpudoctor.findings.naming import counted
 from gpudoctor.letters import harmless
 
 
@@ -52,13 +51,6 @@ _ASCII = str.maketrans(
     {"–": "-", "—": "-", "…": "...", "×": "x", "✓": "ok", "✗": "NO", "·": "|", "“": '"', "”": '"', "‘": "'", "’": "'", "→": "->", "■": "#"}
     | {"≥": ">=", "≤": "<=", "°": "deg ", "µ": "u", "│": "|", "└": "`"}
 )
-
-
-def scope(rung: str | None, gpus: int, of: int) -> str:
-    """What was proven, for the report; empty where no GPU is concerned."""
-    if rung is None or not gpus:
-        return ""
-    return f"{Rung(rung).proof} {gpus} of {counted(of, 'GPU')}"
 
 
 def printable(text: str, *, plain: bool) -> str:

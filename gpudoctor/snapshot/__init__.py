@@ -83,6 +83,7 @@ from gpudoctor.snapshot.smoke import (
     Training,
 )
 from gpudoctor.snapshot.surroundings import (
+    SCHEDULERS,
     Allocation,
     CdiSpec,
     Container,
@@ -105,6 +106,7 @@ from gpudoctor.snapshot.values import (
     Parameter,
     Real,
     Supposed,
+    is_absent,
     normalise_address,
     readable,
 )

@@ -10,6 +10,10 @@ Limit = int | Literal["unlimited"]
 """A soft limit of the examined process."""
 
 
+SCHEDULERS = (("SLURM_JOB_ID", "Slurm"), ("PBS_JOBID", "PBS"), ("LSB_JOBID", "LSF"), ("KUBERNETES_SERVICE_HOST", "Kubernetes"))
+"""The variable that each scheduler sets in a job."""
+
+
 class DriverFile(Observed, frozen=True):
     """A file of the NVIDIA user-space driver."""
 

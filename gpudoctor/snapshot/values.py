@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import Literal
+from typing import Literal, TypeGuard
 
 import msgspec
 
@@ -54,6 +54,11 @@ class Missing(Observed, frozen=True):
 
     cause: Cause
     reason: str
+
+
+def is_absent(value: object) -> TypeGuard[Missing]:
+    """Return whether a value is known not to exist."""
+    return isinstance(value, Missing) and value.cause is Cause.ABSENT
 
 
 class Fact(Observed, frozen=True):

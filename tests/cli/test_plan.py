@@ -31,6 +31,12 @@ def test_the_page_has_the_answer_the_pins_with_reasons_and_the_commands() -> Non
     assert all(len(line) <= 80 for line in prose)
 
 
+@pytest.mark.parametrize("command", [("plan", OFFLINE), ("index",)])
+def test_versions_and_names_are_read_as_people_and_tools_write_them(command: tuple[str, ...]) -> None:
+    spelt = ("--gpu", "GPU 0: GTX 1080", "--driver", "v535.104.05", "--python-version", "cp312")
+    assert run(*command, "torch<=2.15.0", *spelt).stdout == run(*command, "torch<=2.15.0", *PASCAL).stdout != b""
+
+
 def test_nothing_that_works_exits_with_1_and_names_the_driver() -> None:
     ended = run("plan", OFFLINE, "torch<=2.15.0", *KEPLER)
     assert ended.returncode == 1

@@ -57,6 +57,7 @@ def test_blocked_modules(tmp_path: Path) -> None:
             "etc/modprobe.d/a.conf": "#blacklist nvidia\nblacklist nouveau\noptions nouveau modeset=0\n",
             "lib/modprobe.d/a.conf": "blacklist nvidia\n",
             "lib/modprobe.d/b.conf": "install nvidia /bin/false\n",
+            "lib/modprobe.d/c.conf": "blacklist nova-core\ninstall nova_drm /usr/bin/true\ninstall nouveau /sbin/modprobe nvidia\nblacklist\n",
             "lib/modprobe.d/README": "blacklist nvidia\n",
             "proc/cmdline": "root=/dev/sda1 modprobe.blacklist=pcspkr,nouveau module_blacklist=nvidia quiet\n",
         },
@@ -64,6 +65,8 @@ def test_blocked_modules(tmp_path: Path) -> None:
     assert found.blocked == (
         Blocked("nouveau", "/etc/modprobe.d/a.conf", "blacklist"),
         Blocked("nvidia", "/lib/modprobe.d/b.conf", "install"),
+        Blocked("nova_core", "/lib/modprobe.d/c.conf", "blacklist"),
+        Blocked("nova_drm", "/lib/modprobe.d/c.conf", "install"),
         Blocked("nouveau", "/proc/cmdline", "blacklist"),
         Blocked("nvidia", "/proc/cmdline", "install"),
     )

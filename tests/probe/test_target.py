@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from gpudoctor.errors import UsageError
-from gpudoctor.probe.target import Surroundings, choose, named_target, target
+from gpudoctor.probe.target import choose, named_target, target
 
 
 def interpreter(place: Path, name: str = "python") -> str:
@@ -22,55 +20,51 @@ def interpreter(place: Path, name: str = "python") -> str:
 
 
 @pytest.fixture
-def around(tmp_path: Path) -> Surroundings:
+def environ(tmp_path: Path) -> dict[str, str]:
     for prefix in ("venv", "conda"):
         interpreter(tmp_path / prefix / "bin")
     interpreter(tmp_path / "path")
-    return Surroundings(
-        own="/own/python",
-        own_has_framework=True,
-        venv=str(tmp_path / "venv"),
-        conda=str(tmp_path / "conda"),
-        path=("", ".", str(tmp_path / "nowhere"), str(tmp_path / "path")),
-    )
+    folders = ("", ".", str(tmp_path / "nowhere"), str(tmp_path / "path"))
+    return {"VIRTUAL_ENV": str(tmp_path / "venv"), "CONDA_PREFIX": str(tmp_path / "conda"), "PATH": os.pathsep.join(folders)}
 
 
-def test_the_first_of_five(around: Surroundings, tmp_path: Path) -> None:
-    order: list[tuple[dict[str, Any], str, str]] = [
-        ({"own_has_framework": False}, "/own/python", "beside a framework"),
-        ({"venv": ""}, str(tmp_path / "venv/bin/python"), "active virtual environment"),
-        ({"conda": ""}, str(tmp_path / "conda/bin/python"), "active conda environment"),
-        ({"path": ()}, str(tmp_path / "path/python"), "first python on PATH"),
-        ({}, "/own/python", "gpudoctor's own"),
+def test_the_first_of_five(environ: dict[str, str], tmp_path: Path) -> None:
+    found = choose("/own/python", environ, own_has_framework=True)
+    assert (found.executable, "beside a framework" in found.why) == ("/own/python", True)
+    order = [
+        ("VIRTUAL_ENV", str(tmp_path / "venv/bin/python"), "active virtual environment"),
+        ("CONDA_PREFIX", str(tmp_path / "conda/bin/python"), "active conda environment"),
+        ("PATH", str(tmp_path / "path/python"), "first python on PATH"),
+        ("", "/own/python", "gpudoctor's own"),
     ]
     for taken_away, executable, why in order:
-        found = choose(around)
+        found = choose("/own/python", environ)
         assert found.executable == executable
         assert why in found.why
-        around = replace(around, **taken_away)
+        environ[taken_away] = ""
 
 
-def test_a_broken_active_environment_is_skipped_and_named(around: Surroundings) -> None:
-    found = choose(replace(around, own_has_framework=False, venv="/deleted/venv"))
+def test_a_broken_active_environment_is_skipped_and_named(environ: dict[str, str]) -> None:
+    found = choose("/own/python", {**environ, "VIRTUAL_ENV": "/deleted/venv"})
     assert found.executable.endswith("conda/bin/python")
     assert "/deleted/venv has no interpreter" in found.why
 
 
 def test_python3_if_path_has_no_python(tmp_path: Path) -> None:
     executable = interpreter(tmp_path, "python3")
-    assert choose(Surroundings(own="/own", path=(str(tmp_path),))).executable == executable
+    assert choose("/own", {"PATH": str(tmp_path)}).executable == executable
 
 
 def test_our_own_folder_first_on_path_is_not_the_users_choice(tmp_path: Path) -> None:
     own, theirs = interpreter(tmp_path / "own"), interpreter(tmp_path / "theirs")
-    assert choose(Surroundings(own=own, path=(str(tmp_path / "own"), str(tmp_path / "theirs")))).executable == theirs
+    assert choose(own, {"PATH": f"{tmp_path}/own:{tmp_path}/theirs"}).executable == theirs
 
 
 def test_nothing_is_taken_from_the_current_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interpreter(tmp_path)
     interpreter(tmp_path / "bin")
     monkeypatch.chdir(tmp_path)
-    assert choose(Surroundings(own="/own", venv=".", path=("", ".", "./"))).executable == "/own"
+    assert choose("/own", {"VIRTUAL_ENV": ".", "PATH": ":.:./"}).executable == "/own"
 
 
 def test_named_interpreter_folder_and_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,21 +20,6 @@ def test_every_word_has_its_mark() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rung", "gpus", "of", "text"),
-    [
-        ("trained", 8, 8, "trained on 8 of 8 GPUs"),
-        ("kernel ran", 1, 1, "kernel ran on 1 of 1 GPU"),
-        ("framework sees it", 1, 2, "framework sees 1 of 2 GPUs"),
-        ("NVML", 7, 8, "NVML works on 7 of 8 GPUs"),
-        ("trained", 0, 0, ""),
-        (None, 0, 8, ""),
-    ],
-)
-def test_scope(rung: str | None, gpus: int, of: int, text: str) -> None:
-    assert words.scope(rung, gpus, of) == text
-
-
-@pytest.mark.parametrize(
     ("text", "shown", "plain"),
     [
         ("a\tb\nc", "a\\tb c", "a\\tb c"),

@@ -9,7 +9,7 @@ from gpudoctor.derive.fabric import fabric_of, in_rack
 from gpudoctor.derive.unknown import applicable, known
 from gpudoctor.derive.views.view import PartView
 from gpudoctor.findings import Evidence, Rung
-from gpudoctor.snapshot import Cause, Fabric, FabricManager, Missing, NvmlGpu
+from gpudoctor.snapshot import Cause, Fabric, FabricManager, Missing, NvmlGpu, is_absent
 
 _REGISTERED = "completed"
 _SETTLED = {_REGISTERED, "not-supported"}
@@ -46,7 +46,7 @@ class FabricView(PartView):
         """Whether the fabric manager runs; False if it is not installed. Ends the rule if unknown."""
         manager = self.observed.fabric_manager
         running = manager if isinstance(manager, Missing) else manager.running
-        if isinstance(running, Missing) and running.cause is Cause.ABSENT:
+        if is_absent(running):
             return False
         return known(running)
 

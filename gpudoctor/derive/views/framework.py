@@ -19,7 +19,6 @@ from gpudoctor.frameworks import FrameworkSpec, spec_of, stack_of
 from gpudoctor.matrix import Fault, FrameworkRelease
 from gpudoctor.snapshot import (
     NOT_ASKED,
-    Cause,
     Damage,
     Distribution,
     Fact,
@@ -29,6 +28,7 @@ from gpudoctor.snapshot import (
     Missing,
     Platform,
     Smoke,
+    is_absent,
 )
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class FrameworkView(SubjectView):
     def code_or_missing(self) -> EffectiveCode | Missing:
         """The GPU code of its build; absent for a build without CUDA."""
         cuda = self.cuda_or_missing
-        if isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT:
+        if is_absent(cuda):
             return cuda
         row = next((row for row in self.published if row.sass is not None), None)
         compilers = () if isinstance(cuda, Missing) else self.machine.matrix.cudas(cuda.version)
@@ -313,8 +313,7 @@ class FrameworkView(SubjectView):
     @property
     def required_by(self) -> Distribution | None:
         """The distribution that requires this framework, if the user did not ask for it; otherwise None."""
-        stack = self.environment.stack_or_missing
-        own = None if isinstance(stack, Missing) else stack.distributions.get(self.observed.distribution)
+        stack, own = self.environment.stack_or_missing, self.distribution
         if own is None or isinstance(stack, Missing) or own.requested is not False or self.name in self.machine.policy.frameworks:
             return None
         requiring = (demand.by for demand in stack.demands if demand.requirement.name == own.name)

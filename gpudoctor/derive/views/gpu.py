@@ -25,6 +25,7 @@ from gpudoctor.snapshot import (
     PciDevice,
     ProcGpu,
     XidEvent,
+    is_absent,
 )
 from gpudoctor.versions import Version
 
@@ -75,7 +76,7 @@ class GpuView(NvmlGpuView):
     def vanished(self) -> bool:
         """Whether NVML no longer lists this GPU and the kernel logged that it fell off the bus."""
         seen = self.observed.nvml
-        return isinstance(seen, Missing) and seen.cause is Cause.ABSENT and bool(self.xids(OFF_THE_BUS))
+        return is_absent(seen) and bool(self.xids(OFF_THE_BUS))
 
     @property
     def off_the_bus(self) -> tuple[Evidence, ...]:

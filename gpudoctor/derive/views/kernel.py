@@ -11,7 +11,7 @@ from gpudoctor.derive.driver import Driver, library_release
 from gpudoctor.derive.unknown import CouldNotTell, known, not_applicable
 from gpudoctor.derive.views.view import Field, PartView
 from gpudoctor.findings import Rung
-from gpudoctor.snapshot import Blocked, Cause, Fact, KernelDriver, KernelModules, Missing, ModuleFile, PciDevice
+from gpudoctor.snapshot import Blocked, Cause, Fact, KernelDriver, KernelModules, Missing, ModuleFile, PciDevice, is_absent
 from gpudoctor.versions import Version
 
 GUEST_DRIVERS = ("vfio-pci", "pci-stub", "xen-pciback")
@@ -103,7 +103,7 @@ class KernelView(PartView):
             not_applicable("no NVIDIA GPU on the PCI bus needs a driver")
         driver = self.observed.kernel_driver
         version = driver if isinstance(driver, Missing) else driver.version
-        if isinstance(version, Missing) and version.cause is Cause.ABSENT:
+        if is_absent(version):
             return gpus
         known(version, Rung.KERNEL_DRIVER)
         return ()
@@ -115,7 +115,7 @@ class KernelView(PartView):
         if not isinstance(pci, Missing) or pci.cause is not Cause.NOT_STATED:
             return bool(self.undriven_gpus)
         version = self.machine.kernel_driver.version
-        return isinstance(version, Missing) and version.cause is Cause.ABSENT
+        return is_absent(version)
 
     @property
     def other_driver(self) -> bool:
@@ -147,7 +147,7 @@ class KernelView(PartView):
     def suspends(self) -> int:
         """How often the machine has slept since boot; 0 for a kernel that cannot sleep. Ends the rule if unknown."""
         suspends = self.machine.kernel_modules.suspends
-        return 0 if isinstance(suspends, Missing) and suspends.cause is Cause.ABSENT else known(suspends)
+        return 0 if is_absent(suspends) else known(suspends)
 
     def blocked(self, module: str) -> tuple[Blocked, ...]:
         """The configuration lines that keep a module from loading; empty if there are none, or if unknown."""

@@ -30,7 +30,6 @@ from gpudoctor.snapshot import (
     Allocation,
     AllReduce,
     Amd,
-    Cause,
     Compiler,
     Container,
     ContainerTools,
@@ -57,6 +56,7 @@ from gpudoctor.snapshot import (
     Toolkit,
     Variables,
     Wsl,
+    is_absent,
 )
 
 
@@ -180,7 +180,7 @@ class MachineView(DriverCallsView):
     def driver(self) -> Driver:
         """The loaded driver; ends the rule if there is none, or does not apply if there is no GPU either."""
         found = self.driver_or_missing
-        if isinstance(found, Missing) and found.cause is Cause.ABSENT and not self.hardware:
+        if is_absent(found) and not self.hardware:
             not_applicable("there is neither a GPU nor a driver")
         return known(found, Rung.KERNEL_DRIVER)
 
@@ -207,7 +207,7 @@ class MachineView(DriverCallsView):
     @property
     def usable_gpus(self) -> tuple[GpuView, ...]:
         """The GPUs that programs may use; the rule does not apply without one."""
-        return tuple(gpu for gpu in self.gpus if gpu.usable) or not_applicable("programs may use no GPU")
+        return tuple(gpu for gpu in self.gpus if gpu.usable) or not_applicable("programs may use no GPU" if self.gpus else NO_GPU)
 
     @property
     def known_frameworks(self) -> tuple[FrameworkView, ...]:

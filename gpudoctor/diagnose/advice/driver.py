@@ -32,6 +32,9 @@ _ANY_RELEASE = {
 _ROLLING = "arch"
 """The distribution whose package is always NVIDIA's newest driver; its modules are open, so it drops GPUs before Turing."""
 _NAMES = {"amzn": "Amazon Linux", "debian": "Debian", "ubuntu": "Ubuntu", "rhel": "RHEL"}
+RELOAD_UVM = Fix(
+    "End every program that uses the GPU, then reload nvidia_uvm", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,)
+)
 
 
 def update_driver(

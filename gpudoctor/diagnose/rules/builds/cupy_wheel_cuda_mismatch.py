@@ -41,17 +41,17 @@ def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
             message=f"{wheel.label} is for CUDA {wanted}, but this machine has CUDA {' and '.join(found)}.",
             confidence=Confidence.LIKELY,
             evidence=(as_evidence(wheel), *(Evidence(f"CUDA {major}", where, where) for major, where in found.items())),
-            fixes=(_keep_one(environment, wheels, max(found)),),
+            fixes=(_keep_one(environment, wheels),),
         )
 
 
-def _keep_one(environment: EnvironmentView, wheels: list[Distribution], major: str = "") -> Fix:
+def _keep_one(environment: EnvironmentView, wheels: list[Distribution]) -> Fix:
     """Return the fix that keeps one wheel: for the installed CUDA, else for the CUDA that the driver supports."""
     machine = environment.machine
     driver = machine.driver_or_missing
     served = driver.cuda_served if isinstance(driver, Driver) else None
-    installed = max(dict(_cuda_majors(environment)), default="")
-    wanted = major or installed or (str(served.major) if isinstance(served, Version) else "12")
+    installed = max(dict(_cuda_majors(environment)), key=int, default="")
+    wanted = installed or (str(served.major) if isinstance(served, Version) else "12")
     name, old = f"cupy-cuda{wanted}x", tuple(wheel.name for wheel in wheels)
     release = newest(machine, name)
     if not release:

@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import NO_GPU, EnvironmentView, FrameworkView, Stack, known, not_applicable
-from gpudoctor.derive.gpu_code import Fit, capability, unread_capability
+from gpudoctor.derive import EnvironmentView, FrameworkView, Stack, not_applicable
+from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.matrix import GpuNeed
@@ -28,10 +28,8 @@ def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Proble
     needs = [(one, need) for one, need in named if one.requirement or one.name not in covered]
     if not needs:
         not_applicable("no installed package states a lowest compute capability")
-    gpus = [gpu for gpu in machine.gpus if gpu.usable]
-    if not gpus:
-        not_applicable(NO_GPU)
-    capabilities = [known(capability(gpu.observed, machine.matrix) or unread_capability(gpu.observed), Rung.NVML) for gpu in gpus]
+    gpus = machine.usable_gpus
+    capabilities = [gpu.capability for gpu in gpus]
     newest = max(capabilities)
     only_installed = machine.observed.origin not in {TEXT, SUPPOSED}  # the framework trains without it
     for one, need in needs:

@@ -7,7 +7,7 @@ from gpudoctor.derive import FrameworkView, known, not_applicable, not_stated
 from gpudoctor.derive.gpu_code import xray
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, CudaDevice, GpuCode, Host, Missing, Platform
+from gpudoctor.snapshot import CudaDevice, GpuCode, Host, Missing, Platform, is_absent
 from gpudoctor.versions import Version
 
 _SERVER_BUILDS_SINCE = Version(38)
@@ -84,7 +84,7 @@ def _generic(framework: FrameworkView) -> tuple[str, Confidence]:
     if framework.observed.cuda_build is False:
         return "CPU only", Confidence.CERTAIN
     cuda = framework.cuda_or_missing
-    if isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT:
+    if is_absent(cuda):
         return "CPU only", Confidence.LIKELY
     devices = (gpu.observed.cuda for gpu in framework.machine.gpus)
     capabilities = {device.compute_capability for device in devices if isinstance(device, CudaDevice)}

@@ -9,7 +9,7 @@ from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import DOWNLOAD, Action, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
-from gpudoctor.snapshot import Cause, Distribution, Missing
+from gpudoctor.snapshot import Distribution, is_absent
 
 
 @rule(
@@ -29,7 +29,7 @@ def no_cuda_wheel_for_platform(framework: FrameworkView) -> Iterator[Problem]:
     if own is None or row is None:
         not_applicable("the matrix does not know this release on this platform")
     cuda = framework.cuda_or_missing
-    if not isinstance(cuda, Missing) or cuda.cause is not Cause.ABSENT or row.accelerator not in WITHOUT_CUDA or "+" in own.version:
+    if not is_absent(cuda) or row.accelerator not in WITHOUT_CUDA or "+" in own.version:
         return
     if any(build.startswith("cu") for build in row.builds):
         return

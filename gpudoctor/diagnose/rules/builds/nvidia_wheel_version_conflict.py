@@ -19,7 +19,7 @@ from gpudoctor.diagnose.advice.requirements import (
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import DOWNLOAD, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
-from gpudoctor.snapshot import Cause, Distribution, Missing
+from gpudoctor.snapshot import Distribution, is_absent
 
 _SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
 """Packages that install the same files for every CUDA version (read in the RECORD of their wheels)."""
@@ -59,17 +59,13 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
 def _unmet_by_framework(environment: EnvironmentView) -> dict[Distribution, list[Violation]]:
     """Return the unmet requirements for NVIDIA's packages by the package that states them; builds without CUDA do not count."""
     stack, unmet = environment.stack, dict[Distribution, list[Violation]]()
-    without_cuda = {framework.name for framework in environment.frameworks if _lacks_cuda(framework.cuda_or_missing)}
+    without_cuda = {framework.name for framework in environment.frameworks if is_absent(framework.cuda_or_missing)}
     for violation in stack.violations:
         by = violation.demand.by
         named = rule_for(violation) == nvidia_wheel_version_conflict.name or (stack.supposed and _refused_cudnn(violation))
         if named and stack_of(by.name) not in without_cuda:
             unmet.setdefault(by, []).append(violation)
     return unmet
-
-
-def _lacks_cuda(cuda: object) -> bool:
-    return isinstance(cuda, Missing) and cuda.cause is Cause.ABSENT
 
 
 def _overwritten(environment: EnvironmentView, stack: Stack) -> Iterator[Problem]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import NO_GPU, EnvironmentView, known, not_applicable
+from gpudoctor.derive import EnvironmentView, known, not_applicable
 from gpudoctor.derive.wheel_variants import concerns_gpus, unmet
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.rule import rule
@@ -18,10 +18,7 @@ def wheel_variant_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
     variants = [(one, variant) for one, variant in variants if concerns_gpus(variant)]
     if not variants:
         not_applicable("no installed package is a wheel variant for NVIDIA GPUs")
-    gpus = [gpu for gpu in machine.gpus if gpu.usable]
-    if not gpus:
-        not_applicable(NO_GPU)
-    driver = machine.driver
+    gpus, driver = machine.usable_gpus, machine.driver
     served, capabilities = known(driver.cuda_served), [gpu.capability for gpu in gpus]
     by_driver = f"driver {driver.version} supports CUDA {served.short}"
     by_gpus = " and ".join(dict.fromkeys(f"{gpu.label} has {gpu.capability.short}" for gpu in gpus))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.driver import update_driver
+from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.advice.system import command_for
-from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem
+from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Severity
 from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import KernelModules, Missing, PciDevice, Status
 
@@ -27,21 +29,41 @@ def bound_driver(device: PciDevice) -> Evidence:
     return Evidence("driver bound to the GPU", driver, f"/sys/bus/pci/devices/{device.address}/driver")
 
 
-def loaded_instead(machine: MachineView, module: str, name: str, blacklist: str) -> Iterator[Problem]:
-    """Yield the problem of a text that lists the in-tree driver's module, and shows that NVIDIA's is not loaded."""
-    if machine.kernel.is_listed(module) and machine.kernel.lacks_driver:
+class InTreeDriver(NamedTuple):
+    """A driver of the kernel's own for NVIDIA GPUs; NVIDIA's cannot bind a GPU that it has."""
+
+    name: str
+    module: str
+    blacklist: str
+    """The command that keeps it from loading."""
+    log_line: str = ""
+    """A pattern for what the kernel logs if NVIDIA's driver finds a GPU bound to it."""
+
+
+def bound_instead(machine: MachineView, driver: InTreeDriver, is_held: Callable[[PciDevice], bool]) -> Iterator[Problem]:
+    """Yield the problem of GPUs that the kernel's own driver holds, or of a text that lists it and shows that NVIDIA's is not loaded."""
+    if machine.kernel.is_listed(driver.module) and machine.kernel.lacks_driver:
         yield Problem(
-            message=f"The kernel's driver {name} is loaded, and the NVIDIA driver is not.",
-            evidence=(Evidence("loaded module", module, "lsmod"),),
-            fixes=replace_driver(machine, name, blacklist, blocked=False),
+            message=f"The kernel's driver {driver.name} is loaded, and the NVIDIA driver is not.",
+            evidence=(Evidence("loaded module", driver.module, "lsmod"),),
+            fixes=replace_driver(machine, driver),
             confidence=Confidence.LIKELY,
         )
-
-
-def gpus_bound(gpus: Sequence[PciDevice]) -> str:
-    """Return GPUs as the beginning of a sentence that says what they are bound to."""
-    addresses = joined(gpu.address for gpu in gpus)
-    return agree(len(gpus), f"GPU {addresses} is bound", f"GPUs {addresses} are bound")
+    gpus = machine.kernel.gpus
+    held = [gpu for gpu in gpus if is_held(gpu)]
+    if not held:
+        return
+    addresses = joined(gpu.address for gpu in held)
+    bound = agree(len(held), f"GPU {addresses} is bound", f"GPUs {addresses} are bound")
+    consequence = "not to the NVIDIA driver" if installed_parts(machine) else "and no NVIDIA driver is installed"
+    blocked = blocked_module(machine, driver.module)
+    log = logged(machine, driver.log_line) if driver.log_line else ()
+    yield Problem(
+        severity=Severity.WARNING if any(gpu.driver == "nvidia" for gpu in gpus) else None,
+        message=f"{bound} to {driver.name}, {consequence}.",
+        evidence=(*(bound_driver(gpu) for gpu in held), *blocked, *log),
+        fixes=replace_driver(machine, driver, blocked=bool(blocked)),
+    )
 
 
 def blocked_module(machine: MachineView, name: str) -> tuple[Evidence, ...]:
@@ -71,12 +93,13 @@ def _module_files(modules: KernelModules) -> Iterator[Evidence]:
         yield Evidence(f"DKMS source {source.name} {source.version}", f"built for {built}", "/var/lib/dkms")
 
 
-def replace_driver(machine: MachineView, name: str, blacklist: str, *, blocked: bool) -> tuple[Fix, ...]:
-    """Return the fixes that keep the in-tree driver `name` off the GPU; `blocked` if modprobe.d already does."""
+def replace_driver(machine: MachineView, driver: InTreeDriver, *, blocked: bool = False) -> tuple[Fix, ...]:
+    """Return the fixes that keep the kernel's own driver off the GPU; `blocked` if modprobe.d already does."""
+    name = driver.name
     if machine.site.container:
         return (Fix(f"Blacklist {name} on the host and reboot the host; a container uses the host's driver.", needs=(ROOT, REBOOT)),)
     install = () if installed_parts(machine) else (update_driver(machine),)
-    steps = [*(() if blocked else (blacklist,)), command_for(machine.site, _REBUILD_INITRAMFS)]
+    steps = [*(() if blocked else (driver.blacklist,)), command_for(machine.site, _REBUILD_INITRAMFS)]
     title = f"Rebuild the initial RAM disk, which still loads {name}" if blocked else f"Blacklist {name} and rebuild the initial RAM disk"
     if install and install[0].command:  # packages install beside the loaded driver; NVIDIA's installer refuses to
         return Fix(title, _joined(steps), (ROOT,)), *install

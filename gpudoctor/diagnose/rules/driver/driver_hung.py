@@ -12,10 +12,12 @@ from gpudoctor.snapshot import Cause, Hang, Missing
 HANG_SECONDS = 30
 """A call that takes longer hangs. Less is only slow, as with eight GPUs and persistence mode off."""
 
+_FIXES = (read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot())
+
 
 @rule(
     "GD205",
-    advice=lambda _: (read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot()),
+    advice=lambda _: _FIXES,
     severity=Severity.ERROR,
     breaks=Rung.NVML,
     predicts=False,
@@ -33,7 +35,7 @@ def driver_hung(machine: MachineView) -> Iterator[Problem]:
         yield Problem(
             message=f"{library} hangs in {hang.call}{where}: no response for {hang.seconds:.0f} s{state}.",
             evidence=(Evidence("call that hangs", hang.call, library), *_stuck_processes(machine)),
-            fixes=(read_log("NVRM|Xid|blocked for more than", "Read the kernel log first; it usually names the GPU"), reboot()),
+            fixes=_FIXES,
         )
     for section in (machine.observed.nvml, machine.observed.libcuda):
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:

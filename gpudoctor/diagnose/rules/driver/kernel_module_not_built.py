@@ -12,7 +12,7 @@ from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.diagnose.rules.driver.bound_driver import installed_parts
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.matrix.cite import cited
-from gpudoctor.snapshot import Cause, KernelModules, Missing
+from gpudoctor.snapshot import KernelModules, Missing, is_absent
 
 _HEADERS = {
     "debian": 'sudo apt install "linux-headers-$(uname -r)"',
@@ -61,7 +61,7 @@ def kernel_module_not_built(machine: MachineView) -> Iterator[Problem]:
 def _built(machine: MachineView, others: tuple[str, ...]) -> bool:
     """Return whether the running kernel has the module; a missing module folder counts only where other kernels have theirs."""
     installed = machine.kernel_modules.installed
-    if isinstance(installed, Missing) and installed.cause is Cause.ABSENT and others:
+    if is_absent(installed) and others:
         return False
     return machine.kernel.nvidia_module is not None
 

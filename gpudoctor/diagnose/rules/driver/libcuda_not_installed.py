@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, known, not_applicable, why_absent
+from gpudoctor.derive import MachineView, absence, known, not_applicable
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver_libraries import LIBCUDA, install_library
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
@@ -22,8 +22,8 @@ def libcuda_not_installed(machine: MachineView) -> Iterator[Problem]:
     release = known(machine.kernel.driver.version).value
     if machine.site.container:
         not_applicable("a container gets libcuda from its host")
-    unfound = why_absent(machine.observed.libcuda, Rung.LIBCUDA)
-    if not unfound:
+    unfound = absence(machine.observed.libcuda, Rung.LIBCUDA)
+    if unfound is None:
         return
     files = library.drivers_own(machine.cuda_files)
     if files:
@@ -32,7 +32,7 @@ def libcuda_not_installed(machine: MachineView) -> Iterator[Problem]:
     yield Problem(
         message=f"libcuda.so.1 is not installed, although {works} (driver {release}).",
         evidence=(
-            Evidence("the loader", unfound, "dlopen"),
+            Evidence("the loader", unfound.reason, "dlopen"),
             Evidence("libcuda on disk", "none", "the driver's usual folders"),
             kernel_module(machine),
         ),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, not_applicable, why_absent
+from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
@@ -23,8 +23,8 @@ def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:
     """Driver's libcuda is installed but not on the loader's path."""
     if machine.site.on_wsl:
         not_applicable("under WSL libcuda belongs to the Windows driver")
-    unfound = why_absent(machine.libcuda_for_gpus, Rung.LIBCUDA)
-    if not unfound:
+    unfound = absence(machine.libcuda_for_gpus, Rung.LIBCUDA)
+    if unfound is None:
         return
     found = [file for file in library.drivers_own(machine.cuda_files) if library.fits(file, machine.observed.python)]
     if not found:
@@ -34,7 +34,7 @@ def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:
     reason = f"{folder} is not on the loader's path" if name == _SONAME else f"the link {_SONAME} is missing"
     yield Problem(
         message=f"{path} is installed, but {reason}.",
-        evidence=(Evidence("the loader", unfound, "dlopen"), *files_on_disk(found)),
+        evidence=(Evidence("the loader", unfound.reason, "dlopen"), *files_on_disk(found)),
         fixes=_add_folder(folder) if name == _SONAME else (_make_link(folder),),
     )
 

@@ -8,7 +8,7 @@ from gpudoctor.derive import MachineView, Site, known
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.rule import DRIVER_NOT_LOADED, Explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, KernelModules, Missing, ModuleFile
+from gpudoctor.snapshot import KernelModules, Missing, ModuleFile, is_absent
 
 _REFUSED = r"(unsigned module|module with (unsupported crypto|unavailable key)) is rejected|Key was rejected by service|Required key not available|PKCS#7 signature not signed|unsigned module loading is restricted"
 _TRY_LOADING = Fix('Try to load the module; "Key was rejected by service" confirms it', "sudo modprobe nvidia", (ROOT,), kind=FixKind.CHECK)
@@ -79,7 +79,7 @@ def _enforced(modules: KernelModules) -> str:
     if isinstance(modules.lockdown, str):
         return f"lockdown {modules.lockdown}" if modules.lockdown != "none" else ""
     secure_boot = modules.secure_boot
-    if isinstance(secure_boot, Missing) and secure_boot.cause is Cause.ABSENT:
+    if is_absent(secure_boot):
         return ""
     return "Secure Boot" if known(secure_boot, Rung.KERNEL_DRIVER) else ""
 

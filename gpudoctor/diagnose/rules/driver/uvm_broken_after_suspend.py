@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.driver import RELOAD_UVM
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.naming import counted
 
-_RELOAD = Fix("End every program that uses the GPU, then reload nvidia_uvm", "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm", (ROOT,))
 _PREVENT = Fix(
     "Prevent it: save the GPU's memory across sleep, from the next boot on",
     "echo options nvidia NVreg_PreserveVideoMemoryAllocations=1 | sudo tee /etc/modprobe.d/nvidia-suspend.conf"
@@ -19,7 +19,7 @@ _PREVENT = Fix(
 
 @rule(
     "GD215",
-    advice=lambda _: (_RELOAD, _PREVENT),
+    advice=lambda _: (RELOAD_UVM, _PREVENT),
     severity=Severity.ERROR,
     breaks=Rung.LIBCUDA,
     explains=(Explains(CUDA_FAILS, "A broken nvidia_uvm makes cuInit return 999 until it is reloaded."),),
@@ -39,5 +39,5 @@ def uvm_broken_after_suspend(machine: MachineView) -> Iterator[Problem]:
             Evidence("cuInit", "999", "libcuda"),
             Evidence("suspends since boot", str(times), "/sys/power/suspend_stats/success"),
         ),
-        fixes=(_RELOAD, _PREVENT),
+        fixes=(RELOAD_UVM, _PREVENT),
     )

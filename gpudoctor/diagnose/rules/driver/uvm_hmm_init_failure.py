@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.codes import CudaError
 from gpudoctor.derive import MachineView, Site
+from gpudoctor.diagnose.advice.driver import RELOAD_UVM
 from gpudoctor.diagnose.advice.kernel_log import logged
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -12,7 +13,6 @@ from gpudoctor.snapshot import Missing
 _NO_RANGE = r"request_free_mem_region\(\) err"
 """The line that nvidia-uvm logs, in uvm_pmm_gpu.c."""
 _OPTION = "echo 'options nvidia_uvm uvm_disable_hmm=1' | sudo tee /etc/modprobe.d/nvidia-uvm-hmm.conf"
-_RELOAD = "sudo rmmod nvidia_uvm && sudo modprobe nvidia_uvm"
 
 
 @rule(
@@ -58,9 +58,9 @@ def _kaslr(machine: MachineView) -> str:
 
 def _fixes(site: Site) -> tuple[Fix, ...]:
     if site.container:
-        return (Fix(f"Turn HMM off on the host, then restart the container: `{_OPTION}`, `{_RELOAD}`", needs=(ROOT,)),)
+        return (Fix(f"Turn HMM off on the host, then restart the container: `{_OPTION}`, `{RELOAD_UVM.command}`", needs=(ROOT,)),)
     return (
         Fix("Turn HMM off in nvidia_uvm", _OPTION, (ROOT,)),
-        Fix("End every program that uses the GPU, then reload nvidia_uvm", _RELOAD, (ROOT,)),
+        RELOAD_UVM,
         Fix("Boot the kernel with nokaslr: add it to GRUB_CMDLINE_LINUX in /etc/default/grub.", needs=(ROOT, REBOOT), kind=FixKind.INSTEAD),
     )

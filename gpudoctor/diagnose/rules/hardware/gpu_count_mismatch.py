@@ -7,7 +7,7 @@ from gpudoctor.derive.views.kernel import has_open_source_driver
 from gpudoctor.diagnose.advice.hardware import bring_back, read_gpu_log
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
-from gpudoctor.diagnose.rules.hardware.vendors import bound_driver
+from gpudoctor.diagnose.rules.hardware.vendors import driver_name
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import Cause, Missing, NvmlGpu, PciDevice, ProcGpu
@@ -61,7 +61,7 @@ def _seen_by_nvml(gpu: GpuView) -> str:
 
 
 def _bound(device: PciDevice | Missing) -> str:
-    return bound_driver(device) if isinstance(device, PciDevice) else f"unknown ({device.reason})"
+    return driver_name(device) if isinstance(device, PciDevice) else f"unknown ({device.reason})"
 
 
 def _fixes(gpu: GpuView, *, usable: bool) -> tuple[Fix, ...]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, bound_driver, device_label, rocm_frameworks
+from gpudoctor.diagnose.rules.hardware.vendors import amd_gpus, device_label, driver_name, rocm_frameworks
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.snapshot import Cause, Missing
 
@@ -51,7 +51,7 @@ def no_gpu(machine: MachineView) -> Iterator[Problem]:
         severity=Severity.NOTE if machine.policy.allow_cpu else None,
         evidence=(
             Evidence("NVIDIA GPUs on the PCI bus", "0", "/sys/bus/pci/devices (vendor 10de, class 03)"),
-            *(Evidence(device_label(device), bound_driver(device), f"/sys/bus/pci/devices/{device.address}") for device in devices),
+            *(Evidence(device_label(device), driver_name(device), f"/sys/bus/pci/devices/{device.address}") for device in devices),
         ),
         fixes=_fixes(machine),
     )

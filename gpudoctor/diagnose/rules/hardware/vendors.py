@@ -26,7 +26,7 @@ def device_label(device: PciDevice) -> str:
     return f"{VENDORS.get(device.vendor, 'vendor')} {device.vendor}:{device.device}"
 
 
-def bound_driver(device: PciDevice) -> str:
+def driver_name(device: PciDevice) -> str:
     """Return the kernel driver bound to a device, or why there is none."""
     return device.driver if isinstance(device.driver, str) else f"none ({device.driver.reason})"
 

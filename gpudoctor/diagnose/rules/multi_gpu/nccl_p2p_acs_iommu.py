@@ -8,7 +8,7 @@ from gpudoctor.diagnose.advice.system import DISABLE_P2P, command_for
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Domain, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
-from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu
+from gpudoctor.snapshot import AllReduce, Cause, CudaDevice, Missing, NvmlGpu, is_absent
 
 _EDIT_GRUB = "sudo sed -i 's/^GRUB_CMDLINE_LINUX=\"/&iommu=pt /' /etc/default/grub"
 _GRUBBY = "sudo grubby --update-kernel=ALL --args=iommu=pt && sudo reboot"
@@ -118,5 +118,5 @@ def _peers_over_pcie(machine: MachineView) -> list[GpuView]:
 def _know_iommu(gpu: GpuView) -> None:
     """End the rule if the IOMMU domain of this GPU is unknown; no IOMMU at all is known."""
     domain = gpu.pci.iommu
-    if not isinstance(domain, Missing) or domain.cause is not Cause.ABSENT:
+    if not is_absent(domain):
         known(domain, Rung.SLOT)

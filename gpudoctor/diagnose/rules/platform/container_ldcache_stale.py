@@ -8,7 +8,7 @@ from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.container import product
 from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
-from gpudoctor.snapshot import Cause, DriverFile, Libcuda, LoaderCache, Missing, Nvml
+from gpudoctor.snapshot import DriverFile, Libcuda, LoaderCache, Missing, Nvml, is_absent
 
 _RUN_LDCONFIG = Fix("Run ldconfig in the container, as root", "ldconfig", (ROOT,))
 _SET_BY_APPTAINER = "/.singularity.d"
@@ -51,7 +51,7 @@ def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
 
 def _unfound(mounted: tuple[DriverFile, ...], library: str, section: Libcuda | Nvml | Missing) -> tuple[DriverFile, ...]:
     """Return the mounted files of a library that the loader does not find."""
-    if not isinstance(section, Missing) or section.cause is not Cause.ABSENT:
+    if not is_absent(section):
         return ()
     return tuple(file for file in mounted if _name(file).startswith(f"{library}.so"))
 

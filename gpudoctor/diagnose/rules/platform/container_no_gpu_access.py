@@ -10,7 +10,7 @@ from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES, device_files, image_argument, product, requests
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import ROOT, Action, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Cause, Libcuda, Missing, TextLog
+from gpudoctor.snapshot import Cause, Libcuda, TextLog, is_absent
 
 _START = {
     "docker": "docker run --rm --gpus all IMAGE nvidia-smi",
@@ -100,7 +100,7 @@ def _missing_library(container: ContainerView, *, works: bool) -> str:
     nvml, libcuda, mounted = container.observed.nvml, container.observed.libcuda, container.driver_libraries
     if isinstance(libcuda, Libcuda) or libcuda.cause is not Cause.ABSENT or any("libcuda" in file.path for file in mounted):
         return ""
-    if isinstance(nvml, Missing) and nvml.cause is Cause.ABSENT and not mounted:
+    if is_absent(nvml) and not mounted:
         return "the driver libraries"
     return "the driver's libcuda" if works or mounted else ""
 

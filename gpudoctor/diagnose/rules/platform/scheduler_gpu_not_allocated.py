@@ -9,7 +9,7 @@ from gpudoctor.derive.device_nodes import all_withheld
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.engine_in_text import engine_in_text
 from gpudoctor.findings import Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
-from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Missing, Pci
+from gpudoctor.snapshot import Allocation, Cause, DeviceNodes, KernelDriver, Missing, Pci, is_absent
 
 _REQUEST = {
     "Slurm": Fix("Request a GPU in the job script or on the command line", "srun --gres=gpu:1 nvidia-smi -L", action=Action.RESTART_JOB),
@@ -95,5 +95,5 @@ def _driver_not_loaded(machine: MachineView) -> bool:
     """Return whether the machine has a GPU but no loaded driver, so a job with a GPU would fail too."""
     pci, driver = machine.observed.pci, machine.observed.kernel_driver
     has_gpu = isinstance(pci, Pci) and any(device.is_nvidia_gpu for device in pci.devices)
-    unloaded = isinstance(driver, KernelDriver) and isinstance(driver.version, Missing) and driver.version.cause is Cause.ABSENT
+    unloaded = isinstance(driver, KernelDriver) and is_absent(driver.version)
     return has_gpu and unloaded

@@ -7,7 +7,7 @@ from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Confidence, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
-from gpudoctor.snapshot import Cause, Libcuda, Missing, Nvml, Status, Wsl
+from gpudoctor.snapshot import Libcuda, Nvml, Status, Wsl, is_absent
 
 _FIXES = (
     Fix("Shut WSL down and start it again", "wsl.exe --shutdown", action=Action.REBOOT),
@@ -59,7 +59,7 @@ def wsl_driver_stack_broken(machine: MachineView) -> Iterator[Problem]:
 
 
 def _libraries(wsl: Wsl) -> tuple[str, ...]:
-    absent = isinstance(wsl.libraries, Missing) and wsl.libraries.cause is Cause.ABSENT
+    absent = is_absent(wsl.libraries)
     return () if absent else known(wsl.libraries)
 
 

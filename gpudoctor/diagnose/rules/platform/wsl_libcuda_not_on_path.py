@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView, not_applicable, why_absent
+from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -32,8 +32,8 @@ _FIXES = (
 )
 def wsl_libcuda_not_on_path(machine: MachineView) -> Iterator[Problem]:
     """Windows driver's libcuda is not on the loader's path in WSL."""
-    wsl, unfound = machine.wsl2, why_absent(machine.observed.libcuda, Rung.LIBCUDA)
-    if not unfound:
+    wsl, unfound = machine.wsl2, absence(machine.observed.libcuda, Rung.LIBCUDA)
+    if unfound is None:
         return
     if isinstance(wsl.libraries, Missing) or NEEDED[0] not in wsl.libraries:
         not_applicable(f"{LIBRARIES} has no libcuda.so.1")
@@ -41,7 +41,7 @@ def wsl_libcuda_not_on_path(machine: MachineView) -> Iterator[Problem]:
     yield Problem(
         message=f"{LIBRARIES}/libcuda.so.1 exists, but {LIBRARIES} is not on the loader's path.",
         evidence=(
-            Evidence("libcuda.so.1", unfound, "the loader"),
+            Evidence("libcuda.so.1", unfound.reason, "the loader"),
             Evidence("the loader's configuration", configuration, "/etc/ld.so.conf.d"),
         ),
         fixes=_FIXES,

@@ -31,6 +31,9 @@ SUITS = [
     built_for(**{LOWER: "12.0 13.0"}),
     built_for(**{CODE: "75_real 80_real"}),
     built_for(**{CODE: "70_virtual"}),
+    built_for(**{CODE: "80"}),
+    built_for(**{CODE: "70"}),
+    built_for(**{CODE: "80a_real"}),
     built_for(**{CODE: "unheard_of"}),
     built_for(**{CODE: "9_real 1000_real 90_unheard"}),
 ]
@@ -51,6 +54,8 @@ DOES_NOT = [
     (built_for(**{LOWER: "11.0", UPPER: "12.4"}), "built for drivers that support CUDA older than 12.4", Severity.ERROR),
     (built_for(**{CODE: "75_real 90_real"}), "built for compute capability 7.5, 9.0", Severity.ERROR),
     (built_for(**{CODE: "90_virtual"}), "built for compute capability 9.0", Severity.ERROR),
+    (built_for(**{CODE: "90a_real"}), "built for compute capability 9.0", Severity.ERROR),
+    (built_for(**{CODE: "100"}), "built for compute capability 10.0", Severity.ERROR),
 ]
 
 
