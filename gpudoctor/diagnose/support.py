@@ -203,7 +203,15 @@ def _named_by_uuid(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence(VARIABLE, value, "the text")
 
 
+_SHARE = "XLA_PYTHON_CLIENT_MEM_FRACTION"
+_WHOLE = expression(r"1(?:\.0{1,3})?|0?\.9[5-9]\d?")
+"""A share that leaves CUDA's own libraries nothing: https://docs.jax.dev/en/latest/gpu_memory_allocation.html"""
+
+
 def _preallocated(machine: MachineView, _: str) -> Iterator[Evidence]:
+    fraction = machine.variable(_SHARE)
+    if _WHOLE.fullmatch(fraction):
+        yield Evidence(_SHARE, fraction, "the text")
     if found := preallocated(machine):
         yield Evidence("memory in use", f"{found.used >> 20} of {found.total >> 20} MiB", "nvidia-smi")
 

@@ -16,7 +16,7 @@ from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.matrix import CudaRelease
-from gpudoctor.matrix.tables import CUDA
+from gpudoctor.matrix.tables import CHIPS, CUDA
 from gpudoctor.signatures.builds import UNUSED
 from gpudoctor.snapshot import Fact, Missing, Platform
 from gpudoctor.versions import Version
@@ -63,8 +63,8 @@ def _opens_installed_cuda(machine: MachineView, text: str) -> Iterator[Evidence]
 
 def _older_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield a GPU that the CUDA in question has dropped; if none is known, one that the newest CUDA has, or every CUDA in use if no kernel need have failed."""
-    if not _builds(machine) and _is_of_old_cuda(machine):
-        return
+    if not _builds(machine) and (_is_of_old_cuda(machine) or machine.site.platform == Platform.JETSON):
+        return  # a Jetson has the CUDA of its JetPack
     in_use = [row for row in _known(machine) if row.release.major >= _OLDEST_IN_USE]
     rows = _builds(machine) or (in_use if _UNUSED.search(text) else in_use[-1:])
     yield from _gpus(machine, lambda place: all(min(_places(row)) > place for row in rows))
@@ -93,6 +93,47 @@ def _older_than_conda_build(machine: MachineView, text: str) -> Iterator[Evidenc
     releases = [versions.parse(one.release) for one in machine.frameworks if one.name == TORCH.name]
     if _FROM_CONDA.search(text) and any(release and release >= _WITHOUT_KEPLER for release in releases):
         yield from _gpus(machine, lambda place: place < _FIRST_KEPT)
+
+
+_LISTED = expression(r"(?i)\b(?:for|arch)\b:?(?P<several>(?:[ ,]{1,3}(?:sm_|compute_)?\d{2,3}\b){1,20})")
+_OWN = expression(r"(?i)\bgpu is (?:sm_?)?(?P<own>\d{2,3})\b|\bin your current machine is (?P<generation>\w{5,12})\b")
+_ASKED = expression(r"-arch=compute_(?P<own>\d{2,3})\b")
+
+
+def _beside_listed(machine: MachineView, text: str) -> Iterator[tuple[Version, list[Version]]]:
+    """Yield a GPU's compute capability and those of a build, where one line names both; for NVRTC, of the CUDA releases that are installed."""
+    for line in text.splitlines():
+        own, listed = _OWN.search(line), _LISTED.search(line)
+        place = _named_place(own["own"], own["generation"], machine) if own and listed else None
+        if place and listed:
+            yield place, [_place(one) for one in _NUMBER.findall(listed["several"])]
+    asked = _ASKED.search(text)
+    if asked:
+        yield from ((_place(asked["own"]), _places(row)) for row in _installed(machine))
+
+
+_NUMBER = expression(r"\d{2,3}")
+
+
+def _named_place(digits: str | None, generation: str | None, machine: MachineView) -> Version | None:
+    if digits:
+        return _place(digits)
+    chips = (row for row in machine.matrix.rows(CHIPS) if row.architecture == generation)
+    return min((row.compute_capability for row in chips), default=None)
+
+
+def _listed_as_older(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the architecture of a GPU that is newer than all that its line lists."""
+    for own, listed in _beside_listed(machine, text):
+        if own > max(listed):
+            yield Words("compute capability", own.short, "the log")
+
+
+def _listed_as_newer(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the architecture of a GPU that is older than all that its line lists."""
+    for own, listed in _beside_listed(machine, text):
+        if own < min(listed):
+            yield Words("compute capability", own.short, "the log")
 
 
 _REQUIRED = expression(r"(?i)\brequires?\b[^\n]{0,12}\b(?:cuda |compute )?capability (?P<least>\d\.\d)\b")
@@ -166,8 +207,11 @@ def _first_of_each(machine: MachineView) -> list[CudaRelease]:
 
 
 def _places(row: CudaRelease) -> list[Version]:
-    digits = (name.removeprefix("sm_").rstrip("af") for name in row.sass or ())
-    return [Version(int(one[:-1]), int(one[-1])) for one in digits]
+    return [_place(name.removeprefix("sm_").rstrip("af")) for name in row.sass or ()]
+
+
+def _place(digits: str) -> Version:
+    return Version(int(digits[:-1]), int(digits[-1]))
 
 
 def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -273,7 +317,7 @@ BUILDS: Asks = {
     "jetson-needs-vendor-wheel": (_on_jetson,),
     "slow-ptx-jit": (_compiled_at_first_use,),
     "cuda-library-missing": (_opens_installed_cuda,),
-    "gpu-too-new-for-build": (_newer_than_build,),
-    "gpu-too-old-for-build": (_older_than_build, _older_than_conda_build),
+    "gpu-too-new-for-build": (_listed_as_older, _newer_than_build),
+    "gpu-too-old-for-build": (_listed_as_newer, _older_than_build, _older_than_conda_build),
     "gpu-below-framework-minimum": (_below_what_is_required,),
 }

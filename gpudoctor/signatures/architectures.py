@@ -23,6 +23,16 @@ ARCHITECTURES = (
         "this build has no kernels for a GPU this old",
         ("PyTorch no longer supports this GPU because it is too old.",),
     ),
+    # paddle/phi/backends/gpu/gpu_resources.cc of 2.6 to 3.2, and what else lists the architectures of a build beside the GPU's
+    Signature(
+        r"(?i)\bmismatched gpu architecture\b|\b(?:compiled|built) for [\d ,smcoputearch_.]{2,100}[^\n]{0,24}\bgpu is (?:sm_?)?\d{2,3}\b|\bgpu architecture\b[^\n]{0,80} not compatible with\b[^\n]{0,40}\barch\b",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
+        "this build has no kernels for this GPU",
+        (
+            "Mismatched GPU Architecture: The installed PaddlePaddle package was compiled for 75 80 86 89 ,but your current GPU is 120",
+            "The GPU architecture in your current machine is Ampere, which is not compatible with Paddle installation with arch: 60 61 70 75",
+        ),
+    ),
     # backend/memory_management.py of Stable Diffusion WebUI Forge, whose first tensor on the GPU failed
     Signature(
         r"Your device does not support the current version of Torch/CUDA",
@@ -81,7 +91,7 @@ ARCHITECTURES = (
     # the NVRTC of the build's CUDA, which compiles PyTorch's fused kernels
     Signature(
         r"nvrtc: error: invalid value for --gpu-architecture",
-        ("gpu-too-new-for-build",),
+        ("gpu-too-new-for-build", "gpu-too-old-for-build"),
         "the build's run-time compiler does not know this GPU",
         ("nvrtc: error: invalid value for --gpu-architecture (-arch)",),
         despite_versions=True,  # kernels for an older GPU of the same generation run on it

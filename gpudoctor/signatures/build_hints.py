@@ -7,7 +7,7 @@ from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
     Hint(
-        r"(?i)\bunset(?:ting)? (?:the )?LD_LIBRARY_PATH|\bLD_LIBRARY_PATH ?=[^\n]{0,200}(?:cuda|nvidia|conda|/usr/lib)"
+        r"(?i)\bunset(?:ting)? (?:the )?LD_LIBRARY_PATH|\bLD_LIBRARY_PATH (?:is |was )?(?:unset|cleared|emptied|empty)\b|\b(?:with(?:out)?|no|empty) (?:an? )?(?:empty )?LD_LIBRARY_PATH\b[^\n.]{0,20}\b(?:works?|worked|fine)|\bLD_LIBRARY_PATH ?=[^\n]{0,200}(?:cuda|nvidia|conda|/usr/lib)"
         # the loader with LD_DEBUG=libs
         r"|\bsearch path=[^\n]{0,400}(?:cuda|nvidia|conda)[^\n]{0,400}\(LD_LIBRARY_PATH\)",
         "ld-library-path-shadowing",
@@ -17,6 +17,20 @@ BUILD_HINTS = (
         r"\bTORCH_CUDA_ARCH_LIST\b",
         "extension-missing-arch",
         "TORCH_CUDA_ARCH_LIST=7.0",
+    ),
+    # the driver keeps what it compiled: only the first start is slow
+    Hint(
+        r"(?i)\b(?:second|next|later|subsequent|following) (?:\w{1,12} )?(?:starts?|runs?|times?|calls?|sessions?|launch(?:es)?)\b[^\n.]{0,24}\b(?:fast|quick\w{0,2}|immediate\w{0,2}|instant\w{0,2}|seconds?|fine|normal)\b|\bonly (?:slow )?(?:the|on the|at the|for the) (?:very )?first (?:time|run|start|call|session)\b",
+        "slow-ptx-jit",
+        "the second start is fast",
+    ),
+    # what NVRTC was asked for
+    Hint(r"-arch=compute_\d{2}\b", "", "Options: -ftz=true -arch=compute_21"),
+    # the architectures that somebody compiled for
+    Hint(
+        r"(?i)\bCUDA_ARCH(?:ITECTURES|S|_BIN|_LIST)? ?=|\bCMAKE_CUDA_ARCHITECTURES\b|-gencode\b",
+        "extension-missing-arch",
+        "CUDA_ARCH = -gencode arch=compute_62,code=sm_62",
     ),
     # tensorflow/core/common_runtime/gpu/gpu_device.cc: whatever fails then, fails in the PTX that the driver compiles for this GPU
     Hint(
@@ -102,6 +116,13 @@ BUILD_HINTS = (
         rf"(?i){cured(r'install(?:ed|ing)? (?:the )?(?:nvidia-|lib)?cudnn')}|\bsudo apt(?:-get)? (?:-y )?install (?:-y )?(?:lib|nvidia-)?cudnn",
         "cudnn-missing",
         "solved by installing cuDNN",
+    ),
+    # who takes the variable from a program
+    Hint(
+        r"(?i)\b(?:resets?|nukes?|clears|drops|overwrites|loses|strips|discards|ignores)\b[^\n.]{0,16}\bLD_LIBRARY_PATH\b|\b(?:not|n't|never) (?:pass|inherit|forward|export|propagat|keep|set|see)\w{0,4}(?: on)? (?:the |my |our |its )?LD_LIBRARY_PATH\b|\bLD_LIBRARY_PATH\b[^\n.]{0,16}\b(?:(?:is|was|gets|got|were) (?:\w{1,12} )?(?:not|lost|reset|dropped|overwritten|stripped|missing)|isn't|wasn't)\b",
+        "cuda-libs-not-on-loader-path",
+        "the spawner does not pass LD_LIBRARY_PATH on",
+        said=True,
     ),
     Hint(
         rf"(?i){cured(r'(?:set(?:ting)?|add(?:ed|ing)?|updat(?:ed|ing)|export(?:ed|ing)?|correct(?:ed|ing)|fix(?:ed|ing)) (?:[^ ]{1,40} ){0,4}LD_LIBRARY_PATH')}",

@@ -176,7 +176,7 @@ BUILDS = (
         r"is not supported for the current GPU\. Minimum capability: \d|FlashAttention(?:-\d)? only supports (?:Ampere|Hopper) GPUs or newer"
         # aten/src/ATen/native/transformers/cuda/attention_backward.cu, whose backward pass needs the shared memory of 8.0 or 9.0
         r"|Expected (?:\w+ == )?is_sm\d\w{1,2}(?: \|\| is_sm\d\w{1,2}){0,3} to be true, but got false"
-        r"|Target GPU SM \d{2,3} is not supported by this TensorRT|\bUnsupported SM: 0x\d{3,4}|\(Compute Capability \d\.\d\) or newer architecture is required"
+        r"|Target GPU SM \d{2,3} is not supported by this TensorRT|\bUnsupported SM: 0x\d{3,4}|\(Compute Capability \d\.\d\) or newer architecture is required|missing the necessary PTX files that are <="
         # aten/src/ATen/native/cuda/Blas.cpp, Triton's semantic.py
         r"|(?<!loat16 is )only supported on (?:\w{1,8} ){0,2}(?:GPUs|devices) with compute capability (?:>=|of at least) ?\d\.\d|not supported in this architecture\. The supported fp8 dtypes",
         ("gpu-below-framework-minimum",),
@@ -233,6 +233,16 @@ BUILDS = (
         ("the container requires compute capability 6.0 or higher",),
         vague=True,
         needs_support=True,
+    ),
+    # as people say it of programs whose minimum is their own
+    Signature(
+        r"(?i)\b(?:kepler|maxwell|pascal|volta|turing)\b(?:-generation)?(?: (?:gpus?|cards?|architecture|series|generation)){0,2} (?:is|are|was|were)(?: not| no longer|n't) supported (?:by|on|in|with) [^\n.]{0,24}\b(?:rapids|cu(?:df|ml|graph|spatial|vs)|vllm|sglang|flash[- ]?attention|tensorrt|bitsandbytes|xformers)\b"
+        r"|\b(?:rapids|cu(?:df|ml|graph|spatial|vs)|vllm|sglang|flash[- ]?attention|tensorrt|bitsandbytes|xformers)\b[^\n]{0,40}?\b(?:(?:does not|doesn't|no longer|do not|don't) supports?|dropp?(?:ed|s)(?: support for)?|needs?|requires?) (?:an? )?(?:nvidia )?(?:kepler|maxwell|pascal|volta|turing|ampere)\b(?: gpus?| architecture)?(?: or (?:newer|later|better))?",
+        ("gpu-below-framework-minimum",),
+        "this GPU is older than the program supports",
+        ("Pascal GPUs are not supported by RAPIDS on WSL 2", "cuML no longer supports Pascal GPUs"),
+        vague=True,
+        said=True,
     ),
     # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
     Signature(

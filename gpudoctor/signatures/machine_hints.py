@@ -149,7 +149,7 @@ MACHINE_HINTS = (
         "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
     ),
     Hint(
-        r"LD_LIBRARY_PATH[^\n]{0,300}cudnn|^(?:/\S{1,200}:)?/\S{0,100}cudnn\S{0,100}/lib(?:64)?(?::|$)|/usr/(?:lib|local)\S{0,80}/libcudnn",
+        r"LD_LIBRARY_PATH[`'\"]?(?: ?[=:]| (?:has|contains?|lists?|includes?|leads?|points?|begins|with)\b)[^\n]{0,300}cudnn|^(?:/\S{1,200}:)?/\S{0,100}cudnn\S{0,100}/lib(?:64)?(?::|$)|/usr/(?:lib|local)\S{0,80}/libcudnn",
         "cudnn-shadowed-by-system",
         "LD_LIBRARY_PATH=/opt/cudnn-8.2/lib64",
     ),
@@ -233,6 +233,14 @@ MACHINE_HINTS = (
         r"|\b(?:machine|computer|pc|laptop|server|vm|box|host|instance) (?:(?:has|have|had|comes with) no|do(?:es)?(?:n't| not) have (?:a|an|any)) (?:nvidia |dedicated |discrete )?gpus?\b",
         "no-gpu",
         "there is no GPU in this machine",
+        said=True,
+    ),
+    # a notebook of Colab, Kaggle or Paperspace that was started without a GPU
+    Hint(
+        r"(?i)\b(?:cpu|standard|non-gpu) (?:runtime|session)\b|\b(?:hardware )?accelerator\W{1,4}(?:(?:to|is|was|set|at) ){0,3}\W?(?:none|off)\b|\b(?:switch|chang)\w{0,3} (?:it |the runtime |the session |runtime type |the notebook ){0,2}to (?:a |the )?gpu\b(?! (?:version|build))"
+        r"|\b(?:not|n't) (?:connected to|on|using|in) a gpu (?:runtime|session)\b|\bforgot to (?:enable|select|choose|turn on|switch on) (?:the |an? )?(?:gpu|accelerator)\b|\b(?:gpu|accelerator) (?:was|is) (?:not|never) (?:enabled|selected|chosen|turned on|switched on)\b|\bchanging (?:the )?runtime type\b",
+        "no-gpu",
+        "the notebook was on a CPU runtime",
         said=True,
     ),
     Hint(

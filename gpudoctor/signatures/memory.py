@@ -184,16 +184,29 @@ MEMORY = (
 # cuDNN, cuBLAS and cuSOLVER cannot start without memory: https://docs.jax.dev/en/latest/faq.html
 STARVED = (
     Signature(
-        r"Could not create cudnn handle|Blas \w{0,10}GEM[MV]\w{0,20} launch failed|Failed to get convolution algorithm|DNN library initialization failed|RET_CHECK failure [^\n]{0,120}\bdnn != nullptr"
+        r"Could not create cudnn handle|Blas \w{0,10}GEM[MV]\w{0,20} launch failed|Failed to get convolution algorithm|RET_CHECK failure [^\n]{0,120}\bdnn != nullptr"
         r"|operation cusolverDnCreate\(&handle\) failed|failed to create (?:cublas|cusolver) handle",
         ("gpu-memory-preallocation", "cudnn-version-mismatch", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
         "cuDNN or cuBLAS failed to initialise, usually because the framework holds all GPU memory or another cuDNN was loaded",
         (
             "Could not create cudnn handle",
             "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize",
-            "DNN library initialization failed",
             "failed to create cublas handle",
         ),
+        vague=True,
+    ),
+    # XLA, whose cuDNN may have no code for an old GPU: https://github.com/jax-ml/jax/issues/15361
+    Signature(
+        r"DNN library initialization failed",
+        (
+            "gpu-memory-preallocation",
+            "cudnn-version-mismatch",
+            "gpu-memory-insufficient",
+            "gpu-memory-held-by-other-process",
+            "gpu-too-old-for-build",
+        ),
+        "cuDNN failed to initialise, usually because the framework holds all GPU memory or another cuDNN was loaded",
+        ("FAILED_PRECONDITION: DNN library initialization failed. Look at the errors above for more details.",),
         vague=True,
     ),
     # xla/pjrt/gpu, which has set aside every GPU; jax/_src/xla_bridge.py adds that memory may be the reason

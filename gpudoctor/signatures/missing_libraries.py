@@ -56,7 +56,15 @@ MISSING_LIBRARIES = (
         vague=True,
     ),
     Signature(
-        r"(?i)\b(?:unset|remov|clear|delet|without)\w*\b[^\n]{0,30}\b(?:LD_LIBRARY_PATH|environment variable)\b[^\n]{0,60}\b(?:work|fix|solv|normal|help)",
+        r"(?i)\b(?:picks? up|loads?|uses?|takes?|prefers?|finds?)\b[^\n.]{0,24}\b(?:cuda|cudnn|libraries|cublas\w{0,3}|nccl)\b[^\n.]{0,24}\b(?:of|from|in|on) (?:the |my )?(?:LD_LIBRARY_PATH|/usr/\S{1,40}|system)\b[^\n]{0,16}\b(?:instead of|rather than|and not|not)\b",
+        ("ld-library-path-shadowing",),
+        "CUDA's libraries of the system are found before those of the framework's own packages",
+        ("jax picks up the CUDA libraries of LD_LIBRARY_PATH instead of those that pip installed",),
+        vague=True,
+        said=True,
+    ),
+    Signature(
+        r"(?i)\bwith (?:an? )?(?:empty LD_LIBRARY_PATH|LD_LIBRARY_PATH (?:unset|empty|cleared))\b[^\n]{0,40}\b(?:work|fix|solv|fine|help)|\b(?:unset|remov|clear|delet|without)\w*\b[^\n]{0,30}\b(?:LD_LIBRARY_PATH|environment variable)\b[^\n]{0,60}\b(?:work|fix|solv|normal|help)",
         ("ld-library-path-shadowing", "cuda-visible-devices-masked"),
         "a variable makes the program fail, which works without it",
         ("after removing LD_LIBRARY_PATH everything works again",),

@@ -31,6 +31,7 @@ SEES_NO_GPU = Signature(
         "mig-no-instances",
         "uvm-not-loaded",
         "device-permission-denied",
+        "no-gpu",
     ),
     "the framework sees no GPU",
     ("GPUs: []", "torch.cuda.is_available() returns False"),

@@ -64,6 +64,11 @@ HARMLESS = (
         r"module verification failed: signature and/or required key missing",
         "a module without the distribution's signature only taints the kernel",
     ),
+    # onnxruntime/core/framework/session_state.cc; a session whose list begins so uses the GPU
+    (
+        r"Some nodes were not assigned to the preferred execution providers|\['(?:TensorrtExecutionProvider', ?')?CUDAExecutionProvider'",
+        "ONNX Runtime runs what only concerns shapes on the CPU",
+    ),
     # tensorflow/core/util/port.cc, tensorflow/core/platform/cpu_feature_guard.cc
     (r"oneDNN custom operations are on", "oneDNN works on the CPU"),
     (

@@ -29,7 +29,8 @@ SLOWNESS = (
     ),
     # as people say it; the GPU and the build's CUDA must tell
     Signature(
-        rf"(?i)\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st|initial) (?:\w{{1,12}} )?(?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b[^\n]{{0,80}}(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)"
+        rf"(?i)\b(?:is_gpu_available\(\)|list_physical_devices\([^)\n]{{0,12}}\)|tf\.Session\(\)|jax\.devices\(\)|creating (?:the |a )?(?:gpu |tensorflow )?device)\W{{0,4}} {{0,2}}[^\n]{{0,20}}\b(?:takes?|took|needs?|lasts?)\b[^\n]{{0,30}}{_LONG}"
+        rf"|\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st|initial) (?:\w{{1,12}} )?(?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b[^\n]{{0,80}}(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)"
         rf"|(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)[^\n]{{0,60}}\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st) (?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b",
         ("slow-ptx-jit",),
         "the start takes long: the driver compiles PTX for a GPU that the build has no machine code for",

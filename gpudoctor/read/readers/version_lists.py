@@ -22,7 +22,9 @@ _BETWEEN = expression(
     r"^(?:pip|conda|mamba) (?:list|freeze):? |\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)"
     r"|(?<=\w)\s{1,4}(?=(?i:(?:py)?torch(?:vision|audio)?|tensorflow|jax|cuda(?:toolkit)?|cudnn|python|(?:nvidia )?driver|vllm|ubuntu)(?: ?={1,2} ?|: ?| )v?\d{1,3}\.\d)"
 )
-_ASIDE = expression(r"(?<=\d) \((?!\+?(?:cu\d|cpu|rocm))[^()]{1,60}\)$")
+_ASIDE = expression(
+    r"(?<=\d) \((?!\+?(?:cu\d|cpu|rocm))[^()]{1,60}\)$|(?<=\d),? (?:installed )?(?:from|via|by|through) (?:(?:ana|mini)conda|conda(?:-forge)?|mamba|pip|pypi|the nvidia channel|docker|poetry|uv)$"
+)
 _IN_PARENTHESES = expression(r"\(([^()\n]{8,160})\)")
 _CONDITION = expression(r"(?i)^(?:or|if|than)$")
 _EARLIER = expression(r"(?i)\b(?:old|earlier|former|first|was|were|had)\b")

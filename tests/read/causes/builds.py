@@ -299,6 +299,21 @@ CASES: Final = (
     ("cpu-only-build", "MisconfigurationException: GPUAccelerator can not run on your system since the accelerator is not available.\n"),
     ("cpu-only-build", "Windows 10\nThe upscaler says that PyTorch compiled without CUDA.\n"),
     ("gpu-too-new-for-build", "tensorflow 1.12, python 2.7\nGPU: RTX 3090\nfailed to run cuBLAS routine cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED\n"),
+    ("gpu-too-new-for-build", "The wheel was compiled for 70 75 80 86 and the current GPU is 100\n"),
+    ("gpu-too-old-for-build", "Mismatched GPU Architecture: The installed package was compiled for 80 86 90 ,but your current GPU is 70\n"),
+    ("gpu-too-old-for-build", "GPU architecture in your current machine is Volta, which is not compatible with this installation with arch: 75 80 86 90\n"),
+    ("gpu-too-old-for-build", "nvrtc: error: invalid value for --gpu-architecture (-arch)\nTesla P4, Cuda compilation tools, release 13.0, V13.0.88\n"),
+    ("gpu-too-old-for-build", "nvrtc: error: invalid value for --gpu-architecture (-arch)\nOptions: -std=c++14 -arch=compute_20\nCuda compilation tools, release 9.2, V9.2.148\n"),
+    ("gpu-too-old-for-build", "jax 0.4.11, Tesla K20X\nFAILED_PRECONDITION: DNN library initialization failed.\n"),
+    ("cpu-only-build", "MXNetError: [08:15:02] src/storage/storage.cc:50: Please compile with CUDA enabled\n"),
+    ("cpu-only-build", "src/resource.cc:94: GPU is not enabled\n"),
+    ("cpu-only-build", "  tensorflow-base    2.3.0-gpu_py38h0fff6d8_0 --> 2.3.0-mkl_py38hd506778_0\n  tensorflow    2.3.0-gpu_py38h0d98a75_0 --> 2.3.0-mkl_py38hd53216f_0\ntf.config.list_physical_devices('GPU') -> []\n"),
+    ("gpu-below-framework-minimum", "Maxwell GPUs are no longer supported by cuDF, and my Titan X shows an empty frame.\n"),
+    ("gpu-below-framework-minimum", "SGLang 0.4 dropped support for Turing, which our T4 is.\n"),
+    ("gpu-below-framework-minimum", "RuntimeError: This cuDF installation is missing the necessary PTX files that are <=52.\n"),
+    ("extension-missing-arch", "Jetson AGX Xavier\nCUDA error: no kernel image is available for execution on the device\nThe Makefile of our own operator had -gencode arch=compute_80,code=sm_80 only.\n"),
+    ("slow-ptx-jit", "creating the GPU device takes about 4 minutes\ntensorflow-gpu 1.4.0, installed via conda\nGPU: Tesla V100\n"),
+    ("slow-ptx-jit", "Loading our model on the GPU takes many minutes; the next start is quick.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -381,5 +396,11 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "torch==2.5.1+cu124\nIs CUDA available: True\nThe data loader is not using the GPU.\n"),
     ("gpu-too-new-for-build", "tensorflow 1.12, python 2.7\nGPU: GTX 1080\nfailed to run cuBLAS routine cublasSgemm_v2: CUBLAS_STATUS_EXECUTION_FAILED\n"),
     ("cpu-only-build", "torch==2.5.1+cu124\nHow is PyTorch compiled without CUDA?\n"),
+    ("gpu-too-new-for-build", "Mismatched GPU Architecture: The installed package was compiled for 80 86 90 ,but your current GPU is 70\n"),
+    ("gpu-too-old-for-build", "nvrtc: error: invalid value for --gpu-architecture (-arch)\nOptions: -arch=compute_89\nCuda compilation tools, release 11.2, V11.2.152\n"),
+    ("gpu-below-framework-minimum", "torch==2.5.1\nRAPIDS supports Volta and newer GPUs, and ours trains.\nTrue\n"),
+    ("slow-ptx-jit", "torch==2.5.1+cu124\nGPU: RTX 4090\nThe second run is fast since the data set is in the cache then.\n"),
+    ("cpu-only-build", "torch==2.5.1+cu124\nThe GPU is not enabled in our cluster's queue of interactive jobs; training in the other works.\n"),
+    ("gpu-too-old-for-build", "jax==0.4.35\nGPU 0: NVIDIA A100\nFAILED_PRECONDITION: DNN library initialization failed.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

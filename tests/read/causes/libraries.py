@@ -178,6 +178,10 @@ CASES: Final = (
     ("ptxas-not-found", "sh: 1: ./bin/ptxas: not found\n"),
     ("cudnn-missing", "docker image tensorflow/tensorflow:2.18.0-gpu; nvidia-smi works inside the container\nCannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\nSolved by installing cuDNN with apt.\n"),
     ("cuda-libs-not-on-loader-path", "tensorflow 2.16.1 on Ubuntu\nCannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\nI added the folder to LD_LIBRARY_PATH and it worked.\n"),
+    ("cuda-libs-not-on-loader-path", "The notebook server does not inherit LD_LIBRARY_PATH.\nCould not load dynamic library 'libcublas.so.11'; dlerror: libcublas.so.11: cannot open shared object file: No such file or directory\n"),
+    ("cuda-libs-not-on-loader-path", "systemd discards LD_LIBRARY_PATH for the service.\nlibcufft.so.10: cannot open shared object file: No such file or directory\n"),
+    ("ld-library-path-shadowing", "jax finds the cuDNN in /usr/local/cuda/lib64 rather than the one of its wheel.\nWith LD_LIBRARY_PATH unset training works.\n"),
+    ("ld-library-path-shadowing", "TensorFlow takes CUDA from LD_LIBRARY_PATH instead of its own packages.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -210,5 +214,7 @@ NEAR_MISSES: Final = (
     ("extension-built-for-other-cuda", "torch 2.0.1\nOSError: libcurand.so.10: cannot open shared object file: No such file or directory\n"),
     ("cuda-libs-not-on-loader-path", "tensorflow 2.16.1 on Ubuntu\nCannot dlopen some GPU libraries. Please make sure the missing libraries mentioned above are installed properly\nI added the folder to LD_LIBRARY_PATH and that did not help.\n"),
     ("cuda-library-missing", "nvidia-nvjitlink-cu12 (12.1.105)\nCould not load library libcusparse.so.12: /opt/env/lib/python3.10/site-packages/nvidia/cusparse/lib/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_2, version libnvJitLink.so.12\n"),
+    ("cudnn-shadowed-by-system", "Another user's script clears LD_LIBRARY_PATH behind module load cudnn.\nlibcudnn.so.8: cannot open shared object file: No such file or directory\n"),
+    ("ld-library-path-shadowing", "torch==2.5.1+cu124\nPyTorch uses its own CUDA libraries instead of those of the system.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

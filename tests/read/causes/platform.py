@@ -176,6 +176,9 @@ CASES: Final = (
     ("container-toolkit-missing", "slurmstepd: error: pyxis:     [ERROR] Command not found: nvidia-container-cli, see https://github.com/NVIDIA/libnvidia-container\n"),
     ("container-toolkit-missing", "The incus container has no GPU. Installing the nvidia-container-toolkit on the host fixed it.\n"),
     ("container-no-gpu-access", "srun --gpus=2 --container-image=trainer --pty bash\nRuntimeError: Found no NVIDIA driver on your system.\n"),
+    ("no-gpu", "Colab notebook\ntorch.cuda.is_available() returns False\nThe runtime type was a CPU runtime.\n"),
+    ("no-gpu", "Kaggle: Num GPUs Available: 0\nI forgot to turn on the accelerator.\n"),
+    ("no-gpu", "jax.devices() -> [CpuDevice(id=0)]\nIn the settings of the notebook Hardware accelerator was None.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -208,5 +211,7 @@ NEAR_MISSES: Final = (
     ("container-no-gpu-access", "ninja exited with code 1\nRuntimeError: No CUDA GPUs are available\n"),
     ("libcuda-not-on-loader-path", "| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"),
     ("container-toolkit-missing", "torch==2.5.1\nHow do I install the nvidia-container-toolkit? nvidia-smi works on the host.\n"),
+    ("no-gpu", "Colab, GPU runtime, T4\ntensorflow 2.15.0\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nI switched the runtime to TPU and back.\n"),
+    ("no-gpu", "GPU 0: NVIDIA T4\nDriver Version: 550.54.15\nThe accelerator is selected in the notebook, and torch.cuda.is_available() returns False\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -123,6 +123,8 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "I quit and ran it again, but some python process still seems to take up 1.2 GB of GPU memory.\nRan out of memory trying to allocate 536.47MiB.\n"),
     ("exclusive-compute-mode", "F tensorflow/core/common_runtime/gpu/gpu_device.cc:103] could not create context: context in use?\n"),
     ("cuda-init-fails", "On the new node `torch.cuda.device_count()` is `0`.\n"),
+    ("gpu-memory-preallocation", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.97\nCould not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"),
+    ("gpu-memory-preallocation", "export XLA_PYTHON_CLIENT_MEM_FRACTION=1.0\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 67108864 bytes.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -154,5 +156,6 @@ NEAR_MISSES: Final = (
     ("gpu-memory-preallocation", "GPU: Quadro P2000, tensorflow 2.4.1\nexport TF_FORCE_GPU_ALLOW_GROWTH=true\nCould not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n"),
     ("cuda-visible-devices-set-too-late", "torch.cuda.is_available(): False\ntorch.cuda.device_count(): 0\nos.environ['CUDA_VISIBLE_DEVICES']: None\ntorch==2.5.1\n"),
     ("gpu-memory-held-by-other-process", "ResourceExhaustedError: OOM when allocating tensor with shape[32,1024,1024,64]\nI run it in a notebook on my laptop.\n"),
+    ("gpu-memory-preallocation", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.5\ntotalMemory: 7.93GiB freeMemory: 7.81GiB\njax==0.4.35\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 9.31GiB.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
