@@ -149,6 +149,3 @@ def _not_checked(unknown: Iterable[tuple[str, str]], plural: Collection[str] = (
     for reason, names in reasons.items():
         several = len(names) > 1 or names[0] in plural
         yield f"{few(names)} {'were' if several else 'was'} not checked: {reason}"
-
-
-"""Names that one sentence lists."""

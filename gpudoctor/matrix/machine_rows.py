@@ -155,3 +155,8 @@ class DriverFloor(msgspec.Struct, frozen=True):
     exact: Version | None
     minor_version_floor: Version | None
     source: tuple[str, ...]
+
+    @property
+    def least(self) -> Version | None:
+        """The oldest driver with which any such program runs."""
+        return self.minor_version_floor or self.exact

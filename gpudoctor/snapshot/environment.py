@@ -79,6 +79,11 @@ class Distribution(Observed, frozen=True):
         """The distribution with its version: "torchvision 0.23.0"."""
         return f"{self.name} {self.version}"
 
+    def pinned(self, release: str) -> str:
+        """The requirement for exactly a release of it, with the requested extras: "jax[cuda12]==0.6.0"."""
+        extras = f"[{','.join(self.extras)}]" if self.extras else ""
+        return f"{self.name}{extras}=={release}"
+
 
 class ScriptFolder(Observed, frozen=True):
     """The folder of the user's script, which Python puts first on sys.path."""

@@ -245,7 +245,8 @@ def test_xlas_compiler_files_in_its_search_order(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text("ptxas: Cuda compilation tools, release 12.4, V12.4.131\n")
     wheel(tmp_path, "nvidia_cuda_nvcc_cu12", "12.5.82")
-    variables = {"XLA_FLAGS": f"--xla_gpu_cuda_data_dir={tmp_path}/named", "PATH": f"{tmp_path}/bin"}
+    flag = "--xla_gpu_cuda_data_dir"
+    variables = {"XLA_FLAGS": f"{flag}={tmp_path}/replaced {flag}={tmp_path}/named", "PATH": f"{tmp_path}/bin"}
     uses = by_name(xray(tmp_path, framework("tensorflow", home), environ=variables))
     assert taken(uses["libdevice.10.bc"]).path == f"{tmp_path}/named/nvvm/libdevice/libdevice.10.bc"
     assert uses["libdevice.10.bc"].why == "--xla_gpu_cuda_data_dir in XLA_FLAGS"

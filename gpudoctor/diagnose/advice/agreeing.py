@@ -59,10 +59,9 @@ def _release(own: Distribution, environment: EnvironmentView, why: str) -> tuple
     machine = environment.machine
     rows = {str(row.release): row for row in constraints(machine).releases(own.name) if str(row.release) != own.version}
     nearest = sorted(rows, key=lambda release: nearness(release, own.version))
-    extras = f"[{','.join(own.extras)}]" if own.extras else ""
     for place, release in enumerate(nearest):
         if _agrees(rows[release], own, environment.stack):
-            return place, install_fix(f"Install {own.name} {release}, {why}", machine.observed.python, f"{own.name}{extras}=={release}")
+            return place, install_fix(f"Install {own.name} {release}, {why}", machine.observed.python, own.pinned(release))
     return None
 
 

@@ -27,8 +27,7 @@ def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.
     found = _nearest(asked, here) or _nearest(asked, msgspec.structs.replace(here, python=""))
     if found is None:
         return (_elsewhere(asked.name, here, kind),)
-    extras = f"[{','.join(asked.extras)}]" if asked.extras else ""
-    label, pin = f"{asked.name} {found.release}", f"{asked.name}{extras}=={found.release}"
+    label, pin = f"{asked.name} {found.release}", asked.pinned(str(found.release))
     if not here.installable(found):
         return (new_environment(machine, Pick(label, (pin,), pythons=found.pythons), kind=kind),)
     title = f"Install {label}, the nearest release that is known to work here"

@@ -93,7 +93,7 @@ class Constraints(msgspec.Struct, frozen=True):
         if self.machine.site.on_wsl or driver.forward:
             return isinstance(driver.cuda_served, Missing) or driver.cuda_served.major >= cuda.major
         floor = self.machine.matrix.driver_floor(cuda, "windows" if self.platform.startswith("win") else "linux")
-        least = (floor.minor_version_floor or floor.exact) if floor is not None else None
+        least = floor.least if floor is not None else None
         return least is None or driver.version >= least
 
     @property
@@ -124,8 +124,9 @@ class Constraints(msgspec.Struct, frozen=True):
 
     def _pinned_cudnn(self, row: FrameworkRelease) -> EffectiveCode | None:
         """Return the GPU code of the cuDNN that a release pins or was built with; None if unknown."""
-        pinned = next((text for text in row.requires if text.startswith("nvidia-cudnn-cu") and "==" in text), "")
-        version = parse(pinned.partition("==")[2].partition(";")[0]) or row.cudnn
+        wanted = (one for one in map(requirement, row.requires) if one is not None and one.name.startswith("nvidia-cudnn-cu"))
+        pinned = next(filter(None, (only_version(one.specifier) for one in wanted)), "")
+        version = parse(pinned) or row.cudnn
         if version is None or version.text.count(".") < 2 or row.built_with_cuda is None:
             return None
         cudnn = self.machine.matrix.cudnn(version, row.built_with_cuda.major, row.platform)

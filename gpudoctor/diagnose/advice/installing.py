@@ -34,7 +34,7 @@ def install(
     found: Pick,
     *,
     title: str = "",
-    replace: str | tuple[str, ...] = "",
+    replace: tuple[str, ...] = (),
     kind: FixKind = FixKind.FIX,
     options: tuple[str, ...] = (),
 ) -> Fix:
@@ -57,7 +57,7 @@ def _condition(machine: MachineView, found: Pick) -> str:
 
 def _least_driver(machine: MachineView, found: Pick) -> versions.Version | None:
     floor = machine.matrix.driver_floor(found.cuda) if found.cuda is not None else None
-    return (floor.minor_version_floor or floor.exact) if floor is not None else None
+    return floor.least if floor is not None else None
 
 
 def _by_conda(found: Pick, machine: MachineView, framework: str, python: Python) -> str:
@@ -78,7 +78,7 @@ def install_framework(
     accepts: str = "",
     near: str = "",
     title: str = "",
-    replace: str | tuple[str, ...] = "",
+    replace: tuple[str, ...] = (),
     kind: FixKind = FixKind.FIX,
 ) -> tuple[Fix, ...]:
     """Return the fixes that install a release that works here; if none does, first what must change, in order.
@@ -121,7 +121,7 @@ def _install_for_jetson(machine: MachineView, framework: str, kind: FixKind) -> 
     return Fix(f"Install NVIDIA's build for this Jetson's JetPack, or use its container: {page}", needs=(DOWNLOAD,), kind=kind)
 
 
-def _install_with_ptx(machine: MachineView, framework: str, accepts: str, replace: str | tuple[str, ...], kind: FixKind) -> Fix | None:
+def _install_with_ptx(machine: MachineView, framework: str, accepts: str, replace: tuple[str, ...], kind: FixKind) -> Fix | None:
     """Return the fix that installs a release with only PTX for a GPU; None if none works."""
     slow = "whose PTX the driver compiles at first use, which can take 30 minutes"
     found = pick(machine, framework, accepts=accepts, accepts_ptx=True)

@@ -41,24 +41,22 @@ def install_fix(
     python: Python | Missing,
     *requirements: str,
     options: tuple[str, ...] = (),
-    replace: str | tuple[str, ...] = (),
+    replace: tuple[str, ...] = (),
     index: str = "",
     kind: FixKind = FixKind.FIX,
     action: Action | None = None,
 ) -> Fix:
     """Return the fix that installs `requirements` into the examined environment, after removing `replace`; `options` are pip's."""
-    removes = (replace,) if isinstance(replace, str) and replace else tuple(replace)
-    command = install_package(python, *options, *requirements, replace=removes, index=index)
-    return Fix(title, command, (DOWNLOAD,), kind=kind, action=action, installs=requirements, removes=removes)
+    command = install_package(python, *options, *requirements, replace=replace, index=index)
+    return Fix(title, command, (DOWNLOAD,), kind=kind, action=action, installs=requirements, removes=replace)
 
 
-def install_package(python: Python | Missing, *requirements: str, replace: str | tuple[str, ...] = (), index: str = "") -> str:
+def install_package(python: Python | Missing, *requirements: str, replace: tuple[str, ...] = (), index: str = "") -> str:
     """Return the command that installs `requirements` into the examined environment, after removing `replace`."""
-    replaced = (replace,) if isinstance(replace, str) and replace else tuple(replace)
     words = [*requirements, *(("--index-url", index) if index else ())]
     if isinstance(python, Python) and python.managed is True:
         return f"{interpreter(python)} -m venv {VENV} && {VENV}/bin/python -m pip install {shlex.join(words)}"
-    steps = [remove_packages(python, *replaced)] if replaced else []
+    steps = [remove_packages(python, *replace)] if replace else []
     if installs_with_uv(python):
         return " && ".join((*steps, uv_pip(python, "install", *words)))
     if isinstance(python, Python) and python.pip is False:

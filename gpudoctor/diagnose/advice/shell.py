@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable
 
+from gpudoctor.derive.libraries import PATH
 from gpudoctor.findings import ROOT
 
 
@@ -18,8 +19,18 @@ def shell_path(path: str) -> str:
     return "/".join('"$USER"' if part == "~" else shlex.quote(part) if part else "" for part in parts)
 
 
-def shell_list(folders: Iterable[str]) -> str:
-    """Return folders quoted for a shell, separated by colons."""
+def put_first(*folders: str) -> str:
+    """Return the command that puts folders first in LD_LIBRARY_PATH."""
+    return f'export {PATH}={_listed(folders)}"${{{PATH}:+:${PATH}}}"'
+
+
+def keep_only(folders: Iterable[str]) -> str:
+    """Return the command that leaves only these folders in LD_LIBRARY_PATH."""
+    left = _listed(folders)
+    return f"export {PATH}={left}" if left else f"unset {PATH}"
+
+
+def _listed(folders: Iterable[str]) -> str:
     return ":".join(map(shell_path, folders))
 
 

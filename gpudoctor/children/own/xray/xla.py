@@ -17,7 +17,8 @@ _RELEASE = b"Cuda compilation tools, release "
 
 def uses(around: Around, library: str, environ: Mapping[str, str], first: tuple[str, ...] = ()) -> list[dict[str, Any]]:
     """Both, as XLA in `library` would find them; `first` are the framework's preferred folders."""
-    told = next((word[len(FLAG) :].strip("'\"") for word in environ.get("XLA_FLAGS", "").split() if word.startswith(FLAG)), "")
+    named = [word[len(FLAG) :].strip("'\"") for word in environ.get("XLA_FLAGS", "").split() if word.startswith(FLAG)]
+    told = named[-1] if named else ""  # each occurrence of a flag replaces the one before
     preferred = [(told, f"{FLAG[:-1]} in XLA_FLAGS")] if told else [(root, "the framework names its folder") for root in first]
     roots = [(root, "a folder in XLA's own list") for root in _roots(os.path.normpath(os.path.dirname(library)))]
     search = [(folder.rstrip("/"), "PATH") for folder in environ.get("PATH", os.defpath).split(":")]

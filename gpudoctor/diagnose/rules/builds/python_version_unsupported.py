@@ -82,9 +82,8 @@ def _other_python(distribution: Distribution, row: FrameworkRelease, environment
     ordered = _ordered(common) or _ordered(row.pythons) or list(row.pythons)
     older = [python for python in ordered if numbers(python) <= numbers(stack.python)]
     nearest = older[-1] if older else ordered[0]
-    extras = f"[{','.join(distribution.extras)}]" if distribution.extras else ""
     named = distribution if distribution.requirement or not stated else stated[0]
-    return with_all_stated(environment, nearest, named.label, f"{distribution.name}{extras}=={distribution.version}")
+    return with_all_stated(environment, nearest, named.label, distribution.pinned(distribution.version))
 
 
 def _other_release(distribution: Distribution, environment: EnvironmentView) -> Iterator[Fix]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, absence, not_applicable
 from gpudoctor.derive import libcuda as library
-from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.diagnose.advice.shell import put_first, shell_path
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.loaded_libcuda import files_on_disk
 from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -41,10 +41,9 @@ def libcuda_not_on_loader_path(machine: MachineView) -> Iterator[Problem]:
 
 def _add_folder(folder: str) -> tuple[Fix, Fix]:
     configure = f"echo {shell_path(folder)} | sudo tee /etc/ld.so.conf.d/nvidia-libcuda.conf && sudo ldconfig"
-    export = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
     return (
         Fix(f"Add {folder} to the loader's configuration", configure, (ROOT,)),
-        Fix("Set LD_LIBRARY_PATH in this shell", export, kind=FixKind.INSTEAD),
+        Fix("Set LD_LIBRARY_PATH in this shell", put_first(folder), kind=FixKind.INSTEAD),
     )
 
 

@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.derive import Driver, MachineView
 from gpudoctor.derive import libcuda as library
 from gpudoctor.diagnose.advice.driver import update_driver
-from gpudoctor.diagnose.advice.shell import shell_list
+from gpudoctor.diagnose.advice.shell import keep_only
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.findings import ROOT, Evidence, Fix, FixKind
 from gpudoctor.findings.naming import joined
@@ -57,8 +57,7 @@ def take_off_path(path: str, machine: MachineView) -> Fix:
     left = [entry for entry in entries if entry.rstrip("/") not in names]
     if len(left) < len(entries):
         removed = joined(entry for entry in entries if entry not in left)
-        command = f"export LD_LIBRARY_PATH={shell_list(left)}" if left else "unset LD_LIBRARY_PATH"
-        return Fix(f"Remove {removed} from LD_LIBRARY_PATH, here and where it is set{image}", command)
+        return Fix(f"Remove {removed} from LD_LIBRARY_PATH, here and where it is set{image}", keep_only(left))
     if not path:
         return Fix("Remove this libcuda's folder from the loader's path.")
     command = f"sudo sed -i '\\#^{folder}/*$#s/^/# /' /etc/ld.so.conf.d/*.conf && sudo ldconfig"

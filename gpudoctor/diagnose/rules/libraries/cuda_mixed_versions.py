@@ -10,7 +10,7 @@ from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.advice.shell import shell_list
+from gpudoctor.diagnose.advice.shell import keep_only
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.snapshot import LibraryFile, LibraryUse, Missing, TextLog
@@ -115,7 +115,7 @@ def _two_on_the_path(environment: EnvironmentView) -> Iterator[Problem]:
         fixes=(
             Fix(
                 f"Keep only CUDA {found[newest][1].short} in {PATH}, here and in the profile that sets it",
-                f"export {PATH}={shell_list(left)}",
+                keep_only(left),
             ),
         ),
     )

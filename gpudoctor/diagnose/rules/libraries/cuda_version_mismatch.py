@@ -98,7 +98,7 @@ def _fixes(user: SystemCudaUser, system: Version, environment: EnvironmentView) 
         if not release:
             return (toolkit,)
         title = f"Install {wheel}, which is built for CUDA {system.major}"
-        return install_fix(title, machine.observed.python, f"{wheel}=={release}", replace=user.distribution), instead
+        return install_fix(title, machine.observed.python, f"{wheel}=={release}", replace=(user.distribution,)), instead
     spec = user.framework.spec
     for row in user.framework.published:
         if any(package.startswith("nvidia-cuda-runtime") for package in packages_in_extra(user.framework, row)):

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, copy_in_wheel, folder
-from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
 from gpudoctor.findings import Fix, FixKind, Problem, Rung, Severity
@@ -36,14 +36,13 @@ def cudnn_shadowed_by_system(framework: FrameworkView) -> Iterator[Problem]:
             continue
         copy = framework.other_copy(use, package)
         if copy is not None:
-            first = f'export {PATH}={shell_path(folder(package))}"${{{PATH}:+:${PATH}}}"'
             yield Problem(
                 message=f"{conflict_text(copy, framework.label, str(use.file.owner))}.",
                 severity=severity_of(copy),
                 only_for=framework.name,
                 evidence=tuple(copy_evidence(copy)),
                 fixes=(
-                    Fix(f"Put the package's folder first in {PATH}, for this environment only", first),
+                    Fix(f"Put the package's folder first in {PATH}, for this environment only", put_first(folder(package))),
                     Fix(f"Remove {copy.path} if nothing else needs it.", kind=FixKind.INSTEAD),
                 ),
             )

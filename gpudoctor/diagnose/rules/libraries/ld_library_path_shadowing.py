@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, copy_in_wheel, folder
 from gpudoctor.derive.other_copies import OtherCopy
-from gpudoctor.diagnose.advice.shell import shell_list
+from gpudoctor.diagnose.advice.shell import keep_only, put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.other_copies import conflict_text, copy_evidence, severity_of
 from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
@@ -83,12 +83,11 @@ def _remove_from_path(framework: FrameworkView, folders: list[str], copies: list
     if not out:
         return Fix(f"Remove {' and '.join(folders)} from {PATH} where it is set.")
     if any(_only_there(use, folders) for use in framework.all_libraries_used):
-        first = shell_list(dict.fromkeys(folder(copy.instead) for copy in copies))
+        own = dict.fromkeys(folder(copy.instead) for copy in copies)
         title = f"Put the framework's own folders first in {PATH}; other libraries are only in {' and '.join(out)}"
-        return Fix(title, f'export {PATH}={first}:"${PATH}"')
+        return Fix(title, put_first(*own))
     left = [entry for entry in entries if entry not in out]
-    command = f"export {PATH}={shell_list(left)}" if left else f"unset {PATH}"
-    return Fix(f"Remove {' and '.join(out)} from {PATH}, here and in the profile that sets it", command)
+    return Fix(f"Remove {' and '.join(out)} from {PATH}, here and in the profile that sets it", keep_only(left))
 
 
 def _only_there(use: LibraryUse, folders: list[str]) -> bool:

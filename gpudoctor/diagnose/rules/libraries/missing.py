@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.libraries import PATH, folder, same_name
-from gpudoctor.diagnose.advice.shell import shell_list
+from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.rules.libraries.install_missing import install_missing
 from gpudoctor.findings import Evidence, Fix, Problem
 from gpudoctor.findings.naming import few, first
@@ -49,7 +49,7 @@ def off_the_loader_path(framework: FrameworkView, *, in_wheels: bool) -> Iterato
                 f"Add the folder to {PATH}, for this environment only"
                 if len(folders) == 1
                 else f"Add the folders to {PATH}, for this environment only",
-                f'export {PATH}={shell_list(folders)}"${{{PATH}:+:${PATH}}}"',
+                put_first(*folders),
             ),
         ),
     )

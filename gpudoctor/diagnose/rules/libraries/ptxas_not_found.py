@@ -25,7 +25,7 @@ def ptxas_not_found(framework: FrameworkView) -> Iterator[Problem]:
         return
     perhaps = framework.is_bounded("may-carry-assembler") and not framework.precedes("may-carry-assembler")
     consequence = " and may need it: older plugins have no built-in compiler" if perhaps else ", so it cannot compile for the GPU"
-    let_driver = f'export XLA_FLAGS="{_BY_DRIVER}=true $XLA_FLAGS"'
+    let_driver = f'export XLA_FLAGS="$XLA_FLAGS {_BY_DRIVER}=true"'
     yield Problem(
         message=f"XLA in {framework.label} cannot find ptxas{consequence}.",
         severity=Severity.NOTE if perhaps else xla_severity(framework),

@@ -28,10 +28,10 @@ def name_folder_or_install(framework: FrameworkView, use: LibraryUse) -> tuple[F
 
 
 def name_folder(path: str) -> str:
-    """Return the command that points XLA to the toolkit or package of a file."""
+    """Return the command that points XLA to the toolkit or package of a file: of a flag that is there twice, XLA takes the last."""
     for inside in _INSIDE:
         path = path.removesuffix(inside)
-    return f'export XLA_FLAGS={_FLAG}{shell_path(path)}" $XLA_FLAGS"'
+    return f'export XLA_FLAGS="$XLA_FLAGS {_FLAG}"{shell_path(path)}'
 
 
 def search_evidence(use: LibraryUse) -> tuple[Evidence, ...]:

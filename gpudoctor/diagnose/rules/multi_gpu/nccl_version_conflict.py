@@ -6,7 +6,7 @@ from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.libraries import PATH, folder
 from gpudoctor.derive.other_copies import OtherCopy
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
-from gpudoctor.diagnose.advice.shell import shell_list, shell_path
+from gpudoctor.diagnose.advice.shell import keep_only, put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import FoundBy, LibraryFile, Missing
@@ -68,12 +68,11 @@ def _severity(framework: FrameworkView, wanted: Version, version: Version) -> Se
 def _reorder(framework: FrameworkView, copy: OtherCopy, another: str) -> Fix:
     """Return how to put the other copy first on the loader's path."""
     if copy.use.found_by is not FoundBy.LIBRARY_PATH:
-        return Fix(f"Put {folder(another)} first in {PATH}", f'export {PATH}={shell_path(folder(another))}"${{{PATH}:+:${PATH}}}"')
+        return Fix(f"Put {folder(another)} first in {PATH}", put_first(folder(another)))
     loaded_from = folder(copy.path)
     entries = (entry for entry in framework.machine.variable(PATH).split(":") if entry)
     left = [entry for entry in entries if not f"{loaded_from}/".startswith(f"{entry.rstrip('/')}/")]
-    command = f"export {PATH}={shell_list(left)}" if left else f"unset {PATH}"
-    return Fix(f"Remove {loaded_from} from {PATH}, here and where it is set", command)
+    return Fix(f"Remove {loaded_from} from {PATH}, here and where it is set", keep_only(left))
 
 
 def _reinstall(framework: FrameworkView) -> Fix:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, known
-from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.container import product
 from gpudoctor.findings import ROOT, Evidence, Fix, Problem, Rung, Severity
@@ -37,7 +37,6 @@ def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
     cache = machine.observed.loader_cache
     cached = ", ".join(cache.driver_files) or "neither" if isinstance(cache, LoaderCache) else cache.reason
     folder = unfound[0].path.rpartition("/")[0]
-    keep_path = f'export LD_LIBRARY_PATH={shell_path(folder)}"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
     verb, them = agree(len(unfound), ("is", "it"), ("are", "them"))
     yield Problem(
         message=f"{' and '.join(map(_name, unfound))} {verb} mounted in {folder}, but the loader does not find {them}.",
@@ -45,7 +44,11 @@ def container_ldcache_stale(machine: MachineView) -> Iterator[Problem]:
             *(Evidence(f"mounted by {product(container.runtime)}", file.path, "/proc/self/mountinfo") for file in unfound),
             Evidence("driver libraries in the loader's cache", cached, "/etc/ld.so.cache"),
         ),
-        fixes=(Fix("Restore the library path that Apptainer sets", keep_path) if folder.startswith(_SET_BY_APPTAINER) else _RUN_LDCONFIG,),
+        fixes=(
+            Fix("Restore the library path that Apptainer sets", put_first(folder))
+            if folder.startswith(_SET_BY_APPTAINER)
+            else _RUN_LDCONFIG,
+        ),
     )
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, absence, not_applicable
+from gpudoctor.diagnose.advice.shell import put_first
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.platform.wsl import LIBRARIES, NEEDED
 from gpudoctor.findings import ROOT, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
@@ -12,7 +13,7 @@ _FIXES = (
     Fix(f"Add {LIBRARIES} to the loader's path", f"echo {LIBRARIES} | sudo tee /etc/ld.so.conf.d/ld.wsl.conf && sudo ldconfig", (ROOT,)),
     Fix(
         "Set LD_LIBRARY_PATH in this shell",
-        f'export LD_LIBRARY_PATH="{LIBRARIES}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"',
+        put_first(LIBRARIES),
         kind=FixKind.INSTEAD,
     ),
 )

@@ -50,7 +50,7 @@ def _mismatch(value: str, driver: Driver, matrix: Matrix) -> tuple[str, Evidence
     if cuda is None:
         return f"{value!r} is not a CUDA version", evidence
     floor = matrix.driver_floor(cuda)
-    minimum = (floor.minor_version_floor or floor.exact) if floor else None
+    minimum = floor.least if floor else None
     if floor is None or minimum is None or driver.version >= minimum:
         return "", evidence
     minimum_driver = Evidence(f"minimum driver for CUDA {cuda}", str(minimum), cited(floor.source))

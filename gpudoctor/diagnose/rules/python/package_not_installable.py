@@ -147,4 +147,4 @@ def _with_plugin(package: Distribution, environment: EnvironmentView) -> tuple[F
         or framework not in environment.stack.distributions
     ):
         return ()
-    return install_framework(environment.machine, framework, replace=package.name)
+    return install_framework(environment.machine, framework, replace=(package.name,))

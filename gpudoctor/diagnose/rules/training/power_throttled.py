@@ -48,14 +48,16 @@ def power_throttled(gpu: GpuView) -> Iterator[Problem]:
             Evidence("enforced power limit, default", f"{watts}, {default / 1000:.0f} W", "NVML"),
             *((slowdown_evidence("clocks limited by the power limit", capped),) if capped else ()),
         ),
-        fixes=(
-            Fix(
-                "Restore the default power limit, unless it is lowered on purpose",
-                f"sudo nvidia-smi -i {gpu.key} -pl {default // 1000}",
-                (ROOT,),
-            ),
-        ),
+        fixes=(_restore(gpu, default),),
     )
+
+
+def _restore(gpu: GpuView, default: int) -> Fix:
+    if gpu.machine.site.container:
+        title = "Ask the host's administrator to restore the default power limit, unless it is lowered on purpose."
+        return Fix(title, action=Action.CONTACT_ADMINISTRATOR)
+    title = "Restore the default power limit, unless it is lowered on purpose"
+    return Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {default // 1000}", (ROOT,))
 
 
 def _held(gpu: GpuView) -> Iterator[Problem]:

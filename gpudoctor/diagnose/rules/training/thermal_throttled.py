@@ -36,9 +36,12 @@ def thermal_throttled(gpu: GpuView) -> Iterator[Problem]:
 
 
 def _less_power(gpu: GpuView) -> tuple[Fix, ...]:
-    default = gpu.nvml.power_limit_default
-    if not isinstance(default, int):
+    """Return the fix that takes a fifth of the power, or as much as the GPU allows; a container cannot set it."""
+    default, least = gpu.nvml.power_limit_default, gpu.nvml.power_limit_min
+    if not isinstance(default, int) or gpu.machine.site.container:
         return ()
-    watts = default * 8 // 10 // 1000
+    watts = max(default * 8 // 10 // 1000, -(-least // 1000) if isinstance(least, int) else 0)
+    if watts >= default // 1000:
+        return ()
     title = f"Lower the power limit to {watts} W until the cooling is fixed"
     return (Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {watts}", (ROOT,), kind=FixKind.INSTEAD),)

@@ -57,7 +57,7 @@ def test_a_folder_that_something_else_needs_stays_behind() -> None:
     driver = use("cuda", "libcuda.so.1", f"{OPT}/libcuda.so.1")
     snapshot = environment(cublas("12.4.5.8"), driver, path=OPT, wheels=CUBLAS)
     (fix,) = only(snapshot, "ld-library-path-shadowing").fixes
-    assert fix.command == f'export LD_LIBRARY_PATH={SITE}/nvidia/cublas/lib:"$LD_LIBRARY_PATH"'
+    assert fix.command == f'export LD_LIBRARY_PATH={SITE}/nvidia/cublas/lib"${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"'
 
 
 def test_a_path_that_replaces_nothing_is_the_users_own() -> None:

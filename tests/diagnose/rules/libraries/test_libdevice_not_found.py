@@ -23,7 +23,7 @@ def test_keras_compiles_unasked_since_2_11(framework: Framework, severity: Sever
 def test_a_folder_that_has_it_is_named_to_xla() -> None:
     there = (Place("/usr/local/cuda-12.5/nvvm/libdevice/libdevice.10.bc", "toolkit"),)
     found = only(environment(xla("libdevice", elsewhere=there)), "libdevice-not-found")
-    assert found.fixes[0].command == 'export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda-12.5" $XLA_FLAGS"'
+    assert found.fixes[0].command == 'export XLA_FLAGS="$XLA_FLAGS --xla_gpu_cuda_data_dir="/usr/local/cuda-12.5'
 
 
 def test_torch_has_no_xla() -> None:

@@ -33,4 +33,4 @@ def test_newer_releases_of_jax_carry_a_compiler(release: str, kind: OutcomeKind,
 def test_a_folder_that_has_it_is_named_to_xla() -> None:
     there = (Place("/usr/local/cuda-12.5/bin/ptxas", "toolkit"),)
     found = only(environment(xla("ptxas", elsewhere=there)), "ptxas-not-found")
-    assert found.fixes[0].command == 'export XLA_FLAGS=--xla_gpu_cuda_data_dir=/usr/local/cuda-12.5" $XLA_FLAGS"'
+    assert found.fixes[0].command == 'export XLA_FLAGS="$XLA_FLAGS --xla_gpu_cuda_data_dir="/usr/local/cuda-12.5'

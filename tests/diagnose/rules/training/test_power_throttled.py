@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import OutcomeKind, Policy, Severity
 from gpudoctor.snapshot import Held, HeldBack
-from tests.builders import TIMED_OUT, machine
+from tests.builders import TIMED_OUT, in_docker, machine
 from tests.diagnose.rules.asking import MATRIX, UNSUPPORTED, findings_of, kinds_of, with_gpus
 from tests.diagnose.rules.training.samples import SECOND, stage, trained, watched
 
@@ -32,6 +32,11 @@ def test_a_lowered_limit_is_a_warning_if_it_limited_the_gpu() -> None:
     assert (finding.severity, "limits the clocks now" in finding.message) == (Severity.WARNING, True)
     (idle,) = findings_of(RULE, with_gpus({**LIMITED, "clocks_event_reasons": 1}))
     assert (idle.severity, "is 60 W (default 140 W)." in idle.message) == (Severity.NOTE, True)
+
+
+def test_a_container_leaves_the_limit_to_its_host() -> None:
+    (finding,) = findings_of(RULE, with_gpus(LIMITED, container=in_docker()))
+    assert [fix.command for fix in finding.fixes] == [""]
 
 
 def test_a_laptops_limit_is_ignored() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.findings import OutcomeKind, Severity
 from gpudoctor.snapshot import Cause, Heat, Held, HeldBack, Missing, Snapshot
-from tests.builders import TIMED_OUT, machine
+from tests.builders import TIMED_OUT, in_docker, machine
 from tests.diagnose.rules.asking import UNSUPPORTED, findings_of, kinds_of, with_gpus
 from tests.diagnose.rules.training.samples import SECOND, stage, trained, watched
 
@@ -102,3 +102,19 @@ def test_the_limit_of_drivers_that_name_no_slowdown_temperature(degrees: int, ti
     hot = idle(temperature=degrees, temperature_slowdown=UNSUPPORTED, temperature_shutdown=UNSUPPORTED, heat=Heat(gpu_limit=85))
     said = [finding.message.endswith("reached 85 °C (maximum operating temperature 85 °C).") for finding in findings_of(RULE, hot)]
     assert said == [True] * times
+
+
+@pytest.mark.parametrize(("limits", "lowered"), [
+    ({"power_limit_default": 450_000, "power_limit_min": 150_000}, [360]),
+    ({"power_limit_default": 70_000, "power_limit_min": 60_000}, [60]),  # a Tesla T4
+    ({"power_limit_default": 70_000, "power_limit_min": 70_000}, []),
+])  # fmt: skip
+def test_the_power_limit_is_lowered_no_further_than_the_gpu_allows(limits: dict[str, object], lowered: list[int]) -> None:
+    (finding,) = findings_of(RULE, idle(temperature=90, temperature_slowdown=89, **limits))
+    assert [int(fix.command.rpartition(" ")[2]) for fix in finding.fixes if " -pl " in fix.command] == lowered
+
+
+def test_a_container_cannot_set_the_power_limit() -> None:
+    hot = with_gpus({"temperature": 90, "temperature_slowdown": 89, "power_limit_default": 450_000}, container=in_docker())
+    (finding,) = findings_of(RULE, hot)
+    assert not [fix for fix in finding.fixes if " -pl " in fix.command]
