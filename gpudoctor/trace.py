@@ -6,7 +6,7 @@ The builder is the user's code and may do anything that this user may, except co
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -19,11 +19,19 @@ from gpudoctor.snapshot import readable
 
 DEADLINE = 300.0
 """Seconds for import, building and tracing."""
-_HIDDEN = {"CUDA_VISIBLE_DEVICES": "", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "2", "TF_ENABLE_ONEDNN_OPTS": "0"}
-"""The step is only traced: it must not open a GPU, which others may use. TensorFlow says that it uses oneDNN, whatever the level of its log."""
+_VARIABLES = {
+    "CUDA_VISIBLE_DEVICES": "",
+    "JAX_PLATFORMS": "cpu",
+    "TF_CPP_MIN_LOG_LEVEL": "2",
+    "TF_ENABLE_ONEDNN_OPTS": "0",
+    "TORCHDYNAMO_DISABLE": "1",
+}
+"""The step is only traced: it must not open a GPU, which others may use, nor compile. TensorFlow says that it uses oneDNN, whatever the level of its log."""
 _HALF = ("bf16", "fp16")
 _CONFIGURATION = ".json"
 USUAL_BATCH = 8
+_MOST_PLACES = 3
+"""Shown of those that read values."""
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,7 +68,7 @@ def counts(executable: str, builder: str, step: Step, *, folder: str, deadline: 
         f"{step.batch},{2 * step.batch}",
         *_options(step),
     )
-    environment = {**os.environ, **_HIDDEN}
+    environment = {**os.environ, **_VARIABLES}
     with Supervisor() as supervisor:
         outcome = run(supervisor, script("fit", "train/fit.py", (executable,), environment, *arguments, stall=deadline, deadline=deadline))
     name = os.path.basename(builder)
@@ -114,7 +122,19 @@ def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) ->
         backward=corners(once.moments) or TOGETHER,
         full=None if half else held,
         half=held if half else None,
+        assumptions=tuple(_assumed(once)),
     )
+
+
+def _assumed(counted: CountedStep) -> Iterator[str]:
+    """Yield what was taken for values of tensors."""
+    if places := counted.assumed[:_MOST_PLACES]:
+        more = len(counted.assumed) - len(places)
+        also = f" and {more} more places" if more else ""
+        yield (
+            f"The step reads values of tensors ({'; '.join(places)}{also}), and a trace has none: conditions are taken as what needs more "
+            "memory, numbers as 1, and masks as selecting everything."
+        )
 
 
 def through(batch: int, value: int, value_at_double: int) -> Affine:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -104,6 +105,93 @@ def drops():
 def levels():
     return nn.Sequential(nn.Linear(10, 16), Level([Level([Block()])]), nn.Linear(16, 5)), torch.zeros(3, 10)
 """
+CUDA = """
+import torch
+from torch import nn
+
+assert torch.cuda.is_available()
+torch.cuda.set_device(0)
+device = torch.device("cuda:0")
+
+class Net(nn.Module):
+    def __init__(self, **where):
+        super().__init__()
+        self.first, self.last = nn.Linear(16, 64, **where), nn.Linear(64, 5, **where)
+
+    def forward(self, x):
+        return self.last(torch.relu(self.first(x.to("cuda", non_blocking=True))))
+
+def cpu():
+    return Net(), torch.zeros(4, 16)
+
+def cuda():
+    return nn.DataParallel(Net()).cuda(), torch.zeros(4, 16, pin_memory=True).cuda()
+
+def to():
+    return torch.compile(Net().to(device)), torch.zeros(4, 16).to(0)
+
+def kwargs():
+    return Net(device="cuda"), torch.zeros(4, 16, device=0)
+
+def default():
+    torch.set_default_device("cuda")
+    with torch.cuda.stream(torch.cuda.Stream()), torch.cuda.device(0):
+        return Net(), torch.zeros(4, 16)
+
+class Autocast(Net):
+    def forward(self, x):
+        with torch.autocast("cuda", dtype=torch.bfloat16):
+            return super().forward(x) + torch.arange(5, device="cuda")
+
+def autocast():
+    return Autocast().cuda(), torch.zeros(4, 16)
+
+def rates():
+    rates = [rate.item() for rate in torch.linspace(0, 0.5, 3)]
+    assert rates == [0, 0.25, 0.5]
+    return Net(), torch.zeros(4, 16)
+
+class Reads(Net):
+    def forward(self, x):
+        y = super().forward(x)
+        assert (x >= 0).all() and not torch.isnan(y).any()
+        self.norm = 2 * y.norm().item()
+        return y
+
+def reads():
+    return Reads().cuda(), torch.zeros(4, 16)
+
+class Chooses(Net):
+    def forward(self, x):
+        y = super().forward(x)
+        return y if y.mean() > 0 else y + y.exp() * y.exp()
+
+def chooses():
+    return Chooses().cuda(), torch.zeros(4, 16)
+
+class Masks(Net):
+    def forward(self, x):
+        return self.last(super().forward(x).new_ones(1) * self.first(x[x[:, 0] > 0]))
+
+def masks():
+    return Masks().cuda(), torch.zeros(4, 16)
+
+class Sized(Net):
+    def forward(self, x):
+        return super().forward(x[: int(x.sum())])
+
+def sized():
+    return Sized(), torch.zeros(4, 16)
+
+class Loops(Net):
+    def forward(self, x):
+        while x.norm() > 1:
+            x = x / 2
+        return super().forward(x)
+
+def loops():
+    return Loops(), torch.zeros(4, 16)
+"""
 JAX = """
 import jax
 import jax.numpy as jnp
@@ -131,6 +219,16 @@ def misfit():
 
 def strings():
     return loss, {"first": "weights"}, jnp.zeros((4, 11))
+
+def on_gpu():
+    gpu = jax.devices("cuda")[0]
+    rates = [float(rate) for rate in jnp.linspace(0, 1, 3)]
+    _, params, batch = build()
+    return lambda params, batch: rates[1] * loss(params, jax.device_put(batch, gpu)), jax.device_put(params, gpu), batch
+
+def branches():
+    _, params, batch = build()
+    return lambda params, batch: loss(params, batch) if batch[0, 0] > 0 else 0.0, params, batch
 """
 KERAS = """
 import keras
@@ -151,6 +249,21 @@ def silu():
 def celu():
     inputs = keras.Input((16,))
     return keras.Model(inputs, keras.layers.Dense(5)(keras.layers.Dense(1024, activation="celu")(inputs)))
+"""
+
+
+KERAS_ON_GPU = """
+import tensorflow as tf
+import keras
+
+def build():
+    gpus = tf.config.list_physical_devices("GPU")
+    tf.config.experimental.set_memory_growth(gpus[0], True)
+    with tf.device("/GPU:0"):
+        inputs = keras.Input((16,))
+        model = keras.Model(inputs, keras.layers.Dense(5)(inputs))
+    model.compile(keras.optimizers.AdamW(1e-3), "mse", jit_compile=True)
+    return model
 """
 
 
@@ -177,8 +290,8 @@ def counted(tmp_path: Path) -> Callable[..., Model]:
     [
         ("nothing", "builders:nothing is not there: builders has no function nothing."),
         ("number", "builders:number returned int, expected a torch.nn.Module, "),
-        ("raises", "builders:raises raised ValueError: no such size."),
-        ("leaves", "builders:leaves raised SystemExit: bye."),
+        ("raises", "builders:raises raised ValueError: no such size. (builders.py, line 8)."),
+        ("leaves", "builders:leaves raised SystemExit: bye (builders.py, line 11)."),
         ("ends", "builders:ends ended with status 3 in building the model"),
         ("prints", "builders:prints returned NoneType, expected "),
         ("allocates", "builders:allocates needs more than "),
@@ -248,6 +361,39 @@ def test_flops_of_experts_are_counted(counted: Callable[..., Model], torch: Path
     model = counted(TORCH, "experts", torch, batch=4)
     first, grouped = 2 * 32 * 32, 2 * 32 * 64
     assert (model.forward_flops, model.step_flops) == (first + grouped, 2 * first + 3 * grouped)
+
+
+@pytest.mark.index
+def test_a_builder_that_asks_for_cuda_is_traced_as_one_that_does_not(counted: Callable[..., Model], torch: Path) -> None:
+    plain, *others = (counted(CUDA, name, torch, batch=4) for name in ("cpu", "cuda", "to", "kwargs", "default", "rates"))
+    assert all(msgspec.structs.replace(one, name=plain.name) == plain for one in others)
+    bf16 = counted(CUDA, "autocast", torch, batch=4).full
+    assert plain.full is not None
+    assert bf16 is not None
+    assert bf16.kept.per_sample < plain.full.kept.per_sample == 4 * (16 + 64 + 5) + 8
+
+
+@pytest.mark.index
+def test_what_a_step_takes_for_values_is_told(counted: Callable[..., Model], torch: Path) -> None:
+    """Of a condition, the branch that keeps more is counted."""
+    reads, masks, chooses = (counted(CUDA, name, torch, batch=4) for name in ("reads", "masks", "chooses"))
+    plain = 4 * (16 + 64 + 5) + 8
+    assert chooses.full is not None
+    assert chooses.full.kept.per_sample == plain + 2 * 4 * 5
+    lines = [number for number, line in enumerate(CUDA.splitlines(), 1) if "y.norm()" in line or "assert (x" in line]
+    assert "; ".join(f"builders.py, line {number}" for number in lines) in reads.assumptions[0]
+    assert "masks as selecting everything" in masks.assumptions[0]
+    assert masks.full is not None
+    assert masks.full.kept.per_sample > plain - 8
+
+
+@pytest.mark.index
+@pytest.mark.parametrize("function", ["sized", "loops"])
+def test_a_size_that_depends_on_values_is_refused_with_its_place(function: str, counted: Callable[..., Model], torch: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"depends on values of tensors, which a trace does not have: return a model .* \(builders.py, line \d+\)\.$"
+    ):
+        counted(CUDA, function, torch, batch=4)
 
 
 def test_a_configuration_is_refused_where_transformers_is_missing(tmp_path: Path) -> None:
@@ -368,6 +514,19 @@ def test_shapes_and_types_that_do_not_fit_are_told(
 ) -> None:
     with pytest.raises(UsageError, match=f"^builders:{function} {told}"):
         counted(JAX, function, framework_python("jax"))
+
+
+@pytest.mark.index
+def test_jax_that_asks_for_a_gpu_is_traced_and_a_loss_that_needs_values_refused(
+    counted: Callable[..., Model], framework_python: Callable[[str], Path]
+) -> None:
+    assert counted(JAX, "on_gpu", framework_python("jax"), batch=2).step_flops == 2 * 300 + 2 * 100 + 2 * 300
+    with pytest.raises(UsageError, match=r"jax\.jit cannot compile it: use jnp\.where.* \(builders.py, line \d+\)"):
+        counted(JAX, "branches", framework_python("jax"), batch=2)
+
+
+def test_keras_that_asks_for_a_gpu_and_compiles_its_model_is_traced(counted: Callable[..., Model]) -> None:
+    assert counted(KERAS_ON_GPU, "build", sys.executable).parameters == 16 * 5 + 5
 
 
 def test_keras_keeps_the_scaled_scores_of_attention_and_no_copy_for_a_product_with_one(

@@ -30,6 +30,8 @@ class CountedStep(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", 
     """In backward, the bytes still kept and the parameters that have gradients; empty: unknown."""
     largest_block: int = 0
     projections: tuple[tuple[int, int, bool], ...] = ()
+    assumed: tuple[str, ...] = ()
+    """Where the step reads values of tensors, which a trace does not have: "model.py, line 12"."""
 
 
 class Uncountable(msgspec.Struct, frozen=True, tag_field="event", tag="refused", forbid_unknown_fields=True):

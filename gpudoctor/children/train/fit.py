@@ -22,8 +22,10 @@ import argparse  # noqa: E402
 import importlib  # noqa: E402
 import importlib.util  # noqa: E402
 import resource  # noqa: E402
+import traceback  # noqa: E402
 
-FRAMEWORKS = sorted(name[: -len("_fit.py")] for name in os.listdir(_HERE) if name.endswith("_fit.py"))
+FRAMEWORKS, ON_GPUS = ({name[: -len(end)] for name in os.listdir(_HERE) if name.endswith(end)} for end in ("_fit.py", "_gpu.py"))
+"""Those that can count, and those whose code may ask for a GPU: NAME_gpu.py has it run without one."""
 EXPECTED = "a torch.nn.Module, (module, inputs), a keras.Model, or for JAX (loss function, params, batch)"
 
 
@@ -46,6 +48,31 @@ def without_network():
     if hasattr(sys, "addaudithook"):  # Python 3.8
         sys.addaudithook(hook)
     return refused
+
+
+class AsOnGpu:
+    """Finds frameworks as Python does, and has each one answer as if there were a GPU once it is imported."""
+
+    def __init__(self):
+        self._names = {name for name in ON_GPUS if not prepared(name)}
+
+    def find_spec(self, name, _path=None, _target=None):
+        """What Python finds, with a loader that prepares it."""
+        if name not in self._names:
+            return None
+        self._names.remove(name)
+        spec = importlib.util.find_spec(name)
+        if spec and spec.loader:
+            load = spec.loader.exec_module
+            spec.loader.exec_module = lambda module: (load(module), prepared(name))
+        return spec
+
+
+def prepared(name):
+    """Prepare a framework to run without a GPU, and return whether it is imported."""
+    if name in sys.modules:
+        neighbour(name + "_gpu").prepare(sys.modules[name])
+    return name in sys.modules
 
 
 def neighbour(name):
@@ -76,14 +103,15 @@ def builder(name, folder):
 
 def engines(options):
     """How to count with each framework that the user's module imported, or that is installed if it imported none."""
-    imported = [name for name in FRAMEWORKS if name in sys.modules]
-    names = imported or [name for name in FRAMEWORKS if importlib.util.find_spec(name)]
+    imported = sorted(name for name in FRAMEWORKS if name in sys.modules)
+    names = imported or sorted(name for name in FRAMEWORKS if importlib.util.find_spec(name))
     return [neighbour(name + "_fit").Engine(options, RefusedError, neighbour) for name in names]
 
 
 def counted(options, answers, protocol):
     """Send the counts for each batch size."""
     answers.mark("importing it")
+    sys.meta_path.insert(0, AsOnGpu())
     with protocol.importing():
         if options.builder.endswith(".json"):
             build = neighbour("configured").builder(options.builder, options.seq, RefusedError)
@@ -104,6 +132,13 @@ def counted(options, answers, protocol):
     for batch, counts in owner.count(made, options.batches):
         again = counts.pop("again", counts)  # with checkpointing, where the framework lets us apply it
         answers.event("counted", batch=batch, **counts, **{key + "_again": again[key] for key in ("kept", "peak", "flops")})
+
+
+def place(error, folder):
+    """Where the user's code raised an error, as " (model.py, line 12)"; "" if there is none, or none of that code is in the folder."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error and error.__traceback__)]
+    own = [(name, line) for name, line in frames if os.path.dirname(name) == folder]
+    return " ({}, line {})".format(os.path.basename(own[-1][0]), own[-1][1]) if own else ""
 
 
 def main(arguments):
@@ -127,13 +162,15 @@ def main(arguments):
     try:
         counted(options, answers, protocol)
     except RefusedError as refusal:
-        answers.event("refused", reason=str(refusal))
+        answers.event("refused", reason=str(refusal) + place(refusal.__cause__, options.folder))
     except MemoryError:
         protocol.complain()
         answers.event("refused", reason="needs more than {:.1f} GiB of host memory, the limit here".format(options.memory / 2**30))
     except BaseException as error:  # SystemExit too: whatever the user's code raises is an answer
         protocol.complain()
-        raised = "raised {}: {}".format(type(error).__name__, " ".join(protocol.first_lines(error).split())[:300])
+        raised = "raised {}: {}{}".format(
+            type(error).__name__, " ".join(protocol.first_lines(error).split())[:300], place(error, options.folder)
+        )
         downloads = ["downloads from {}; fit has no network: download what it needs first".format(host) for host in hosts]
         answers.event("refused", reason=[*downloads, raised][0])
     answers.event("done")

@@ -6,6 +6,10 @@ allocates for the compiled gradient beside its arguments and the gradients; it f
 
 import math
 
+NO_VALUES = ("ConcretizationTypeError", "TracerArrayConversionError", "TracerIntegerConversionError", "NonConcreteBooleanIndexError")
+"""The errors for values of arrays that are only traced."""
+NEEDED = "has a loss that depends on values of arrays, so jax.jit cannot compile it: use jnp.where, jax.lax.cond or a fixed size"
+
 
 class Engine:
     """JAX behind the interface of fit.py."""
@@ -14,6 +18,7 @@ class Engine:
         import jax
 
         self._jax, self._options, self._refused = jax, options, refused
+        self._unknown = tuple(getattr(jax.errors, name) for name in NO_VALUES)
 
     def around(self, build):
         kept = []
@@ -23,7 +28,10 @@ class Engine:
             return kept[0][1:] if self.owns(kept[0]) else ()
 
         def traced():
-            shapes = self._jax.eval_shape(parts)
+            try:
+                shapes = self._jax.eval_shape(parts)
+            except self._unknown:  # what it builds depends on values, such as those of linspace
+                return build()
             return (kept[0][0], *shapes) if self.owns(kept[0]) else kept[0]
 
         return traced
@@ -40,7 +48,10 @@ class Engine:
         before = leaves[0].shape[0]
         for batch in batches:
             sized = [self._like(one, (batch, *one.shape[1:]) if one.ndim and one.shape[0] == before else one.shape) for one in leaves]
-            yield batch, self.counts(loss, weights, jax.tree_util.tree_unflatten(tree, sized))
+            try:
+                yield batch, self.counts(loss, weights, jax.tree_util.tree_unflatten(tree, sized))
+            except self._unknown as error:
+                raise self._refused(NEEDED) from error
 
     def counts(self, loss, params, batch):
         """The counts for params and batch as shapes."""

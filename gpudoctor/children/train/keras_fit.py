@@ -24,6 +24,7 @@ class Engine:
     def around(self, build):
         """The scope stays open: its end would give all variables their values."""
         self._scope.__enter__()
+        self._keras.Variable.__init__ = without_value(self._keras.Variable.__init__)
         if self._options.precision in ("bf16", "fp16"):
             self._keras.config.set_dtype_policy({"bf16": "mixed_bfloat16", "fp16": "mixed_float16"}[self._options.precision])
         return build
@@ -118,6 +119,17 @@ class Engine:
             "kept": sum(map(memory, (*kept.values(), *(one.inputs[1] for one in scaled)))),
             "peak": None,
         }
+
+
+def without_value(make):
+    """Variable's __init__, for which a value is what an initializer returns: in the scope it refuses values, such as an optimizer's learning rate."""
+
+    def made(variable, initializer, shape=None, *others, **named):
+        if callable(initializer):
+            return make(variable, initializer, shape, *others, **named)
+        return make(variable, lambda *_, **__: initializer, getattr(initializer, "shape", ()), *others, **named)
+
+    return made
 
 
 def needed(operations):

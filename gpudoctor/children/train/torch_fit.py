@@ -16,7 +16,7 @@ LARGE = 8192
 class Engine:
     """PyTorch behind the interface of fit.py."""
 
-    def __init__(self, options, refused, _neighbour):
+    def __init__(self, options, refused, neighbour):
         import torch
 
         self._torch, self._options, self._refused = torch, options, refused
@@ -29,6 +29,8 @@ class Engine:
             self._fake, self._formulas = FakeTensorMode(allow_non_fake_inputs=True), {grouped: grouped_flops, **flop_registry}
         except ImportError:
             raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
+        about, self._dropout = neighbour("torch_values"), neighbour("torch_gpu").dropout_as_on_gpus
+        self._values, self._unknown, self._needed = about.Values(torch), about.errors(), about.NEEDED
 
     def around(self, build):
         hub = sys.modules.get("transformers")
@@ -36,8 +38,13 @@ class Engine:
             hub.PreTrainedModel._initialize_weights = lambda *_, **__: None  # noqa: SLF001 -- not asked for by option
 
         def traced():
-            with self._fake:
-                return build()
+            try:
+                with self._fake, self._values.mode():
+                    return build()
+            except Exception as error:  # it may need values, such as those of linspace, or load weights in a way that makes no fake tensors
+                with contextlib.suppress(Exception):
+                    return build()
+                raise self._refused(self._needed) if isinstance(error, self._unknown) else error from error
 
         return traced
 
@@ -47,17 +54,28 @@ class Engine:
 
     def count(self, made, batches):
         module, example = made if isinstance(made, tuple) else (made, None)
+        parallel = self._torch.nn.parallel
+        while isinstance(module, (parallel.DataParallel, parallel.DistributedDataParallel)):
+            module = module.module
         module.train()
-        with self._fake, dropout_as_on_gpus(self._torch):
+        with self._fake, self._dropout(self._torch):
             renew(self._torch, module)
             facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
             inputs = [self._inputs(example, batch) for batch in batches]
             whole = list(self._steps(module, example, batches))
+            for part in module.modules():  # transformers' cache of keys and values, to which recomputed blocks would add theirs again
+                if hasattr(getattr(part, "config", None), "use_cache"):
+                    part.config.use_cache = False
             blocks = checkpoint(self._torch, holder)
             again = list(self._steps(holder[0], example, batches))
         facts.update(sample=described(inputs[0]), largest_block=max(map(elements, blocks), default=0))
         for batch, arguments, step, recomputing in zip(batches, inputs, whole, again):
-            yield batch, dict(facts, again=recomputing, input_bytes=sum(map(memory, tensors(*arguments))), **step)
+            yield (
+                batch,
+                dict(
+                    facts, again=recomputing, input_bytes=sum(map(memory, tensors(*arguments))), assumed=list(self._values.places), **step
+                ),
+            )
 
     def _steps(self, module, example, batches):
         """The counts for each batch, on the line through those of much larger ones, at whose peak there are few gradients; they cost no more.
@@ -65,7 +83,7 @@ class Engine:
         What does not grow with the batch at that peak are gradients and autocast's copies of weights, which are counted elsewhere.
         """
         sizes = [batch * max(1, LARGE // batches[0]) for batch in batches]
-        (first, top, moments), (last, last_top, _) = (self._step(module, *self._inputs(example, size)) for size in sizes)
+        (first, top, moments), (last, last_top, _) = self._heavier(module, [self._inputs(example, size) for size in sizes])
 
         def at(batch, value, larger):
             return value + (larger - value) * (batch - sizes[0]) // (sizes[1] - sizes[0])
@@ -74,6 +92,26 @@ class Engine:
             step = {key: at(batch, first[key], last[key]) for key in first}
             peak = None if None in (top, last_top) else step["kept"] + (last_top - top) * batch // (sizes[1] - sizes[0])
             yield dict(step, peak=peak, moments=moments)
+
+    def _heavier(self, module, inputs):
+        """The steps for inputs, in that order. Where conditions on values decide: if they hold and if they do not, what keeps more."""
+        runs, values, failed = [], self._values, None
+        for hold in (True, False):
+            values.hold, values.conditions = hold, 0
+            try:
+                with values.mode():
+                    runs.append([self._step(module, *one) for one in inputs])
+            except self._unknown as error:
+                raise self._refused(self._needed) from error
+            except Exception as error:
+                if not values.conditions:
+                    raise
+                failed = error
+            if not values.conditions:
+                break
+        if not runs:
+            raise failed
+        return max(runs, key=lambda steps: steps[-1][0]["kept"])
 
     def _facts(self, module):
         nn, parameters = self._torch.nn, list(module.parameters())
@@ -183,14 +221,15 @@ class Engine:
         """A mode that counts FLOPs, and adds to `own` what autocast makes of parameters, by storage. FlopCounterMode would mislead the tracker."""
         from torch.utils._python_dispatch import TorchDispatchMode
 
-        formulas = self._formulas
+        formulas, values = self._formulas, self._values
 
         class Watch(TorchDispatchMode):
             supports_higher_order_operators, flops = True, 0
             cast = self._torch.ops.aten._to_copy.default  # noqa: SLF001 -- its public name
 
             def __torch_dispatch__(self, function, types, arguments=(), named=None):
-                result = function(*arguments, **(named or {}))
+                result = values.selected(function, arguments)
+                result = function(*arguments, **(named or {})) if result is None else result
                 formula = formulas.get(getattr(function, "overloadpacket", function))
                 self.flops += formula(*arguments, **(named or {}), out_val=result) if formula else 0
                 if function is self.cast and storage(arguments[0]) in own:
@@ -201,25 +240,6 @@ class Engine:
 
     def _no_hook(self, _hook):
         return self._torch.utils.hooks.RemovableHandle(collections.OrderedDict())
-
-
-@contextlib.contextmanager
-def dropout_as_on_gpus(torch):
-    """Have dropout keep a mask of bytes, and attention no scores for its own, as their kernels for GPUs do. The CPU's keep a mask of numbers, and all scores."""
-    functional = torch.nn.functional
-    drop, attend = functional.dropout, functional.scaled_dot_product_attention
-
-    def masked(read, p=0.5, training=True, inplace=False):  # noqa: FBT002 -- as it is called
-        return torch.native_dropout(read, p, True)[0] if training and 0 < p < 1 and not inplace else drop(read, p, training, inplace)
-
-    def fused(query, key, value, attn_mask=None, dropout_p=0.0, *others, **named):  # noqa: ARG001 -- left out
-        return attend(query, key, value, attn_mask, 0.0, *others, **named)
-
-    functional.dropout, functional.scaled_dot_product_attention = masked, fused
-    try:
-        yield
-    finally:
-        functional.dropout, functional.scaled_dot_product_attention = drop, attend
 
 
 def grouped_flops(rows, *_others, out_val, **_named):
@@ -242,13 +262,15 @@ def moments(kept, events):
 
 
 def renew(torch, module):
-    """Replace parameters that do not share memory with their views, as copy.deepcopy makes them of fake ones: they would count as saved."""
+    """Replace parameters and buffers that have values, and parameters that share no memory with their views, as copy.deepcopy makes them of fake ones."""
     made = {}
     for part in module.modules():
-        for name, one in list(part.named_parameters(recurse=False, remove_duplicate=False)):
-            if storage(one) != storage(one.detach()):
-                new = torch.nn.Parameter(torch.empty_like(one), requires_grad=one.requires_grad)
-                setattr(part, name, made.setdefault(id(one), new))
+        for parts in (part._parameters, part._buffers):  # noqa: SLF001 -- setattr would call what the user's class has for it
+            for name, one in parts.items():
+                if one is not None and storage(one) != storage(one.detach()):
+                    new = torch.empty_like(one)
+                    new = torch.nn.Parameter(new, one.requires_grad) if isinstance(one, torch.nn.Parameter) else new
+                    parts[name] = made.setdefault(id(one), (new, one))[0]
 
 
 def tensors(positional, named):
