@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.amounts import count, image_size
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory
-from gpudoctor.fit.asked import FOUR_BITS, OPTIMIZERS, PRECISIONS, SHARDINGS, Asked
+from gpudoctor.fit.asked import OPTIMIZERS, PACKED, PRECISIONS, SHARDINGS, Asked
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model
@@ -34,7 +34,7 @@ _WORDS: dict[str, tuple[str, Any]] = {
     **{word: ("precision", word) for word in PRECISIONS},
     **{word: ("optimizer", word) for word in OPTIMIZERS},
     **{word: ("shard", word) for word in SHARDINGS if word},
-    FOUR_BITS: ("weights", FOUR_BITS),
+    **{word: ("weights", word) for word in PACKED},
     **{word: (word, True) for word in ("checkpointing", "offload", "infer")},
     "lora": ("lora", 16),
 }

@@ -36,7 +36,7 @@ from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
-from gpudoctor.model_files import read_model
+from gpudoctor.model_files import UNREAD, read_model
 from gpudoctor.probe.target import target
 from gpudoctor.report import fit as fit_document
 from gpudoctor.report import fit_text
@@ -48,7 +48,7 @@ _LOOK = Policy(level=Level.LOOK)
 _TIMES = r"(?i)(?P<number>\d{1,5})\s?x\s?(?P<one>.+)|(?P<first>.+?)\s?x\s?(?P<last>\d{1,5})"
 """Several GPUs in one word: "8xH100", "RTX 4090 x2"."""
 _IN_FOLDER = ("config.json", "model.safetensors.index.json", "model.safetensors")
-_FILES = (".json", ".safetensors", ".keras")
+_FILES = (".json", ".safetensors", ".keras", *UNREAD)
 
 
 @app.command(epilog=EPILOG)
@@ -74,7 +74,10 @@ def fit(
     checkpointing: Annotated[bool, typer.Option("--checkpointing", help="Recompute each block's activations in backward.")] = False,
     lora: Annotated[int, typer.Option(metavar="R", help="Train adapters of this rank on the linear layers of all blocks.")] = 0,
     weights: Annotated[
-        str, typer.Option(metavar="4bit", help="Store frozen linear layers of blocks in 4 bits, with --lora (QLoRA) or --infer.")
+        str,
+        typer.Option(
+            metavar="4bit", help="Store frozen linear layers of blocks in 4 bits, with --lora (QLoRA) or --infer: 4bit or 4bit-double."
+        ),
     ] = "",
     accumulate: Annotated[int, typer.Option(metavar="N", help="Add up the gradients of N batches for a step of the optimizer.")] = 1,
     shard: Annotated[str, typer.Option(metavar="HOW", help="Divide the run over --gpus: zero1, zero2, zero3 or fsdp.")] = "",
@@ -82,7 +85,10 @@ def fit(
     offload: Annotated[bool, typer.Option("--offload", help="Keep the optimizer's state and master copies in host memory.")] = False,
     infer: Annotated[bool, typer.Option("--infer", help="Count inference instead of training.")] = False,
     gpu: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Ask about this GPU by any common name instead of this machine's. Repeatable.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Ask about this GPU by any common name instead of this machine's, or several: 8xH100. Repeatable."
+        ),
     ] = None,
     report: Annotated[
         str | None, typer.Option(metavar="FILE", help="Take GPUs and measured speed from a JSON report of `gpudoctor check --level full`.")
@@ -104,6 +110,8 @@ def fit(
     """
 
     def carry_out() -> int:
+        matrix = open_matrix(compat)
+        named, together = _named(matrix, gpu or [], gpus)
         asked = Asked(
             batch=None if batch.lower() == "max" else count(batch, "--batch", MOST_SAMPLES),
             precision=spelt(precision),
@@ -113,7 +121,7 @@ def fit(
             weights=spelt(weights),
             accumulate=accumulate,
             shard=spelt(shard),
-            gpus=gpus,
+            gpus=together,
             offload=offload,
             infer=infer,
         )
@@ -122,10 +130,9 @@ def fit(
             raise UsageError("--price takes a number above 0.")
         if price is not None and many is None:
             raise UsageError("--price is for --samples; state both.")
-        matrix = open_matrix(compat)
         sample = Sample(seq, image_size(image))
         counted = _model(model, sample, asked, python)
-        answers = [answer(counted, asked, card, many, price) for card in _cards(matrix, gpu, report, compat)]
+        answers = [answer(counted, asked, card, many, price) for card in _cards(matrix, named, report, compat)]
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
         notes = _notes(counted, asked, answers)
         made = fit_document.document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
@@ -176,7 +183,7 @@ def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Mod
     return traced(target(python, os.environ, sys.executable, sys.path).executable, named, step, folder=os.getcwd())
 
 
-def _cards(matrix: Matrix, names: list[str] | None, report: str | None, compat: str | None) -> list[Card]:
+def _cards(matrix: Matrix, names: list[str], report: str | None, compat: str | None) -> list[Card]:
     """Return the GPUs that are asked about; none if no GPU's free memory can be read."""
     if names:
         return [_card_named(matrix, name) for name in names]
@@ -185,7 +192,6 @@ def _cards(matrix: Matrix, names: list[str] | None, report: str | None, compat: 
 
 
 def _card_named(matrix: Matrix, name: str) -> Card:
-    _check_one(matrix, name)
     if wrong := matrix.misnamed_slice(name):
         raise UsageError(wrong)
     found = facts.find(matrix, "gpu", name).rows[0]
@@ -196,16 +202,30 @@ def _card_named(matrix: Matrix, name: str) -> Card:
     return card
 
 
-def _check_one(matrix: Matrix, name: str) -> None:
-    """Raise UsageError for a name of several GPUs."""
+def _named(matrix: Matrix, names: list[str], gpus: int) -> tuple[list[str], int]:
+    """Return the GPUs to ask about, each once, and how many take part: as many as one kind is named, as in 8xH100. Raises UsageError for several of several."""
+    found = [_several(matrix, name) for name in names]
+    kinds = list(dict.fromkeys(name for name, _ in found))
+    together = sum(times for _, times in found)
+    if together == len(kinds):
+        return kinds, gpus
+    if len(kinds) > 1:
+        raise UsageError("All GPUs of a run have one name; ask about each in a command of its own, as in --gpu 8xH100.")
+    if gpus not in {1, together}:
+        raise UsageError(f"--gpu names {together} GPUs and --gpus {gpus}; leave out --gpus.")
+    return kinds, together
+
+
+def _several(matrix: Matrix, name: str) -> tuple[str, int]:
+    """Return the name of a GPU and how often it is meant. Raises UsageError for a list of names."""
     times = re.fullmatch(_TIMES, name.strip())
-    names = [times["one"] or times["first"]] if times else [one.strip() for one in name.split(",")]
-    if (not times and not names[1:]) or not all(map(matrix.gpu, names)):
-        return
-    options = [f"--gpu '{one}'" for one in names]
-    if times:
-        options.append(f"--gpus {times['number'] or times['last']}")
-    raise UsageError(f"--gpu takes the name of one GPU; write {' '.join(options)}.")
+    if times and matrix.gpu(times["one"] or times["first"]):
+        return times["one"] or times["first"], int(times["number"] or times["last"])
+    names = [one.strip() for one in name.split(",")]
+    if names[1:] and all(map(matrix.gpu, names)):
+        written = " ".join(f"--gpu '{one}'" for one in names)
+        raise UsageError(f"--gpu takes the name of one GPU; write {written}.")
+    return name, 1
 
 
 def _snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapshot:

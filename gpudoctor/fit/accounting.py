@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.asked import MOST_SAMPLES, OPTIMIZERS, SHARDINGS, Asked
+from gpudoctor.fit.asked import MOST_SAMPLES, OPTIMIZERS, PACKED, SHARDINGS, Asked
 from gpudoctor.fit.model import NOTHING, TOGETHER, Activations, Affine, Model
 from gpudoctor.fit.tally import FP8, FULL
 
@@ -19,11 +19,6 @@ NCCL_RESERVE = 400 << 20
 """Assumed for NCCL's buffers between several GPUs."""
 FRAGMENTATION = 0.05
 """The share of activations and workspace that the framework's allocator is assumed to lose."""
-_FOUR_BITS = 0.5 + 4 / 64
-"""Bytes of a weight in 4 bits, with a scale in FP32 for each block of 64 as bitsandbytes keeps it by default.
-
-https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py
-"""
 _FP8_COPIES = 2
 """Of a weight in training: Transformer Engine keeps it and, for backward, its transpose.
 
@@ -150,7 +145,7 @@ def _stored(model: Model, asked: Asked) -> int:
     width = asked.numbers.bytes
     packed = min(model.adapted_parameters, model.parameters)
     if asked.weights:
-        each = _FOUR_BITS
+        each = PACKED[asked.weights]
         if not packed:
             raise UsageError(f"{model.name} has no linear layers that are known to be stored in 4 bits; leave out --weights.")
     elif asked.precision == "fp8":

@@ -74,7 +74,11 @@ SHARDINGS = {
 }
 """ZeRO: https://arxiv.org/abs/1910.02054. Buckets: https://github.com/pytorch/pytorch/pull/41954. FSDP:
 https://github.com/pytorch/pytorch/blob/main/torch/distributed/fsdp/_fully_shard/_fsdp_param.py"""
-FOUR_BITS = "4bit"
+PACKED = {"4bit": 0.5 + 4 / 64, "4bit-double": 0.5 + 1 / 64 + 4 / (64 * 256)}
+"""Bytes of a weight in 4 bits. bitsandbytes keeps a scale for each block of 64, in FP32 by default; doubly quantised in 8 bits, with one in FP32 for 256 scales.
+
+https://github.com/bitsandbytes-foundation/bitsandbytes/blob/main/bitsandbytes/functional.py, https://arxiv.org/abs/2305.14314
+"""
 MOST_SAMPLES = 10**9
 """The largest batch that is believed: more samples than any data set has."""
 
@@ -100,7 +104,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
             (self.precision, PRECISIONS, "--precision"),
             (self.optimizer, OPTIMIZERS, "--optimizer"),
             (self.shard, SHARDINGS, "--shard"),
-            (self.weights, ("", FOUR_BITS), "--weights"),
+            (self.weights, ("", *PACKED), "--weights"),
         )
         for name, names, option in choices:
             if name not in names:

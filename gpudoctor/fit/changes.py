@@ -98,6 +98,7 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> list[_Step]
         (smaller, _smaller(asked, batch, smaller or 1)),
         (trains and recomputed and not asked.checkpointing, _Step({"checkpointing": True}, f"{recomputed:.0%} more compute")),
         (packs and (asked.lora or asked.infer), _Step(in_4_bits, _PACKED)),
+        (asked.weights == "4bit", _Step({"weights": "4bit-double"}, "quantises the scales too, bnb_4bit_use_double_quant")),
         (adam, _Step({"optimizer": "8bit-adam"}, "needs bitsandbytes")),
         (
             trains and adapters(model, _RANK) and not asked.lora,

@@ -29,11 +29,12 @@ def model(name: str, sample: Sample) -> Model:
     """Return what is known of a preset, or of "params=7e9", for samples of this size. Raises UsageError for what is neither, or does not fit."""
     if "params=" in name.lower():
         return _of_parameters(name, sample)
-    on_hub = re.fullmatch(r"[\w.-]+/[\w.-]+", name)
-    of_source = (key for key, fields in PRESETS.items() if on_hub and f"/{name}/".casefold() in fields["source"].casefold())
+    published = f"/{re.sub('(?i)-(instruct|chat)', '', name)}/blob/main/config.json".casefold()  # tuning leaves the shape
+    of_source = (key for key, fields in PRESETS.items() if fields["source"].casefold().endswith(published))
     wanted = next(of_source, name.casefold())
     if wanted not in PRESETS:
-        otherwise = "download its config.json and name that." if on_hub else "gpudoctor fit --help says what MODEL can be."
+        size = re.search(r"(?i)(?<![\w.])\d+(?:\.\d+)?[bm]\b", name)
+        otherwise = f"download its config.json and name that, or state its size: params={size[0].upper() if size else '7B'}. Presets are {', '.join(PRESETS)}."
         raise UsageError(f"There is no model {name!r}; {suggestion(name, PRESETS, otherwise)}")
     return network(wanted).model(wanted, sample)
 

@@ -24,6 +24,14 @@ _LARGEST = 100 << 20
 _INDEX = ".safetensors.index.json"
 _MOST_PARAMETERS = 10**15
 """More are not believed."""
+_PICKLED = "is a pickle, which cannot be read without running code in it"
+UNREAD = {
+    ".gguf": "is packed for inference by llama.cpp",
+    ".onnx": "is a graph for inference",
+    ".h5": "is a Keras file of version 2, or weights alone",
+    **dict.fromkeys((".pt", ".pth", ".bin", ".ckpt"), _PICKLED),
+}
+"""Why files of other formats are not read, by how their names end."""
 _PREFIX = 8
 """Bytes of the length before a header."""
 
@@ -31,6 +39,8 @@ _PREFIX = 8
 def read_model(path: str, sample: Sample) -> Model:
     """Return what a config.json, a .safetensors or a .keras file says of a model. Raises UsageError if it cannot be read."""
     name = os.path.basename(path)
+    if reason := UNREAD.get(os.path.splitext(name)[1]):
+        raise UsageError(f"{name} {reason}; name the model's config.json, or a function that builds it: module:function.")
     try:
         if path.endswith(".keras"):
             return of_keras(name, _keras(path), sample)
