@@ -14,7 +14,7 @@ from gpudoctor.diagnose.support_builds import knows_gpus_since_long
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.signatures import hinted, recognise
-from gpudoctor.signatures.phrases import SLURM
+from gpudoctor.signatures.phrases import SLURM, USES_GPU_ELSEWHERE
 from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Platform, Status, TextLog
 
 SHARED_MEMORY = 1 << 30
@@ -77,6 +77,7 @@ def _elsewhere(machine: MachineView) -> frozenset[str]:
     return _OF_WSL if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()
 
 
+_ELSEWHERE = expression(USES_GPU_ELSEWHERE)
 _NOT_LOADED = expression(r"ERROR: NVIDIA driver is not loaded")
 """What nvidia-settings says, beside which a version in the text is only of a package."""
 
@@ -209,7 +210,7 @@ _ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
 _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch)
 _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "wsl-linux-driver-installed": (_is_nowhere_near_wsl,),
-    "no-driver": (_is_driver_loaded, _is_gpu_seen),
+    "no-driver": (_is_driver_loaded, _is_gpu_seen, lambda machine: _logs(machine, _ELSEWHERE)),
     "container-no-gpu-access": (_is_gpu_seen, lambda machine: _logs(machine, _ANSWERS_INSIDE)),
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),
     "device-permission-denied": (_is_seen_without(_OF_USERS),),

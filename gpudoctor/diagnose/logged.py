@@ -39,7 +39,7 @@ from gpudoctor.findings import (
 )
 from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
-from gpudoctor.signatures.no_gpu import SEE_NO_GPU, STILL_SEES_NONE
+from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU, SEE_NO_GPU, STILL_SEES_NONE
 from gpudoctor.signatures.settings import COUNTS_NO_GPU
 from gpudoctor.snapshot import Missing, Nvml, Platform, TextLog
 
@@ -137,7 +137,7 @@ class LogReading:
     def _may_be_usual(self, sign: Recognised) -> bool:
         """Return whether a build without CUDA explains a framework that sees no GPU best: the driver works, and nothing tells of the build."""
         frameworks = [one for one in self._machine.frameworks if one.observed.sees_gpu is not True]
-        named = any(stack_of(word) for word in _WORD.findall(sign.line.lower()))
+        named = any(stack_of(word) for word in _WORD.findall(sign.line.lower())) or sign.signature in SAID_TO_SEE_NO_GPU
         unknown = any(isinstance(one.observed.cuda_build, Missing) for one in frameworks) if frameworks else named
         return unknown and "no-driver" in self._excluded
 

@@ -18,7 +18,7 @@ from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.matrix.tables import CHIPS, CUDA
 from gpudoctor.signatures.builds import UNUSED
-from gpudoctor.snapshot import Fact, Missing, Platform
+from gpudoctor.snapshot import Fact, Host, Missing, Platform
 from gpudoctor.versions import Version
 
 _OLDEST_IN_USE = 11
@@ -283,9 +283,17 @@ def _on_windows_for_arm(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("platform", "Windows on ARM", "the text")
 
 
-def _on_jetson(machine: MachineView, _: str) -> Iterator[Evidence]:
-    if machine.site.platform == Platform.JETSON:
+_JETSON = expression(
+    r"(?i)(?<!works )(?<!works fine )(?<!runs )\b(?:on|for|with|have|using|in) (?:the |my |an? |our |this |nvidia ){0,2}(?:jetson\b|jetpack\b|(?:agx |nx )?orin\b|xavier\b)|\bjetpack ?[<>=]{0,2} ?\d|-tegra\b"
+)
+
+
+def _on_jetson(machine: MachineView, text: str) -> Iterator[Evidence]:
+    host = machine.observed.host
+    if isinstance(host, Host) and host.platform == Platform.JETSON:
         yield Evidence("platform", "Jetson", "the text")
+    elif not any(isinstance(gpu.name, str) for gpu in machine.observed.listed_gpus) and (found := _JETSON.search(text)):
+        yield Words("platform", found[0], "the text")
 
 
 def _without_cuda_on_windows(machine: MachineView, _: str) -> Iterator[Evidence]:

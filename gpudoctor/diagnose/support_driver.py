@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from gpudoctor import versions
 from gpudoctor.derive import MachineView
+from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
+from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL, TURING
+from gpudoctor.diagnose.support_libraries import stated_cuda
 from gpudoctor.diagnose.text_facts import Ask, Asks, Words
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import DriverBranch
+from gpudoctor.snapshot import Platform
 from gpudoctor.versions import Version
 
 
@@ -56,7 +61,24 @@ def _is_unknown_to_open_modules(machine: MachineView, _: str) -> Iterator[Eviden
                 yield Words("compute capability", f"{place.short}, which the open kernel modules do not support", "the text")
 
 
+def _older_than_installed_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the driver if it is too old for the CUDA that is installed, for which people choose a build, and the text does not name the build's."""
+    driver = machine.driver.version
+    builds = [one.cuda_or_missing for one in machine.frameworks]
+    if machine.site.on_wsl or any(isinstance(one, EffectiveCuda) for one in builds):
+        return
+    said = stated_cuda(text)
+    stated = versions.parse(f"{said[0]}.{said[1] or 0}") if said else None
+    cudas = [version for version, _ in system_cudas(machine.known_toolkits)] or ([stated] if stated else [])
+    system = "windows" if machine.site.platform == Platform.WINDOWS else "linux"
+    floors = [machine.matrix.driver_floor(cuda, system) for cuda in cudas]
+    least = [floor.minor_version_floor or floor.exact for floor in floors if floor]
+    if least and len(least) == len(cudas) and all(one is not None and driver < one for one in least):
+        yield Evidence("driver", f"{driver}, too old for the installed CUDA {cudas[0].short}", machine.driver.where)
+
+
 DRIVER: Asks = {
+    "driver-too-old": (_older_than_installed_cuda,),
     "driver-too-new-for-gpu": (_of_other_branches(_is_older), _is_unknown_to_open_modules),
     "gpu-too-new-for-driver": (_of_other_branches(_is_newer),),
     "uvm-hmm-init-failure": (_has_open_modules, _needs_open_modules),

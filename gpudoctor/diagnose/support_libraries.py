@@ -104,6 +104,19 @@ def _linked_release(framework: FrameworkView, machine: MachineView) -> Version |
 
 def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the one CUDA release that the text says is installed, if no such release has the missing library."""
+    stated = stated_cuda(text)
+    if stated is None:
+        return
+    major, minor = stated
+    rows = [row for row in machine.matrix.rows(CUDA) if row.release.major == int(major) and row.sonames]
+    exact = [row for row in rows if minor is None or row.release.minor == int(minor)] or rows
+    older = int(major) < _TWO_NUMBERS_BEFORE and _numbers(wanted)[: 1 if minor is None else 2] != [one for one in (major, minor) if one]
+    if older or (exact and all(wanted not in (row.sonames or ()) for row in exact)):
+        yield Evidence("CUDA in the text", major if minor is None else f"{major}.{minor}", "a sentence")
+
+
+def stated_cuda(text: str) -> tuple[str, str | None] | None:
+    """Return the major and minor version of the one CUDA release that sentences say is installed."""
     found = [
         match
         for line in text.splitlines()
@@ -111,14 +124,7 @@ def _stated_otherwise(wanted: str, machine: MachineView, text: str) -> Iterator[
     ]
     exactly = {match["major"] for match in found if match["minor"]}
     stated = {(match["major"], match["minor"]) for match in found if match["minor"] or match["major"] not in exactly}
-    if len(stated) != 1:
-        return
-    major, minor = stated.pop()
-    rows = [row for row in machine.matrix.rows(CUDA) if row.release.major == int(major) and row.sonames]
-    exact = [row for row in rows if minor is None or row.release.minor == int(minor)] or rows
-    older = int(major) < _TWO_NUMBERS_BEFORE and _numbers(wanted)[: 1 if minor is None else 2] != [one for one in (major, minor) if one]
-    if older or (exact and all(wanted not in (row.sonames or ()) for row in exact)):
-        yield Evidence("CUDA in the text", major if minor is None else f"{major}.{minor}", "a sentence")
+    return stated.pop() if len(stated) == 1 else None
 
 
 def _toolkits(machine: MachineView) -> list[tuple[Version, str]]:

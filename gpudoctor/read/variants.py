@@ -33,6 +33,15 @@ _ANSWER = expression(
     r"(?: (?!no |not |never )[^\s,.;]{1,30}){0,4}?(?:: | (?:says?|said|shows?|showed|prints?|printed|reports?|reported|gives?|gave|returns?|returned|lists|contains?|has|is|->|=>)[: \"'`]{1,4})(?=\S)"
 )
 _GOES_ON = expression(r"[,;] (?=[a-z])|\. (?=[A-Z])|[\"`]")
+_HELPED = r"(?:fixe[sd]|solve[sd]|resolve[sd]|helped|helps|did the trick|made it work)"
+_VERDICT = expression(
+    rf"(?i)\W{{0,4}}(?:(?:(?:and|then|now|doing|running|setting|adding|after|yes|ok) ){{0,2}}(?:this|that|it|which|everything)(?: (?!not |n't |never )\w{{1,9}})? )?(?:{_HELPED}|works?|worked)\b"
+)
+"""A line which says that what stands above it helped."""
+_ANNOUNCED = expression(rf"(?i)\b(?:{_HELPED}|solution|workaround)\b[^\n]{{0,60}}:\W{{0,3}}$")
+"""A line which says that what stands below it helped."""
+_STEP = 200
+"""Characters of a command or a step that a verdict is about."""
 _LONGEST = 400
 """Characters of a line with a sentence that quotes what a program printed, or that is put into English."""
 _SHORT = 40
@@ -73,11 +82,22 @@ def variants(lines: Sequence[Line], touched: Collection[int] | None) -> Iterator
             yield Variant(line, in_english(line.text), is_other=True, is_translated=True)
         if place + 1 < len(lines) and len(lines[place + 1].text) <= _SHORT and lines[place + 1].text.strip() in _NOTHING:
             yield Variant(line, f"{line.text} {lines[place + 1].text.strip()}", is_other=True, seam=len(line.text))
+        if touched is not None and (told := _with_verdict(lines[place : place + 2])):
+            yield Variant(line, told, is_other=True, seam=len(line.text))
         cuts_words = touched is not None and line.width >= _WIDE - 1
         following = _continued(lines[place : place + _JOINED], widest[line.number]) if cuts_words or place in joined else ()
         if following:
             for space in (" ", "") if cuts_words else (" ",):
                 yield Variant(line, line.text + space.join(("", *following)), is_other=True, seam=len(line.text))
+
+
+def _with_verdict(lines: Sequence[Line]) -> str:
+    """Return a step and the line which says that it helped as one sentence; "" if the two lines are none."""
+    if len(lines) < 2 or max(len(one.text) for one in lines) > _STEP:
+        return ""
+    first, second = (one.text for one in lines)
+    is_told = (_VERDICT.match(second) and not second.rstrip().endswith((":", "?"))) or _ANNOUNCED.search(first)
+    return f"{first} {second.strip()}" if is_told else ""
 
 
 def _continued(lines: Sequence[Line], widest: _Widths) -> Sequence[str]:

@@ -48,6 +48,21 @@ ARCHITECTURES = (
         ("CUDA GPU is too old. Falling back to CPU mode. Compute Capability detected: 3.5",),
         despite_versions=True,  # its minimum is its own
     ),
+    # candle-kernels' and text-embeddings-inference's compute_cap.rs: an image is built for one generation
+    Signature(
+        r"[Rr]untime compute cap (?:[5-7]\d|8\d (?=is not compatible with compile time compute cap (?:9\d|1\d\d)))",
+        ("gpu-too-old-for-build", "extension-missing-arch"),
+        "this image is built for newer GPUs than this one",
+        ("Could not start backend: Runtime compute cap 75 is not compatible with compile time compute cap 80",),
+        despite_versions=True,  # the program's own kernels, not a framework's
+    ),
+    Signature(
+        r"[Rr]untime compute cap (?:8\d is not compatible with compile time compute cap [5-7]|9\d is not compatible with compile time compute cap [5-8]|1\d\d is not compatible with compile time compute cap [5-9])\d\b",
+        ("gpu-too-new-for-build", "extension-missing-arch"),
+        "this image is built for older GPUs than this one",
+        ("Runtime compute cap 120 is not compatible with compile time compute cap 90",),
+        despite_versions=True,
+    ),
     # ggml-cuda/common.cuh of llama.cpp
     Signature(
         r"has no device code compatible with CUDA arch \d|ggml-cuda\.cu was compiled for: \d",

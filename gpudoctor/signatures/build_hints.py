@@ -76,6 +76,12 @@ BUILD_HINTS = (
     ),
     # which builds of PyTorch an index is asked for
     Hint(r"/whl/cu\d{2,3}\b", "", "Looking in indexes: https://download.pytorch.org/whl/cu131"),
+    # what people set for the libraries of NVIDIA's packages
+    Hint(
+        r"LD_LIBRARY_PATH[^\n]{0,300}(?:site|dist)-packages/nvidia/",
+        "pip-nvidia-libs-not-on-path",
+        "export LD_LIBRARY_PATH=/opt/venv/lib/python3.11/site-packages/nvidia/cudnn/lib",
+    ),
     Hint(r"tensorflow\[and-cuda\]|jax\[cuda1\d(?:_pip)?\]", "pip-nvidia-libs-not-on-path", "pip install tensorflow[and-cuda]"),
     # what tells that a missing package is installed for another Python: pip's and conda's words, notebooks, pip's own build environments
     Hint(
@@ -136,7 +142,7 @@ BUILD_HINTS = (
     ),
     # https://pytorch.org/get-started/previous-versions/, https://www.tensorflow.org/install/pip
     Hint(
-        r"\binstall\b[^\n]{0,60} (?:tensorflow-cpu|tensorflow-intel|intel-tensorflow|faiss-cpu|cpuonly)\b|download\.pytorch\.org/whl/cpu\b|^\W{0,4}cpuonly\b",
+        r"\binstall\b[^\n]{0,60} (?:tensorflow-cpu|tensorflow-intel|intel-tensorflow|faiss-cpu|cpuonly)\b|\binstall[-_]cpu(?:\.(?:bat|sh|py)|\b)|download\.pytorch\.org/whl/cpu\b|^\W{0,4}cpuonly\b",
         "cpu-only-build",
         "pip install torch --index-url https://download.pytorch.org/whl/cpu",
     ),

@@ -38,7 +38,7 @@ COLLECTIVES = (
         ("p2pBandwidthLatencyTest hangs",),
     ),
     Signature(
-        r"(?i)NCCL_P2P_DISABLE\W{0,4}1?[^\n]{0,80}\b(?:works?\b(?! for)|fix|resolv|solv|help|workaround|work around|avoid)|\b(?:works?|around|fix\w{0,3}|resolv\w{1,3}|solv\w{1,3}|runs?|trains?|unless|only with|without|need for)\b[^\n.;!?]{0,60}\bNCCL_P2P_DISABLE",
+        r"(?i)NCCL_P2P_DISABLE\W{0,4}1?[^\n]{0,80}\b(?:work(?:s|ed)?\b(?! for(?! (?:me|us)\b))|fix|resolv|solv|help|workaround|work around|avoid)|NCCL_P2P_DISABLE[^\n]{0,60}\bdid the trick\b|\b(?:works?|around|fix\w{0,3}|resolv\w{1,3}|solv\w{1,3}|runs?|trains?|unless|only with|without|need for)\b[^\n.;!?]{0,60}\bNCCL_P2P_DISABLE",
         (_P2P,),
         _PEERS_FAIL,
         ("It works with NCCL_P2P_DISABLE=1",),

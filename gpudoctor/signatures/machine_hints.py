@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import AMD, SLURM
+from gpudoctor.signatures.phrases import AMD, SLURM, USES_GPU_ELSEWHERE
 from gpudoctor.signatures.signature import Hint
 
 _AS_USER = r"\b(?:without (?:sudo|root)|as (?:a |my )?(?:normal |regular |own )?user)\b"
@@ -149,7 +149,7 @@ MACHINE_HINTS = (
         "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
     ),
     Hint(
-        r"LD_LIBRARY_PATH[`'\"]?(?: ?[=:]| (?:has|contains?|lists?|includes?|leads?|points?|begins|with)\b)[^\n]{0,300}cudnn|^(?:/\S{1,200}:)?/\S{0,100}cudnn\S{0,100}/lib(?:64)?(?::|$)|/usr/(?:lib|local)\S{0,80}/libcudnn",
+        r"LD_LIBRARY_PATH[`'\"]?(?: ?[=:]| (?:has|contains?|lists?|includes?|leads?|points?|begins|with)\b)(?![^\n]{0,200}-packages/nvidia)[^\n]{0,300}cudnn|^(?:/\S{1,200}:)?/\S{0,100}cudnn\S{0,100}/lib(?:64)?(?::|$)|/usr/(?:lib|local)\S{0,80}/libcudnn",
         "cudnn-shadowed-by-system",
         "LD_LIBRARY_PATH=/opt/cudnn-8.2/lib64",
     ),
@@ -277,6 +277,7 @@ MACHINE_HINTS = (
     ),
     # the home of Ollama's own image; its service uses /usr/share/ollama
     Hint(r"\bOLLAMA_MODELS:/root/\.ollama/models\b", "container-no-gpu-access", 'env="map[OLLAMA_MODELS:/root/.ollama/models]"'),
+    Hint(USES_GPU_ELSEWHERE, "", "Blender uses the GPU without problems"),
     # numbers that the causes above are decided by
     Hint(
         r"(?:[Tt]otal|[Ff]ree) ?[Mm]emory: ?\d|Memory usage: \d+ bytes free|which [\d.]{1,12} ?\w{1,3} is free|manylinux_2_\d",

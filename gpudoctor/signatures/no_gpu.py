@@ -10,11 +10,14 @@ from gpudoctor.signatures.signature import Signature
 # TensorFlow's, PyTorch's and JAX's answers as people print them
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
+    # torch/utils/cpp_extension.py, where a toolkit is installed
+    r"|No CUDA runtime is found, using CUDA_HOME="
     r"|msg=\"inference compute\" id=\S{1,40} library=cpu\b"
     r"|\[(?:tensorflow\.)?PhysicalDevice\(name='/physical_device:CPU:0', device_type='CPU'\)\]"
-    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:(?:is |was )?return(?:s|ed|ing)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is (?:still )?(?:not available|unavailable)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
+    r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:(?:is |was )?return(?:s|ed|ing)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is(?:n't| (?:still )?not| still)? (?:available|unavailable)(?<!is available)(?<!still available)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
+        "driver-too-old",
         "amd-gpu-unsupported",
         "jetson-needs-vendor-wheel",
         "windows-native-no-gpu",
@@ -55,6 +58,8 @@ _SAID_OF_ALL = (
 """As people say it whatever sees none."""
 _SAID_OF_CPU = (
     r"(?i)\b(?:only|just) (?:can|could) (?:find|see) (?:the |my |a |one )?cpus?\b"
+    # download-model and server.py of text-generation-webui of 2023, and others
+    r"|\bno gpus? ha(?:s|ve) been (?:detected|found|recogni[sz]ed)\b|\bfall(?:ing|s|en)? back to (?:the )?cpu(?: mode)?\b(?![^\n]{0,40}\b(?:op|operator|kernel|layer)s?\b)"
     r"|\b(?:only|just) (?:the |my |a |one )?cpus? (?:is|are|was|were|gets) (?:being )?(?:found|seen|used|listed|detected|shown|recogni[sz]ed)\b"
     r"|\b(?:is|are|was|does|do|did)(?:n't| not) us(?:e|ing) (?:the |my |our |its )?(?:nvidia )?gpus?\b(?! memory)|\bus(?:es|ing|ed) (?:only|just) (?:the |my )?cpus?\b"
     r"|\bno gpus? (?:is |was |were |are )?(?:detected|found|available|visible)\b[^\n]{0,24}\bcpu\b"

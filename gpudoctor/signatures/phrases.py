@@ -47,7 +47,10 @@ _HELPED = r"(?<!not )(?<!n't )(?<!never )(?:fixe[sd]|solve[sd]|resolve[sd]|help(
 
 def cured(step: str) -> str:
     """Return the pattern of a sentence that says that a step helped, or that what failed works since."""
-    return rf"\b{step}[^\n]{{0,60}}?\b{_HELPED}|\b{_HELPED}[^\n.]{{0,24}}\b(?:by|after|when|once|with)\b[^\n.]{{0,24}}\b{step}"
+    return (
+        rf"\b{step}[^\n]{{0,60}}?\b{_HELPED}|\b{_HELPED}[^\n.]{{0,24}}\b(?:by|after|when|once|with)\b[^\n.]{{0,40}}\b{step}"
+        rf"|\b(?:solution|fix|workaround|work-around)\b[^\n.]{{0,24}}(?:\b(?:is|was)\b|:)[^\n.]{{0,24}}\b{step}"
+    )
 
 
 _VERY = r"(?:(?:too|very|really|quite|rather|far|much|just|simply|way|still|a bit|so) ){0,2}"
@@ -105,6 +108,11 @@ def is_supposed(line: str, place: int, *, said: bool) -> bool:
 
 OF_CUDA_BUILDS = r"_cuda_(?:[gs]etDevice|getDeviceCount|init|getDriverVersion)'"
 """How names end in torch/csrc/cuda/Module.cpp, which only a build with CUDA has."""
+USES_GPU_ELSEWHERE = (
+    r"(?i)\b(?:comfyui|a1111|automatic1111|forge|fooocus|invokeai|ollama|lm studio|blender|games?|web-?uis?|everything else|(?:other|another|all other|different) (?:\w{1,16} )?(?:programs?|apps?|tools?|projects?|software|models?|environments?|repos?|uis?))\b"
+    r"(?:(?!\bnot\b|n't|\bnor\b|\bno\b|\bcpu\b)[^\n.;]){0,60}\b(?:works?|runs?|uses?|using|sees?|detects?|finds?|recogni[sz]es?)\b(?:(?!\bnot\b|n't|\bnor\b|\bno\b|\bcpu\b)[^\n.;]){0,40}\b(?:gpu|cuda|(?:graphics |video )?card)\b"
+)
+"""A sentence that says that another program uses the GPU, so its driver works."""
 NOTEBOOK = r"(?:notebooks?|jupyter\w{0,4}|vs ?code|pycharm|spyder)"
 TERMINAL = r"(?:terminal|command[ -](?:line|prompt)|shell|console|script|python prompt)"
 """The programs that people compare, each of which runs a Python of its own."""

@@ -25,7 +25,7 @@ SETTINGS = (
         ("RuntimeError: Visible devices cannot be modified after being initialized",),
     ),
     Signature(
-        r"(?i)(?<!nv_)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}\b(?:no effect|not (?:working|work|respected|captured|effective|honou?red|taking effect|take effect|recogni[sz]ed)|n't (?:work|take effect|respected)|ignored|invalid\b(?! literal| device)|unavail\w{0,4}ble|unavailable)",
+        r"(?i)(?<!nv_)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}(?:\b(?:no effect|nothing\b|nor have (?:any|an) effect|without (?:any )?effect|not (?:working|work|respected|captured|effective|honou?red|taking effect|take effect|recogni[sz]ed|have (?:any|an) effect|change anything)|ignored|invalid\b(?! literal| device)|unavail\w{0,4}ble|unavailable)|n't (?:work|take effect|respected|have (?:any|an) effect|change anything))",
         (_TOO_LATE,),
         _NO_EFFECT,
         ("os.environ['CUDA_VISIBLE_DEVICES'] has no effect",),
@@ -46,7 +46,7 @@ SETTINGS = (
         vague=True,
     ),
     Signature(
-        r"(?i)\b(?:always|still|only) (?:use|select|run|train|pick|load)\w{0,3} (?:on |in |with )?(?:the )?(?:first gpu|gpu[ :]{0,2}0|cuda ?: ?0|device 0|same gpu|all (?:the )?gpus)",
+        r"(?i)\b(?:always|still|only|keeps?) (?:us(?:e|es|ed|ing)\b|(?:select|run|train|pick|load)\w{0,3}) (?:on |in |with )?(?:the )?(?:first gpu|gpu[ :]{0,2}0|cuda ?: ?0|device 0|same gpu|all (?:the )?gpus)",
         (_TOO_LATE, "cuda-visible-devices-masked"),
         "the program uses another GPU than CUDA_VISIBLE_DEVICES names",
         ("the code always uses cuda:0",),
@@ -54,7 +54,7 @@ SETTINGS = (
         needs_support=True,
     ),
     Signature(
-        r"(?i)\b(?:run|use|train|work)\w{0,3} only on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:runs?|uses?|occup(?:y|ies)) (?:on )?all (?:the )?gpus\b",
+        r"(?i)\b(?:lands?|landed|ends? up|ended up|is placed|goes|sits) on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:run|use|train|work)\w{0,3} only on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:runs?|uses?|occup(?:y|ies)) (?:on )?all (?:the |(?:two|three|four|six|eight|\d) )?gpus\b|\ball (?:the |(?:two|three|four|six|eight|\d) )?gpus are (?:used|occupied|seen|visible)\b",
         (_TOO_LATE, "cuda-visible-devices-masked"),
         "the program uses another GPU than CUDA_VISIBLE_DEVICES names",
         ("all processes run only on gpu:0",),

@@ -19,9 +19,11 @@ GPU = (
     r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|V100|P100|L40S?|A10G?(?!-\d{4})|A30|A40|A6000|A5000)"
 )
 _MENTION = expression(
-    rf"(?i)(?<![a-z0-9_.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})(?![a-z0-9_.]*[a-z0-9_])"
+    rf"(?i)(?<![a-z0-9_.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})s?(?![a-z0-9_.]*[a-z0-9_])"
 )
 """In Chinese no space stands before or after a name."""
+_FAILS = expression(rf"(?i)(?<![a-z0-9_.-])(?:{GPU})s?(?: cards?| gpus?)? (?:gets?|got|fails?|failed|crash(?:es|ed)?|throws?|threw)\b")
+"""What somebody says of a GPU that does not work, whose it may be: it counts if the text names no other."""
 _BARE = expression(
     r"(?i)\b(?:(?:my|an?|single|dual|\dx) (?:nvidia )?|nvidia )(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
 )
@@ -61,6 +63,8 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         earlier = list(_named(sentences_of_time(lines[:_FEW], _ABOUT)))
         mentioned = {one["name"].lower() for line in lines[:_FEW] for one in _MENTION.finditer(line.text)}
         named = earlier if len({one.value.lower() for one in earlier} | mentioned) == 1 else []
+        if not named and len(mentioned) == 1:
+            named = list(_named(line for line in lines[:_FEW] if _FAILS.search(line.text)))
     yield from named
 
 
@@ -88,7 +92,12 @@ def _named(lines: Iterable[Line], forms: Sequence[re.Pattern[str]] = _FORMS) -> 
         between = (line.text[one.end("name") : other.start()] for one, other in itertools.pairwise(mentions))
         mark = LISTED if len(mentions) > 1 and all(_AND.fullmatch(words) for words in between) else "."
         for number, one in enumerate(mentions):
-            yield Statement(f"gpu prose:{line.number}{mark}{number}", one["name"], SENTENCE, line.number, Rank.PROSE)
+            yield Statement(f"gpu prose:{line.number}{mark}{number}", _one(one["name"]), SENTENCE, line.number, Rank.PROSE)
+
+
+def _one(name: str) -> str:
+    """Return the name of one of several: "Tesla P40s" are of the model P40, and an L40S is a model of its own."""
+    return name[:-1] if name[-2:-1].isdigit() and name.endswith("s") else name
 
 
 READER = Reader(SENTENCE, blocks=_blocks)

@@ -19,7 +19,7 @@ _OWN = expression(
     r"(?i)\b(?:my|our|I|we|have|has|having|got|us(?:e|ing)|with|on|in|gpus?|cards?|graphics|machine|server|laptop|desktop|runn?(?:ing|s)?|installed|system)\b|\b(?:driver|version)(?: version)? is\b|\d ?[x\u00d7*]"
 )
 OTHERS = expression(
-    r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|like|vs|versus|instead|than|unlike|whil(?:e|st)|whereas|but|tested|"
+    r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|like|vs|versus|instead|than|unlike|whil(?:e|st)(?! (?:\w+ly )?(?:runn|us|try|train|install|build|import|execut|load|start|test|compil)\w*ing\b)|whereas|but|tested|"
     r"works? (?:(?:just |as )?(?:fine|well|ok|okay|perfectly|correctly|properly|great|expected|usual) )?(?:on|with|for|in|under)|worked|previous(?:ly)?|older|newer|replac\w+|(?<!after )(?<!since )upgrad(?!ed to\b|\w{1,3} (?:an?|my|the|our|this) (?:laptop|machine|server|system|computer|pc|box|node)\b)\w+|upgrad\w+ (?:\w+ )?from|switch(?!ed to\b)\w*|swap\w*|before|another|other|if|or)\b"
 )
 """Words of sentences that compare, or speak of what the writer may not have."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 import msgspec
@@ -28,10 +29,17 @@ _BUILD_ALONE = expression(
     r"(?i)(?<!dgl )\bversion(?:\W{1,3}\w{1,4}|\w?)\W{1,3}(?P<value>[12]\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
 )
 """The same in a sentence that only says that it is a version; torchvision's begin with 0."""
+_BUILD_SHOWN = expression(
+    r"(?i)(?<!dgl )\b(?:shows?|reveals?|says?|got|gives?|gave|prints?|printed|returns?|returned|reads?|reports?|displays?|lists)\b\W{1,4}(?P<value>[12]\.\d{1,2}\.\d{1,2}\+(?:cu\d{2,3}|cpu))(?![\w+])"
+)
+"""The same that a program shows, whatever the sentence calls it."""
 _TAGGED = tuple(spec.name for spec in CATALOGUE if spec.wheel_index)
 """The frameworks whose builds people name by a tag such as cu130."""
 _TAG = expression(r"(?i)(?<![\w+/.-])\+?cu(?P<major>1[0-9])(?P<minor>\d)(?![\w.])")
 """CUDA as PyTorch's builds are called, in a sentence of its own: "torch 2.9 with cu130"."""
+_BUILT_WITH = expression(
+    r"(?i)\b(?:py)?torch\b[^\n.,;]{0,24}\b(?:built|compiled|installed|build) (?:with|for|against) cuda (?:version )?(?P<value>\d{1,2}\.\d)\b"
+)
 _DRIVER = expression(
     r"(?i)\b(?:drivers?(?: (?:on|of) (?:that|this|the|my|our) [\w-]{1,20})?(?: version)?(?: is| was)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
 )
@@ -157,6 +165,8 @@ def _of_sentence(line: Line) -> Iterator[tuple[str, Statement]]:
         name = MISTAKEN.get(said, said)
         kind = "version" if framework_of(name) else "package"
         yield name, _statement(f"{kind}:{name}", found["value"], line)
+    for found in _BUILT_WITH.finditer(line.text):
+        yield "torch cuda", _statement("torch cuda", found["value"], line)
     for name in _TAGGED:
         for found in _TAG.finditer(line.text) if name in line.text.lower() else ():
             yield f"{name} cuda", _statement(f"{name} cuda", f"{found['major']}.{found['minor']}", line)
@@ -177,9 +187,18 @@ def _systems(line: Line) -> Iterator[Statement]:
 def _builds(line: Line) -> Iterator[tuple[str, Statement]]:
     """Yield the builds of PyTorch that sentences say were printed."""
     for sentence in sentences(line) if "+c" in line.text else ():
-        found = _BUILD.search(sentence.text) or _BUILD_ALONE.search(sentence.text)
-        if found and not OTHERS.search(sentence.text) and not _COMMAND.search(sentence.text):
+        found = next(filter(None, (form.search(sentence.text) for form in (_BUILD, _BUILD_ALONE, _BUILD_SHOWN))), None)
+        if found and not OTHERS.search(_clause(sentence.text, found)) and not _COMMAND.search(sentence.text):
             yield TORCH.name, _statement(f"version:{TORCH.name}", found["value"], line)
+
+
+_CLAUSE_END = expression(r"(?i), (?:but|and|so|yet)\b|; |\bhowever\b,?")
+
+
+def _clause(text: str, found: re.Match[str]) -> str:
+    """Return the part of a sentence from the conjunction before what was found on: "it works elsewhere, but here it says 2.0.0+cpu"."""
+    begin = max((one.end() for one in _CLAUSE_END.finditer(text, 0, found.start())), default=0)
+    return text[begin:]
 
 
 def _commands(line: Line) -> Iterator[tuple[str, Statement]]:

@@ -314,6 +314,17 @@ CASES: Final = (
     ("extension-missing-arch", "Jetson AGX Xavier\nCUDA error: no kernel image is available for execution on the device\nThe Makefile of our own operator had -gencode arch=compute_80,code=sm_80 only.\n"),
     ("slow-ptx-jit", "creating the GPU device takes about 4 minutes\ntensorflow-gpu 1.4.0, installed via conda\nGPU: Tesla V100\n"),
     ("slow-ptx-jit", "Loading our model on the GPU takes many minutes; the next start is quick.\n"),
+    ("cpu-only-build", "The card is an RTX 3070, but its page of system details reports '2.1.2+cpu'.\n"),
+    ("cpu-only-build", "My desktop has a 4060 Ti; it is slow, and the first line of the log shows 2.2.0+cpu\n"),
+    ("cpu-only-build", "Warning: no GPU has been detected.\nFalling back to CPU mode.\nEverything else, Blender too, uses my graphics card.\n"),
+    ("cpu-only-build", "No GPU has been found, it falls back to the CPU. My driver is 546.33 on Windows 11.\n"),
+    ("cpu-only-build", "no GPU has been detected, falling back to CPU mode\nI started install_cpu.bat on the first day.\n"),
+    ("cpu-only-build", "No CUDA runtime is found, using CUDA_HOME='/opt/cuda-11.8'\ntorch 2.1.0+cpu\n"),
+    ("gpu-too-old-for-build", "Error: Could not start backend: Runtime compute cap 61 is not compatible with compile time compute cap 80\n"),
+    ("gpu-too-old-for-build", "Runtime compute cap 86 is not compatible with compile time compute cap 90\n"),
+    ("gpu-too-new-for-build", "Runtime compute cap 120 is not compatible with compile time compute cap 90\n"),
+    ("gpu-too-old-for-build", "Our Tesla P40s fail with CUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", 'The GTX 1060 of the lab gets "no kernel image is available for execution on the device"\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -402,5 +413,8 @@ NEAR_MISSES: Final = (
     ("slow-ptx-jit", "torch==2.5.1+cu124\nGPU: RTX 4090\nThe second run is fast since the data set is in the cache then.\n"),
     ("cpu-only-build", "torch==2.5.1+cu124\nThe GPU is not enabled in our cluster's queue of interactive jobs; training in the other works.\n"),
     ("gpu-too-old-for-build", "jax==0.4.35\nGPU 0: NVIDIA A100\nFAILED_PRECONDITION: DNN library initialization failed.\n"),
+    ("cpu-only-build", "The status page reports 2.3.1+cu121, so the build is right.\n"),
+    ("cpu-only-build", "Warning: no GPU has been detected.\nOther programs do not use the graphics card.\n"),
+    ("cpu-only-build", "aten::nonzero falls back to CPU. torch 2.5.1+cu124, torch.cuda.is_available() returns True\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -285,6 +285,10 @@ CASES: Final = (
     ("device-nodes-missing", "$ ls -l /dev/nvidia*\nls: cannot access '/dev/nvidia*': No such file or directory\n"),
     ("nouveau-loaded", "nouveau 0000:04:00.0: fifo: SCHED_ERROR 08 []\nThe driver pod restarts again and again.\n"),
     ("nouveau-loaded", "The pod of the NVIDIA driver fails.\n$ lsmod | grep nouveau\nnouveau              1863680  1\n"),
+    ("driver-too-old", "CUDA toolkit 12.6 is installed, driver 470.239. PyTorch says cuda is not available.\n"),
+    ("driver-too-old", "Our node has driver 450 and we use CUDA 12.1.\nprint(torch.cuda.is_available()) -> False\n"),
+    ("driver-too-old", "My server's torch is installed with CUDA 11.1, torch.cuda.is_available() gives False. The driver is 410.\n"),
+    ("driver-too-old", "I have CUDA 10.1. torch.cuda.is_available() is False. While running a sample I found that I have driver 396.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -348,5 +352,7 @@ NEAR_MISSES: Final = (
     ("uvm-not-loaded", 'stat("/dev/nvidia-uvm", {st_mode=S_IFCHR|0666, st_rdev=makedev(0x1f5, 0), ...}) = 0\ntorch==2.5.1\n'),
     ("cuda-init-fails", "PyTorch version: 1.6.0\nIs debug build: False\nCUDA used to build PyTorch: 10.2\nOS: Debian GNU/Linux 10 (x86_64)\nPython version: 3.7\nIs CUDA available: True\nGPU models and configuration: GPU 0: GeForce RTX 2080 Ti\nNvidia driver version: 455.28\n"),
     ("nouveau-loaded", "nouveau 0000:01:00.0: unknown chipset (1b2000a1)\ntorch.cuda.is_available() returns True\n"),
+    ("driver-too-old", "CUDA toolkit 12.6 is installed, driver 535.183.01. torch.cuda.is_available() returns False\n"),
+    ("driver-too-old", "torch 2.1.0+cu118, CUDA toolkit 12.6 is installed, driver 470.239. torch.cuda.is_available() returns True\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -182,6 +182,8 @@ CASES: Final = (
     ("cuda-libs-not-on-loader-path", "systemd discards LD_LIBRARY_PATH for the service.\nlibcufft.so.10: cannot open shared object file: No such file or directory\n"),
     ("ld-library-path-shadowing", "jax finds the cuDNN in /usr/local/cuda/lib64 rather than the one of its wheel.\nWith LD_LIBRARY_PATH unset training works.\n"),
     ("ld-library-path-shadowing", "TensorFlow takes CUDA from LD_LIBRARY_PATH instead of its own packages.\n"),
+    ("pip-nvidia-libs-not-on-path", "Could not load library libcudnn_ops_infer.so.8.\nexport LD_LIBRARY_PATH=/home/me/venv/lib/python3.10/site-packages/nvidia/cudnn/lib\nfixed it\n"),
+    ("pip-nvidia-libs-not-on-path", "libcublas.so.12 not found, it worked after export LD_LIBRARY_PATH=/x/lib/python3.11/site-packages/nvidia/cublas/lib\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -216,5 +218,6 @@ NEAR_MISSES: Final = (
     ("cuda-library-missing", "nvidia-nvjitlink-cu12 (12.1.105)\nCould not load library libcusparse.so.12: /opt/env/lib/python3.10/site-packages/nvidia/cusparse/lib/libcusparse.so.12: undefined symbol: __nvJitLinkAddData_12_2, version libnvJitLink.so.12\n"),
     ("cudnn-shadowed-by-system", "Another user's script clears LD_LIBRARY_PATH behind module load cudnn.\nlibcudnn.so.8: cannot open shared object file: No such file or directory\n"),
     ("ld-library-path-shadowing", "torch==2.5.1+cu124\nPyTorch uses its own CUDA libraries instead of those of the system.\n"),
+    ("pip-nvidia-libs-not-on-path", "Could not load library libcudnn_ops_infer.so.8.\nexport LD_LIBRARY_PATH=/usr/local/cuda/lib64\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -179,6 +179,9 @@ CASES: Final = (
     ("no-gpu", "Colab notebook\ntorch.cuda.is_available() returns False\nThe runtime type was a CPU runtime.\n"),
     ("no-gpu", "Kaggle: Num GPUs Available: 0\nI forgot to turn on the accelerator.\n"),
     ("no-gpu", "jax.devices() -> [CpuDevice(id=0)]\nIn the settings of the notebook Hardware accelerator was None.\n"),
+    ("jetson-needs-vendor-wheel", "I need JetPack 5 to support an old camera on the Jetson, and torch.cuda.is_available() returned False.\n"),
+    ("jetson-needs-vendor-wheel", "We run it on a Jetson Orin NX. torch from pip installs, but CUDA isn't available there.\n"),
+    ("container-no-gpu-access", "No CUDA runtime is found, using CUDA_HOME='/usr/local/cuda-11.8'\nRUN pip install flash-attn\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -213,5 +216,6 @@ NEAR_MISSES: Final = (
     ("container-toolkit-missing", "torch==2.5.1\nHow do I install the nvidia-container-toolkit? nvidia-smi works on the host.\n"),
     ("no-gpu", "Colab, GPU runtime, T4\ntensorflow 2.15.0\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nI switched the runtime to TPU and back.\n"),
     ("no-gpu", "GPU 0: NVIDIA T4\nDriver Version: 550.54.15\nThe accelerator is selected in the notebook, and torch.cuda.is_available() returns False\n"),
+    ("jetson-needs-vendor-wheel", "It works on the Jetson. On my desktop torch.cuda.is_available() returned False.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

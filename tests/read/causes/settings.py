@@ -125,6 +125,9 @@ CASES: Final = (
     ("cuda-init-fails", "On the new node `torch.cuda.device_count()` is `0`.\n"),
     ("gpu-memory-preallocation", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.97\nCould not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR\n"),
     ("gpu-memory-preallocation", "export XLA_PYTHON_CLIENT_MEM_FRACTION=1.0\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 67108864 bytes.\n"),
+    ("cuda-visible-devices-set-too-late", "Setting os.environ['CUDA_VISIBLE_DEVICES']='2' in main() doesn't have any effect, all four GPUs are used.\n"),
+    ("cuda-visible-devices-set-too-late", "import torch\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nIt keeps using GPU 0.\n"),
+    ("cuda-visible-devices-set-too-late", "With os.environ['CUDA_VISIBLE_DEVICES']='1' in the middle of my script the model lands on GPU 0 anyway.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -157,5 +160,7 @@ NEAR_MISSES: Final = (
     ("cuda-visible-devices-set-too-late", "torch.cuda.is_available(): False\ntorch.cuda.device_count(): 0\nos.environ['CUDA_VISIBLE_DEVICES']: None\ntorch==2.5.1\n"),
     ("gpu-memory-held-by-other-process", "ResourceExhaustedError: OOM when allocating tensor with shape[32,1024,1024,64]\nI run it in a notebook on my laptop.\n"),
     ("gpu-memory-preallocation", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.5\ntotalMemory: 7.93GiB freeMemory: 7.81GiB\njax==0.4.35\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 9.31GiB.\n"),
+    ("cuda-visible-devices-set-too-late", "torch==2.5.1\nAll four GPUs are used for training, as they should be.\n"),
+    ("cuda-visible-devices-set-too-late", "torch==2.5.1\nThe first model lands on GPU 0 and the second on GPU 1.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -93,6 +93,8 @@ CASES: Final = (
     ("nccl-p2p-acs-iommu", "gpu7:311:342 [0] NCCL INFO Channel 00 : 0[1000] -> 1[2000] via P2P/direct pointer\ngpu7:311:342 [0] NCCL INFO comm 0x7f30 rank 0 nranks 2 - Init COMPLETE\n(hangs here)\n"),
     ("fabric-prerequisites-missing", "On our HGX B200 nodes the image does not load mlx5_ib, and the fabric manager exits.\nCUDA initialization fails with error 802: system not yet initialized\n"),
     ("mig-one-instance-per-process", "CUDA_VISIBLE_DEVICES=MIG-GPU-41b3359c-e721-56e5-8009-12e5797ed514/7/0,MIG-GPU-41b3359c-e721-56e5-8009-12e5797ed514/8/0\ntorch.cuda.device_count() gives 1\n"),
+    ("nccl-p2p-acs-iommu", "Two 4090s, and the workers never get past the first collective.\nexport NCCL_P2P_DISABLE=1\nThis worked for us.\n"),
+    ("nccl-p2p-acs-iommu", "The launcher freezes with four cards. What solved it:\nNCCL_P2P_DISABLE=1 torchrun --nproc_per_node=4 fit.py\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -115,5 +117,6 @@ NEAR_MISSES: Final = (
     ("nccl-p2p-acs-iommu", "torch==2.5.1\n4x A100-SXM4-80GB, driver 535.104.05, torch 2.1.2+cu121. Everything works well; I would like to set NCCL_P2P_DISABLE in the configuration file.\n"),
     ("all-reduce-failed", "w7:88:301 [0] misc/socket.cc:483 NCCL WARN Net : Call to recv from 10.4.0.9<51344> failed : Connection reset by peer\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nloss.backward()\nhangs here\n"),
+    ("nccl-p2p-acs-iommu", "torch==2.5.1\nDoes it work for you with fewer ranks?\nNCCL_P2P_DISABLE is not set here.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
