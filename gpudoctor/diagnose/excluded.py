@@ -69,7 +69,8 @@ def _elsewhere(machine: MachineView) -> frozenset[str]:
     if platform in {Platform.WSL1, Platform.WSL2}:
         return _OF_LINUX_DRIVER
     if platform == Platform.WINDOWS:
-        return (_OF_LINUX_DRIVER | _OF_LINUX | _OF_WSL) - _OF_WINDOWS
+        both = _OF_WSL if _names_wsl(machine) else frozenset()  # Windows works, and a line is about WSL on it
+        return (_OF_LINUX_DRIVER | _OF_LINUX | _OF_WSL) - _OF_WINDOWS - both
     if platform == Platform.MACOS and machine.hardware:
         return frozenset()  # no Mac of this decade has an NVIDIA GPU: the text also names the machine that it was written on
     if platform in {Platform.JETSON, Platform.MACOS}:
@@ -98,10 +99,16 @@ def _is_gpu_seen(machine: MachineView) -> bool:
     return any(one.observed.sees_gpu is True for one in machine.frameworks)
 
 
+def _names_wsl(machine: MachineView) -> bool:
+    """Return whether a line of the log is about WSL."""
+    log = machine.observed.text_log
+    return isinstance(log, TextLog) and bool(closer(("no-driver",), machine, log).keys() & _OF_WSL)
+
+
 def _is_nowhere_near_wsl(machine: MachineView) -> bool:
     """Return whether nothing in a text is about WSL, neither a word nor an error that only WSL has: a driver for Linux is at home on Linux."""
     log = machine.observed.text_log
-    if not isinstance(log, TextLog) or machine.site.platform == Platform.WSL2 or closer(("no-driver",), machine, log).keys() & _OF_WSL:
+    if not isinstance(log, TextLog) or machine.site.platform == Platform.WSL2 or _names_wsl(machine):
         return False
     return all(sign.signature.causes[0] not in _OF_WSL for sign in recognise("\n".join(line.value for line in log.lines)))
 

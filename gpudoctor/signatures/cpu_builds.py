@@ -11,8 +11,8 @@ _GOT = (
     r"|(?:pick|replac|downgrad|pull|obtain|download|resolv)e?[sd]|chooses|chose|takes|took|brings|brought|end(?:s|ed)? up with)"
 )
 """Verbs of what was done. Bare infinitives and imperatives tell what to do."""
-_WITHOUT_CUDA = r"\b(?:(?:cpu(?:[- ]only)?|non-gpu)[- ](?:version|build|variant|package|wheel|one)|(?:plain|cpu[- ]only|non-gpu) (?:py)?(?:torch|tensorflow|jaxlib))\b"
-_WAS_GOT = r"(?:is|was|gets|got|are|were) (?:\w{1,12} )?(?:installed|pulled|chosen|picked|downloaded)\b"
+_WITHOUT_CUDA = r"\b(?:(?:cpu(?:[- ]only)?|non-gpu)[- ](?:version|build|variant|package|wheel|one)|(?:plain|cpu(?:[- ]only)?|non-gpu) (?:py)?(?:torch|tensorflow|jaxlib)|(?:py)?(?:torch|tensorflow|jaxlib)[- ](?:cpu|(?:without|w/o|minus) (?:the )?(?:cuda|gpu)(?: version| support)?))\b"
+_WAS_GOT = r"(?:is|was|gets|got|are|were|being) (?:\w{1,12} )?(?:installed|pulled|chosen|picked|downloaded)\b"
 
 CPU_BUILDS = (
     Signature(
@@ -24,10 +24,11 @@ CPU_BUILDS = (
         despite_versions=True,  # the release has builds with CUDA too
     ),
     Signature(
-        rf"(?i){_FRAMEWORK} (?:(?:is|was|got|gets|has been) )?(?:installed|built|compiled) without (?:any )?(?:cuda|gpu)\b",
+        rf"(?i){_FRAMEWORK} (?:(?:is|was|got|gets|has been) )?(?:installed|built|compiled) without (?:any |the )?(?:cuda|gpu)\b"
+        rf"|\bcpu\b[^\n.]{{0,40}}\b(?:wrong|incorrect|other) (?:version|build|variant) of (?:py)?(?:torch|tensorflow)\b|\b(?:wrong|incorrect) (?:version|build|variant) of (?:py)?(?:torch|tensorflow)\b[^\n.]{{0,40}}\bcpu\b",
         ("cpu-only-build",),
         "this is a build without CUDA",
-        ("pytorch was installed without CUDA",),
+        ("pytorch was installed without CUDA", "it ran on the CPU: I had the wrong version of torch"),
         vague=True,
         said=True,
     ),

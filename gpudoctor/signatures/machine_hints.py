@@ -66,7 +66,7 @@ MACHINE_HINTS = (
     ),
     Hint(r"\bvfio-pci\b", "vfio-bound", "Kernel driver in use: vfio-pci"),
     Hint(
-        r"systemctl daemon-reload|\broot@[0-9a-f]{12}:|\(container\)|(?i:inside (?:a |the |my )?(?:running )?container)",
+        r"systemctl daemon-reload|\broot@[0-9a-f]{12}:|\(container\)|(?i:inside (?:a |the |my )?(?:running )?container|\brestart(?:ing)? (?:of )?(?:the |all (?:the )?)?containers?\b[^\n.]{0,30}\b(?:fix|help|bring|recover|solv|restor)\w{0,4})",
         "container-cgroup-device-lost",
         "root@3f1c9a7be210:/# nvidia-smi",
     ),

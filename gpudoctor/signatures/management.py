@@ -7,6 +7,11 @@ from gpudoctor.signatures.signature import Signature
 _NVML = r"\bnvml(?:Init(?:_v2|WithFlags)? (?:err|returned|failed)\W{1,3}| (?:vram )?init failure: )"
 """How Ollama's gpu_info_nvml.c and programs like it name a status of nvmlInit."""
 
+_CONTAINER = r"(?:containers?|docker|pods?)"
+_GPU = r"(?:gpus?|(?:graphics |video )?cards?|cuda)"
+_LATER = r"\bafter (?:(?:a|an|some|several|few|many|one|two|\d{1,2}|random|long|amount|of|about|running|for|it|runs) ){0,6}(?:while|time|hours?|days?|minutes?|weeks?)\b"
+_LOST = r"(?:unavailable|inaccessible|lost|gone|disappear\w*|vanish\w*|no longer|not (?:available|accessible|visible|found|seen|detected)|can(?:no|')t)\b"
+
 MANAGEMENT = (
     Signature(
         r"(?i:driver/library version mismatch)|(?i:\b(?:nvidia|cuda|kernel) driver\b[^\n.]{0,30}\b(?:mis-?match\w*|(?:not|n't) match)\b[^\n.]{0,20}\blibrar(?:y|ies)\b)|NVML(?:/RM)? version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch"
@@ -54,6 +59,17 @@ MANAGEMENT = (
         "a container has lost its GPU devices",
         ("Failed to initialize NVML: Unknown Error",),
         tells="ls -l /dev/nvidiactl; cat /dev/nvidiactl",
+    ),
+    # as people tell it
+    Signature(
+        rf"(?i)^(?=[^\n]{{0,600}}\b{_CONTAINER}\b)[^\n]{{0,600}}(?:{_LATER}[^\n.]{{0,60}}\b{_GPU}\b[^\n.]{{0,40}}\b{_LOST}|\b{_GPU}\b[^\n.]{{0,40}}\b{_LOST}[^\n.]{{0,60}}{_LATER})"
+        rf"|\b{_CONTAINER}\b[^\n.]{{0,30}}\b(?:loses?|lost|losing) (?:its |the |all )?(?:access to )?(?:its |the |all )?{_GPU}\b",
+        ("container-cgroup-device-lost",),
+        "a container has lost its GPU devices",
+        ("After a few hours the GPU is no longer available in the container", "the container loses access to the GPU"),
+        vague=True,
+        said=True,
+        last=True,
     ),
     # the device of WSL's driver, which WSL 1 lacks too
     Signature(

@@ -61,7 +61,8 @@ _SAID_OF_CPU = (
     # download-model and server.py of text-generation-webui of 2023, and others
     r"|\bno gpus? ha(?:s|ve) been (?:detected|found|recogni[sz]ed)\b|\bfall(?:ing|s|en)? back to (?:the )?cpu(?: mode)?\b(?![^\n]{0,40}\b(?:op|operator|kernel|layer)s?\b)"
     r"|\b(?:only|just) (?:the |my |a |one )?cpus? (?:is|are|was|were|gets) (?:being )?(?:found|seen|used|listed|detected|shown|recogni[sz]ed)\b"
-    r"|\b(?:is|are|was|does|do|did)(?:n't| not) us(?:e|ing) (?:the |my |our |its )?(?:nvidia )?gpus?\b(?! memory)|\bus(?:es|ing|ed) (?:only|just) (?:the |my )?cpus?\b"
+    r"|\busing (?:the )?(?:gpu|cuda): ?(?:false|no|0)\b"
+    r"|\b(?:is|are|was|does|do|did|it|its|it's)(?:n't| not) (?:us(?:e|ing)|utili[sz](?:e|ing)) (?:the |my |our |its )?(?:nvidia )?gpus?\b(?! memory)|\bus(?:es|ing|ed) (?:only|just) (?:the |my )?cpus?\b"
     r"|\bno gpus? (?:is |was |were |are )?(?:detected|found|available|visible)\b[^\n]{0,24}\bcpu\b"
 )
 """As people say that a CPU is all it finds."""

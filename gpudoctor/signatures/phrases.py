@@ -111,6 +111,7 @@ OF_CUDA_BUILDS = r"_cuda_(?:[gs]etDevice|getDeviceCount|init|getDriverVersion)'"
 USES_GPU_ELSEWHERE = (
     r"(?i)\b(?:comfyui|a1111|automatic1111|forge|fooocus|invokeai|ollama|lm studio|blender|games?|web-?uis?|everything else|(?:other|another|all other|different) (?:\w{1,16} )?(?:programs?|apps?|tools?|projects?|software|models?|environments?|repos?|uis?))\b"
     r"(?:(?!\bnot\b|n't|\bnor\b|\bno\b|\bcpu\b)[^\n.;]){0,60}\b(?:works?|runs?|uses?|using|sees?|detects?|finds?|recogni[sz]es?)\b(?:(?!\bnot\b|n't|\bnor\b|\bno\b|\bcpu\b)[^\n.;]){0,40}\b(?:gpu|cuda|(?:graphics |video )?card)\b"
+    r"|\b(?:it|which|that|alone) uses? (?:my |the )?gpu (?:perfectly|fine|just fine|well|without|as it should)\b"
 )
 """A sentence that says that another program uses the GPU, so its driver works."""
 NOTEBOOK = r"(?:notebooks?|jupyter\w{0,4}|vs ?code|pycharm|spyder)"

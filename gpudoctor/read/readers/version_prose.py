@@ -41,7 +41,7 @@ _BUILT_WITH = expression(
     r"(?i)\b(?:py)?torch\b[^\n.,;]{0,24}\b(?:built|compiled|installed|build) (?:with|for|against) cuda (?:version )?(?P<value>\d{1,2}\.\d)\b"
 )
 _DRIVER = expression(
-    r"(?i)\b(?:drivers?(?: (?:on|of) (?:that|this|the|my|our) [\w-]{1,20})?(?: version)?(?: is| was)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
+    r"(?i)\b(?:drivers?(?: (?:on|of) (?:that|this|the|my|our) [\w-]{1,20})?(?: version)?(?: is| was)?(?: now| currently| still| at)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
 )
 _BRANCH = expression(
     r"(?i)\bdrivers?(?: version| branch)?(?: is| v)? ?(?P<value>384|39[06]|4[1-9][058]|5[1-9][05]|6[1-9][05])(?![\w%]|[.,]\w| ?(?:MB|GB|MiB|GiB|W)\b)"
@@ -68,6 +68,10 @@ _PIP = expression(
     r"(?:(?P<alone>^(?:\W{0,6}|\W{0,3}\w[\w ]{0,20}: ?))|`|(?<=\w)[.,:;!?] |\b(?:ran|used|did|executed|with|via|using) )(?:python3? -m |uv |!)?pip3? install [^\n`]{0,120}?\b(?P<name>torch|tensorflow(?:-macos|-gpu|-cpu)?)(?:\[[\w,-]{2,30}\])? ?={2,3} ?(?P<value>\d{1,2}\.\d{1,2}(?:\.\d{1,2})?(?:\+(?:cu\d{2,3}|cpu))?)(?![\w.])(?P<rest>[^\n`]{0,300})"
 )
 """A command that somebody ran: on a line of its own, or in a sentence."""
+_NOT_INSTALLED = expression(
+    r"(?:Could not find a version that satisfies the requirement|No matching distribution found for) (?P<name>torch|tensorflow(?:-macos|-gpu|-cpu)?)\b"
+)
+"""A release that pip did not install."""
 _INDEX = expression(r"/whl/(?P<build>cu\d{2,3}|cpu)\b")
 """What chooses PyTorch's build."""
 
@@ -103,8 +107,10 @@ _ABOUT = (
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
+    refused = {found["name"].lower() for line in lines if (found := _NOT_INSTALLED.search(line.text))}
     for line in lines:
-        for about, one in (*_commands(line), *_builds(line)):
+        installed = [(about, one) for about, one in _commands(line) if about not in refused]
+        for about, one in (*installed, *_builds(line)):
             mentions.setdefault(about, []).append(one)
     for line in [one for one in lines if one.text.startswith("#")][:1]:
         if _JETSON.search(line.text):  # a title names what the text is about, whatever it says of it
@@ -186,7 +192,8 @@ def _systems(line: Line) -> Iterator[Statement]:
 
 def _builds(line: Line) -> Iterator[tuple[str, Statement]]:
     """Yield the builds of PyTorch that sentences say were printed."""
-    for sentence in sentences(line) if "+c" in line.text else ():
+    is_told = "+c" in line.text and not _NOT_INSTALLED.search(line.text)
+    for sentence in sentences(line) if is_told else ():
         found = next(filter(None, (form.search(sentence.text) for form in (_BUILD, _BUILD_ALONE, _BUILD_SHOWN))), None)
         if found and not OTHERS.search(_clause(sentence.text, found)) and not _COMMAND.search(sentence.text):
             yield TORCH.name, _statement(f"version:{TORCH.name}", found["value"], line)

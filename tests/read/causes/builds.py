@@ -325,6 +325,11 @@ CASES: Final = (
     ("gpu-too-new-for-build", "Runtime compute cap 120 is not compatible with compile time compute cap 90\n"),
     ("gpu-too-old-for-build", "Our Tesla P40s fail with CUDA error: no kernel image is available for execution on the device\n"),
     ("gpu-too-old-for-build", 'The GTX 1060 of the lab gets "no kernel image is available for execution on the device"\n'),
+    ("cpu-only-build", "The installer of this plugin uninstalls torch cuda and installs torch cpu.\n"),
+    ("cpu-only-build", "I used pip install demucs, and it pulled in torch without CUDA.\n"),
+    ("cpu-only-build", "It ran on the CPU: I had the wrong build of PyTorch.\n"),
+    ("cpu-only-build", "Whisper using CUDA: False\nOther programs use my GPU.\n"),
+    ("cpu-only-build", "Alone it uses my GPU perfectly. Inside this editor it's not utilizing the GPU.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -416,5 +421,7 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "The status page reports 2.3.1+cu121, so the build is right.\n"),
     ("cpu-only-build", "Warning: no GPU has been detected.\nOther programs do not use the graphics card.\n"),
     ("cpu-only-build", "aten::nonzero falls back to CPU. torch 2.5.1+cu124, torch.cuda.is_available() returns True\n"),
+    ("cpu-only-build", "torch 2.5.1+cu124\nusing GPU: True\nWhich version of PyTorch is right for my CPU?\n"),
+    ("cpu-only-build", "pip install torch==1.4.0+cpu\nERROR: No matching distribution found for torch==1.4.0+cpu\nPython 3.9\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

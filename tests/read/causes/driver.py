@@ -289,6 +289,7 @@ CASES: Final = (
     ("driver-too-old", "Our node has driver 450 and we use CUDA 12.1.\nprint(torch.cuda.is_available()) -> False\n"),
     ("driver-too-old", "My server's torch is installed with CUDA 11.1, torch.cuda.is_available() gives False. The driver is 410.\n"),
     ("driver-too-old", "I have CUDA 10.1. torch.cuda.is_available() is False. While running a sample I found that I have driver 396.\n"),
+    ("driver-too-new-for-gpu", "My laptop has a GeForce 930MX. The driver is now 595.71.05, and nothing works.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -354,5 +355,6 @@ NEAR_MISSES: Final = (
     ("nouveau-loaded", "nouveau 0000:01:00.0: unknown chipset (1b2000a1)\ntorch.cuda.is_available() returns True\n"),
     ("driver-too-old", "CUDA toolkit 12.6 is installed, driver 535.183.01. torch.cuda.is_available() returns False\n"),
     ("driver-too-old", "torch 2.1.0+cu118, CUDA toolkit 12.6 is installed, driver 470.239. torch.cuda.is_available() returns True\n"),
+    ("driver-too-new-for-gpu", "My desktop has an RTX 3060. The driver is now 595.71.05, and training works.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

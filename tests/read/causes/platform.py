@@ -182,6 +182,10 @@ CASES: Final = (
     ("jetson-needs-vendor-wheel", "I need JetPack 5 to support an old camera on the Jetson, and torch.cuda.is_available() returned False.\n"),
     ("jetson-needs-vendor-wheel", "We run it on a Jetson Orin NX. torch from pip installs, but CUDA isn't available there.\n"),
     ("container-no-gpu-access", "No CUDA runtime is found, using CUDA_HOME='/usr/local/cuda-11.8'\nRUN pip install flash-attn\n"),
+    ("container-cgroup-device-lost", "Our docker service is fine at first, but after about two hours the graphics card is no longer visible.\n"),
+    ("container-cgroup-device-lost", "The pod loses the GPU every night, and a new pod has it again.\n"),
+    ("container-cgroup-device-lost", "In the container CUDA is gone after a few days. Restarting the container brings it back.\n"),
+    ("wsl-driver-stack-broken", "C:\\Users\\kim>nvidia-smi\n| NVIDIA-SMI 551.76                 Driver Version: 551.76         CUDA Version: 12.4     |\nIn WSL2 nvidia-smi ends with a segmentation fault.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -217,5 +221,7 @@ NEAR_MISSES: Final = (
     ("no-gpu", "Colab, GPU runtime, T4\ntensorflow 2.15.0\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nI switched the runtime to TPU and back.\n"),
     ("no-gpu", "GPU 0: NVIDIA T4\nDriver Version: 550.54.15\nThe accelerator is selected in the notebook, and torch.cuda.is_available() returns False\n"),
     ("jetson-needs-vendor-wheel", "It works on the Jetson. On my desktop torch.cuda.is_available() returned False.\n"),
+    ("container-cgroup-device-lost", "GPU 0: NVIDIA A30\nAfter two hours the container was done, and the GPU is free for the next one.\n"),
+    ("container-cgroup-device-lost", "GPU 0: NVIDIA A30\nThe container is no longer needed after some days.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -128,6 +128,7 @@ CASES: Final = (
     ("python-version-unsupported", "    register_finder(pkgutil.ImpImporter, find_on_path)\nAttributeError: module 'pkgutil' has no attribute 'ImpImporter'. Did you mean: 'zipimporter'?\n"),
     ("wrong-python-environment", ">>> tf.config.list_physical_devices(\"GPU\")\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nThe same line in a notebook cell:\n[]\n"),
     ("wrong-python-environment", "TensorFlow lists the GPU in a terminal, but not in Jupyter.\n"),
+    ("python-version-unsupported", "pip install torch==1.4.0+cpu\nERROR: No matching distribution found for torch==1.4.0+cpu\nPython 3.9\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
