@@ -69,8 +69,8 @@ _USUAL = "cpu-only-build"
 """Why a framework sees no GPU, if nothing else speaks for a cause."""
 _AFTER_IMPORT = frozenset({"cpu-only-build", "windows-native-no-gpu", "no-cuda-wheel-for-platform"})
 """What is only worth knowing of a framework that cannot be imported."""
-_CLOSER_THAN_PLATFORM = frozenset({*LIBRARIES, "container-no-gpu-access", "gpu-too-new-for-build", "extension-missing-arch"})
-"""What the text shows of libraries, of a new GPU, of the architectures that somebody compiled for, and of how a container is started, is nearer than the platform that it runs on."""
+_CLOSER_THAN_PLATFORM = frozenset({*LIBRARIES, "container-no-gpu-access", "gpu-too-new-for-build", "extension-missing-arch", "no-gpu"})
+"""What the text shows of libraries, of a new GPU, of the architectures that somebody compiled for, of a machine that has no GPU, and of how a container is started, is nearer than the platform that it runs on."""
 _EXPLAIN_NO_ERROR = frozenset({"slow-ptx-jit"})
 """Findings of what only takes long."""
 

@@ -266,8 +266,8 @@ def _logs_no_gpu(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield Words("the log names no GPU library", found[0], "the log")
 
 
-_CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu\d{2,3}\b")
-_CUDA_PLUGIN = expression(r"the requirement (?:jax-cuda\d{1,2}-|jax\[cuda)")
+_CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu(?:\d{2,3}\b|da\d{2})")
+_CUDA_PLUGIN = expression(r"the requirement (?:jax-cuda\d{1,2}-|jax\[cuda|jaxlib==[\w.]{3,16}\+cuda)")
 
 
 def _cuda_for_linux_only(machine: MachineView, text: str) -> Iterator[Evidence]:

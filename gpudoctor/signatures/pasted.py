@@ -29,7 +29,7 @@ _UPDATED = r"(?:(?:driver|system|os|distro\w{0,8}|apt|apt-get|dnf|pacman|package
 
 
 _NO_FRAMEWORK = r"(?![^\n]{0,60}\b(?:pytorch|torch|cuda|tensorflow)\b)"
-_OLD_GPU = r"(?:pascal|maxwell|volta|kepler|fermi|tesla architecture|(?:geforce )?gts? ?[4-7]\d0m?|(?:gtx ?)?10[5-8]0(?: ti)?|gtx ?[4-9]\d0m?|quadro [km]\d{3,4}m?)"
+_OLD_GPU = r"(?:pascal|maxwell|volta|kepler|fermi|tesla architecture|(?:geforce )?gts? ?[4-7]\d0m?|(?:gtx ?)?10[5-8]0(?: ti)?|gtx ?[4-9]\d0m?|quadro [km]\d{3,4}m?|(?:grid |tesla )?[km]\d{2,4}[cmx]?|grid k[12])"
 """What branches no longer support, by generation or model."""
 
 PASTED = (

@@ -90,6 +90,13 @@ def test_the_fix_of_an_old_driver_names_the_one_that_the_build_needs(matrix: Mat
         ("Everything worked with torch 2.5.1 before. Since the update to torch 2.6.0 I see no GPU.", {"version:torch": "2.6.0"}),
         ("Driver 535.183.01 works, 550.54.14 does not", {"driver": "550.54.14"}),
         ("With driver 550 all is fine, however since driver 570 it freezes", {"driver": "570"}),
+        (
+            "On Windows 10 it sees the GPU with TF 2.10 but not with 2.11 or 2.12",
+            {"version:tensorflow": "2.11", "os": "Windows 10"},
+        ),
+        ("Up to TF 2.10 it is as it was, but not with TF 2.12", {"version:tensorflow": "2.12"}),
+        ("I have torch 2.5.1 here, but it finds no GPU.", {"version:torch": "2.5.1"}),
+        ("It works on Windows 10 but not on Ubuntu 22.04", {}),
         ("On one machine torch 2.4.0 works, and on the other one torch 2.5.0 gives False", {"version:torch": "2.5.0"}),
     ],
 )

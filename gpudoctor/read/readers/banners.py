@@ -1,4 +1,4 @@
-"""Reads the lines in which Unsloth, vLLM and Ultralytics log their versions when they start; sources: unsloth/models/llama.py, vllm/v1/engine, ultralytics/utils/checks.py."""
+"""Reads the lines in which Unsloth, vLLM and Ultralytics log their versions when they start, and what PaddlePaddle says when it is checked; sources: unsloth/models/llama.py, vllm/v1/engine, ultralytics/utils/checks.py."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ READER = Reader(
         Form("package", rf"^\s{{0,8}}{PACKAGE}\s{{1,30}}{RELEASE}(?:>=|<=|!=)\d[\d.,<>=!]{{0,40}}\s{{0,8}}$", Rank.LISTING),
         Form("kernel platform", r"^\s{0,8}OS {6,30}(?P<value>(?:Windows|Linux|macOS)-\S{2,80})\s{0,8}$", Rank.LISTING),
         Form("torch devices", r"^\s{0,8}CUDA {6,30}(?P<value>None)\s{0,8}$", Rank.LISTING),
+        # paddle/utils/install_check.py
+        Form("paddle devices", r"PaddlePaddle works well on (?P<value>\d{1,2}) GPUs?\b", Rank.LISTING),
         Form("package:vllm", rf"(?:vLLM API server version|Initializing an? (?:V[01] )?LLM engine \(v?){RELEASE}", Rank.LOG),
         Form("package:vllm", rf"\bvllm-openai:v?{RELEASE}", Rank.LOG),
     ),

@@ -27,6 +27,15 @@ class Standing(enum.Enum):
     EARLIER = "earlier"
 
 
+_OPPOSITE = {
+    Standing.FAILS: Standing.WORKS,
+    Standing.WORKS: Standing.FAILS,
+    Standing.IN_USE: Standing.EARLIER,
+    Standing.EARLIER: Standing.IN_USE,
+}
+"""What one side of a contrast says of the other, if that says nothing itself."""
+
+
 class Clause(NamedTuple):
     """A part of a sentence that compares."""
 
@@ -38,13 +47,15 @@ class Clause(NamedTuple):
 
 
 _GENERAL = expression(
-    r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|tested|should|could|would|might|may|try|need\w*|want\w*|plan\w*|if|or|whether|unless|please)\b|[=<>~!]=|^\W{0,4}(?:\w*(?:Error|Warning|Exception)|ERROR|WARNING|INFO|File)\b|\?\W{0,3}$"
+    r"(?i)\b(?:support\w*|requir\w*|recommend\w*|minimum|at least|e\.g|such as|tested|should|could|would|might|may|try|need\w*|want\w*|plan\w*|if|or(?! v?\d)|whether|unless|please)\b|[=<>~!]=|^\W{0,4}(?:\w*(?:Error|Warning|Exception)|ERROR|WARNING|INFO|File)\b|\?\W{0,3}$"
 )
 """What is said of nobody's machine in particular, is only wished for, or is a line of a log."""
 _CONTRAST = expression(
     r"(?i)[;\u2014]\s{1,4}|\s{1,4}[\u2013\u2014]\s{1,4}|,?\s{1,4}(?:but|whil(?:e|st)|whereas|although|though|however|yet|unlike|instead of|until(?= (?:I|we|the|it|an?)\b))\s{1,4}|,\s{1,4}(?=not (?:with|on|in|for|under|using)\b)"
     r"|,\s{1,4}(?=(?:mine|ours|now|since)\b)"
 )
+_NAMES = expression(r"\d\.\d|\d{3,4}\b|\b[AHLVTP]\d{1,3}\b")
+"""A version or a model: without one a side of a contrast is only a complaint."""
 _PIECE = expression(r"(?i),\s{1,4}(?:and\s{1,4})?|\s{1,4}and\s{1,4}")
 _FROM_TO = expression(
     r"(?i)\bfrom\s{1,4}(?P<old>[^\n,;]{2,60}?)\s{1,4}(?:to|->|=>|\u2192)\s{1,4}(?P<new>[^\n,;]{2,60})|(?P<before>[\w .+-]{2,60}?\d)\s{0,4}(?:->|=>|\u2192)\s{0,4}(?P<after>[^\n,;]{2,60})"
@@ -56,7 +67,7 @@ _FAILS = expression(
 )
 _WORKS = expression(
     r"(?i)\b(?:works|worked|working(?! (?:dir|folder|tree|set))|fine|ok(?:ay)?|good|healthy|unaffected|success\w*|fixe[sd]|solve[sd]|resolve[sd]|helped|cured|did the trick|no (?:problems?|issues?|errors?)|(?:sees?|finds?|detects?|uses?|recogni[sz]es?) (?:the |my |both |all )?(?:gpus?|cards?)|runs?|trains?|perfect\w*)\b"
-    r"|\b(?:gives?|gets?|got|returns?) (?:me )?true\b|\b(?:is|was|are) (?:detected|found|seen|used|recogni[sz]ed)\b"
+    r"|\b(?:gives?|gets?|got|returns?) (?:me )?true\b|\b(?:is|was|are) (?:detected|found|seen|used|recogni[sz]ed|listed|visible|available|shown)\b"
 )
 _NOW = expression(
     r"(?i)\b(?:now|currently|at the moment|since|mine|ours|(?:after|since|when|by)? ?(?:upgrad|updat|switch|mov|chang)(?:ed|ing) to|(?:update|upgrade|switch|move) to|replaced (?:it|them) (?:with|by)|new(?:er)?)\b"
@@ -96,8 +107,12 @@ def _judged(sentence: str) -> Iterator[tuple[str, Standing]]:
             yield old, Standing.EARLIER
             yield new, Standing.FAILS if outcome is Standing.FAILS else Standing.IN_USE
         return
-    for segment in _CONTRAST.split(sentence):
-        yield from _pieces(segment)
+    segments = [segment for segment in _CONTRAST.split(sentence) if segment]
+    said = [list(_pieces(segment)) for segment in segments]
+    for segment, other, pieces in zip(segments, reversed(said), said, strict=True):
+        yield from pieces
+        if not pieces and len(segments) == _COMPARED and len(other) == 1 and _NAMES.search(other[0][0]):
+            yield segment, _OPPOSITE[other[0][1]]
 
 
 def _pieces(segment: str) -> Iterator[tuple[str, Standing]]:

@@ -85,6 +85,7 @@ _BARE_BRANCH = expression(
 """A version whose name stands elsewhere in the sentence: "works with TF 2.10 but not with 2.11"."""
 _OTHER = expression(r"(?i)\b(?:python|cuda(?:toolkit)?|cudnn|ubuntu|kernel|windows|keras|numpy|gcc|nccl)\b")
 """What a version without a name may be of too."""
+_SEVERAL = 2
 _VERSIONS = ("version:", "package:", "driver")
 _ABOUT = (
     *TRAINED,
@@ -105,6 +106,9 @@ _ABOUT = (
 )
 
 
+_Told = list[tuple[Standing, Statement]]
+
+
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
     refused = {found["name"].lower() for line in lines if (found := _NOT_INSTALLED.search(line.text))}
@@ -118,12 +122,25 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in own_sentences(lines, _ABOUT):
         for about, one in _of_sentence(line):
             mentions.setdefault(about, []).append(one)
-    told: dict[str, list[tuple[Standing, Statement]]] = {}
+    told, systems = _compared(lines)
+    for one in systems:
+        mentions.setdefault(one.what, []).append(one)
+    for about in dict.fromkeys((*mentions, *told)):
+        yield from _agreed([*mentions.get(about, ())], told.get(about, ()))
+
+
+def _compared(lines: Sequence[Line]) -> tuple[dict[str, _Told], list[Statement]]:
+    """Return what clauses say of each thing that sentences compare, and the systems of the sentences that compare versions."""
+    told: dict[str, _Told] = {}
+    values: dict[tuple[str, str], set[str]] = {}
+    sentences_of: dict[str, Line] = {}
     for clause in clauses(lines, _ABOUT):
         for about, one in _of_clause(clause):
             told.setdefault(about, []).append((clause.standing, one))
-    for about in dict.fromkeys((*mentions, *told)):
-        yield from _agreed([*mentions.get(about, ())], told.get(about, ()))
+            values.setdefault((clause.sentence, about), set()).add(one.value)
+        sentences_of[clause.sentence] = msgspec.structs.replace(clause.line, text=clause.sentence)
+    compare = dict.fromkeys(sentence for (sentence, _), several in values.items() if len(several) >= _SEVERAL)
+    return told, [one for sentence in compare for one in _only_system(sentences_of[sentence])]
 
 
 def _agreed(stated: Sequence[Statement], told: Sequence[tuple[Standing, Statement]]) -> Iterator[Statement]:
@@ -135,6 +152,13 @@ def _agreed(stated: Sequence[Statement], told: Sequence[tuple[Standing, Statemen
         fullest.value == one.value or (one.what == "driver" and fullest.value.startswith(f"{one.value}.")) for one in counted
     ):
         yield fullest
+
+
+def _only_system(sentence: Line) -> Iterator[Statement]:
+    """Yield the operating system of a sentence that compares versions of something else, if it names one."""
+    found = list(_systems(sentence))
+    if len({one.value.lower() for one in found if one.what == "os"}) < _SEVERAL:
+        yield from found
 
 
 def _of_clause(clause: Clause) -> Iterator[tuple[str, Statement]]:

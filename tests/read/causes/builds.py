@@ -330,6 +330,8 @@ CASES: Final = (
     ("cpu-only-build", "It ran on the CPU: I had the wrong build of PyTorch.\n"),
     ("cpu-only-build", "Whisper using CUDA: False\nOther programs use my GPU.\n"),
     ("cpu-only-build", "Alone it uses my GPU perfectly. Inside this editor it's not utilizing the GPU.\n"),
+    ("gpu-too-new-for-build", "torch 2.5.1+cu124 fails on my RTX 5080, torch 2.8.0+cu128 is fine.\nCUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "With torch 2.6.0+cu126 our Tesla P40 worked. After the update to torch 2.9.0+cu130:\nCUDA error: no kernel image is available for execution on the device\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -423,5 +425,7 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "aten::nonzero falls back to CPU. torch 2.5.1+cu124, torch.cuda.is_available() returns True\n"),
     ("cpu-only-build", "torch 2.5.1+cu124\nusing GPU: True\nWhich version of PyTorch is right for my CPU?\n"),
     ("cpu-only-build", "pip install torch==1.4.0+cpu\nERROR: No matching distribution found for torch==1.4.0+cpu\nPython 3.9\n"),
+    ("gpu-too-old-for-build", "The GTX 1080 worked; I replaced it with an RTX 5080.\ntorch 2.5.1+cu124\nCUDA error: no kernel image is available for execution on the device\n"),
+    ("cpu-only-build", "paddlepaddle-gpu 2.6.2\nPaddlePaddle works well on 2 GPUs.\nTraining is slow.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -290,6 +290,8 @@ CASES: Final = (
     ("driver-too-old", "My server's torch is installed with CUDA 11.1, torch.cuda.is_available() gives False. The driver is 410.\n"),
     ("driver-too-old", "I have CUDA 10.1. torch.cuda.is_available() is False. While running a sample I found that I have driver 396.\n"),
     ("driver-too-new-for-gpu", "My laptop has a GeForce 930MX. The driver is now 595.71.05, and nothing works.\n"),
+    ("driver-too-new-for-gpu", "The nvidia driver 525 no longer supports the Tesla K40m in our server.\n"),
+    ("driver-too-new-for-gpu", "Ubuntu installed an NVIDIA driver that dropped support for the GRID K2.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

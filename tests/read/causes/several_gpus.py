@@ -95,6 +95,9 @@ CASES: Final = (
     ("mig-one-instance-per-process", "CUDA_VISIBLE_DEVICES=MIG-GPU-41b3359c-e721-56e5-8009-12e5797ed514/7/0,MIG-GPU-41b3359c-e721-56e5-8009-12e5797ed514/8/0\ntorch.cuda.device_count() gives 1\n"),
     ("nccl-p2p-acs-iommu", "Two 4090s, and the workers never get past the first collective.\nexport NCCL_P2P_DISABLE=1\nThis worked for us.\n"),
     ("nccl-p2p-acs-iommu", "The launcher freezes with four cards. What solved it:\nNCCL_P2P_DISABLE=1 torchrun --nproc_per_node=4 fit.py\n"),
+    ("nccl-p2p-acs-iommu", "Our job with MirroredStrategy stalls after the first reduction.\nAMD-Vi: Event logged [IO_PAGE_FAULT device=21:00.0 domain=0x0011 address=0xc2000000 flags=0x0030]\n"),
+    ("nccl-p2p-acs-iommu", "jax.pmap on three GPUs never finishes; NCCL_P2P_DISABLE=1 helps.\n"),
+    ("nccl-p2p-acs-iommu", "Training with 2 GPUs ends in an endless loop.\nDMAR: [DMA Write] Request device [18:00.0] fault addr f2000000\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -118,5 +121,6 @@ NEAR_MISSES: Final = (
     ("all-reduce-failed", "w7:88:301 [0] misc/socket.cc:483 NCCL WARN Net : Call to recv from 10.4.0.9<51344> failed : Connection reset by peer\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nloss.backward()\nhangs here\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nDoes it work for you with fewer ranks?\nNCCL_P2P_DISABLE is not set here.\n"),
+    ("nccl-p2p-acs-iommu", "torch==2.5.1\nGPU 0: NVIDIA A30\nMirroredStrategy stalls while it reads the data set; with the data in memory it trains.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
