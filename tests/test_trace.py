@@ -555,6 +555,7 @@ def test_a_keras_model_is_traced(counted: Callable[..., Model]) -> None:
     assert model.parameters == 27 * 8 + 8 + 225 * 32 + 4 + 4 * 5 + 5
     assert (model.forward_flops, model.step_flops) == (2 * (first + second + 20), 4 * first + 6 * (second + 20))
     assert model.sample == "float32 32x32x3"
+    assert model.traced_by.endswith("(tensorflow), traced on the CPU without its workspace")
     assert model.full is not None
     assert model.full.kept.per_sample == 4 * (32 * 32 * 3 + 225 * 8 + 4 + 5)
 

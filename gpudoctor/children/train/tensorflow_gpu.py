@@ -4,6 +4,7 @@
 def prepare(tensorflow):
     """Answer for GPUs in this process from now on."""
     config, test = tensorflow.config, tensorflow.test
+    config.set_visible_devices([], "GPU")  # whatever the builder set in CUDA_VISIBLE_DEVICES
     gpu = config.PhysicalDevice("/physical_device:GPU:0", "GPU")
     for kind, made in (("physical", gpu), ("logical", config.LogicalDevice("/device:GPU:0", "GPU"))):
         name = "list_{}_devices".format(kind)
