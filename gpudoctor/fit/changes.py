@@ -18,7 +18,7 @@ _RANK = 16
 """Of the adapters that are proposed."""
 _PACKED = "less exact and slower; needs bitsandbytes"
 _MOST_GPUS = 1024
-_WORTH = 0.01
+_WORTH = 0.05
 """The share of what is missing that a change must save."""
 
 
@@ -130,13 +130,17 @@ def _smaller(asked: Asked, batch: int, smaller: int) -> _Step:
 
 
 def _sharded(model: Model, asked: Asked, card: Card, batch: int) -> Iterator[_Step]:
-    """Yield how it fits on more and more GPUs, twice as many each time, with a smaller batch on each if that is needed."""
+    """Yield how it fits on more and more GPUs, twice as many each time: with as many samples in all, or sharded too, with more batches if need be."""
     gpus = asked.gpus
     while (gpus := 2 * gpus) <= _MOST_GPUS:
+        share = -(-batch * asked.gpus // gpus)
+        if share < batch and memory(model, msgspec.structs.replace(asked, gpus=gpus), share).total <= card.available:
+            yield _Step({"gpus": gpus, "batch": share}, f"{gpus} GPUs with fewer samples on each")
+            continue
         divided = {"shard": "fsdp", "gpus": gpus}
         now, cost = msgspec.structs.replace(asked, **divided), f"{gpus} GPUs that exchange weights at each layer"
         if memory(model, now, batch).total <= card.available:
             yield _Step(divided, cost)
         elif smaller := _accumulated(model, now, card):
-            more = _smaller(asked, -(-batch * asked.gpus // gpus), smaller)
+            more = _smaller(asked, share, min(smaller, share))
             yield _Step({**divided, **more.fields}, f"{cost}; {more.cost}")

@@ -102,10 +102,16 @@ def test_generating_reads_weights_and_cache_once_for_a_token() -> None:
     assert found.memory["activations"] < 2 * 2 * 2048 * 128256  # the scores of all tokens
 
 
+def test_a_batch_that_fits_on_two_gpus_is_not_sharded() -> None:
+    """Data parallel training exchanges gradients alone; sharding also exchanges weights at each layer."""
+    changed = changes(model("resnet50", Sample()), Asked(batch=256), card(15), 256)
+    assert changed[-1].options == "--gpus 2 --batch 128"
+
+
 def test_more_gpus_share_the_batch() -> None:
     """Eight samples on each of 512 GPUs fit too, but nobody asked for 4096."""
     changed = changes(model("llama-70b", Sample()), Asked(batch=8, precision="bf16"), card(75), 8)
-    assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32 --batch 4"
+    assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32 --batch 1"
 
 
 def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest() -> None:
