@@ -8,12 +8,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from gpudoctor.derive import build_names
-from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.specifiers import only_version, satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.frameworks import CATALOGUE, spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.model import Combination, StatedBuild
-from gpudoctor.plan.stated import pinned
 from gpudoctor.requirement_files import images
 from gpudoctor.requirement_files.model import BaseImage, Requested, StatedRequirement
 from gpudoctor.snapshot import Supposed, Unread
@@ -78,7 +77,7 @@ def _name(one: StatedRequirement) -> str:
 
 
 def _version(one: StatedRequirement) -> str:
-    return (pinned(str(one.requirement.specifier)) or str(one.requirement.specifier).removeprefix("==")).removesuffix(".*")
+    return (only_version(str(one.requirement.specifier)) or str(one.requirement.specifier).removeprefix("==")).removesuffix(".*")
 
 
 def _python(given: Combination, asked: Requested) -> tuple[str | None, tuple[str, ...]]:

@@ -12,6 +12,7 @@ from gpudoctor.frameworks import FrameworkSpec, framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.matrix.builds import CPU, GpuBuild, builds
 from gpudoctor.plan import extras
+from gpudoctor.snapshot.distributions import with_extras
 from gpudoctor.versions import Version
 
 
@@ -41,8 +42,7 @@ class Candidate(msgspec.Struct, frozen=True):
     @property
     def requirement(self) -> str:
         """The pinned requirement: 'tensorflow[and-cuda]==2.20.0'."""
-        extras = f"[{','.join(self.extras)}]" if self.extras else ""
-        return f"{self.name}{extras}=={self.version}"
+        return f"{with_extras(self.name, self.extras)}=={self.version}"
 
     @property
     def label(self) -> str:

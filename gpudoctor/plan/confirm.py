@@ -9,7 +9,6 @@ import msgspec
 from gpudoctor.exit_codes import BROKEN
 from gpudoctor.findings import Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan.candidates import Candidate
 from gpudoctor.plan.companions import judged_as
 from gpudoctor.plan.describe import environment
 from gpudoctor.plan.judge import Judge, Judgement
@@ -19,6 +18,7 @@ from gpudoctor.plan.resolution import Confirmed, Conflict, Request, Resolution, 
 from gpudoctor.plan.resolver import resolve
 from gpudoctor.progress import Event, Progress, silent
 from gpudoctor.report.plan import Assumption, Plan
+from gpudoctor.snapshot.distributions import with_extras
 
 PATIENCE = 90.0
 """Seconds for uv in all."""
@@ -107,7 +107,7 @@ def _other_python(proposal: Proposal, question: Question, learnt: Learnt, until:
 def _learn(conflict: Conflict, proposal: Proposal, question: Question, learnt: Learnt, until: float) -> str:
     """Bound the releases by what uv finds if it may choose older ones; return the contradiction if there is nothing older."""
     chosen = proposal.chosen.candidates if proposal.chosen else ()
-    texts = [f"{_with_extras(one)}<={one.release}" for one in chosen]
+    texts = [f"{with_extras(one.name, one.extras)}<={one.release}" for one in chosen]
     stated = [one.text for one in proposal.wishes.requirements.values()]
     pinned = _request(proposal, question, learnt)
     relaxed = resolve(msgspec.structs.replace(pinned, requirements=(*stated, *texts), backend=""), until)
@@ -119,10 +119,6 @@ def _learn(conflict: Conflict, proposal: Proposal, question: Question, learnt: L
         _bound(learnt, one.name, f"<={found[one.name]}")
     learnt.why = conflict.sentence
     return "" if older else conflict.sentence
-
-
-def _with_extras(one: Candidate) -> str:
-    return f"{one.name}[{','.join(one.extras)}]" if one.extras else one.name
 
 
 def _bound(learnt: Learnt, name: str, specifier: str) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import wheel_platform
-from gpudoctor.derive.specifiers import Requirement, contradict, holds, requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, contradict, holds, only_version, requirement, satisfies
 from gpudoctor.diagnose.advice.requirements import NVIDIA_PACKAGES
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.plan.candidates import Candidate
 from gpudoctor.plan.chosen import Wishes
 from gpudoctor.plan.companions import COMPANIONS
-from gpudoctor.plan.stated import pinned
 from gpudoctor.plan.suppose import marker_environment
 
 
@@ -84,7 +83,7 @@ class Demands:
             texts = [*one.requires]
             while texts:
                 wanted = requirement(texts.pop())
-                release = pinned(wanted.specifier) if wanted is not None else None
+                release = only_version(wanted.specifier) if wanted is not None else None
                 if wanted is None or release is None or framework_of(wanted.name) or not self._applies(wanted, one):
                     continue
                 row = self._matrix.resolve(wanted.name, release, self._platform).row
@@ -97,7 +96,7 @@ class Demands:
     def choices(self, one: Candidate) -> Iterator[tuple[tuple[FrameworkRelease, str], ...]]:
         """Yield the rows and requirements of the releases that suit, newest first, for each package that a release requires and does not pin."""
         for wanted in filter(None, map(requirement, one.requires)):
-            if pinned(wanted.specifier) is None and not framework_of(wanted.name) and self._applies(wanted, one):
+            if only_version(wanted.specifier) is None and not framework_of(wanted.name) and self._applies(wanted, one):
                 here = (row for row in reversed(self._matrix.releases(wanted.name)) if row.platform in {self._platform, wheel_platform.ANY})
                 yield tuple((row, f"{wanted.name}=={row.release}") for row in here if satisfies(str(row.release), wanted.specifier))
 

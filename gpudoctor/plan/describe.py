@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from gpudoctor import versions
+from gpudoctor.derive.specifiers import only_version
 from gpudoctor.derive.specifiers import requirement as parsed
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
@@ -15,8 +16,8 @@ from gpudoctor.plan.commands import commands
 from gpudoctor.plan.companions import COMPANIONS
 from gpudoctor.plan.resolution import Package, Resolution
 from gpudoctor.plan.search import Search
-from gpudoctor.plan.stated import pinned
 from gpudoctor.report.plan import Environment, Pin
+from gpudoctor.snapshot.distributions import with_extras
 
 
 def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool, resolution: Resolution | None = None) -> Environment:
@@ -80,9 +81,8 @@ def _pins(found: Chosen, search: Search, wishes: Wishes, packages: Mapping[str, 
         one, asked = found.of(name), wishes.requirements.get(name)
         if one is not None:
             yield Pin(one.requirement, _why(one.name, found, search, wishes))
-        elif asked is not None and name in packages and pinned(asked.specifier) is None:
-            extras = f"[{','.join(asked.extras)}]" if asked.extras else ""
-            yield Pin(f"{name}{extras}=={packages[name].version}", "the newest that uv finds for these")
+        elif asked is not None and name in packages and only_version(asked.specifier) is None:
+            yield Pin(f"{with_extras(name, asked.extras)}=={packages[name].version}", "the newest that uv finds for these")
         elif asked is not None:
             yield Pin(asked.text, "as stated")
 
@@ -95,7 +95,7 @@ def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
     if COMPANIONS.get(name) in {other.name for other in found.candidates}:
         return f"the release for {next(other.label for other in found.candidates if other.name == COMPANIONS[name])}"
     listed = search.releases(name)
-    if asked is not None and pinned(asked.specifier) is not None:
+    if asked is not None and only_version(asked.specifier) is not None:
         return "as stated"
     stated = f" that satisfies {asked.text}" if asked is not None and asked.specifier else ""
     python = ".".join(found.python.split(".")[:2])

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.derive.cuda_libraries import WHEELS
-from gpudoctor.derive.specifiers import Requirement, requirement
+from gpudoctor.derive.specifiers import Requirement, only_version, requirement
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.plan.stated import pinned
 
 _EXTRA = re.compile(r'extra=="([^"]+)"')
 _LIBRARIES = (WHEELS["cudart"], WHEELS["cudnn"], "cuda-toolkit")
@@ -51,7 +50,7 @@ def _with_framework(asked: tuple[Requirement, ...], framework: str) -> tuple[str
     """Return the extra that pins most, of those that require a framework; of equals the one that another extra includes."""
     included = {extra for one in asked for extra in one.extras if _extras_of(one)}
     extras = {extra for one in asked if one.name == framework for extra in _extras_of(one)}
-    pins = {extra: sum(extra in _extras_of(one) and pinned(one.specifier) is not None for one in asked) for extra in extras}
+    pins = {extra: sum(extra in _extras_of(one) and only_version(one.specifier) is not None for one in asked) for extra in extras}
     return tuple(sorted(extras, key=lambda extra: (extra not in included, -pins[extra], extra))[:1])
 
 

@@ -9,15 +9,14 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import STUB
-from gpudoctor.derive.specifiers import Requirement, contradict, holds, key, requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, contradict, holds, key, only_version, requirement, satisfies
 from gpudoctor.derive.wheel_tags import accepted
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.tables import CUDNN
 from gpudoctor.plan.model import StatedBuild
-from gpudoctor.plan.stated import pinned
 from gpudoctor.snapshot import NOT_ASKED, Distribution, Missing
-from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.snapshot.distributions import normalise, with_extras
 
 _CUDNN = "nvidia-cudnn-cu"
 _ROUNDS = 3
@@ -49,8 +48,7 @@ class Taken(msgspec.Struct):
     @property
     def label(self) -> str:
         """Name, extras and version."""
-        extras = f"[{','.join(sorted(self.extras))}]" if self.extras else ""
-        return f"{self.name}{extras} {self.version}"
+        return f"{with_extras(self.name, sorted(self.extras))} {self.version}"
 
 
 class FromFiles(msgspec.Struct, frozen=True):
@@ -98,7 +96,7 @@ class Packages:
     def take(self, stated: dict[str, Requirement]) -> tuple[Distribution, ...]:
         """What would be installed for these requirements, stated ones first. Raises UsageError if no release satisfies one."""
         self._stated = stated
-        for name, wanted in sorted(stated.items(), key=lambda item: (pinned(item[1].specifier) is None, self._is_published(item[0]))):
+        for name, wanted in sorted(stated.items(), key=lambda item: (only_version(item[1].specifier) is None, self._is_published(item[0]))):
             self._take_stated(name, wanted)
         for _ in range(_ROUNDS):
             self._take_wanted()
@@ -139,7 +137,7 @@ class Packages:
         return next((want.by for want in self._wants.get(name, ())), "")
 
     def _take_stated(self, name: str, wanted: Requirement) -> None:
-        pin, extras = pinned(wanted.specifier), {normalise(extra) for extra in wanted.extras}
+        pin, extras = only_version(wanted.specifier), {normalise(extra) for extra in wanted.extras}
         where = f"stated: {wanted.text}"
         if pin is not None:
             self._add(Taken(name, self._built(name, self._spelt(name, pin)), extras, where, chosen=False, requirement=wanted.text))
@@ -186,7 +184,7 @@ class Packages:
         return ",".join(filter(None, (*limits, *(want.requirement.specifier for want in self._wants.get(name, ())))))
 
     def _pins(self, name: str) -> list[str]:
-        return [pin for want in self._wants.get(name, ()) if (pin := pinned(want.requirement.specifier)) is not None]
+        return [pin for want in self._wants.get(name, ()) if (pin := only_version(want.requirement.specifier)) is not None]
 
     def _choose_again(self) -> bool:
         """Drop a package whose version no longer suits what was wanted of it later, or choose again what was stated; whether there was one."""

@@ -6,7 +6,7 @@ import time
 
 import msgspec
 
-from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.derive.specifiers import only_version, requirement, satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_codes import BROKEN, READY, UNKNOWN
 from gpudoctor.findings import Verdict
@@ -21,7 +21,7 @@ from gpudoctor.plan.machine import NOT_STATED, Machine
 from gpudoctor.plan.misspelt import refuse
 from gpudoctor.plan.reasons import not_known, told
 from gpudoctor.plan.search import Search
-from gpudoctor.plan.stated import pinned, stated
+from gpudoctor.plan.stated import stated
 from gpudoctor.plan.suppose import marker_environment
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.plan import Assumption, Environment, MachineChange, Plan
@@ -74,7 +74,7 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         python=question.python,
         preferred=question.preferred,
         pythons=question.pythons,
-        near={name: pin for name, one in asked.items() if (pin := pinned(one.specifier)) is not None},
+        near={name: pin for name, one in asked.items() if (pin := only_version(one.specifier)) is not None},
         bounds=_merged(question.constraints, bounds or {}),
         not_planned=question.not_planned,
     )

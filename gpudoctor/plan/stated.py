@@ -9,7 +9,7 @@ from types import MappingProxyType
 from packaging.requirements import InvalidRequirement
 from packaging.requirements import Requirement as Reference
 
-from gpudoctor.derive.specifiers import Requirement, clauses, contradict, holds, key, requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, clauses, contradict, holds, key, only_version, requirement, satisfies
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.collector import of_wheel
 
@@ -49,7 +49,7 @@ def _parsed(text: str) -> Requirement:
         if re.search(r"@|[/\\]|\.whl$", text):
             raise UsageError(f"{text!r} is a file or an address, and only releases can be checked before they are installed; {_EXAMPLE}.")
         raise UsageError(f"{text!r} is not a requirement; {_EXAMPLE}.")
-    pin = pinned(one.specifier)
+    pin = only_version(one.specifier)
     if pin is not None and satisfies(pin, one.specifier) is False:
         raise UsageError(f"{text!r} contradicts itself; name one version.")
     return one
@@ -70,15 +70,9 @@ def _understood(one: Requirement) -> bool:
 def both(first: Requirement, second: Requirement, places: Mapping[str, str] = MappingProxyType({})) -> Requirement:
     """Two statements about one package as one. Raises UsageError if no version satisfies both."""
     specifier = ",".join(filter(None, (first.specifier, second.specifier)))
-    pin = pinned(specifier)
+    pin = only_version(specifier)
     if (pin is not None and satisfies(pin, specifier) is False) or contradict((first.specifier, second.specifier)):
         told = (f"{one.text!r}{f' ({places[one.text]})' if one.text in places else ''}" for one in (first, second))
         raise UsageError(f"{' and '.join(told)} contradict each other; name {first.name} once.")
     extras = tuple(dict.fromkeys((*first.extras, *second.extras)))
     return Requirement(f"{first.text} and {second.text}", first.name, extras, specifier, first.marker)
-
-
-def pinned(specifier: str) -> str | None:
-    """The one version that a specifier allows; None if it allows a range."""
-    pins = (version for operator, version in clauses(specifier) or () if operator in {"==", "==="} and not version.endswith(".*"))
-    return next(pins, None)

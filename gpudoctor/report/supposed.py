@@ -6,6 +6,7 @@ from gpudoctor.findings.naming import counted
 from gpudoctor.report.model import Report
 from gpudoctor.report.page import Page
 from gpudoctor.snapshot import Distribution, Missing
+from gpudoctor.snapshot.distributions import with_extras
 
 _GAP = 2
 _WIDEST = 48
@@ -43,7 +44,7 @@ def _is_library(one: Distribution) -> bool:
 
 
 def _with_extras(one: Distribution) -> str:
-    return f"{one.name}[{','.join(one.extras)}]" if one.extras and len(one.extras) < 3 else one.name
+    return with_extras(one.name, one.extras if len(one.extras) < 3 else ())
 
 
 def _why(one: Distribution) -> str:

@@ -10,7 +10,7 @@ from packaging.utils import InvalidWheelFilename, parse_wheel_filename
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.model import BaseImage, FileLine, NotRead, PackageIndex, Requested, StatedPython, StatedRequirement
-from gpudoctor.snapshot.distributions import normalise
+from gpudoctor.snapshot.distributions import normalise, with_extras
 
 _MOST = 20_000
 """Statements of all files together; the largest real lock files have some 2,000."""
@@ -134,9 +134,9 @@ def of_wheel(address: str, named: Requirement | None = None, marker: str = "") -
         name, version, _, _ = parse_wheel_filename(file)
     except InvalidWheelFilename:
         return _of_variant(file, named, marker)
-    extras = f"[{','.join(sorted(named.extras))}]" if named is not None and named.extras else ""
+    named_so = with_extras(name, sorted(named.extras) if named is not None else ())
     marker = str(named.marker) if named is not None and named.marker else marker
     try:
-        return Requirement(f"{name}{extras}=={version}{f' ; {marker}' if marker else ''}")
+        return Requirement(f"{named_so}=={version}{f' ; {marker}' if marker else ''}")
     except InvalidRequirement:
         return None

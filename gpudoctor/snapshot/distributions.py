@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 
 
 @functools.lru_cache(maxsize=8192)
 def normalise(name: str) -> str:
     """The name as PEP 503 compares it: tensorflow_cpu and TensorFlow.CPU are tensorflow-cpu."""
     return "-".join(part for part in name.lower().replace("_", "-").replace(".", "-").split("-") if part)
+
+
+def with_extras(name: str, extras: Iterable[str]) -> str:
+    """The name as an installer takes it: jax[cuda12]; alone without extras."""
+    listed = ",".join(extras)
+    return f"{name}[{listed}]" if listed else name
 
 
 _LONG = 7

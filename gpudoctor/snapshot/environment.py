@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.snapshot.distributions import with_extras
 from gpudoctor.snapshot.values import NOT_ASKED, Fact, Missing, Observed
 
 
@@ -81,8 +82,7 @@ class Distribution(Observed, frozen=True):
 
     def pinned(self, release: str) -> str:
         """The requirement for exactly a release of it, with the requested extras: "jax[cuda12]==0.6.0"."""
-        extras = f"[{','.join(self.extras)}]" if self.extras else ""
-        return f"{self.name}{extras}=={release}"
+        return f"{with_extras(self.name, self.extras)}=={release}"
 
 
 class ScriptFolder(Observed, frozen=True):

@@ -7,7 +7,7 @@ from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.hardware import replace
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
-from gpudoctor.findings import ROOT, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Action, Evidence, Fix, FixKind, Level, Problem, Rung, Severity
 
 
 @rule(
@@ -52,6 +52,8 @@ def _avoid(gpu: GpuView) -> Fix:
     if others:
         left = ",".join(device.uuid if isinstance(device.uuid, str) else str(device.ordinal) for device in others)
         return set_variable(VARIABLE, left, "Train on the other GPUs")
+    if gpu.machine.site.container:
+        return Fix("Ask the host's administrator to remove overclocking and to reset locked clocks.", action=Action.CONTACT_ADMINISTRATOR)
     return Fix(
         "Remove overclocking and undervolting, and reset locked clocks",
         f"sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc",

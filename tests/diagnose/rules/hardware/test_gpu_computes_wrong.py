@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from gpudoctor.findings import FixKind, OutcomeKind
-from tests.builders import TIMED_OUT, address, machine, touched
+from tests.builders import TIMED_OUT, address, in_docker, machine, touched
 from tests.diagnose.rules.asking import findings_of, kinds_of
 
 RULE = "gpu-computes-wrong"
@@ -13,6 +13,11 @@ def test_the_clocks_of_an_only_gpu_are_reset() -> None:
     assert finding.message.endswith("computed 3 of 8192 integers wrong in gpudoctor's test kernel: 0x1 instead of 0x3.")
     assert [fix.kind for fix in finding.fixes] == [FixKind.CHECK, FixKind.FIX, FixKind.CHECK, FixKind.ELSE]
     assert finding.fixes[1].command.startswith(f"sudo nvidia-smi -i {address(0)} -rgc")
+
+
+def test_a_container_leaves_the_clocks_to_its_host() -> None:
+    (finding,) = findings_of(RULE, machine(1, contexts=touched(1, **WRONG), container=in_docker()))
+    assert not [fix for fix in finding.fixes if "-rgc" in fix.command]
 
 
 def test_training_moves_to_the_other_gpus() -> None:
