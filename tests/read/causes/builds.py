@@ -306,7 +306,7 @@ CASES: Final = (
     ("gpu-too-old-for-build", "nvrtc: error: invalid value for --gpu-architecture (-arch)\nOptions: -std=c++14 -arch=compute_20\nCuda compilation tools, release 9.2, V9.2.148\n"),
     ("gpu-too-old-for-build", "jax 0.4.11, Tesla K20X\nFAILED_PRECONDITION: DNN library initialization failed.\n"),
     ("cpu-only-build", "MXNetError: [08:15:02] src/storage/storage.cc:50: Please compile with CUDA enabled\n"),
-    ("cpu-only-build", "src/resource.cc:94: GPU is not enabled\n"),
+    ("cpu-only-build", "mxnet.base.MXNetError: [07:11:02] src/resource.cc:94: GPU is not enabled\n"),
     ("cpu-only-build", "  tensorflow-base    2.3.0-gpu_py38h0fff6d8_0 --> 2.3.0-mkl_py38hd506778_0\n  tensorflow    2.3.0-gpu_py38h0d98a75_0 --> 2.3.0-mkl_py38hd53216f_0\ntf.config.list_physical_devices('GPU') -> []\n"),
     ("gpu-below-framework-minimum", "Maxwell GPUs are no longer supported by cuDF, and my Titan X shows an empty frame.\n"),
     ("gpu-below-framework-minimum", "SGLang 0.4 dropped support for Turing, which our T4 is.\n"),

@@ -189,7 +189,7 @@ CASES: Final = (
     ("no-cuda-wheel-for-platform", "Windows 11, Python 3.9\nERROR: Could not find a version that satisfies the requirement jaxlib==0.4.7+cuda11.cudnn82\n"),
     ("no-gpu", "WSL 2 on a laptop: this machine has no NVIDIA GPU.\njaxlib.xla_extension.XlaRuntimeError: FAILED_PRECONDITION: No visible GPU devices.\n"),
     ("windows-native-no-gpu", "On Windows 11 my GPU is listed with TensorFlow 2.10 but not with 2.14: list_physical_devices('GPU') -> []\n"),
-    ("windows-native-no-gpu", "Windows 10. Keras finds no GPU since I went from TF 2.9 to TF 2.12.\n"),
+    ("windows-native-no-gpu", "I use Windows 10. Keras finds no GPU since I went from TF 2.9 to TF 2.12.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
