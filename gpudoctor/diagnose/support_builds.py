@@ -17,6 +17,7 @@ from gpudoctor.findings import Evidence
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.matrix import CudaRelease
 from gpudoctor.matrix.tables import CHIPS, CUDA
+from gpudoctor.preflight import FEATURES
 from gpudoctor.signatures.builds import UNUSED
 from gpudoctor.snapshot import Fact, Host, Missing, Platform
 from gpudoctor.versions import Version
@@ -145,6 +146,11 @@ def _below_what_is_required(machine: MachineView, text: str) -> Iterator[Evidenc
     least = versions.parse(found["least"]) if found else None
     if least is not None:
         yield from _gpus(machine, lambda place: place < least)
+
+
+def _without_bf16(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a GPU from before the first generation with BF16."""
+    yield from _gpus(machine, lambda place: place < Version(*FEATURES["bf16"]))
 
 
 def _gpus(machine: MachineView, fits: Callable[[Version], bool]) -> Iterator[Evidence]:
@@ -328,4 +334,5 @@ BUILDS: Asks = {
     "gpu-too-new-for-build": (_listed_as_older, _newer_than_build),
     "gpu-too-old-for-build": (_listed_as_newer, _older_than_build, _older_than_conda_build),
     "gpu-below-framework-minimum": (_below_what_is_required,),
+    "gpu-lacks-bf16": (_without_bf16,),
 }

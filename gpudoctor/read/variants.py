@@ -96,8 +96,17 @@ def _with_verdict(lines: Sequence[Line]) -> str:
     if len(lines) < 2 or max(len(one.text) for one in lines) > _STEP:
         return ""
     first, second = (one.text for one in lines)
-    is_told = (_VERDICT.match(second) and not second.rstrip().endswith((":", "?"))) or _ANNOUNCED.search(first)
-    return f"{first} {second.strip()}" if is_told else ""
+    return f"{first} {second.strip()}" if announces(first) or judges(second) else ""
+
+
+def announces(text: str) -> bool:
+    """Return whether a line says that what stands below it helped: "what solved it:"."""
+    return len(text) <= _STEP and _ANNOUNCED.search(text) is not None
+
+
+def judges(text: str) -> bool:
+    """Return whether a line says that what stands above it helped: "this worked for us"."""
+    return len(text) <= _STEP and not text.rstrip().endswith((":", "?")) and _VERDICT.match(text) is not None
 
 
 def _continued(lines: Sequence[Line], widest: _Widths) -> Sequence[str]:

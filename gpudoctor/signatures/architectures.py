@@ -118,6 +118,16 @@ ARCHITECTURES = (
         "torch.compile does not support a GPU this old",
         ("which is too old to be supported by the triton GPU compiler",),
     ),
+    # as people say it, of a GPU that has none
+    Signature(
+        r"(?i)\b(?:refus\w{1,3}|fail\w{0,3}|crash\w{0,3}|won't|cannot|can't|not|n't|unsupported|error)\b[^\n.]{0,40}\b(?:bf16|bfloat16)\b|\b(?:bf16|bfloat16)\b[^\n.]{0,40}(?:n't|\b(?:not|unsupported|fail\w{0,3}|crash\w{0,3}|errors?|refus\w{1,3}|slow|lacks?|missing))\b",
+        ("gpu-lacks-bf16",),
+        "this GPU does not support BF16",
+        ("the model does not start in bf16",),
+        vague=True,
+        needs_support=True,
+        last=True,
+    ),
     # read in torch/amp/autocast_mode.py and ptxas 13.0; the last is vLLM's: https://github.com/vllm-project/vllm/issues/1284
     Signature(
         r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability|setup doesn't support bf16/gpu|bf16/gpu\. You need|[Bb]f16 is only supported on A100",

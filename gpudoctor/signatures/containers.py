@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import absent
+from gpudoctor.signatures.phrases import absent, cured
 from gpudoctor.signatures.signature import Signature
 
 _CLUSTER = r"\b(?:nodes?|kubernetes|k[83]s|kubelet|device[- ]plugin|daemon-?set)\b"
@@ -10,6 +10,8 @@ _GPUS = r"(?:\b(?:gpus?|graphics cards?)\b|nvidia\.com/gpu)"
 _CLI = r"nvidia-container-cli(?:\.real)?: "
 _TOOLKIT = r"(?:nvidia-container-(?:cli|toolkit|runtime)|(?:nvidia )?container toolkit)"
 
+_GIVEN = r"(?:(?:add|set|pass|specify|includ|insert)(?:ed|ing)?|us(?:ed|ing)|with|by) (?:[^ ]{1,16} ){0,3}?[`'\"]{0,2}(?:runtime: ?nvidia|--runtime[ =]nvidia|--gpus[ =]all|gpus: ?all|NVIDIA_VISIBLE_DEVICES[=:] ?all)"
+"""What gives a container GPUs."""
 CONTAINERS = (
     # https://github.com/NVIDIA/nvidia-container-toolkit/issues/146 and /issues/63, https://github.com/moby/moby/issues/47633
     Signature(
@@ -317,6 +319,15 @@ CONTAINERS = (
         ("container-no-gpu-access",),
         "the container has no file of the driver",
         ("$ docker run --rm debian:12 ls /usr/lib/x86_64-linux-gnu/libcuda.so.1 (no output)",),
+    ),
+    # what helped
+    Signature(
+        rf"(?i){cured(_GIVEN)}",
+        ("container-no-gpu-access",),
+        "the container was started without GPUs",
+        ("adding `runtime: nvidia` to the compose file fixed it", "solved by passing --gpus all"),
+        vague=True,
+        last=True,
     ),
     # the entry point of NVIDIA's images
     Signature(

@@ -88,7 +88,7 @@ MACHINE_HINTS = (
         "#SBATCH --gres=gpu:1",
     ),
     Hint(
-        r"(?i)\bno gpus? (?:was |were |is |are |has been |got )(?:\w{1,12} )?(?:allocated|assigned|requested|granted|reserved)\b|\b(?:did not|didn't|forgot to|forgot|never|without) (?:request|ask|allocat|reserv)\w{0,4} (?:for )?(?:a |any |the )?gpus?\b|\b(?:did not|didn't|forgot to|forgot|without) (?:pass|add|set|use|give|specify)?(?:ing|ting)? ?--(?:gres|gpus)\b|\bNoDevFiles\b",
+        r"(?i)\bno gpus? (?:was |were |is |are |has been |got )(?:\w{1,12} )?(?:allocated|assigned|requested|granted|reserved)\b|\b(?:did not|didn't|forgot to|forgot|never|without) (?:request|ask|allocat|reserv)\w{0,4} (?:for )?(?:a |any |the )?gpus?\b|\b(?:did not|didn't|forgot to|forgot|without) (?:pass|add|set|use|give|specify)?(?:ing|ting)? ?--(?:gres|gpus(?![ =]all))\b|\bNoDevFiles\b",
         "scheduler-gpu-not-allocated",
         "no GPU was allocated to the job",
         said=True,
@@ -102,7 +102,7 @@ MACHINE_HINTS = (
     ),
     # what NVIDIA's images print when they start without a GPU
     Hint(
-        r"The NVIDIA Driver was not detected|^RUN | --container-image[= ]|\bset NVIDIA_VISIBLE_DEVICES\b|/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|(?:\b(?:using|use)|\u7528) docker\b(?! (?:it )?works)|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
+        r"The NVIDIA Driver was not detected|\bwithout (?:\w{1,8} ){0,2}--(?:gpus[ =]all|runtime[ =]nvidia)\b|^RUN | --container-image[= ]|\bset NVIDIA_VISIBLE_DEVICES\b|/\.singularity\.d/|\b(?:singularity|apptainer) (?:run|exec|shell)\b(?![^\n]{0,300} --nv)|(?i:\binside (?:a|the) (?:docker )?container\b|(?<!are we )\b(?:in|during) (?:a |the )?(?:docker|container|kubernetes pod|pod)\b|\bpods?\b[^\n]{0,20}\brequest\w{0,3}\b|/\.dockerenv|\bdockerfile\b|\bdocker[- ](?:compose|build|version \d|image\b)|\bdocker \d{2}\.\d|(?:\b(?:using|use)|\u7528) docker\b(?! (?:it )?works)|\bimage:? (?:nvidia/cuda|nvcr\.io/nvidia|tensorflow/tensorflow|pytorch/pytorch))",
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),

@@ -15,6 +15,7 @@ from gpudoctor.read.readers.outcomes import Clause, Standing, clauses, settled
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, is_advice, own_sentences, sentences
 from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.read.variants import announces, judges
 
 _PACKAGE = expression(
     r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|tf(?=[ -]?v?[12]\.\d)|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?: {0,2}\u7684? {1,2}version(?: {1,2}is)?:?)?(?:[ =]{0,2}| \()v?"
@@ -112,8 +113,9 @@ _Told = list[tuple[Standing, Statement]]
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
     refused = {found["name"].lower() for line in lines if (found := _NOT_INSTALLED.search(line.text))}
-    for line in lines:
-        installed = [(about, one) for about, one in _commands(line) if about not in refused]
+    for place, line in enumerate(lines):
+        is_cure = (place > 0 and announces(lines[place - 1].text)) or any(judges(one.text) for one in lines[place + 1 : place + 2])
+        installed = [] if is_cure else [(about, one) for about, one in _commands(line) if about not in refused]
         for about, one in (*installed, *_builds(line)):
             mentions.setdefault(about, []).append(one)
     for line in [one for one in lines if one.text.startswith("#")][:1]:

@@ -112,6 +112,7 @@ CASES: Final = (
     ("gsp-firmware-failure", "NVRM: GPU3 _kgspIsHeartbeatTimedOut: Heartbeat timed out, currentTimeMs 99182 heartbeat 1201\nNVRM: GPU3 _kgspLogRpcTimeout: ******************* GSP Timeout *******************\n"),
     ("thermal-throttled", "The graphics card has a blower fan, and every run of more than an hour is thermally limited to 900 MHz\n"),
     ("thermal-throttled", "After an hour the GPU runs at 600 MHz, throttled to half its clock because of the temperature\n"),
+    ("gpu-lacks-bf16", "On our V100 the model does not start in bf16; with --dtype half it works.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -145,5 +146,6 @@ NEAR_MISSES: Final = (
     ("thermal-throttled", "RTX 3090, driver 550.54.15\nThe GPU stays at 70 C, no thermal throttling in any sample\n"),
     ("thermal-throttled", "RTX 3090, driver 550.54.15\nThe GPU is idle most of the time; I set a lower power limit because of my electricity bill\n"),
     ("gpu-count-mismatch", "With one GPU assigned to the notebook nvidia-smi shows only one GPU, as expected. Without any it lists all 4.\n"),
+    ("gpu-lacks-bf16", "On our A100 the model does not start in bf16.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -190,6 +190,8 @@ CASES: Final = (
     ("no-gpu", "WSL 2 on a laptop: this machine has no NVIDIA GPU.\njaxlib.xla_extension.XlaRuntimeError: FAILED_PRECONDITION: No visible GPU devices.\n"),
     ("windows-native-no-gpu", "On Windows 11 my GPU is listed with TensorFlow 2.10 but not with 2.14: list_physical_devices('GPU') -> []\n"),
     ("windows-native-no-gpu", "I use Windows 10. Keras finds no GPU since I went from TF 2.9 to TF 2.12.\n"),
+    ("container-no-gpu-access", "The speech server found no GPU. Adding `runtime: nvidia` to the compose file fixed it.\n"),
+    ("container-no-gpu-access", "ggml_cuda_init: failed to initialize CUDA: no CUDA-capable device is detected\nI started it without --gpus all.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -227,5 +229,7 @@ NEAR_MISSES: Final = (
     ("jetson-needs-vendor-wheel", "It works on the Jetson. On my desktop torch.cuda.is_available() returned False.\n"),
     ("container-cgroup-device-lost", "GPU 0: NVIDIA A30\nAfter two hours the container was done, and the GPU is free for the next one.\n"),
     ("container-cgroup-device-lost", "GPU 0: NVIDIA A30\nThe container is no longer needed after some days.\n"),
+    ("scheduler-gpu-not-allocated", "I started the container without --gpus all.\nRuntimeError: No CUDA GPUs are available\n"),
+    ("container-no-gpu-access", "GPU 0: NVIDIA A30\nWe start it with --gpus all, and it trains.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
