@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import msgspec
 
 from gpudoctor.errors import NothingRecognisedError
+from gpudoctor.expressions import expression
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.part import Part
 from gpudoctor.read.readers.version_prose import names_versions
@@ -16,9 +17,15 @@ from gpudoctor.read.sections.stated import Stated
 from gpudoctor.read.signs import Signs
 from gpudoctor.snapshot import Snapshot
 
+_WORD = expression(r"[^\W\d_]{3}")
+_WHAT_TO_PASTE = (
+    "paste the whole error message and log, and the output of `nvidia-smi`, `python -m torch.utils.collect_env` or "
+    "`gpudoctor check --format json`"
+)
+
 
 def read_text(data: bytes, name: str, matrix: Matrix, created: str) -> Snapshot:
-    """Return the machine that a text describes. Raises UsageError, with what to paste, if no line of it is recognised."""
+    """Return the machine that a text describes. Raises UsageError, with what to paste, if it is no text."""
     return read_texts({name: data}, matrix, created)
 
 
@@ -29,20 +36,24 @@ def read_texts(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snap
     signs = Signs.among(
         [hit for part in parts for hit in part.hits], own=[line for part in parts for line in part.own], blind=is_blind(Stated(statements))
     )
-    if all(part.is_silent and not part.is_change and not names_versions(part.lines) for part in parts):
-        raise NothingRecognisedError(
-            f"Nothing in {' or '.join(sorted(texts))} is recognised. Paste the whole error message and log, and the output of `nvidia-smi`, "
-            "`python -m torch.utils.collect_env` or `gpudoctor check --format json`."
-        )
+    silent = [part for part in parts if part.is_silent or part.is_change]
+    if all(part.is_silent and not _is_text(texts[part.name], part) for part in parts):
+        raise NothingRecognisedError(f"Nothing in {' or '.join(sorted(texts))} is recognised: {_WHAT_TO_PASTE}.")
     snapshot = assemble([line for part in parts for line in part.lines], statements, signs, matrix, created)
-    silent = tuple(_remark(part) for part in parts if part.is_silent or part.is_change)
-    return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, *silent)) if silent else snapshot
+    advice = f"; {_WHAT_TO_PASTE}" if len(silent) == len(parts) else ""
+    remarks = tuple(_remark(part, advice) for part in silent)
+    return msgspec.structs.replace(snapshot, remarks=(*snapshot.remarks, *remarks)) if remarks else snapshot
 
 
-def _remark(part: Part) -> str:
+def _is_text(data: bytes, part: Part) -> bool:
+    """Return whether a file has words; an image or an archive has null characters too."""
+    return b"\0" not in data and any(_WORD.search(line.text) for line in part.lines)
+
+
+def _remark(part: Part, advice: str) -> str:
     """Return what a report says of a file that states nothing about the machine."""
     if part.is_change:
         return f"{part.name} describes a change to a program; paste the error and log of a machine that fails"
     if names_versions(part.lines):
         return f"{part.name} names versions and does not say that this machine has them; paste the whole error message and the output of `nvidia-smi`"
-    return f"nothing in {part.name} is recognised"
+    return f"nothing in {part.name} is recognised{advice}"

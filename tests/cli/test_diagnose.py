@@ -52,8 +52,15 @@ def test_a_report_that_was_cut_off_is_refused() -> None:
     assert "damaged" in sentence(done.stderr)
 
 
-def test_nothing_recognised_says_what_to_paste() -> None:
+def test_a_text_that_states_nothing_is_unknown_and_the_report_says_what_to_paste() -> None:
     done = piped(b"please help\n")
+    assert done.returncode == 3
+    assert b"nothing in standard input is recognised; paste" in done.stdout
+    assert b"nvidia-smi" in done.stdout
+
+
+def test_what_is_no_text_is_refused_with_what_to_paste() -> None:
+    done = piped(bytes(range(256)) * 40)
     assert done.returncode == 2
     assert "nvidia-smi" in sentence(done.stderr)
 

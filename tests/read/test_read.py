@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Diagnosis, Policy, Severity
+from gpudoctor.findings import Diagnosis, Policy, Severity, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.read.lines import LARGEST, lines_of
 from gpudoctor.read.texts import read_text
@@ -96,9 +96,17 @@ def test_a_framework_that_cannot_use_cuda_is_remarked(matrix: Matrix) -> None:
     assert not any(remark in one for one in read(texts.HEALTHY_ENV, matrix).remarks)
 
 
-def test_text_without_a_fact_is_refused_with_what_to_paste(matrix: Matrix) -> None:
+@pytest.mark.parametrize("text", ["It does not work on my machine, please help.\n", "请问怎么办\n", '{"color": "red"}\n'])
+def test_text_without_a_fact_is_unknown_and_the_report_says_what_to_paste(text: str, matrix: Matrix) -> None:
+    snapshot = read(text, matrix)
+    assert diagnose(snapshot, matrix, Policy()).verdict is Verdict.UNKNOWN
+    assert "is recognised; paste the whole error message" in snapshot.remarks[-1]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "12 345\n", "\x00\x01abcdef\x02\n"])
+def test_what_is_no_text_is_refused_with_what_to_paste(text: str, matrix: Matrix) -> None:
     with pytest.raises(UsageError, match=r"Nothing in pasted\.txt is recognised.*nvidia-smi"):
-        read("It does not work on my machine, please help.\n", matrix)
+        read(text, matrix)
 
 
 def test_versions_of_no_stated_machine_are_no_fault_and_no_fact(matrix: Matrix) -> None:
