@@ -314,7 +314,7 @@ CASES: Final = (
     ("extension-missing-arch", "Jetson AGX Xavier\nCUDA error: no kernel image is available for execution on the device\nThe Makefile of our own operator had -gencode arch=compute_80,code=sm_80 only.\n"),
     ("slow-ptx-jit", "creating the GPU device takes about 4 minutes\ntensorflow-gpu 1.4.0, installed via conda\nGPU: Tesla V100\n"),
     ("slow-ptx-jit", "Loading our model on the GPU takes many minutes; the next start is quick.\n"),
-    ("cpu-only-build", "The card is an RTX 3070, but its page of system details reports '2.1.2+cpu'.\n"),
+    ("cpu-only-build", "The card is an RTX 3070, but its details page reports '2.1.2+cpu'.\n"),
     ("cpu-only-build", "My desktop has a 4060 Ti; it is slow, and the first line of the log shows 2.2.0+cpu\n"),
     ("cpu-only-build", "Warning: no GPU has been detected.\nFalling back to CPU mode.\nEverything else, Blender too, uses my graphics card.\n"),
     ("cpu-only-build", "No GPU has been found, it falls back to the CPU. My driver is 546.33 on Windows 11.\n"),
