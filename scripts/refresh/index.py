@@ -26,11 +26,12 @@ _PYTHONS = ("2.7", *(f"3.{minor}" for minor in range(3, 16)))
 
 
 class IndexFile(NamedTuple):
-    """A file that the index lists; `requires_python` is its bound on Python (">=3.9"), or empty."""
+    """A file that the index lists; `requires_python` is its bound on Python (">=3.9"), or empty; `size` is in bytes, 0 if it is not listed."""
 
     filename: str
     url: str
     requires_python: str = ""
+    size: int = 0
 
 
 class WheelName(NamedTuple):
@@ -50,7 +51,10 @@ def parse_index(body: str, content_type: str, base: str) -> list[IndexFile]:
     """Return the files on an index page, in either standard form (JSON, or HTML anchors); `base` is the page's address."""
     if "json" in content_type:
         files = json.loads(body)["files"]
-        return [IndexFile(file["filename"], urllib.parse.urljoin(base, file["url"]), file.get("requires-python") or "") for file in files]
+        return [
+            IndexFile(file["filename"], urllib.parse.urljoin(base, file["url"]), file.get("requires-python") or "", file.get("size") or 0)
+            for file in files
+        ]
     parser = _Anchors()
     parser.feed(body)
     links = ((urllib.parse.urldefrag(urllib.parse.urljoin(base, link)).url, python) for link, python in parser.links)

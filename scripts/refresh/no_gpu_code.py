@@ -1,9 +1,11 @@
 """Writes compat/no_gpu_code.csv: packages without GPU code of their own.
 
-    python -m scripts.refresh.no_gpu_code --locks LOCK… --installed FOLDER…
+    python -m scripts.refresh.no_gpu_code [--locks LOCK…] [--installed FOLDER…] [--named FILE…]
 
-A package is pure if every wheel that public lock files list of it is for any platform, and it requires no framework, Triton or CUDA; compiled if
-its Linux wheels are about as large as those for macOS, which has no CUDA. Of an installed one the files decide: no library holds GPU code or loads one of CUDA's, and no Python file compiles Triton kernels.
+Rows of other packages stay. A package is pure if every wheel that public lock files list of it is for any platform, and it requires no framework,
+Triton or CUDA; compiled if its Linux wheels are about as large as those for macOS, which has no CUDA. Of an installed one the files decide: no
+library holds GPU code or loads one of CUDA's, and no Python file compiles Triton kernels. Of a named one the newest release on the package index
+decides: it is pure as in a lock file, and excludes no release of a package that the tables compare.
 """
 
 from __future__ import annotations
@@ -12,17 +14,26 @@ import argparse
 import csv
 import re
 import sys
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from packaging.requirements import Requirement
+from packaging.version import Version
+
 from gpudoctor.elf import file as elf
 from gpudoctor.frameworks import ADDONS, CATALOGUE
-from gpudoctor.matrix.tables import TABLE_OF
+from gpudoctor.matrix.tables import OTHERS, TABLE_OF
+from gpudoctor.matrix_files import read_table
 from gpudoctor.requirement_files.files import tables
 from gpudoctor.requirement_files.locks import as_on_macos, gpu_related, pure
 from gpudoctor.snapshot.distributions import normalise
 from gpudoctor.toml_text import parsed
+from scripts.refresh.common import AT_ONCE, Published
+from scripts.refresh.index import Index, parse_wheel_name
+from scripts.refresh.metadata import requires
 
 TABLE = Path(__file__).parents[2] / "compat" / "no_gpu_code.csv"
 _CUDA = ("libcuda", "libcublas", "libcudnn", "libcufft", "libcurand", "libcusolver", "libcusparse", "libnccl", "libnvrtc", "libtorch_cuda")
@@ -34,11 +45,18 @@ _KERNELS = (".cu", ".cubin", ".fatbin", ".ptx")
 def main() -> None:
     """Write the table from the files that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--locks", nargs="+", type=Path, required=True, help="uv.lock files of public projects")
-    parser.add_argument("--installed", nargs="+", type=Path, required=True, help="folders of installed wheels")
+    parser.add_argument("--locks", nargs="+", type=Path, default=[], help="uv.lock files of public projects")
+    parser.add_argument("--installed", nargs="+", type=Path, default=[], help="folders of installed wheels")
+    parser.add_argument("--named", nargs="+", type=Path, default=[], help="files with a package's name a line")
     asked = parser.parse_args()
     packages = [one for lock in asked.locks for one in tables(parsed(lock.read_text(), str(lock)).get("package"))]
-    rows = {name: (name, "compiled", "public-locks", "its Linux and macOS wheels have like sizes") for name in _all(packages, as_on_macos)}
+    with TABLE.open(newline="") as before:
+        kept = {row[0]: tuple(row) for row in csv.reader(before)}
+    del kept["distribution"]
+    tabled = {row.distribution for row in read_table(str(TABLE.parent), OTHERS)}
+    named = published({normalise(name) for file in asked.named for name in file.read_text().split()} - tabled - kept.keys(), Index())
+    rows = {one["name"]: (one["name"], "pure", "index-listing", f"release {one['version']}") for one in named} | kept
+    rows |= {name: (name, "compiled", "public-locks", "its Linux and macOS wheels have like sizes") for name in _all(packages, as_on_macos)}
     rows |= {name: (name, "pure", "public-locks", "") for name in _all(packages, pure)}
     for folder in asked.installed:
         rows |= {name: (name, kind, "wheels-without-gpu-code", release) for name, kind, release in _installed(folder)}
@@ -47,6 +65,39 @@ def main() -> None:
         writer.writerow(("distribution", "kind", "source", "note"))
         writer.writerows(row for name, row in sorted(rows.items()) if not _known(name))
     sys.stdout.write(f"{len(rows)} packages\n")
+
+
+def published(names: Collection[str], index: Published) -> list[dict[str, Any]]:
+    """Return the newest release of each pure package as a lock file lists it; without those that are about GPUs or bound what the tables compare."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        found = pool.map(lambda name: _newest(name, index), sorted(names))
+    return [one for one in found if one is not None and pure(one) and not gpu_related(one)]
+
+
+def _newest(name: str, index: Published) -> dict[str, Any] | None:
+    try:
+        files = [(file, wheel) for file in index.files(name) if (wheel := parse_wheel_name(file.filename)) is not None]
+        newest = max(version for _, wheel in files if not (version := Version(wheel.release)).is_prerelease)
+        ours = [file for file, wheel in files if Version(wheel.release) == newest]
+        with index.wheel(ours[0].url) as archive:
+            member = next(one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+            told = archive.read(member).decode()
+        wanted = [Requirement(text) for text in requires(told, "any") if "extra" not in text]
+    except (OSError, ValueError, StopIteration, zipfile.BadZipFile):
+        return None  # not published, without wheels, or with names or requirements that nobody can read: it stays unknown
+    if any(_excludes(one) for one in wanted):
+        return None
+    return {
+        "name": name,
+        "version": str(newest),
+        "wheels": [{"name": file.filename, "size": file.size} for file in ours],
+        "dependencies": [{"name": one.name} for one in wanted],
+    }
+
+
+def _excludes(wanted: Requirement) -> bool:
+    """Return whether a requirement is for a framework or an add-on, or excludes newer releases of another package that the tables compare."""
+    return _known(normalise(wanted.name)) or any(bound.operator != ">=" for bound in wanted.specifier)
 
 
 def _all(packages: list[dict[str, Any]], shows: Callable[[dict[str, Any]], bool]) -> set[str]:

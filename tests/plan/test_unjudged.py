@@ -59,7 +59,7 @@ UNJUDGED = [
     (("torchscriptor==1.0",), {}, "torchscriptor 1.0", "no table lists this package"),
     (("torch==2.5.1", "tensroflow-nightly==2.16"), {}, "tensroflow-nightly 2.16", "did you mean tensorflow?"),
     (("torch==2.5.1", "some-kernels"), {}, "some-kernels", "no table lists this package"),
-    (("torch==2.5.1", "acme==2.32.0"), {}, "acme 2.32.0", "no table lists this package"),
+    (("torch==2.5.1", "acme-kernels==2.32.0"), {}, "acme-kernels 2.32.0", "no table lists this package"),
     (("torch==2.9.0+cu129",), {"os": "windows"}, "torch 2.9.0+cu129", "which GPUs"),
     (("torch==2.8.0+cu129",), {"arch": "aarch64"}, "torch 2.8.0+cu129", "which GPUs"),
     (("torch==2.8.0+cu777",), {}, "torch 2.8.0+cu777", "which GPUs"),
