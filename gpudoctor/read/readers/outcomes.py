@@ -168,6 +168,8 @@ def settled(stated: Collection[str], told: Iterable[tuple[Standing, str]]) -> se
     if len(plain.union(*by_standing.values())) < _COMPARED:
         return plain
     fails, in_use = by_standing.get(Standing.FAILS, set()), by_standing.get(Standing.IN_USE, set())
-    others = by_standing.get(Standing.WORKS, set()) | by_standing.get(Standing.EARLIER, set())
-    narrowed = (fails - others or fails) & in_use or (fails - others or fails) & plain
-    return (narrowed if len(fails) > 1 and narrowed else fails - others or fails) or in_use - others or in_use or plain - others or plain
+    fine = by_standing.get(Standing.WORKS, set()) | by_standing.get(Standing.EARLIER, set())
+    failing = fails - fine or fails
+    if len(fails) > 1:  # "2.11 and 2.12 fail, I am on 2.12"
+        failing = failing & in_use or failing & plain or failing
+    return failing or in_use - fine or in_use or plain - fine or plain
