@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -44,6 +45,8 @@ def try_to_create(file: str) -> None:
     os.close(descriptor)
     if named:
         os.unlink(beside)
+    elif os.stat(folder).st_nlink == 0:  # tmpfs opens a nameless file in a folder that was removed, and cannot name it
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
 
 
 def _place(file: str) -> tuple[str, str]:
