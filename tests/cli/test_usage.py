@@ -114,7 +114,7 @@ def test_a_mistyped_command_is_corrected() -> None:
         ("wait = 'long'", "wait: "),
         ("quiet = 1", "quiet: "),
         ("level = ", "is not valid TOML"),
-        ("level = '\xff'", "is not valid TOML"),
+        ("level = '\xff'", "is not UTF-8 text"),
     ],
 )
 def test_a_wrong_configuration_file_names_file_and_key(tmp_path: Path, toml: str, words: str) -> None:
