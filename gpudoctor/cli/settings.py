@@ -259,9 +259,9 @@ def text_of(file: str, what: str) -> str:
     try:
         content = beginning(file, _LARGEST + 1)
         if len(content) > _LARGEST:
-            raise UsageError(f"{what} has more than {_LARGEST >> 20} MiB.")
+            raise UsageError(f"{what} has more than {_LARGEST >> 20} MiB; name a smaller file.")
         return content.decode()
     except OSError as error:
         raise UsageError(f"{what} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
-        raise UsageError(f"{what} is not UTF-8 text.") from None
+        raise UsageError(f"{what} is not UTF-8 text; save it as UTF-8.") from None

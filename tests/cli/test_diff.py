@@ -67,7 +67,7 @@ def test_a_file_of_fields_is_read_whole_or_refused(healthy: str, tmp_path: Path)
     fields.write_text("#" * (1 << 20) + "\nnvml.*\n")
     done = run("diff", healthy, healthy, "--ignore-file", str(fields))
     assert done.returncode == 2
-    assert sentence(done.stderr) == f"gpudoctor: --ignore-file: {fields} has more than 1 MiB.\n"
+    assert sentence(done.stderr) == f"gpudoctor: --ignore-file: {fields} has more than 1 MiB; name a smaller file.\n"
 
 
 def test_a_dash_is_standard_output(healthy: str, tmp_path: Path) -> None:

@@ -30,9 +30,8 @@ _FORMS = tuple(
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines:
         text = line.text
-        if not (
-            " --> " in text or "::" in text or ": " in text or "|" in text or "+ " in text
-        ):  # most lines; a loop over the forms takes longer
+        # most lines have none of these, and a loop over the forms takes longer
+        if not (" --> " in text or "::" in text or ": " in text or "|" in text or "+ " in text):
             continue
         found = next((match for cue, form in _FORMS if cue in text and (match := form.match(text))), None)
         if found:
