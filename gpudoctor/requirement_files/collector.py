@@ -6,7 +6,7 @@ import re
 
 import msgspec
 from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import InvalidWheelFilename, parse_wheel_filename
+from packaging.utils import parse_wheel_filename
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.model import BaseImage, FileLine, NotRead, PackageIndex, Requested, StatedPython, StatedRequirement
@@ -132,7 +132,7 @@ def of_wheel(address: str, named: Requirement | None = None, marker: str = "") -
     file = address.partition("#")[0].partition("?")[0].replace("\\", "/").rpartition("/")[2].replace("%2B", "+").replace("%2b", "+")
     try:
         name, version, _, _ = parse_wheel_filename(file)
-    except InvalidWheelFilename:
+    except ValueError:  # also of a number with thousands of digits
         return _of_variant(file, named, marker)
     named_so = with_extras(name, sorted(named.extras) if named is not None else ())
     marker = str(named.marker) if named is not None and named.marker else marker

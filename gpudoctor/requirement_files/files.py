@@ -62,13 +62,18 @@ def table(document: dict[str, Any], *keys: str) -> dict[str, Any]:
 
 def extras_of(one: dict[str, Any]) -> str:
     """The extras that a table lists, as a requirement has them; empty if there are none."""
-    listed = one.get("extras")
-    return f"[{','.join(map(str, listed))}]" if isinstance(listed, list) and listed else ""
+    listed = strings(one.get("extras"))
+    return f"[{','.join(listed)}]" if listed else ""
 
 
 def origin_of(one: dict[str, Any]) -> str:
     """Where a table takes its package from that has no version, in words."""
     return next((kind for kind in ("git", "path", "url", "file", "workspace") if kind in one), "another source")
+
+
+def strings(value: object) -> list[str]:
+    """The strings of a list; empty for anything else."""
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def tables(value: object) -> list[dict[str, Any]]:

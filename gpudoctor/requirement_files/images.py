@@ -30,7 +30,7 @@ def take(name: str, place: FileLine, into: Collector) -> None:
     path, tag = (found["path"], found["tag"] or "latest") if found else (name, "")
     if path in {"nvidia/cuda", "nvcr.io/nvidia/cuda", "nvcr.io/nvidia/cuda-dl-base"}:
         _cuda(name, path, tag, place, into)
-    elif (own := next((one for one in CATALOGUE if one.image == path), None)) is not None:
+    elif (own := next((one for one in CATALOGUE if one.image == path != ""), None)) is not None:
         _framework(own, name, tag, place, into)
     elif path.startswith("nvcr.io/nvidia/"):
         into.image = BaseImage(name=name, place=place)

@@ -10,9 +10,9 @@ from packaging.requirements import InvalidRequirement, Requirement
 from gpudoctor.frameworks import framework_of
 from gpudoctor.requirement_files import uv_lock
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import LineFinder, table, tables
+from gpudoctor.requirement_files.files import LineFinder, strings, table, tables
 from gpudoctor.requirement_files.model import FileLine, StatedRequirement
-from gpudoctor.requirement_files.poetry import pep440
+from gpudoctor.requirement_files.poetry import take_python
 from gpudoctor.snapshot.distributions import normalise
 from gpudoctor.toml_text import parsed
 
@@ -32,8 +32,8 @@ def read(text: str, file: str, into: Collector) -> None:
     """Take the packages of a lock file that would be installed without the extras and groups that nobody named."""
     document, lines = parsed(text, file), LineFinder(text)
     required = document.get("requires-python") or table(document, "metadata").get("python-versions")
-    if isinstance(required, str) and (specifier := pep440(required)):
-        into.python(specifier, FileLine(file, lines.of("python")))
+    if isinstance(required, str):
+        take_python(required, FileLine(file, lines.of("python")), into)
     packages = tables(document.get("package")) or tables(document.get("packages"))
     conditions = uv_lock.conditions(packages, str(required or ""), file, into) if _of_uv(packages) else {}
     extras, required_by = _of_extras(document, into, file), _required_by(packages)
@@ -126,13 +126,14 @@ def as_on_macos(one: dict[str, Any]) -> bool:
 def _of_extras(document: dict[str, Any], into: Collector, file: str) -> set[str]:
     """The optional packages of poetry.lock that a named extra installs."""
     listed = table(document, "extras")
-    return {normalise(str(name)) for extra, names in listed.items() if into.wants_extra(extra, file) for name in names}
+    return {normalise(name) for extra, names in listed.items() if into.wants_extra(extra, file) for name in strings(names)}
 
 
 def _left_out(one: dict[str, Any], extras: set[str], into: Collector, file: str) -> bool:
     """Whether Poetry installs a package only with an extra or a group that nobody named."""
-    groups = [str(name) for name in one.get("groups") or [one.get("category", "main")]]
-    wanted = [name for name in groups if name == "main" or into.wants_group(name, file)]
+    wanted = [
+        name for name in strings(one.get("groups")) or [str(one.get("category", "main"))] if name == "main" or into.wants_group(name, file)
+    ]
     return not wanted or (bool(one.get("optional")) and normalise(str(one["name"])) not in extras)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpudoctor.requirement_files import conda
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import LineFinder, extras_of, origin_of, table
+from gpudoctor.requirement_files.files import LineFinder, extras_of, origin_of, strings, table
 from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot.distributions import normalise
 from gpudoctor.toml_text import parsed
@@ -32,8 +32,7 @@ def read_table(pixi: dict[str, Any], file: str, lines: LineFinder, into: Collect
 
 def _features(pixi: dict[str, Any], file: str, into: Collector) -> Iterator[dict[str, Any]]:
     environments = table(pixi, "environments")
-    given = environments.get("default", [])
-    default = table(environments, "default").get("features", []) if isinstance(given, dict) else given
+    default = strings(table(environments, "default").get("features", environments.get("default")))
     for name, feature in table(pixi, "feature").items():
         if (name in default or into.wants_group(name, file)) and isinstance(feature, dict):
             yield feature

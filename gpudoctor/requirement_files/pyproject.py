@@ -8,7 +8,7 @@ from typing import Any
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files import pixi, poetry
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import LineFinder, origin_of, table, tables
+from gpudoctor.requirement_files.files import LineFinder, origin_of, strings, table, tables
 from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.requirement_files.requirements_txt import requirement
 from gpudoctor.snapshot.distributions import normalise
@@ -36,11 +36,6 @@ def read(text: str, file: str, into: Collector) -> None:
             )
     poetry.read_table(table(document, "tool", "poetry"), file, lines, into)
     pixi.read_table(table(document, "tool", "pixi"), file, lines, into)
-
-
-def strings(value: object) -> list[str]:
-    """The strings of a list; empty for anything else."""
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _dependencies(document: dict[str, Any], into: Collector, file: str) -> Iterator[str]:

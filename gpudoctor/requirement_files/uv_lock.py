@@ -8,7 +8,7 @@ from typing import Any
 
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.environments import Environments
-from gpudoctor.requirement_files.files import table, tables
+from gpudoctor.requirement_files.files import strings, table, tables
 from gpudoctor.snapshot.distributions import normalise
 
 ALWAYS, NEVER = "python_version >= '2'", "python_version < '2'"
@@ -32,7 +32,7 @@ def conditions(packages: list[dict[str, Any]], python: str, file: str, into: Col
         edges = _asked(packages[place], file, into) if place in roots else _edges(packages[place], extra)
         for edge in edges:
             where = reached[here] & environments.where(_settled(str(edge.get("marker", "")), file, into))
-            for target in ((found, name) for found in _targets(edge, packages, by_name) for name in ("", *edge.get("extra", ()))):
+            for target in ((found, name) for found in _targets(edge, packages, by_name) for name in ("", *strings(edge.get("extra")))):
                 if where & ~reached.get(target, 0):
                     reached[target] = reached.get(target, 0) | where
                     changed.append(target)
@@ -57,7 +57,7 @@ def _asked(project: dict[str, Any], file: str, into: Collector) -> Iterator[dict
 def _targets(edge: dict[str, Any], packages: list[dict[str, Any]], by_name: dict[str, list[int]]) -> list[int]:
     """The packages that a dependency names: by version or source where several have its name."""
     found = by_name.get(str(edge.get("name")), [])
-    exact = [place for place in found if edge.get("version") in {None, packages[place].get("version")}]
+    exact = [place for place in found if edge.get("version") in (None, packages[place].get("version"))]
     return [place for place in exact if not edge.get("source") or edge["source"] == packages[place].get("source")] or exact
 
 

@@ -50,6 +50,22 @@ def test_a_requirements_file_states_packages_constraints_and_indexes(tmp_path: P
     assert [(one.name, one.place.line) for one in asked.not_read] == [("apex", 9), ("", 10)]
 
 
+def test_what_only_poetry_writes_is_told(tmp_path: Path) -> None:
+    written = {"python": "^3.9 || ^3.11", "torch": "^2.0 || ^1.13", "jax": "^"}
+    lines = "\n".join(f'{name} = "{version}"' for name, version in written.items())
+    asked = read(tmp_path, "pyproject.toml", f"[tool.poetry.dependencies]\n{lines}")
+    assert {one.reason for one in asked.not_read} == {"its version is written as only Poetry writes it"}
+    assert [(one.text, one.package) for one in asked.not_read] == [
+        (f"{name} = {version}", name != "python") for name, version in written.items()
+    ]
+
+
+@pytest.mark.parametrize("image", ["", '""', "${BASE}"])
+def test_an_image_without_a_name_is_told(tmp_path: Path, image: str) -> None:
+    asked = read(tmp_path, "Dockerfile", f'ARG BASE=""\nFROM {image}\nRUN pip install torch\n')
+    assert ["what this image holds is not known" in one.reason for one in asked.not_read] == [True]
+
+
 PROJECT = f"""
 [project]
 requires-python = ">=3.11,<3.13"
