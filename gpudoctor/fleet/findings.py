@@ -70,7 +70,7 @@ class Findings:
         of_gpu = [one for one in findings if address and one.id.endswith(f":{address}")]
         slowing = [one for one in findings if one.id.partition(":")[0] in self._slowing and ":0" not in one.id]
         found = next(iter((*of_gpu, *slowing)), None)
-        return None if found is None else (found.id, self._titles[found.id.partition(":")[0]])
+        return None if found is None else (found.id, self._titles.get(found.id.partition(":")[0], found.name))
 
     def groups(self, roster: Roster, everyone: int) -> tuple[FindingGroup, ...]:
         """Return a group for each code; `everyone` are the nodes that sent a report."""

@@ -11,9 +11,9 @@ from typing import Final
 import msgspec
 
 from gpudoctor.errors import UsageError
-from gpudoctor.findings.naming import counted, joined, tally
+from gpudoctor.findings.naming import agree, counted, joined, tally
 from gpudoctor.findings.summary import Summary
-from gpudoctor.fleet.places import Runs
+from gpudoctor.fleet.places import Runs, among
 from gpudoctor.fleet.roster import Roster
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.nearest import suggestion
@@ -64,13 +64,18 @@ def checked(conditions: Sequence[FleetCondition], roster: Roster, usable: int) -
 
 
 def _number(condition: FleetCondition, roster: Roster, usable: int) -> Requirement:
+    compare, wanted = _COMPARED[condition.comparison], condition.number
     if condition.subject == "nodes":
         seen = usable.bit_count()
-        said = f"{counted(seen, 'node')} {'is' if seen == 1 else 'are'} usable"
-    else:
-        seen = sum(one.count for row in roster.rows(usable) for one in row.gpus)
-        said = f"the usable nodes have {counted(seen, 'GPU')}"
-    return Requirement(condition.text, _COMPARED[condition.comparison](seen, condition.number), said)
+        return Requirement(condition.text, compare(seen, wanted), f"{counted(seen, 'node')} {agree(seen, 'is', 'are')} usable")
+    seen = sum(one.count for row in roster.rows(usable) for one in row.gpus)
+    said = f"the usable nodes have {counted(seen, 'GPU')}"
+    unknown = among(row.place for row in roster.rows(usable) if row.summary.gpus is None)
+    if not unknown:
+        return Requirement(condition.text, compare(seen, wanted), said)
+    possible = {compare(max(seen, number), wanted) for number in (seen, wanted, wanted + 1)}  # unknown GPUs can only add to those seen
+    said += f", without those of {roster.nodes(unknown).folded}, which are not known"
+    return Requirement(condition.text, possible.pop() if len(possible) == 1 else None, said)
 
 
 def _same(condition: FleetCondition, roster: Roster, usable: int) -> Requirement:

@@ -81,7 +81,8 @@ def _rank(answer: NodeAnswer) -> RankResult:
     if answer.silence:
         return RankResult(trouble=answer.silence, hung=True)
     try:
-        return from_json(answer.output, RankResult)
+        found = from_json(answer.output, RankResult)
+        return found if found.parts or found.trouble else RankResult(trouble="it ended without a result")
     except msgspec.MsgspecError:
         last = answer.errors.decode("utf-8", "backslashreplace").strip().rpartition("\n")[2]
         return RankResult(trouble=f"gpudoctor ended with status {answer.code} ({last})")

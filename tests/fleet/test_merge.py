@@ -201,6 +201,24 @@ def test_requirements_are_about_the_usable_nodes(require: tuple[str, ...], met: 
     assert fleet.usable.names == ("n0", "n1", "n2")
 
 
+@pytest.mark.parametrize(
+    ("require", "met"),
+    [
+        ("gpus>=2", True),
+        ("gpus>2", None),
+        ("gpus<2", False),
+        ("gpus<=2", None),
+        ("gpus==1", False),
+        ("gpus==3", None),
+        ("gpus!=1", True),
+        ("gpus!=2", None),
+    ],
+)
+def test_gpus_that_are_not_known_may_decide_a_requirement(require: str, met: bool | None) -> None:
+    (found,) = merged({"n0": report(), "n1": report(), "n2": report(summary=Summary())}, require=(parse(require),)).requirements
+    assert (found.met, found.reason) == (met, "the usable nodes have 2 GPUs, without those of n2, which are not known")
+
+
 @pytest.mark.parametrize("subject", SHARED)
 def test_the_same_is_required_of_any_fact_of_the_summary(subject: str) -> None:
     sent = {f"n{number}": report(summary=Summary()) for number in range(2)}

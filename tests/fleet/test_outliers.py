@@ -8,8 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudoctor.fleet.figures import FigureKey
+from gpudoctor.fleet.figures import FigureKey, figures
+from gpudoctor.fleet.findings import Findings
 from gpudoctor.fleet.outliers import FEWEST, FigureResult, FigureSample
+from gpudoctor.report.fleet import NodeFinding
+from gpudoctor.snapshot import GpuLoad, Loads, StageKind
+from gpudoctor.snapshot.telemetry import Span, StageLoad
+from tests.builders import machine
 
 RATE = FigureKey("NVIDIA A100-SXM4-80GB", "torch 2.8.0", "Product", "flops", ("fp16", 8192))
 STEP = FigureKey("NVIDIA A100-SXM4-80GB", "torch 2.8.0", "CompiledStep", "step_seconds", ())
@@ -20,6 +25,13 @@ def result(values: list[float], key: FigureKey = RATE) -> FigureResult:
     for row, value in enumerate(values):
         sample.add(value, row, "0000:01:00.0")
     return sample.result()
+
+
+@pytest.mark.parametrize(("clock", "figure"), [(1980, [1980]), (10**400, []), (0, []), (-1, [])])
+def test_what_no_gpu_can_measure_is_no_figure(clock: int, figure: list[int]) -> None:
+    stage = StageLoad(StageKind.TRAINING, samples=9, seconds=1.0, clock_sm=Span(clock, clock, clock))
+    loads = Loads((GpuLoad("torch", "0000:01:00.0", stages=(stage,)),), seconds=1.0, cpu_seconds=0.0)
+    assert [number for _, _, number in figures(machine(loads=loads), "NVIDIA L4")] == figure
 
 
 @pytest.mark.parametrize(("size", "fleets"), [(8, 1500), (64, 400), (1024, 40), (10_000, 4)])
@@ -62,3 +74,8 @@ def test_the_order_of_the_reports_does_not_matter(values: list[float], chance: r
     assert (one.median, one.limit) == (other.median, other.limit)
     assert sorted(worse.value for worse in one.worse) == sorted(worse.value for worse in other.worse)
     assert one.limit is None or all(worse.value < one.limit for worse in one.worse)
+
+
+def test_a_finding_whose_id_is_not_of_its_code_explains_by_its_name() -> None:
+    found = NodeFinding("strange:0000:01:00.0", "gpu-fell-off-bus", "error")
+    assert Findings().explaining((found,), "0000:01:00.0") == (found.id, "gpu-fell-off-bus")

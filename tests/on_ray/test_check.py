@@ -97,3 +97,5 @@ def test_the_rate_is_that_of_the_largest_size_on_the_slowest_rank() -> None:
 def test_a_rank_that_says_nothing_is_no_result() -> None:
     trial = _trial(("gpu1", "login"), [rank(WORK, parts=[part("rank 0")]), NodeAnswer(OTHER, b"", 1, b"ImportError: torch")])
     assert trial.trouble == "login: gpudoctor ended with status 1 (ImportError: torch)"
+    trial = _trial(("gpu1", "login"), [rank(WORK, parts=[part("rank 0")]), rank(OTHER)])
+    assert trial.trouble == "login: it ended without a result"
