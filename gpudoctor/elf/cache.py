@@ -29,13 +29,11 @@ _KINDS = {
 class Cache:
     """The entries of a cache for one architecture, those for any processor first."""
 
-    __slots__ = ("_data", "_paths", "problem")
+    __slots__ = ("_data", "_paths")
 
     def __init__(self, data: bytes = b"", machine: str = "x86_64", bits: int = 64) -> None:
         self._data = data
         self._paths: dict[bytes, int] = {}
-        self.problem = ""
-        """Why the cache cannot be read."""
         kind = _KINDS.get((machine, bits))
         if data and kind is not None:
             self._read(kind | _ELF_LIBC6)
@@ -44,7 +42,6 @@ class Cache:
         data = self._data
         place = data.find(_NEW)
         if place < 0 or not data.startswith((_NEW, _OLD)):
-            self.problem = "unknown format"
             return
         special = []
         for flags, key, value, hwcap in _entries(data, place):

@@ -114,6 +114,8 @@ class _Walk:
         between = self._mapped[place : found if found >= 0 else limit]
         if between.strip(b"\0"):
             self._code.damage = "unknown data between the fat binaries"
+        elif found < 0 and (limit < end or not self._code.fatbins):
+            self._code.damage = "zeros in place of fat binaries"
         return max(found, 0)
 
     def _entries(self, place: int, stop: int) -> None:

@@ -108,7 +108,7 @@ class Loader:
         self.main: Object | None = None
 
     def start(self, program: str, *, follow: Iterable[str] | None = None) -> Opening:
-        """Start `program` with LD_PRELOAD and the needs of both. `follow` as in `open`. Raises Refused if it cannot start."""
+        """Start `program` with LD_PRELOAD and the needs of both. `follow` as in `open`. Raises CannotLoad if it cannot start."""
         elf = self._files.elf(program)
         if elf is None:
             raise CannotLoad("no such file", fatal=True)

@@ -32,7 +32,7 @@ class FileSystem(Protocol):
     """The file system as the loader sees it."""
 
     def elf(self, path: str) -> file.Elf | None:
-        """The library at `path`; None if there is none. Raises Refused."""
+        """The library at `path`; None if there is none. Raises CannotLoad."""
 
     def is_folder(self, path: str) -> bool:
         """Whether `path` is a folder, links followed."""
@@ -69,7 +69,7 @@ class System:
         return found[len(top) :] if found.startswith(f"{top}/") else path
 
     def elf(self, path: str) -> file.Elf | None:
-        """As in Files."""
+        """As in FileSystem."""
         if path not in self._known:
             self._known[path] = self._look(path)
         known = self._known[path]
@@ -105,7 +105,7 @@ class System:
         return self._noexec[folder]
 
     def is_folder(self, path: str) -> bool:
-        """As in Files."""
+        """As in FileSystem."""
         if path not in self._folders:
             try:
                 self._folders[path] = os.path.isdir(self.place(path))
@@ -116,33 +116,25 @@ class System:
     def cache(self, machine: str, bits: int) -> Cache:
         """/etc/ld.so.cache; an empty one if it cannot be read."""
         try:
-            descriptor = os.open(self.place("/etc/ld.so.cache"), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            none = Cache()
-            none.problem = error.strerror or str(error)
-            return none
-        try:
-            return Cache(os.read(descriptor, LIMIT), machine, bits)
-        finally:
-            os.close(descriptor)
+            return Cache(self._start("/etc/ld.so.cache", LIMIT), machine, bits)
+        except OSError:  # the loader does without it too
+            return Cache()
 
     def defaults(self, interpreter: str, machine: str, bits: int) -> tuple[str, ...]:
         """The folders built into the loader at `interpreter`, which holds them as text: "/lib64/", a zero byte, "/usr/lib64/", and so on."""
-        built_in = _built_in(self._start(interpreter)) if interpreter else ()
+        try:
+            built_in = _built_in(self._start(interpreter, _LOADER_BYTES)) if interpreter else ()
+        except (OSError, ValueError):
+            built_in = ()
         if built_in:
             return built_in
         wide = ("/lib64", "/usr/lib64") if bits == 64 else ()
         return (f"/lib/{machine}-linux-gnu", f"/usr/lib/{machine}-linux-gnu", *wide, "/lib", "/usr/lib")
 
-    def _start(self, path: str) -> bytes:
+    def _start(self, path: str, limit: int) -> bytes:
+        descriptor = os.open(self.place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            descriptor = os.open(self.place(path), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except (OSError, ValueError):
-            return b""
-        try:
-            return os.read(descriptor, _LOADER_BYTES)
-        except OSError:
-            return b""
+            return os.read(descriptor, limit)
         finally:
             os.close(descriptor)
 

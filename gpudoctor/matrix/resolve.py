@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from gpudoctor.versions import Version
 
 _OF_ONE_CUDA = ("nvidia-", "cuda-")
 """How the names of packages begin that belong to one CUDA."""
+_FINAL = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})*)(?:\.post([0-9]{1,9}))?")
 
 
 class Resolved(enum.Enum):
@@ -76,9 +78,7 @@ def _nightly(rows: Sequence[FrameworkRelease], public: str) -> MatchedRow | None
 
 def final_release(text: str) -> Version | None:
     """A final or post release as numbers ("0.12.0.1" and "0.12.0.post1" are 0.12.0 build 1); None for anything else."""
-    public, _, post = text.partition(".post")
-    if not all(part.isascii() and part.isdigit() for part in public.split(".")) or ("post" in text and not post.isdigit()):
-        return None
+    public, post = match.groups() if (match := _FINAL.fullmatch(text)) else ("", None)
     found = versions.parse(public)
     if found is None or public.count(".") > (2 if post else 3):
         return None

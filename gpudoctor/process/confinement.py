@@ -6,6 +6,7 @@ Nothing of ours runs between fork and exec: a `preexec_fn` would copy this inter
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import signal
 import subprocess
@@ -46,7 +47,10 @@ def start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: in
 
     # capabilities belong to a thread and are inherited from the one that starts the program: ours stay as they are
     thread = threading.Thread(target=give_up_rights_and_start, daemon=True)
-    thread.start()
+    try:
+        thread.start()
+    except RuntimeError as error:  # a limit on processes counts threads too
+        raise OSError(errno.EAGAIN, str(error)) from None
     thread.join()
     (result,) = results
     if isinstance(result, Exception):

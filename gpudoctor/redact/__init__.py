@@ -84,9 +84,10 @@ class Redactor:
         return done
 
     def _redact(self, text: str) -> str:
-        beyond = len(text) - LONGEST
-        if beyond > 0:  # a word that was cut might be half a secret
+        whole = len(text)
+        if whole > LONGEST:  # a word that was cut might be half a secret
             text = text[:LONGEST].rpartition(" ")[0]
+        left = whole - len(text)
         for hint, shape in _BY_HINT:
             if hint in text and len(text) >= shape.shortest:
                 text = self._without(shape, text)
@@ -96,7 +97,7 @@ class Redactor:
                 text = self._without(shape, text)
         if self.owner is not None:
             text = self._anonymous(text)
-        return f"{text} ... ({beyond} characters more)" if beyond > 0 else text
+        return f"{text} ... ({left} characters more)" if left else text
 
     def _without(self, shape: Shape, text: str) -> str:
         return re.sub(shape.pattern, lambda match: self._secret(shape, match), text)

@@ -175,10 +175,10 @@ def _last_words(outcome: Outcome) -> str:
 
 def _address(plan: TrainingPlan, device: str) -> str | Missing:
     """The PCI address of "GPU:1": frameworks number as CUDA does."""
-    kind, _, number = device.partition(":")
-    if kind != "GPU" or not number.isdigit():
+    if not device.startswith("GPU:"):
         return NOT_ASKED
-    return plan.addresses.get(int(number), Missing(Cause.NOT_ASKED, "not one of the trained devices"))
+    places = {f"GPU:{ordinal}": address for ordinal, address in plan.addresses.items()}
+    return places.get(device, Missing(Cause.NOT_ASKED, "not one of the trained devices"))
 
 
 def _devices(plan: TrainingPlan, ended: tuple[Ended, ...]) -> tuple[SmokeDevice, ...] | Missing:

@@ -69,6 +69,8 @@ def test_rare_architectures_are_listed(place: Path) -> None:
         (fat(entry(SASS, 80, header=64)[:4] + bytes(60)), "more than its fat binary holds"),
         (b"\x50\xed\x55\xba" + bytes(100), "more than its section holds"),
         (fat(entry(SASS, 80)) + b"something else" * 30, "unknown data between"),
+        (fat(entry(SASS, 80)) + bytes(100_000) + fat(entry(SASS, 90)), "zeros in place"),
+        (bytes(5000), "zeros in place"),
     ],
 )
 def test_invalid_headers_stop_reading_and_are_reported(place: Path, data: bytes, damage: str) -> None:
@@ -76,7 +78,7 @@ def test_invalid_headers_stop_reading_and_are_reported(place: Path, data: bytes,
 
 
 def test_no_code_at_all(place: Path) -> None:
-    assert (read(place, bytes(5000)).sass, read(place, b"").ptx) == ((), ())
+    assert (read(place, b"").ptx, read(place, b"").damage) == ((), "")
     assert fatbin.read("/bin/ls").sass == ()
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpudoctor.matrix import Resolved
@@ -146,7 +146,9 @@ def test_the_distribution_and_platform_choose_the_rows() -> None:
     assert known.resolve("mxnet", "1.0").why == "no release for this platform is known"
 
 
-@given(st.text(max_size=20))
+@given(st.text(max_size=20) | st.from_regex(r"\d+(\.\d+)*(\.(post|dev)\d*)?(\+cu\d*)?", fullmatch=True))
+@example("2.0.post²")
+@example(f"2.0.post{'9' * 5000}")
 def test_any_text_gets_an_answer(asked: str) -> None:
     found = resolve(ROWS, asked)
     assert (found.row is None) == (found.how is Resolved.NONE)

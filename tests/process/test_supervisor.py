@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -152,6 +153,15 @@ def test_a_missing_program_is_an_outcome() -> None:
         outcome = supervisor.wait(["none"])["none"]
     assert (outcome.end, outcome.pid, outcome.stuck) == (End.NOT_STARTED, 0, False)
     assert "No such file" in outcome.trouble
+
+
+def test_a_limit_on_threads_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    outcome = run("")
+    assert (outcome.end, outcome.reason) == (End.NOT_STARTED, "can't start new thread")
 
 
 def test_a_name_with_a_null_byte_is_an_outcome() -> None:

@@ -22,6 +22,12 @@ def smoke(*events: dict[str, Any]) -> Smoke:
     return read(PLAN, Outcome(name="smoke torch", end=End.EXITED, lines=tuple(lines)))
 
 
+def test_a_strange_device_has_no_address() -> None:
+    copy = {"event": "copy", "direction": "to", "pinned": True, "size": 1 << 20, "bytes_per_second": 2.5e10}
+    found = smoke(*({**copy, "device": device} for device in ("GPU:1", "GPU:²", "GPU:" + "9" * 5000)))
+    assert [one.address for one in found.copies if isinstance(one.address, str)] == ["0000:02:00.0"]
+
+
 def test_figures_belong_to_the_gpu_at_their_address() -> None:
     where = {"device": "GPU:1"}
     found = smoke(

@@ -180,7 +180,7 @@ class Disk:
         if component in HEADERS:
             header, words = HEADERS[component]
             base = os.path.normpath(os.path.dirname(path))
-            for folder in (f"{os.path.dirname(base)}/include", "/usr/include", "/usr/include/x86_64-linux-gnu"):
+            for folder in (f"{os.path.dirname(base)}/include", "/usr/include", f"/usr/include/{os.uname().machine}-linux-gnu"):
                 if folder.startswith("/usr/include") and not path.startswith(("/usr/lib", "/lib")):
                     break
                 numbers = defined(self.text(f"{folder}/{header}", _HEADER_BYTES), words)

@@ -34,7 +34,7 @@ class Task:
 
 
 def around(task: Task) -> Around:
-    """The simulated process. Raises Refused if its interpreter cannot be read."""
+    """The simulated process. Raises CannotLoad if its interpreter cannot be read."""
     library_path = task.environ.get("LD_LIBRARY_PATH", "")
     prefix = os.path.dirname(os.path.dirname(task.executable))
     base = os.path.dirname(os.path.dirname(os.path.realpath(task.executable)))

@@ -81,7 +81,7 @@ class Patient:
     """A process that imports one framework, as the loader sees it."""
 
     def __init__(self, around: Around, home: str) -> None:
-        """`home` is the folder of the framework's package. Raises Refused if the interpreter cannot be read."""
+        """`home` is the folder of the framework's package. Raises CannotLoad if the interpreter cannot be read."""
         self.around = around
         self.loader = Loader(around.system, around.setting)
         self._home = home
