@@ -233,6 +233,10 @@ class Matrix:
         """The last row about something that holds for a version: rows say from which release on."""
         return max((row for row in self.rows(table, name) if row.release <= version), key=lambda row: row.release, default=None)
 
+    def lists(self, distribution: str) -> bool:
+        """Whether a table has a distribution's releases, or that it holds no GPU code of its own."""
+        return bool(self.releases(distribution)) or self.without_gpu_code(distribution)
+
     def without_gpu_code(self, distribution: str) -> bool:
         """Whether a distribution is known to hold no GPU code of its own."""
         return bool(self.rows(tables.NO_GPU_CODE, distribution))

@@ -92,7 +92,7 @@ def _in_order(found: list[tuple[Fix, ...]]) -> tuple[Fix, ...]:
 
 def _is_listed(text: str, matrix: Matrix) -> bool:
     one = requirement(text)
-    return one is not None and (matrix.without_gpu_code(one.name) or bool(matrix.releases(one.name)) or one.name.startswith("nvidia-"))
+    return one is not None and (matrix.lists(one.name) or one.name.startswith("nvidia-"))
 
 
 def _errors(found: Diagnosis) -> Counter[str]:

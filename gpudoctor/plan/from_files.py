@@ -33,5 +33,4 @@ def with_files(question: Question, asked: Requested, matrix: Matrix) -> Question
 
 def _on_the_index(one: StatedRequirement, matrix: Matrix) -> bool:
     """Return whether the package index has a package of conda by the same name."""
-    name = normalise(one.requirement.name)
-    return name == "numpy" or bool(matrix.releases(name)) or matrix.without_gpu_code(name)
+    return matrix.lists(normalise(one.requirement.name))

@@ -37,12 +37,7 @@ def beside(wishes: Wishes, searched: dict[str, Requirement]) -> tuple[str, ...]:
 
 def unlisted(wishes: Wishes, matrix: Matrix) -> tuple[str, ...]:
     """Return the stated packages that no table knows."""
-    return tuple(name for name in wishes.requirements if not _is_listed(name, matrix) and name != "numpy")
-
-
-def _is_listed(name: str, matrix: Matrix) -> bool:
-    known = bool(matrix.releases(name)) or matrix.without_gpu_code(name)
-    return known or name.startswith("nvidia-") or bool(framework_of(name))
+    return tuple(name for name in wishes.requirements if not (matrix.lists(name) or name.startswith("nvidia-") or framework_of(name)))
 
 
 def _bounded(one: Requirement, wishes: Wishes) -> Requirement:
