@@ -37,6 +37,8 @@ def xray(
     With FILE, a shared library or program: show what it needs, what it would load, and its GPU code.
     """
     system.require_linux("xray")
+    if files and cwd is not None:
+        raise UsageError("--cwd says which files beside your script shadow modules; leave it out with FILE.")
     scope = Scope(python=python, root=root or "/", cwd=cwd)
     seen = xray_of(scope, tuple(map(_file, files or ())), PATIENCE)
     show(seen, format, _drawn, document.xray, root=scope.root)

@@ -381,6 +381,12 @@ def test_the_command_on_an_invalid_library(tmp_path: Path) -> None:
     assert "Not read: truncated." in out
 
 
+def test_the_script_folder_says_nothing_about_a_file() -> None:
+    code, out, err = run("/bin/sh", "--cwd", "/")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "leave it out with FILE" in err
+
+
 def test_the_command_on_an_environment(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", "--symlinks", tmp_path / "e"], check=True)
     (site,) = (tmp_path / "e/lib").glob("python*/site-packages")

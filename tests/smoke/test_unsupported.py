@@ -45,7 +45,10 @@ def put(site: Path, package: str, version: str) -> None:
     (site / f"{package}-{version}.dist-info" / "METADATA").write_text(f"Name: {package}\nVersion: {version}\n")
 
 
-@pytest.mark.parametrize(("package", "version", "oldest"), [("torch", "1.7.1", "PyTorch 1.8"), ("jax", "0.4.13", "JAX 0.4.14")])
+@pytest.mark.parametrize(
+    ("package", "version", "oldest"),
+    [("torch", "1.7.1", "PyTorch 1.8"), ("jax", "0.4.13+vendor", "JAX 0.4.14"), ("jax", "0.4.2rc1", "JAX 0.4.14")],
+)
 def test_a_release_that_is_too_old_is_unknown(package: str, version: str, oldest: str, tmp_path: Path) -> None:
     venv.create(tmp_path / "env", with_pip=False, symlinks=True)
     put(make.site(tmp_path / "env"), package, version)

@@ -52,6 +52,7 @@ and a trainer
 
 import functools
 import os
+import re
 import time
 
 SPEED_SECONDS = 0.25
@@ -132,7 +133,7 @@ class Stages:
         """Record the framework's version. Raises UnsupportedError if the engine cannot train with it."""
         facts["version"] = version
         oldest = self.engine.oldest
-        if tuple(int(part) for part in version.split(".")[: len(oldest)]) < oldest:
+        if tuple(map(int, re.findall("[0-9]+", version)[: len(oldest)])) < oldest:  # 0.5.0rc1, 0.4.31+vendor
             needed = ".".join(str(part) for part in oldest)
             raise self.protocol.UnsupportedError(
                 "Smoke training needs {} {} or newer; this is {}.".format(self.engine.name, needed, version)
