@@ -1,4 +1,4 @@
-"""A file whose values have the wrong type is read as far as it can be: no reader may crash on what others wrote."""
+"""No value of a wrong type in a file crashes a reader: the rest of the file is read, or the file is refused in a sentence."""
 
 from __future__ import annotations
 
