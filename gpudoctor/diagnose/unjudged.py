@@ -21,7 +21,7 @@ from gpudoctor.diagnose.unlisted_requirements import unlisted_requirements
 from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
 from gpudoctor.matrix import Resolved
-from gpudoctor.matrix.tables import TABLE_OF
+from gpudoctor.matrix.tables import DRIVERS, TABLE_OF
 from gpudoctor.snapshot import NOT_ASKED, SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing, Platform
 from gpudoctor.snapshot.distributions import near
 
@@ -52,6 +52,7 @@ def not_judged(machine: MachineView) -> tuple[NotJudged, ...]:
     judgements = (
         *_interpreter(machine),
         *_frameworks(machine),
+        *_unlisted_driver(machine),
         *unexamined(machine),
         *_untrainable(machine),
         *packages,
@@ -87,6 +88,24 @@ def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
         if reason:
             what = f"{framework.distribution or framework.name} {version}".strip()
             yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason, package=framework.distribution or framework.name)
+
+
+def _unlisted_driver(machine: MachineView) -> Iterator[NotJudged]:
+    """The assumed GPUs that a driver in no listed branch may have dropped: it runs older CUDA programs, and supports fewer old GPUs."""
+    driver = machine.driver_or_missing
+    if machine.observed.origin != SUPPOSED or isinstance(driver, Missing):
+        return
+    newest = machine.matrix.rows(DRIVERS)[-1].branch
+    for gpu in machine.gpus:
+        capability = gpu.supposed_capability
+        if capability is not None and machine.matrix.deciding_branch(driver.version, capability) is None:
+            where = (
+                f"newer than the tables, which end with branch {newest}"
+                if driver.version.major > newest
+                else "of a branch that no table lists"
+            )
+            reason = f"driver {driver.version} is {where}; whether it supports compute capability {capability} is unknown"
+            yield NotJudged(gpu.subject, gpu.label, reason)
 
 
 def _release(machine: MachineView, framework: Framework, version: str) -> str:

@@ -110,6 +110,30 @@ class Matrix:
         below = [row for row in self.rows(tables.DRIVERS) if row.branch <= version.major]
         return below[-1] if below and version.major - below[-1].branch < _BRANCH_SPAN else None
 
+    def branches_around(self, version: Version) -> tuple[DriverBranch | None, DriverBranch | None]:
+        """The last listed branch before a driver that no listed branch includes, and the first one after it."""
+        rows = self.rows(tables.DRIVERS)
+        before, after = ([row for row in rows if (row.branch <= version.major) is earlier] for earlier in (True, False))
+        return (before[-1] if before else None), (after[0] if after else None)
+
+    def deciding_branch(self, version: Version, capability: Version) -> DriverBranch | None:
+        """The branch that shows whether a driver supports GPUs of this compute capability: its own, or for one that no branch includes a neighbour.
+
+        No branch supports again what an earlier one dropped. None if the neighbours leave it open, as for a driver newer than all of them.
+        """
+        own = self.driver(version)
+        if own is not None:
+            return own
+        before, after = self.branches_around(version)
+        if before is not None and before.oldest_capability is not None and capability < before.oldest_capability:
+            return before
+        if before is None or after is None or after.oldest_capability is None:
+            return None
+        known = (before.newest_capability is not None and capability <= before.newest_capability) or (
+            after.newest_capability is not None and capability > after.newest_capability
+        )
+        return after if known and capability >= after.oldest_capability else None
+
     def newest_driver(self, branch: int, os: str = "linux") -> Version | None:
         """The newest release of a driver branch that the tables name, for "linux" or "windows": of a package, or as the floor of a CUDA release."""
         floors = (row.driver_windows if os == "windows" else row.driver_linux for row in self.rows(tables.CUDA))

@@ -226,10 +226,18 @@ def _branch(driver: str, matrix: Matrix) -> DriverBranch | None:
 
 def _noted(driver: Supposed | None, matrix: Matrix) -> Supposed | None:
     """The driver with the CUDA version that its branch supports."""
-    branch = _branch(driver.value, matrix) if driver else None
-    if driver is None or branch is None or branch.cuda_served is None:
+    version = versions.parse(driver.value) if driver else None
+    if driver is None or version is None:
         return driver
-    return Supposed("driver", f"{driver.value}, which supports CUDA {branch.cuda_served.short}", f"{driver.where}; {cited(branch.source)}")
+    branch = matrix.driver(version)
+    known = branch or matrix.branches_around(version)[0]
+    if known is None or known.cuda_served is None:
+        return driver
+    supports = "which supports" if branch else "assumed to support at least"
+    beyond = "" if branch else f"newer than branch {known.branch}; "
+    return Supposed(
+        "driver", f"{driver.value}, {supports} CUDA {known.cuda_served.short}", f"{driver.where}; {beyond}{cited(known.source)}"
+    )
 
 
 def _kernel_module(combination: Combination, matrix: Matrix) -> Supposed | None:

@@ -90,6 +90,10 @@ class Packages:
         self._wants: dict[str, list[Want]] = {}
         self._taken: dict[str, Taken] = {}
         self._stated: dict[str, Requirement] = {}
+        self._refused: set[tuple[str, str]] = set()
+        """Releases that were chosen, and then required what the stated versions exclude."""
+        self._settled = False
+        """Whether no other choice is left to try."""
         self.without_release: list[str] = []
         """Packages stated without a version, for which the tables list no release."""
 
@@ -98,12 +102,9 @@ class Packages:
         self._stated = stated
         for name, wanted in sorted(stated.items(), key=lambda item: (only_version(item[1].specifier) is None, self._is_published(item[0]))):
             self._take_stated(name, wanted)
-        for _ in range(_ROUNDS):
-            self._take_wanted()
-            if not self._choose_again():
-                break
-        self._take_wanted()
-        self._drop_unwanted()
+        self._settle()
+        while not self._settled and self._refuse():
+            self._settle()
         for taken in self._taken.values():
             if not taken.requirement:
                 taken.where = " and ".join(dict.fromkeys(want.who for want in self._wants[taken.name]))
@@ -152,6 +153,55 @@ class Packages:
                 f"No release of {name} in the tables satisfies {wanted.text!r}: they list {known[0]} to {known[-1]}; state an exact version."
             )
         self._add(Taken(name, self._choose(name, wanted.specifier), extras, where, chosen=True, requirement=wanted.text))
+
+    def _settle(self) -> None:
+        """Take what is wanted, and choose again where a later want excludes an earlier choice."""
+        for _ in range(_ROUNDS):
+            self._take_wanted()
+            if not self._choose_again():
+                break
+        self._take_wanted()
+        self._drop_unwanted()
+
+    def _refuse(self) -> bool:
+        """Refuse the first choice that makes another package exclude a stated version, as an installer steps back; whether there was one.
+
+        If every release of a package would be refused, the newest ones stay: the contradiction is in what was stated.
+        """
+        for taken in [one for one in self._taken.values() if one.chosen or not one.requirement]:
+            for one in self._forcing(taken):
+                self._refused.add((one.name, one.version))
+                own = self._stated[one.name].specifier if one.requirement else ""
+                everybody = ",".join(filter(None, (own, self._everybody(one.name))))
+                if not any(
+                    satisfies(release, everybody) and (one.name, release) not in self._refused for release, _ in self._published(one.name)
+                ):
+                    self._refused.clear()
+                    self._settled = True
+                return True
+        return False
+
+    def _forcing(self, taken: Taken) -> Iterator[Taken]:
+        """Yield the choices that exclude every release of a package that suits what was stated, if its release does not."""
+        row = self._row(taken.name, taken.version)
+        if row is None or not self._against_stated(row):
+            return
+        suiting = [
+            release for release, row in self._published(taken.name) if row and self._installable(row) and not self._against_stated(row)
+        ]
+        for want in self._wants.get(taken.name, ()) if suiting else ():
+            by = self._taken.get(want.by)
+            chosen = by is not None and (by.chosen or not by.requirement)
+            if by is not None and chosen and not any(satisfies(release, want.requirement.specifier) for release in suiting):
+                yield by
+
+    def _against_stated(self, row: FrameworkRelease) -> bool:
+        """Whether a release requires something other than a stated version."""
+        return any(
+            there is not None and there.requirement and not there.chosen and satisfies(there.version, wanted.specifier) is False
+            for wanted in self._required(row, ())
+            for there in (self._taken.get(wanted.name),)
+        )
 
     def _take_wanted(self) -> None:
         """Take what is wanted and not yet taken."""
@@ -295,6 +345,7 @@ class Packages:
         published = list(self._published(name))
         fitting = [(release, row) for release, row in published if satisfies(release, everybody)]
         fitting = fitting or [(release, row) for release, row in published if satisfies(release, specifier)]
+        fitting = [(release, row) for release, row in fitting if (name, release) not in self._refused] or fitting
         here = [(release, row) for release, row in fitting if self._installable(row)]
         build = self._builds.get(name)
         if build is not None and build.only:

@@ -17,7 +17,7 @@ from gpudoctor.snapshot.distributions import normalise
 from gpudoctor.toml_text import parsed
 
 _OF_GPUS = re.compile(
-    r"^(?:nvidia|cuda|triton|cupy|nvtx|pycuda|torch|jaxlib|tensorflow)$|^nvidia-|\b(?:gpu|cu1\d|cuda|cubin|kernels?)\b|^flash"
+    r"^(?:nvidia|cuda|cupy|nvtx|pycuda|torch|jaxlib|tensorflow)$|^nvidia-|\b(?:gpu|cu1\d|cuda|cubin|kernels?|triton)\b|^flash"
 )
 _LARGEST_PURE = 50 << 20
 """Bytes of a wheel; a larger one for any platform holds data, which may be GPU code, as flashinfer-cubin does."""

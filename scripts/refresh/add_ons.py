@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import email.parser
 import json
 import re
 import sys
@@ -55,6 +56,24 @@ _BITSANDBYTES = r"bitsandbytes/libbitsandbytes_cuda(\d+)\.(?:so|dll)"
 _BUILD = re.compile(_BITSANDBYTES)
 _FAISS = r"faiss(?:_gpu[^/]*)?/(?:libfaiss|_swigfaiss)[^/]*\.so|faiss_gpu[^/]*\.libs/libfaiss[^/]*"
 _TRANSFORMER_ENGINE = Package((1, 9), r"transformer_engine/(?:wheel_lib/)?libtransformer_engine\.so")
+_COMPILED_HERE = {
+    "causal-conv1d": (1, 1),
+    "cupy": (12,),
+    "gptqmodel": (2,),
+    "horovod": (0, 27),
+    "mamba-ssm": (2,),
+    "minkowskiengine": (0, 5),
+    "mmcv": (2,),
+    "mmcv-full": (1, 6),
+    "natten": (0, 15),
+    "pycuda": (2022,),
+    "pytorch3d": (0, 6),
+    "torch-cluster": (1, 6),
+    "torch-scatter": (2, 1),
+    "torch-sparse": (0, 6, 16),
+    "torch-spline-conv": (1, 2, 1),
+}
+"""Packages whose GPU code is compiled during installation, since the index has only their source, by name the oldest release."""
 PACKAGES = {
     "vllm": Package((0, 3), r"vllm/_C(?:_stable_libtorch)?\.(?:abi3|cpython-\d+-x86_64-linux-gnu)\.so"),
     "sglang": Package((0, 3)),
@@ -71,11 +90,28 @@ PACKAGES = {
     "transformer-engine-cu13": _TRANSFORMER_ENGINE,
     "transformer-engine-torch": Package((1, 9)),
     "transformer-engine-jax": Package((1, 9)),
+    "liger-kernel": Package((0, 3)),
+    "megatron-core": Package((0, 9)),
+    "spacy": Package((3, 6)),
+    "thinc": Package((8, 2)),
+    "torch-tensorrt": Package((1, 4)),
+    "unsloth": Package((2025,)),
+    "unsloth-zoo": Package((2025,)),
+    **{name: Package(oldest) for name, oldest in _COMPILED_HERE.items()},
+    "catboost": Package((1, 2), r"catboost/_catboost\.(?:so|pyd)"),
+    "lmdeploy": Package((0, 9), r"lmdeploy/(?:lib|turbomind)/_turbomind[^/]*\.(?:so|pyd)"),
+    "open3d": Package((0, 17), r"open3d/(?:cuda/pybind[^/]*\.(?:so|pyd)|libOpen3D\.so[.\d]*)"),
+    "openmm": Package((8, 1), opencl=r"OpenMM\.libs/lib/plugins/(?:lib)?OpenMMOpenCL\.(?:so|dll|dylib)"),
+    "pyopencl": Package((2023,), opencl=r"pyopencl/_cl[^/]*\.(?:so|pyd)|pyopencl\.libs/libOpenCL[^/]*"),
+    **{f"spconv-cu{number}": Package((2, 3), r"spconv/core_cc[^/]*\.(?:so|pyd)") for number in (118, 120, 121, 124, 126)},
+    **{f"nvidia-dali-cuda{major}0": Package((1, 45), r"nvidia/dali/libdali_kernels\.so") for major in (11, 12, 13)},
     "faiss-gpu": Package((1, 7), _FAISS),
     "faiss-gpu-cu11": Package((1, 7), _FAISS),
     "faiss-gpu-cu12": Package((1, 7), _FAISS),
     **{f"cudf-cu{major}": Package((24,), r"libcudf/lib64/libcudf\.so", "libcudf-") for major in (12, 13)},
     **{f"cuml-cu{major}": Package((24,), r"libcuml/lib64/libcuml(?:\+\+)?\.so", "libcuml-") for major in (12, 13)},
+    **{f"pylibcudf-cu{major}": Package((24, 12), r"libcudf/lib64/libcudf\.so", "libcudf-") for major in (12, 13)},
+    **{f"pylibraft-cu{major}": Package((25, 2), r"libraft/lib64/libraft\.so", "libraft-") for major in (12, 13)},
     **{f"nvidia-nccl-cu{major}": Package((2,), r"nvidia/nccl/lib/libnccl\.so\.2") for major in (11, 12, 13)},
     "cuda-toolkit": Package((12, 6), installs_components=True),
     "numba-cuda": Package((0, 0)),
@@ -108,7 +144,7 @@ def read(wheel: Wheel) -> dict[str, Any]:
         return {**row, "accelerator": "sdist", "built_with_cuda": _cuda_in(name)}
     if not package.kernels:
         return {**row, "accelerator": "opencl" if package.opencl and _opens_opencl(wheel, package.opencl) else "none"}
-    holder = _holder(wheel, package, required)
+    holder = _holder(wheel, package)
     found = kernels(holder, package.kernels)
     code = architectures(found.values())
     if not any(code.values()):
@@ -123,11 +159,12 @@ def read(wheel: Wheel) -> dict[str, Any]:
     }
 
 
-def _holder(wheel: Wheel, package: Package, required: Iterable[str]) -> Wheel:
+def _holder(wheel: Wheel, package: Package) -> Wheel:
     """Return the wheel with the kernels: this one, or one that it requires."""
     if not package.requires_kernels:
         return wheel
-    return wheel.required(next(Requirement(text) for text in required if text.startswith(package.requires_kernels)))
+    lines = email.parser.HeaderParser().parsestr(wheel.metadata()).get_all("Requires-Dist", [])
+    return wheel.required(next(Requirement(text) for text in lines if text.startswith(package.requires_kernels)))
 
 
 def kernels(wheel: Wheel, pattern: str) -> dict[str, Library]:
@@ -212,8 +249,8 @@ def _named_cuda(libraries: Iterable[Library], required: Iterable[str]) -> Versio
 
 
 def _cuda_in(distribution: str) -> Version | None:
-    named = re.search(r"-cu(\d\d)$", distribution)
-    return versions.parse(named[1]) if named else None
+    named = re.search(r"-cu(\d\d)(\d?)$", distribution)
+    return versions.parse(".".join(filter(None, named.groups()))) if named else None
 
 
 if __name__ == "__main__":

@@ -27,6 +27,8 @@ _PLATFORMS = {
     "macos_arm64": ("darwin", "Darwin", "arm64", "posix"),
     "macos_x86_64": ("darwin", "Darwin", "x86_64", "posix"),
 }
+_SERVER = {"platform_release": ""}
+"""A kernel that is no Jetson's, whose releases contain "tegra": wheels for Linux on Arm are for servers."""
 _CPYTHON = {"implementation_name": "cpython", "platform_python_implementation": "CPython"}
 
 
@@ -39,6 +41,7 @@ def requires(metadata: str, platform: str, also: Container[str] = ()) -> tuple[s
     known = dict(_CPYTHON)
     if platform in _PLATFORMS:
         known |= dict(zip(("sys_platform", "platform_system", "platform_machine", "os_name"), _PLATFORMS[platform], strict=True))
+        known |= _SERVER
     lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
     found = (_condensed(one, known) for one in map(Requirement, lines) if _matters(canonicalize_name(one.name), also))
     return tuple(sorted({text for text in found if text}))

@@ -5,7 +5,8 @@
 Rows of other packages stay. A package is pure if every wheel that public lock files list of it is for any platform, and it requires no framework,
 Triton or CUDA; compiled if its Linux wheels are about as large as those for macOS, which has no CUDA. Of an installed one the files decide: no
 library holds GPU code or loads one of CUDA's, and no Python file compiles Triton kernels. Of a named one the newest release on the package index
-decides: it is pure as in a lock file, and excludes no release of a package that the tables compare.
+decides: it is pure or compiled as in a lock file, and excludes no release of a package that the tables compare. What does exclude one is printed:
+its releases belong in others.csv, by scripts/refresh/between.py, where compat compares them.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from gpudoctor.requirement_files.locks import as_on_macos, gpu_related, pure
 from gpudoctor.snapshot.distributions import normalise
 from gpudoctor.toml_text import parsed
 from scripts.refresh.common import AT_ONCE, Published
-from scripts.refresh.index import Index, parse_wheel_name
+from scripts.refresh.index import Index, parse_source_name, parse_wheel_name
 from scripts.refresh.metadata import requires
 
 TABLE = Path(__file__).parents[2] / "compat" / "no_gpu_code.csv"
@@ -55,7 +56,10 @@ def main() -> None:
     del kept["distribution"]
     tabled = {row.distribution for row in read_table(str(TABLE.parent), OTHERS)}
     named = published({normalise(name) for file in asked.named for name in file.read_text().split()} - tabled - kept.keys(), Index())
-    rows = {one["name"]: (one["name"], "pure", "index-listing", f"release {one['version']}") for one in named} | kept
+    sys.stdout.writelines(f"{one['name']} {one['version']}: {', '.join(one['bounds'])}\n" for one in named if one["bounds"])
+    rows = {
+        one["name"]: (one["name"], one["kind"], "index-listing", f"release {one['version']}") for one in named if not one["bounds"]
+    } | kept
     rows |= {name: (name, "compiled", "public-locks", "its Linux and macOS wheels have like sizes") for name in _all(packages, as_on_macos)}
     rows |= {name: (name, "pure", "public-locks", "") for name in _all(packages, pure)}
     for folder in asked.installed:
@@ -68,31 +72,43 @@ def main() -> None:
 
 
 def published(names: Collection[str], index: Published) -> list[dict[str, Any]]:
-    """Return the newest release of each pure package as a lock file lists it; without those that are about GPUs or bound what the tables compare."""
+    """Return the newest release of each package without GPU code as a lock file lists it, with its kind and the bounds that tables must hold."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        found = pool.map(lambda name: _newest(name, index), sorted(names))
-    return [one for one in found if one is not None and pure(one) and not gpu_related(one)]
+        found = [one for one in pool.map(lambda name: _newest(name, index), sorted(names)) if one is not None]
+    kinds = ((one, "pure" if pure(one) else "compiled" if as_on_macos(one) else "") for one in found)
+    return [{**one, "kind": kind} for one, kind in kinds if kind and (one["bounds"] or not gpu_related(one))]
 
 
 def _newest(name: str, index: Published) -> dict[str, Any] | None:
     try:
-        files = [(file, wheel) for file in index.files(name) if (wheel := parse_wheel_name(file.filename)) is not None]
-        newest = max(version for _, wheel in files if not (version := Version(wheel.release)).is_prerelease)
-        ours = [file for file, wheel in files if Version(wheel.release) == newest]
+        listed = index.files(name)
+        files = [(file, wheel.release) for file in listed if (wheel := parse_wheel_name(file.filename)) is not None]
+        sources = [source[1] for file in listed if (source := parse_source_name(file.filename)) is not None]
+        newest = max(version for text in (*sources, *(release for _, release in files)) if not (version := Version(text)).is_prerelease)
+        ours = [file for file, release in files if Version(release) == newest]
         with index.wheel(ours[0].url) as archive:
             member = next(one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
             told = archive.read(member).decode()
-        wanted = [Requirement(text) for text in requires(told, "any") if "extra" not in text]
-    except (OSError, ValueError, StopIteration, zipfile.BadZipFile):
-        return None  # not published, without wheels, or with names or requirements that nobody can read: it stays unknown
-    if any(_excludes(one) for one in wanted):
-        return None
+        wanted = [Requirement(text) for text in requires(told, "any", _Any()) if "extra" not in text]
+    except (OSError, ValueError, IndexError, StopIteration, zipfile.BadZipFile):
+        return (
+            None  # not published, its newest release without wheels, or with names or requirements that nobody can read: it stays unknown
+        )
+    compared = {normalise(Requirement(text).name) for text in requires(told, "any")}
     return {
         "name": name,
         "version": str(newest),
         "wheels": [{"name": file.filename, "size": file.size} for file in ours],
         "dependencies": [{"name": one.name} for one in wanted],
+        "bounds": [str(one) for one in wanted if normalise(one.name) in compared and _excludes(one)],
     }
+
+
+class _Any:
+    """Contains every name: all requirements of a package say whether it is about GPUs."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
 
 
 def _excludes(wanted: Requirement) -> bool:

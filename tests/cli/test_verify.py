@@ -23,7 +23,7 @@ def after(name: str, *requirements: str) -> tuple[Plan, Plan]:
     return plan, concluded(plan, plan.environment, report(name), "", 1.0)
 
 
-@pytest.mark.parametrize("requirements", [(TORCH,), (TORCH, "spconv-cu120")])
+@pytest.mark.parametrize("requirements", [(TORCH,), (TORCH, "fbgemm-gpu")])
 @pytest.mark.parametrize("name", NAMES[::15])
 def test_the_headline_follows_the_worse_of_plan_and_check(name: str, requirements: tuple[str, ...]) -> None:
     plan, verified = after(name, *requirements)

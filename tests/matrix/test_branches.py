@@ -122,3 +122,28 @@ def test_an_invalid_cell_is_reported(column: str, cell: str) -> None:
     cells = dict.fromkeys(DRIVERS.columns, "") | {"branch": "550", "source": "x", column: cell}
     with pytest.raises(ValueError, match=f"column {column} "):
         DRIVERS.parse(list(cells.values()))
+
+
+@pytest.mark.parametrize(
+    ("driver", "capability", "branch"),
+    [
+        ("580.65.06", "6.1", 580),
+        ("605.10", "6.1", 595),
+        ("605.10", "7.5", 610),
+        ("540.10", "9.0", 545),
+        ("540.10", "12.0", 545),
+        ("405.10", "7.5", None),
+        ("999.10", "6.1", 615),
+        ("999.10", "7.5", None),
+        ("340.108", "3.0", None),
+    ],
+)
+def test_branch_that_decides_whether_a_driver_supports_a_gpu(shipped: Matrix, driver: str, capability: str, branch: int | None) -> None:
+    row = shipped.deciding_branch(version(driver), version(capability))
+    assert (row.branch if row else None) == branch
+
+
+def test_no_branch_supports_again_what_an_earlier_one_dropped(branches: tuple[DriverBranch, ...]) -> None:
+    for bound in ("oldest_capability", "newest_capability"):
+        known = [value for row in branches if (value := getattr(row, bound)) is not None]
+        assert known == sorted(known)

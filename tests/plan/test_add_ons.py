@@ -37,9 +37,9 @@ def test_a_build_whose_gpu_code_is_unknown_is_never_ready(row: FrameworkRelease)
 
 @pytest.mark.parametrize("beside", [(), ("torch==2.8.0",)])
 def test_a_package_that_no_table_has_is_never_ready(beside: tuple[str, ...]) -> None:
-    found = judged("spconv-cu120==2.3.6", *beside, gpus=("H100",), driver=NEW)
+    found = judged("fbgemm-gpu==1.2.0", *beside, gpus=("H100",), driver=NEW)
     assert found.verdict is Verdict.UNKNOWN
-    assert found.not_judged[0].what == "spconv-cu120 2.3.6"
+    assert found.not_judged[0].what == "fbgemm-gpu 1.2.0"
 
 
 @pytest.mark.parametrize(

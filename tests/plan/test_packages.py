@@ -234,3 +234,20 @@ def test_impossible_requirements_are_refused_in_one_sentence(requirements: tuple
     assert words in str(refused.value)
     assert "\n" not in str(refused.value)
     assert str(refused.value).endswith(".")
+
+
+@pytest.mark.parametrize(
+    ("older_needs", "chosen"),
+    [("torch>=2.4", {"torchvision": "0.19.0", "torch": "2.4.0"}), ("torch>=2.5", {"torchvision": "0.20.0", "torch": "2.5.0"})],
+    ids=["an older one suits", "none suits"],
+)
+def test_a_choice_gives_way_where_it_excludes_a_stated_version(older_needs: str, chosen: dict[str, str]) -> None:
+    matrix = tables(
+        release("2.5.0", distribution="torchaudio", requires=("torchvision",)),
+        vision("0.19.0", older_needs),
+        vision("0.20.0", "torch>=2.5"),
+        torch("2.4.0", "numpy"),
+        torch("2.5.0", "numpy>=2"),
+    )
+    found = taken(matrix, "torchaudio==2.5.0", "numpy==1.26.4")
+    assert {name: found[name].version for name in chosen} == chosen

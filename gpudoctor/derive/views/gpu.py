@@ -124,9 +124,11 @@ class GpuView(NvmlGpuView):
     def needed_branch(self) -> int | None:
         """The oldest driver branch that supports a described GPU; None if this driver does, or if unknown."""
         capability, driver = self.supposed_capability, self.machine.driver_or_missing
-        row = None if isinstance(driver, Missing) else self.machine.matrix.driver(driver.version)
+        if capability is None or isinstance(driver, Missing):
+            return None
+        row = self.machine.matrix.deciding_branch(driver.version, capability)
         newest = row.newest_capability if row is not None else None
-        if capability is None or newest is None or capability <= newest:
+        if newest is None or capability <= newest:
             return None
         return self.machine.matrix.branches_for(capability)[0]
 

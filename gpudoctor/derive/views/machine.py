@@ -9,7 +9,7 @@ from gpudoctor.derive.driver import Driver, driver
 from gpudoctor.derive.fabric import fabric_of, switches
 from gpudoctor.derive.gpus import Gpu, gpus
 from gpudoctor.derive.ladder import Ladder, ladder
-from gpudoctor.derive.packages import Stack
+from gpudoctor.derive.packages import Stack, stack_of
 from gpudoctor.derive.site import Site, site
 from gpudoctor.derive.toolkits import build_toolkit
 from gpudoctor.derive.training import proven
@@ -287,10 +287,19 @@ class MachineView(DriverCallsView):
     def another_can_train(self, name: str, failing: frozenset[str] = frozenset()) -> bool:
         """Whether another framework than `name`, and none of the `failing`, fits driver and GPU, which lets the environment still train.
 
-        In an assumed environment the user asked for every framework: none replaces another.
+        In an assumed environment none replaces another that the user asked for; only a package may want it, as MediaPipe wants JAX.
         """
         others = (other for other in self.frameworks if other.name not in {name, *failing})
-        return not self.supposed and any(other.fits for other in others)
+        return not self._asked_for(name) and any(other.fits for other in others if not self.supposed or self._asked_for(other.name))
+
+    def _asked_for(self, framework: str) -> bool:
+        """Whether a package of this framework was stated in an assumed environment."""
+        stack = self.stack_or_missing
+        if not self.supposed or isinstance(stack, Missing):
+            return self.supposed
+        own = {one.distribution for one in self.observed_frameworks if one.name == framework}
+        parts = (one for one in stack.distributions.values() if one.name in own or stack_of(one.name) == framework)
+        return any(map(stack.stated, parts))
 
     @cached_property
     def cpu_framework(self) -> str:

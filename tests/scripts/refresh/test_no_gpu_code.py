@@ -13,14 +13,14 @@ from .served import OneWheel, archive, metadata
 PURE = [IndexFile(f"plain-{release}-py3-none-any.whl", "u", size=900) for release in ("1.0", "2.0", "3.0rc1")]
 
 
-def names(files: list[IndexFile], requirements: str = "") -> list[tuple[str, str]]:
-    """Return name and release of what is kept of a package with these files and lines of METADATA."""
+def kept(files: list[IndexFile], requirements: str = "") -> list[tuple[str, str, list[str]]]:
+    """Return kind, release and bounds of what is kept of a package with these files and lines of METADATA."""
     index = OneWheel(lambda: zipfile.ZipFile(io.BytesIO(archive(**metadata(requirements)))), plain=files)
-    return [(one["name"], one["version"]) for one in published({"plain", "absent"}, index)]
+    return [(one["kind"], one["version"], one["bounds"]) for one in published({"plain", "absent"}, index)]
 
 
 def test_the_newest_final_release_decides() -> None:
-    assert names(PURE) == [("plain", "2.0")]
+    assert kept(PURE) == [("pure", "2.0", [])]
 
 
 @pytest.mark.parametrize(
@@ -32,22 +32,17 @@ def test_the_newest_final_release_decides() -> None:
     ],
 )
 def test_requirements_that_exclude_nothing_in_the_tables(requirements: str) -> None:
-    assert names(PURE, requirements) == [("plain", "2.0")]
+    assert kept(PURE, requirements) == [("pure", "2.0", [])]
 
 
-@pytest.mark.parametrize(
-    "requirements",
-    [
-        "Requires-Dist: torch",
-        "Requires-Dist: jax>=0.4",
-        "Requires-Dist: numpy<2",
-        "Requires-Dist: protobuf~=4.25",
-        "Requires-Dist: flash-attn",
-        "Requires-Dist: nvidia-ml-py",
-    ],
-)
-def test_what_requires_a_framework_or_excludes_a_release_in_the_tables_is_left_out(requirements: str) -> None:
-    assert names(PURE, requirements) == []
+@pytest.mark.parametrize("bound", ["torch", "jax>=0.4", "numpy<2", "protobuf~=4.25", "flash-attn"])
+def test_a_framework_or_a_bound_that_the_tables_must_hold_is_named(bound: str) -> None:
+    assert kept(PURE, f"Requires-Dist: {bound}") == [("pure", "2.0", [bound])]
+
+
+@pytest.mark.parametrize("needed", ["nvidia-ml-py", "fbgemm-gpu", "pytorch-triton"])
+def test_what_requires_a_package_for_gpus_is_left_out(needed: str) -> None:
+    assert kept(PURE, f"Requires-Dist: {needed}") == []
 
 
 @pytest.mark.parametrize(
@@ -59,8 +54,18 @@ def test_what_requires_a_framework_or_excludes_a_release_in_the_tables_is_left_o
     ids=["compiled", "large"],
 )
 def test_a_compiled_or_large_wheel_may_hold_gpu_code(file: IndexFile) -> None:
-    assert names([*PURE, file]) == []
+    assert kept([*PURE, file]) == []
 
 
 def test_what_has_no_wheel_stays_unknown() -> None:
-    assert names([IndexFile("plain-4.0.tar.gz", "u", size=900)]) == []
+    assert kept([IndexFile("plain-4.0.tar.gz", "u", size=900)]) == []
+
+
+def test_a_newest_release_without_wheels_decides_too() -> None:
+    assert kept([*PURE, IndexFile("plain-4.0.tar.gz", "u", size=900)]) == []
+
+
+@pytest.mark.parametrize(("size", "found"), [(900, [("compiled", "4.0", [])]), (9000, [])], ids=["as large", "much larger"])
+def test_wheels_for_linux_as_large_as_for_macos_hold_no_gpu_code(size: int, found: list[tuple[str, str, list[str]]]) -> None:
+    tags = {"manylinux_2_28_x86_64": size, "macosx_11_0_arm64": 900}
+    assert kept([*PURE, *(IndexFile(f"plain-4.0-cp312-cp312-{tag}.whl", "u", size=one) for tag, one in tags.items())]) == found

@@ -40,7 +40,7 @@ class UndrivenGpu(msgspec.Struct, frozen=True):
 
     @property
     def branch(self) -> int:
-        """The driver's branch."""
+        """The branch that decides: the driver's own, or a neighbour in the tables."""
         return self.row.branch if self.row else self.driver.major
 
     @property
@@ -77,7 +77,7 @@ def undriven(gpu: GpuView) -> UndrivenGpu | None:
 
 def _with_driver(gpu: GpuView, name: str, capability: Version, seen: Evidence, installed: tuple[Version, str]) -> UndrivenGpu:
     (driver, where), flavour = installed, gpu.machine.kernel.installed_flavour
-    row = gpu.machine.matrix.driver(driver)
+    row = gpu.machine.matrix.deciding_branch(driver, capability)
     evidence = [seen, Evidence("driver", f"{driver} {flavour}".rstrip(), where)]
     if row is not None:
         supported = f"{row.oldest_capability} to {row.newest_capability or 'unknown'}"
