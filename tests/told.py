@@ -21,8 +21,8 @@ _FIXES: Final = "  fixes "
 
 def text(diagnosis: Diagnosis) -> str:
     """Return the findings with their evidence and fixes, and what was not judged, one line each."""
-    unjudged = (f"not judged: {one.what}: {one.reason}" for one in diagnosis.not_judged)
-    return "\n".join([*(line for finding in diagnosis.findings for line in _lines(finding)), *unjudged])
+    unchecked = (f"not judged: {one.what}: {one.reason}" for one in diagnosis.unchecked)
+    return "\n".join([*(line for finding in diagnosis.findings for line in _lines(finding)), *unchecked])
 
 
 def _lines(finding: Finding) -> Iterator[str]:

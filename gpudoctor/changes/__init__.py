@@ -133,5 +133,4 @@ def _causes(before: Examination, after: Examination, *, reworded: bool) -> list[
 
 
 def _differ(one: Finding, other: Finding, *, reworded: bool) -> bool:
-    judged = (one.severity, one.confidence) != (other.severity, other.confidence)
-    return judged or (reworded and one.message != other.message)
+    return (one.severity, one.confidence) != (other.severity, other.confidence) or (reworded and one.message != other.message)

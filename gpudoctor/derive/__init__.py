@@ -10,7 +10,7 @@ from gpudoctor.derive.gpus import Gpu
 from gpudoctor.derive.ladder import proved_to
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.site import Site
-from gpudoctor.derive.training import Flaw, judge, on_device
+from gpudoctor.derive.training import Flaw, flaw_of, on_device
 from gpudoctor.derive.unknown import (
     NO_GPU,
     NO_PCI_BUS,

@@ -9,7 +9,7 @@ from gpudoctor.derive.lost_gpus import forbidden, library_alarm, off_the_bus, un
 from gpudoctor.derive.site import Site
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.derive.telemetry import loads_of, unseen
-from gpudoctor.derive.training import judge, kernel_right, proven
+from gpudoctor.derive.training import flaw_of, kernel_right, proven
 from gpudoctor.findings import LadderRow, ProvedTo, Rung, RungState, Step
 from gpudoctor.findings.naming import counted
 from gpudoctor.snapshot import (
@@ -206,7 +206,7 @@ class _Smokes:
                 Step(Rung.TRAINED, RungState.NOT_SHOWN, blind),
             )
         trained = dict.fromkeys(smoke.framework for smoke, training in trainings if proven(smoke, training.device))
-        flaws = dict.fromkeys((smoke.framework, flaw.flaw.value) for smoke, training in trainings if (flaw := judge(training)))
+        flaws = dict.fromkeys((smoke.framework, flaw.flaw.value) for smoke, training in trainings if (flaw := flaw_of(training)))
         return (
             self.step(
                 Rung.KERNEL_RAN,

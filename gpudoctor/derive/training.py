@@ -43,7 +43,7 @@ def disagrees(agreement: Agreement) -> bool:
     return any(not isinstance(difference, int | float) or not difference <= tolerance for difference, tolerance in pairs)
 
 
-def judge(training: Training) -> FlawSeen | None:
+def flaw_of(training: Training) -> FlawSeen | None:
     """What is wrong with `training`; None: its device trains correctly."""
     if not on_device(training.device, training.placed_on):
         return FlawSeen(Flaw.WRONG_PLACE, f"asked for {training.device}, ran on {', '.join(training.placed_on) or 'no stated device'}")
@@ -64,7 +64,7 @@ def judge(training: Training) -> FlawSeen | None:
 
 def proven(smoke: Smoke, device: str) -> bool:
     """Whether every planned network trained on `device` without a flaw."""
-    sound = {training.network for training in smoke.trainings if training.device == device and judge(training) is None}
+    sound = {training.network for training in smoke.trainings if training.device == device and flaw_of(training) is None}
     return sound >= {*smoke.networks}
 
 
@@ -75,7 +75,7 @@ def _compared(training: Training) -> FlawSeen | None:
 
 def _learning(training: Training) -> FlawSeen | None:
     first, last, accuracy = training.losses[0], training.losses[-1], training.accuracy
-    assert isinstance(first, int | float)  # noqa: S101 -- judge() has seen to it
+    assert isinstance(first, int | float)  # noqa: S101 -- flaw_of() has seen to it
     fell = isinstance(last, int | float) and last <= first * LOSS_MUST_FALL_TO
     accurate = isinstance(accuracy, int | float) and accuracy >= training.expected_accuracy - ACCURACY_MARGIN
     if fell and accurate:

@@ -15,7 +15,7 @@ from gpudoctor.diagnose.reported import reported
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import without
 from gpudoctor.diagnose.steps import Steps
-from gpudoctor.diagnose.unjudged import not_judged
+from gpudoctor.diagnose.unchecked import unchecked
 from gpudoctor.diagnose.verdict import exit_code, unproven, verdict
 from gpudoctor.exit_codes import CRASHED
 from gpudoctor.findings import Diagnosis, Finding, LadderRow, Outcome, Policy, ProvedTo, Verdict
@@ -62,8 +62,8 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
     doubted = steps(said.doubted, frozenset(), runs) if said is not None else frozenset[str]()
     findings = steps(fold, tuple(finding for run in runs for finding in run.findings), runs, doubted)
     outcomes = steps(excuse_all, tuple(run.outcome for run in runs), runs, findings)
-    unjudged = steps(not_judged, (), machine)
-    gaps = steps(unproven, (), machine, unjudged, runs)
+    unknown = steps(unchecked, (), machine)
+    gaps = steps(unproven, (), machine, unknown, runs)
     rows = steps(ladder_rows, (), machine)
     proved = steps(proved_by, NOTHING, machine, rows)
     seen = steps(summary, Summary(), machine)
@@ -80,7 +80,7 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
         ladder=rows,
         unproven=(*gaps, *(outcome.reason for outcome in steps.crashed)),
         skipped=left_out,
-        not_judged=unjudged,
+        unchecked=unknown,
         summary=seen,
     )
 

@@ -31,11 +31,11 @@ def choose(rules: tuple[Rule, ...], policy: Policy) -> tuple[Rule, ...]:
     if not chosen:
         raise UsageError("--only and --skip leave no rule to run; `gpudoctor rules` lists them.")
     if policy.require:
-        _keep_judges(rules, chosen, policy.require)
+        _keep_the_requirements_rule(rules, chosen, policy.require)
     return chosen
 
 
-def _keep_judges(rules: tuple[Rule, ...], chosen: tuple[Rule, ...], require: tuple[str, ...]) -> None:
+def _keep_the_requirements_rule(rules: tuple[Rule, ...], chosen: tuple[Rule, ...], require: tuple[str, ...]) -> None:
     subjects = {ANY, *(parse(text).subject for text in require)}
     gone = [rule for rule in rules if rule.checks_required in subjects and rule not in chosen]
     if gone:

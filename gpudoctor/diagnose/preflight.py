@@ -25,7 +25,7 @@ class Fulfilment(enum.Enum):
     UNKNOWN = "not checked"
 
 
-class Judged(msgspec.Struct, frozen=True, kw_only=True):
+class CheckedCondition(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement and whether it is met."""
 
     requirement: Condition
@@ -39,12 +39,12 @@ class Judged(msgspec.Struct, frozen=True, kw_only=True):
     """The stage that would have shown it."""
 
 
-def judged(machine: MachineView, rung: Rung | None) -> tuple[Judged, ...]:
+def checked(machine: MachineView, rung: Rung | None) -> tuple[CheckedCondition, ...]:
     """Return every requirement of the policy, checked; `rung` is the stage that makes a GPU usable, None for libcuda."""
-    return tuple(_judge(parse(text), machine, rung or Rung.LIBCUDA) for text in machine.policy.require)
+    return tuple(_check(parse(text), machine, rung or Rung.LIBCUDA) for text in machine.policy.require)
 
 
-def _judge(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
+def _check(requirement: Condition, machine: MachineView, rung: Rung) -> CheckedCondition:
     if requirement.subject == "driver":
         return _driver(requirement, machine)
     if requirement.subject == "gpus":
@@ -60,7 +60,7 @@ def _judge(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
     return _framework(requirement, machine)
 
 
-def _run(requirement: Condition, machine: MachineView) -> Judged:
+def _run(requirement: Condition, machine: MachineView) -> CheckedCondition:
     """Compare the free memory of every GPU with what a run needs, and the compute capability with what its precision needs."""
     run = run_of(requirement)
     needed = f"of {run.bytes / (1 << 30):.1f} GiB needed"
@@ -71,22 +71,22 @@ def _run(requirement: Condition, machine: MachineView) -> Judged:
     return _smallest(oldest, machine, _capability, lambda value: f"compute capability {value}, too old for {run.asked.precision.upper()}")
 
 
-def _unknown(requirement: Condition, missing: Missing, rung: Rung | None) -> Judged:
-    return Judged(requirement=requirement, answer=Fulfilment.UNKNOWN, seen=missing.reason, missing=missing, rung=rung)
+def _unknown(requirement: Condition, missing: Missing, rung: Rung | None) -> CheckedCondition:
+    return CheckedCondition(requirement=requirement, answer=Fulfilment.UNKNOWN, seen=missing.reason, missing=missing, rung=rung)
 
 
-def _lacking(requirement: Condition, seen: str, where: str) -> Judged:
-    return Judged(requirement=requirement, answer=Fulfilment.LACKING, seen=seen, where=where)
+def _lacking(requirement: Condition, seen: str, where: str) -> CheckedCondition:
+    return CheckedCondition(requirement=requirement, answer=Fulfilment.LACKING, seen=seen, where=where)
 
 
-def _compared(requirement: Condition, value: str, seen: str, where: str) -> Judged:
+def _compared(requirement: Condition, value: str, seen: str, where: str) -> CheckedCondition:
     fit = fits(requirement, value)
     if fit is None:
         return _unknown(requirement, Missing(Cause.FAILED, f"{seen}, which is not a comparable version"), None)
-    return Judged(requirement=requirement, answer=Fulfilment.MET if fit else Fulfilment.UNFIT, seen=seen, where=where)
+    return CheckedCondition(requirement=requirement, answer=Fulfilment.MET if fit else Fulfilment.UNFIT, seen=seen, where=where)
 
 
-def _driver(requirement: Condition, machine: MachineView) -> Judged:
+def _driver(requirement: Condition, machine: MachineView) -> CheckedCondition:
     driver = machine.driver_or_missing
     if not isinstance(driver, Missing):
         return _compared(requirement, str(driver.version), f"the driver is {driver.version}", driver.where)
@@ -98,7 +98,7 @@ def _driver(requirement: Condition, machine: MachineView) -> Judged:
     return _unknown(requirement, missing, Rung.KERNEL_DRIVER)
 
 
-def _no_gpu(requirement: Condition, machine: MachineView) -> Judged:
+def _no_gpu(requirement: Condition, machine: MachineView) -> CheckedCondition:
     """Return that there is no GPU, or that it is unknown because a source that could show one was unreadable."""
     first = (machine.observed.pci,) if machine.site.has_pci else ()
     for section in (*first, machine.observed.libcuda, machine.observed.nvml):
@@ -107,7 +107,7 @@ def _no_gpu(requirement: Condition, machine: MachineView) -> Judged:
     return _lacking(requirement, "there is no GPU", "PCI bus, NVML, libcuda")
 
 
-def _count(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
+def _count(requirement: Condition, machine: MachineView, rung: Rung) -> CheckedCondition:
     """Compare the number of usable GPUs; the undecided ones may count or not."""
     wanted = [gpu for gpu in machine.hardware if not gpu.set_aside]
     if not wanted:
@@ -119,10 +119,10 @@ def _count(requirement: Condition, machine: MachineView, rung: Rung) -> Judged:
     if len(answers) > 1:
         return _unknown(requirement, Missing(Cause.FAILED, f"{seen}; {len(undecided)} not checked ({undecided[0]})"), rung)
     if answers == {True}:
-        return Judged(requirement=requirement, answer=Fulfilment.MET, seen=seen, where="stages per GPU")
+        return CheckedCondition(requirement=requirement, answer=Fulfilment.MET, seen=seen, where="stages per GPU")
     more_would_do = any(fits(requirement, str(number)) for number in range(usable + 1, len(wanted) + 1))
     answer = Fulfilment.LACKING if more_would_do else Fulfilment.UNFIT
-    return Judged(requirement=requirement, answer=answer, seen=seen, where="stages per GPU")
+    return CheckedCondition(requirement=requirement, answer=answer, seen=seen, where="stages per GPU")
 
 
 def _undecided(gpu: Gpu, machine: MachineView, rung: Rung) -> str:
@@ -135,7 +135,9 @@ def _undecided(gpu: Gpu, machine: MachineView, rung: Rung) -> str:
     return above[-1].detail or str(above[-1].state.value)
 
 
-def _smallest(requirement: Condition, machine: MachineView, read: Callable[[Gpu], str | Missing], show: Callable[[str], str]) -> Judged:
+def _smallest(
+    requirement: Condition, machine: MachineView, read: Callable[[Gpu], str | Missing], show: Callable[[str], str]
+) -> CheckedCondition:
     """Compare a property of every GPU that is not hidden; the first misfit decides."""
     gpus = [gpu for gpu in machine.hardware if not gpu.set_aside and machine.ladder.state(gpu.key, Rung.LIBCUDA) is not RungState.MASKED]
     if not gpus:
@@ -173,7 +175,7 @@ def _capability(gpu: Gpu) -> str | Missing:
     return gpu.nvml.compute_capability if isinstance(gpu.nvml, NvmlGpu) else gpu.nvml
 
 
-def _framework(requirement: Condition, machine: MachineView) -> Judged:
+def _framework(requirement: Condition, machine: MachineView) -> CheckedCondition:
     found = machine.observed.frameworks
     if isinstance(found, Missing):
         return _unknown(requirement, found, None)
@@ -181,7 +183,9 @@ def _framework(requirement: Condition, machine: MachineView) -> Judged:
     if framework is None:
         return _lacking(requirement, f"{requirement.subject} is not installed", "the folders on sys.path")
     if not requirement.specifier:
-        return Judged(requirement=requirement, answer=Fulfilment.MET, seen=f"{framework.distribution or framework.name} is installed")
+        return CheckedCondition(
+            requirement=requirement, answer=Fulfilment.MET, seen=f"{framework.distribution or framework.name} is installed"
+        )
     if not isinstance(framework.version, Fact):
         return _unknown(requirement, framework.version, None)
     name = framework.distribution or framework.name

@@ -6,20 +6,20 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import xray
-from gpudoctor.findings import NotJudged
+from gpudoctor.findings import Unchecked
 from gpudoctor.snapshot import Cause, Framework, Libraries, Missing, is_absent
 
 _NOT_ASKED = {Cause.NOT_ASKED, Cause.NOT_STATED}
 
 
-def unexamined(machine: MachineView) -> Iterator[NotJudged]:
+def unexamined(machine: MachineView) -> Iterator[Unchecked]:
     """Return the CUDA builds on a live machine with GPUs whose libraries could not be examined; one that trained needs no examination."""
     for framework in machine.frameworks if machine.hardware and machine.observed.origin == "live" else ():
         cuda = framework.cuda_or_missing
         without = framework.observed.cuda_build is False or is_absent(cuda)
         reason = "" if without or framework.trains_on_gpu else _why(framework.observed, machine.observed.libraries)
         if reason:
-            yield NotJudged(framework.subject, f"libraries of {framework.label}", reason, plural=True)
+            yield Unchecked(framework.subject, f"libraries of {framework.label}", reason, plural=True)
 
 
 def _why(framework: Framework, libraries: Libraries | Missing) -> str:

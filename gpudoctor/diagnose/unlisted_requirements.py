@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from gpudoctor.derive import Stack, wheel_platform
 from gpudoctor.derive.specifiers import requirement
 from gpudoctor.diagnose.advice.requirements import NVIDIA_PACKAGES
-from gpudoctor.findings import ENVIRONMENT, NotJudged
+from gpudoctor.findings import ENVIRONMENT, Unchecked
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
 
 
-def unlisted_requirements(stack: Stack) -> Iterator[NotJudged]:
+def unlisted_requirements(stack: Stack) -> Iterator[Unchecked]:
     """Yield each such build of an assumed environment: an installer may find no release of a package that both require."""
     for one in stack.distributions.values():
         row = _incomplete(one, stack)
@@ -21,7 +21,7 @@ def unlisted_requirements(stack: Stack) -> Iterator[NotJudged]:
         beside = next(others, None)
         if beside is not None:
             reason = f"no table lists which releases of NVIDIA's packages it requires, and {beside.label} requires some too"
-            yield NotJudged(ENVIRONMENT, one.label, reason, package=one.name)
+            yield Unchecked(ENVIRONMENT, one.label, reason, package=one.name)
 
 
 def _incomplete(one: Distribution, stack: Stack) -> FrameworkRelease | None:

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from gpudoctor.derive import Gpu, MachineView
 from gpudoctor.derive.stages import stage_name
 from gpudoctor.diagnose.engine import RuleRun
-from gpudoctor.diagnose.preflight import Fulfilment, judged
+from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
-from gpudoctor.findings import Finding, LadderRow, Level, NotJudged, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Verdict
+from gpudoctor.findings import Finding, LadderRow, Level, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Unchecked, Verdict
 from gpudoctor.findings.naming import few, gpu_names
 from gpudoctor.snapshot import SUPPOSED, TEXT, Cause, Missing, Snapshot, StageState
 from gpudoctor.snapshot.gaps import gaps
@@ -31,15 +31,15 @@ _UNREADABLE = frozenset({Cause.FAILED, Cause.LOST, Cause.TIMED_OUT, Cause.CRASHE
 """Why a fact is missing although a machine in order would have given it."""
 
 
-def unproven(machine: MachineView, not_judged: tuple[NotJudged, ...], runs: Sequence[RuleRun]) -> tuple[str, ...]:
+def unproven(machine: MachineView, unchecked: tuple[Unchecked, ...], runs: Sequence[RuleRun]) -> tuple[str, ...]:
     """Return which required stages or things were not verified, and why, each as a clause."""
-    unseen = (one for one in judged(machine, required(machine.policy)) if one.answer is Fulfilment.UNKNOWN)
+    unseen = (one for one in checked(machine, required(machine.policy)) if one.answer is Fulfilment.UNKNOWN)
     requirements = _not_checked((one.requirement.text, one.seen) for one in unseen)
-    unjudged = _not_checked(((one.what, one.reason) for one in not_judged), {one.what for one in not_judged if one.plural})
+    packages = _not_checked(((one.what, one.reason) for one in unchecked), {one.what for one in unchecked if one.plural})
     lacking = tuple(_no_framework(machine) or _unproven_rung(machine, runs))
     unread = _not_checked(_unread(runs)) if machine.policy.level is Level.LOOK and not lacking else ()
     crashed = dict.fromkeys(f"gpudoctor crashed in {run.outcome.name}" for run in runs if run.outcome.kind is OutcomeKind.CRASHED)
-    return (*unjudged, *lacking, *requirements, *unread, *crashed)
+    return (*packages, *lacking, *requirements, *unread, *crashed)
 
 
 def _unread(runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
@@ -54,7 +54,7 @@ def _unread(runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
 def _no_framework(machine: MachineView) -> tuple[str, ...]:
     """Return that there is nothing to train with; nothing if nobody asks about frameworks."""
     found = machine.observed.frameworks
-    if found or isinstance(found, Missing) or machine.policy.node:  # a missing list is among what was not judged
+    if found or isinstance(found, Missing) or machine.policy.node:  # a missing list is among what was not checked
         return ()
     supposed = machine.observed.origin == SUPPOSED
     return ("no framework is among the stated packages" if supposed else "no framework is installed in this environment",)

@@ -154,7 +154,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """Ids of findings that explain why this was not checked."""
 
 
-class NotJudged(msgspec.Struct, frozen=True):
+class Unchecked(msgspec.Struct, frozen=True):
     """Something that affects the answer and that nothing could check. A machine with one is never ready."""
 
     subject: Subject
@@ -262,7 +262,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """For the verdict unknown: which required rungs were not shown, and why, each a clause."""
     skipped: tuple[Skipped, ...] = ()
     """The rules that --skip left out."""
-    not_judged: tuple[NotJudged, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
     """What affects the answer and was not checked; the verdict is then at best unknown."""
     summary: Summary = Summary()
 

@@ -12,10 +12,10 @@ from gpudoctor.findings import Severity, Verdict
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.plan.candidates import Candidate
+from gpudoctor.plan.checker import Checker, Conclusion
 from gpudoctor.plan.chosen import Chosen, Rejected
-from gpudoctor.plan.companions import judged_as
+from gpudoctor.plan.companions import checked_as
 from gpudoctor.plan.demands import Demands
-from gpudoctor.plan.judge import Judge, Judgement
 from gpudoctor.plan.pythons import Pythons
 from gpudoctor.plan.remedies import numpy_bound, remedies
 from gpudoctor.versions import Version
@@ -37,7 +37,7 @@ class Answers:
 
     def __init__(
         self,
-        judge: Judge,
+        checker: Checker,
         asked: Mapping[str, Requirement],
         beside: tuple[str, ...],
         demands: Demands,
@@ -45,25 +45,25 @@ class Answers:
         *,
         other_driver: Answers | None = None,
     ) -> None:
-        self._judge = judge
-        self._machine = judge.machine
-        self._matrix = judge.matrix
+        self._checker = checker
+        self._machine = checker.machine
+        self._matrix = checker.matrix
         self._asked = asked
         """What the user stated, by name."""
         self._beside = beside
-        """Requirements that are judged with every set."""
+        """Requirements that are checked with every set."""
         self._demands = demands
         self._pythons = pythons
         self._alone = {} if other_driver is None else other_driver.refused_alone
         self.refused: dict[tuple[Candidate, ...], Chosen] = {} if other_driver is None else {**other_driver.refused}
         """The sets that no driver makes work, with their answers."""
-        self._like: dict[tuple[object, ...], Judgement] = {}
+        self._like: dict[tuple[object, ...], Conclusion] = {}
         """The answers for packages by themselves, by what decides them."""
         self.rejected: list[Rejected] = []
         """Builds that do not work, whatever is beside them."""
 
     @property
-    def refused_alone(self) -> dict[Candidate, Judgement]:
+    def refused_alone(self) -> dict[Candidate, Conclusion]:
         """The builds that do not work with any driver, whatever is beside them."""
         return {one: found for one, found in self._alone.items() if _with_any_driver(found, (*_OF_GPU, *_OF_PACKAGES))}
 
@@ -73,22 +73,22 @@ class Answers:
             return self.refused[chosen]
         found = self._settled_alike(chosen[0]) if len(chosen) == 1 else self._settle(chosen)
         rules = _OF_PACKAGES if len(chosen) > 1 else (*_OF_GPU, *_OF_PACKAGES)
-        if _with_any_driver(found.judgement, rules):
+        if _with_any_driver(found.conclusion, rules):
             self.refused[chosen] = found
         return found
 
-    def alone(self, one: Candidate) -> Judgement:
+    def alone(self, one: Candidate) -> Conclusion:
         """Return the answer for a build whatever is beside it: a framework with the libraries that it requires, an add-on by itself."""
         if one not in self._alone:
-            self._alone[one] = self.of((one,)).judgement if framework_of(one.name) else self._bare(one)
+            self._alone[one] = self.of((one,)).conclusion if framework_of(one.name) else self._bare(one)
             if self._alone[one].verdict is Verdict.BROKEN and not self._alone[one].of_machine:
                 self.rejected.append(Rejected(one, self._alone[one]))
         return self._alone[one]
 
-    def _bare(self, one: Candidate) -> Judgement:
+    def _bare(self, one: Candidate) -> Conclusion:
         """Return the answer for an add-on by itself, or for a library with kernels that it requires if no such release works here."""
         python = next(iter(self._pythons.suiting((one,))), "")
-        own = (self._matrix.resolve(one.name, one.release, self._machine.platform).row, judged_as(one))
+        own = (self._matrix.resolve(one.name, one.release, self._machine.platform).row, checked_as(one))
         pins, choices = self._demands.pins(one), tuple(self._demands.choices(one))
         covered = self._covered(row for row, _ in (own, *pins, *chain.from_iterable(choices)) if row is not None)
         kernels = tuple((row, text) for row, text in pins if self._has_kernels(row, covered))
@@ -102,7 +102,7 @@ class Answers:
         texts = ((row, text) for row in rows if self._need(row) is not None for text in row.requires)
         return {wanted.name for row, text in texts if (wanted := requirement(text)) is not None and wanted.name != row.distribution}
 
-    def _none_works(self, rows: tuple[tuple[FrameworkRelease, str], ...], covered: set[str], python: str) -> Judgement | None:
+    def _none_works(self, rows: tuple[tuple[FrameworkRelease, str], ...], covered: set[str], python: str) -> Conclusion | None:
         """Return the answer for the newest of these releases if all have kernels and none of them works here, with any Python."""
         answers = [self._by_itself(row, text, python) for row, text in rows if self._has_kernels(row, covered)]
         return answers[0] if rows and len(answers) == len(rows) and all(map(_broken_with_any_python, answers)) else None
@@ -111,14 +111,14 @@ class Answers:
         """Return whether a release has GPU code, or says which GPUs it compiles for when it runs."""
         return row.accelerator == "cuda" or (row.distribution not in covered and self._need(row) is not None)
 
-    def _by_itself(self, row: FrameworkRelease | None, text: str, python: str) -> Judgement:
+    def _by_itself(self, row: FrameworkRelease | None, text: str, python: str) -> Conclusion:
         """Return the answer for a package without what it requires; for a release built like another one the same, if the build decides."""
         if row is None:
-            return self._judge((text,), python, alone=True)
+            return self._checker((text,), python, alone=True)
         key = (*self._build(row), python)
         known = self._like.get(key)
         if known is None or (known.verdict is Verdict.BROKEN and not _decided_by_the_build(known)):
-            known = self._like[key] = self._judge((text,), python, alone=True)
+            known = self._like[key] = self._checker((text,), python, alone=True)
         return known
 
     def _build(self, row: FrameworkRelease) -> tuple[object, ...]:
@@ -141,37 +141,37 @@ class Answers:
         if known is not None and _decided_by_the_build(known):
             return Chosen((one,), next(iter(self._pythons.suiting((one,))), ""), known)
         found = self._settle((one,))
-        self._like[key] = found.judgement
+        self._like[key] = found.conclusion
         return found
 
     def _settle(self, chosen: tuple[Candidate, ...]) -> Chosen:
-        """Return the set judged with the first Python version that suits it, and with the constraints that improve the answer."""
-        texts = (*map(judged_as, chosen), *self._beside)
-        python, judgement = "", Judgement(Verdict.BROKEN)
+        """Return the set checked with the first Python version that suits it, and with the constraints that improve the answer."""
+        texts = (*map(checked_as, chosen), *self._beside)
+        python, conclusion = "", Conclusion(Verdict.BROKEN)
         for python in self._pythons.suiting(chosen)[:_PYTHONS]:
-            judgement = self._judge(texts, python)
-            if not any(judgement.named(rule) for rule in _OF_PYTHON):
+            conclusion = self._checker(texts, python)
+            if not any(conclusion.named(rule) for rule in _OF_PYTHON):
                 break
-        found = Chosen(chosen, python, judgement, tuple(numpy_bound(chosen, self._asked, self._machine, self._matrix)))
-        for extra in remedies(judgement, chosen, self._machine, self._matrix):
-            better = self._judge((*texts, *(one.requirement for one in extra)), python)
-            if better.works and (better.verdict is Verdict.READY or not found.judgement.works):
-                return msgspec.structs.replace(found, judgement=better, constraints=(*found.constraints, *extra))
+        found = Chosen(chosen, python, conclusion, tuple(numpy_bound(chosen, self._asked, self._machine, self._matrix)))
+        for extra in remedies(conclusion, chosen, self._machine, self._matrix):
+            better = self._checker((*texts, *(one.requirement for one in extra)), python)
+            if better.works and (better.verdict is Verdict.READY or not found.conclusion.works):
+                return msgspec.structs.replace(found, conclusion=better, constraints=(*found.constraints, *extra))
         return found
 
 
-def _broken_with_any_python(judgement: Judgement) -> bool:
-    for_another = any(judgement.named(rule) for rule in _OF_PYTHON)
-    return _with_any_driver(judgement, _OF_GPU) or (judgement.verdict is Verdict.BROKEN and not for_another)
+def _broken_with_any_python(conclusion: Conclusion) -> bool:
+    for_another = any(conclusion.named(rule) for rule in _OF_PYTHON)
+    return _with_any_driver(conclusion, _OF_GPU) or (conclusion.verdict is Verdict.BROKEN and not for_another)
 
 
-def _decided_by_the_build(judgement: Judgement) -> bool:
+def _decided_by_the_build(conclusion: Conclusion) -> bool:
     """Return whether a release is broken by its build alone."""
-    return judgement.verdict is Verdict.BROKEN and bool(judgement.findings) and all(one.name in _OF_BUILD for one in judgement.findings)
+    return conclusion.verdict is Verdict.BROKEN and bool(conclusion.findings) and all(one.name in _OF_BUILD for one in conclusion.findings)
 
 
-def _with_any_driver(judgement: Judgement, rules: tuple[str, ...]) -> bool:
+def _with_any_driver(conclusion: Conclusion, rules: tuple[str, ...]) -> bool:
     """Return whether a set remains broken with any driver: one of these rules has an error, and the driver supports the GPU."""
-    if judgement.verdict is not Verdict.BROKEN or judgement.of_machine:
+    if conclusion.verdict is not Verdict.BROKEN or conclusion.of_machine:
         return False
-    return any(one.name in rules and one.severity is Severity.ERROR for one in judgement.findings)
+    return any(one.name in rules and one.severity is Severity.ERROR for one in conclusion.findings)

@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.plan.candidates import Candidate
-from gpudoctor.plan.judge import Judgement
+from gpudoctor.plan.checker import Conclusion
 from gpudoctor.plan.remedies import Constraint
 
 
@@ -15,7 +15,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
     candidates: tuple[Candidate, ...]
     python: str
-    judgement: Judgement
+    conclusion: Conclusion
     constraints: tuple[Constraint, ...] = ()
 
     @property
@@ -32,7 +32,7 @@ class Rejected(msgspec.Struct, frozen=True):
     """A build that does not work on this machine, and why."""
 
     candidate: Candidate
-    judgement: Judgement
+    conclusion: Conclusion
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):

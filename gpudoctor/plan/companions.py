@@ -12,8 +12,8 @@ COMPANIONS = {name: spec.name for spec in CATALOGUE for name in spec.companions}
 """Packages that are published for one release of a framework, and the framework."""
 
 
-def judged_as(one: Candidate) -> str:
-    """Return a requirement as the rules judge it: the tables list the builds of frameworks, not of their companions, which have the same."""
+def checked_as(one: Candidate) -> str:
+    """Return a requirement as the rules check it: the tables list the builds of frameworks, not of their companions, which have the same."""
     return one.requirement if one.name not in COMPANIONS else msgspec.structs.replace(one, tag="").requirement
 
 

@@ -9,9 +9,9 @@ import msgspec
 from gpudoctor.exit_codes import BROKEN
 from gpudoctor.findings import Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan.companions import judged_as
+from gpudoctor.plan.checker import Checker, Conclusion
+from gpudoctor.plan.companions import checked_as
 from gpudoctor.plan.describe import environment
-from gpudoctor.plan.judge import Judge, Judgement
 from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, on_windows, propose
 from gpudoctor.plan.remedies import Constraint, remedies
 from gpudoctor.plan.resolution import Confirmed, Conflict, Request, Resolution, Unavailable
@@ -43,7 +43,7 @@ def confirm(question: Question, matrix: Matrix, progress: Progress = silent, sec
     for _ in range(ROUNDS):
         if proposal.chosen is None:
             return Confirmed(_noted(proposal.plan, learnt.why))
-        unchecked = not proposal.chosen.judgement.works
+        unchecked = not proposal.chosen.conclusion.works
         progress(Event("begin", "asking uv"))
         answer = resolve(_request(proposal, question, learnt), began + seconds)
         progress(Event("end", "asking uv"))
@@ -60,11 +60,11 @@ def confirm(question: Question, matrix: Matrix, progress: Progress = silent, sec
             if contradiction:
                 return Confirmed(_impossible(proposal.plan, contradiction))
         else:
-            judgement = _judged_again(answer, proposal, question, matrix)
-            if judgement.works or (unchecked and judgement.verdict is Verdict.UNKNOWN):
-                plan = _final(answer, judgement, proposal, question, learnt)
+            conclusion = _checked_again(answer, proposal, question, matrix)
+            if conclusion.works or (unchecked and conclusion.verdict is Verdict.UNKNOWN):
+                plan = _final(answer, conclusion, proposal, question, learnt)
                 return Confirmed(msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3)), answer.lock)
-            _remember(judgement, proposal, question, matrix, learnt)
+            _remember(conclusion, proposal, question, matrix, learnt)
         proposal = propose(question, matrix, learnt.bounds)
     return Confirmed(_noted(proposal.plan, f"uv and the tables did not agree in {ROUNDS} rounds: planned from the tables alone."))
 
@@ -125,34 +125,34 @@ def _bound(learnt: Learnt, name: str, specifier: str) -> None:
     learnt.bounds = {**learnt.bounds, name: ",".join(filter(None, (learnt.bounds.get(name, ""), specifier)))}
 
 
-def _judged_again(resolution: Resolution, proposal: Proposal, question: Question, matrix: Matrix) -> Judgement:
+def _checked_again(resolution: Resolution, proposal: Proposal, question: Question, matrix: Matrix) -> Conclusion:
     """Return what the rules say of everything that uv chose and that tables or rules know."""
     chosen = proposal.chosen.candidates if proposal.chosen else ()
     leads = {one.name for one in chosen}
     others = [one for one in resolution.packages if one.name not in leads]
     known = [one for one in others if matrix.releases(one.name) or one.name.startswith("nvidia-") or one.name == "numpy"]
-    texts = (*map(judged_as, chosen), *(f"{one.name}=={one.version}" for one in known))
-    judge = Judge(question.machine, matrix, frozenset(one.name for one in others))
-    return judge(texts, proposal.chosen.python if proposal.chosen else "")
+    texts = (*map(checked_as, chosen), *(f"{one.name}=={one.version}" for one in known))
+    checker = Checker(question.machine, matrix, frozenset(one.name for one in others))
+    return checker(texts, proposal.chosen.python if proposal.chosen else "")
 
 
-def _remember(judgement: Judgement, proposal: Proposal, question: Question, matrix: Matrix, learnt: Learnt) -> None:
+def _remember(conclusion: Conclusion, proposal: Proposal, question: Question, matrix: Matrix, learnt: Learnt) -> None:
     """Add the constraint that answers what the rules found; without one, exclude the release of the first package."""
     chosen = proposal.chosen.candidates if proposal.chosen else ()
-    learnt.why = judgement.why
-    for constraints in remedies(judgement, chosen, question.machine, matrix):
+    learnt.why = conclusion.why
+    for constraints in remedies(conclusion, chosen, question.machine, matrix):
         if not set(constraints) <= set(learnt.constraints):
             learnt.constraints = (*learnt.constraints, *constraints)
             return
     _bound(learnt, chosen[-1].name, f"!={chosen[-1].release}")
 
 
-def _final(resolution: Resolution, judgement: Judgement, proposal: Proposal, question: Question, learnt: Learnt) -> Plan:
+def _final(resolution: Resolution, conclusion: Conclusion, proposal: Proposal, question: Question, learnt: Learnt) -> Plan:
     assert proposal.chosen is not None  # noqa: S101 -- for mypy
     extra = tuple(one for one in learnt.constraints if one not in proposal.chosen.constraints)
     found = msgspec.structs.replace(proposal.chosen, constraints=(*proposal.chosen.constraints, *extra))
-    if judgement.verdict is not Verdict.READY:
-        found = msgspec.structs.replace(found, judgement=judgement)
+    if conclusion.verdict is not Verdict.READY:
+        found = msgspec.structs.replace(found, conclusion=conclusion)
     here = environment(found, proposal.search, proposal.wishes, windows=on_windows(question.machine), resolution=resolution)
     return msgspec.structs.replace(
         proposal.plan,

@@ -62,7 +62,7 @@ class _Attempts:
             return None
         search = self._whole.for_wishes(wishes)
         found = search.best if search.leads else None
-        return Nearest(found, search, wishes) if found is not None and found.judgement.works else None
+        return Nearest(found, search, wishes) if found is not None and found.conclusion.works else None
 
 
 def contradiction(whole: Search, wishes: Wishes) -> Contradiction:

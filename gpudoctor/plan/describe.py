@@ -30,16 +30,16 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
     unlisted += wishes.not_planned
     on_system = {one.label: one.system for one in found.candidates if one.system}
     unlisted += tuple(f"{label} needs {what} on the system; pip does not install them." for label, what in on_system.items())
-    unchecked = (one for one in found.judgement.not_judged if one.what not in on_system)
+    unchecked = (one for one in found.conclusion.unchecked if one.what not in on_system)
     return Environment(
-        verdict=str(found.judgement.verdict.value) if not unlisted else "unknown",
+        verdict=str(found.conclusion.verdict.value) if not unlisted else "unknown",
         name=name(found),
         python=found.python,
         python_reason=_why_python(found, wishes),
         pins=pins,
         index=index,
         torch_backend=tag,
-        warnings=tuple(finding.message for finding in found.judgement.findings),
+        warnings=tuple(finding.message for finding in found.conclusion.findings),
         not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in unchecked), *unlisted),
         older_because=tuple(_newer(found, search)),
         commands=commands(tuple(one.requirement for one in pins), found.python, index, tag, windows=windows),
@@ -128,9 +128,9 @@ def _newer(found: Chosen, search: Search) -> Iterator[str]:
             (other for other in search.answers.rejected if other.candidate.name == one.name and other.candidate.release in newer), None
         )
         if rejected is not None:
-            yield f"{rejected.candidate.label}: {rejected.judgement.why}"
-        elif one.system and not newer and (as_stated := search.judged_as_stated(one.name)).verdict is Verdict.BROKEN:
+            yield f"{rejected.candidate.label}: {rejected.conclusion.why}"
+        elif one.system and not newer and (as_stated := search.checked_as_stated(one.name)).verdict is Verdict.BROKEN:
             yield as_stated.why
     clash = next((one for one in search.clashes if one.releases != found.releases), None)
     if clash is not None and not search.answers.rejected:
-        yield f"{joined(one.label for one in clash.candidates)}: {clash.judgement.why}"
+        yield f"{joined(one.label for one in clash.candidates)}: {clash.conclusion.why}"

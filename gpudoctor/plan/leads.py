@@ -31,7 +31,7 @@ def leads(wishes: Wishes, matrix: Matrix) -> dict[str, Requirement]:
 
 
 def beside(wishes: Wishes, searched: dict[str, Requirement]) -> tuple[str, ...]:
-    """Return the other requirements that a rule can judge: they have a specifier, or a table of their own."""
+    """Return the other requirements that a rule can check: they have a specifier, or a table of their own."""
     return tuple(one.text for name, one in wishes.requirements.items() if name not in searched and (one.specifier or name in TABLE_OF))
 
 

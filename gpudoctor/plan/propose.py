@@ -13,10 +13,10 @@ from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.alternatives import drivers
+from gpudoctor.plan.checker import Checker
 from gpudoctor.plan.chosen import Chosen, Wishes
 from gpudoctor.plan.contradiction import Contradiction, contradiction
 from gpudoctor.plan.describe import environment, name, several
-from gpudoctor.plan.judge import Judge
 from gpudoctor.plan.machine import NOT_STATED, Machine
 from gpudoctor.plan.misspelt import refuse
 from gpudoctor.plan.reasons import not_known, told
@@ -116,7 +116,7 @@ def _driver_first(plan: Plan, found: Chosen, here: Environment, machine: Machine
     """Return the plan for a machine that has no driver: the oldest driver with which the environment works."""
     texts = (*(one.requirement for one in found.candidates), *(one.requirement for one in found.constraints))
     oldest = next(
-        (one.version for one in drivers(machine, matrix) if Judge(_with(machine, one.version), matrix)(texts, found.python).works), ""
+        (one.version for one in drivers(machine, matrix) if Checker(_with(machine, one.version), matrix)(texts, found.python).works), ""
     )
     if not _capabilities_known(machine):
         unread = (
@@ -189,11 +189,11 @@ def _with_driver(
     newer = wishes if found is None else _no_older(wishes, found)
     search = Search(newer, _with(machine, ""), matrix, time.process_time() + PATIENCE, other_driver=asked.answers)
     best = search.best
-    if best is None or not best.judgement.works or (found is not None and found.releases == best.releases):
+    if best is None or not best.conclusion.works or (found is not None and found.releases == best.releases):
         return None
     texts = tuple(one.requirement for one in best.candidates)
     for driver in drivers(machine, matrix):
-        if Judge(_with(machine, driver.version), matrix)(texts, best.python).works:
+        if Checker(_with(machine, driver.version), matrix)(texts, best.python).works:
             return MachineChange(driver.text, environment(best, search, wishes, windows=windows), older=driver.older)
     return None
 

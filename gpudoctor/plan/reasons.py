@@ -8,36 +8,36 @@ from gpudoctor.derive import wheel_platform
 from gpudoctor.findings import Severity, Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
+from gpudoctor.plan.checker import Conclusion
 from gpudoctor.plan.chosen import Chosen, Wishes
 from gpudoctor.plan.contradiction import Contradiction, Nearest
 from gpudoctor.plan.describe import name, several
-from gpudoctor.plan.judge import Judgement
 from gpudoctor.plan.search import Search
 
 
 def told(found: Contradiction, wishes: Wishes, *, with_advice: bool) -> str:
     """Return what does not work, why, and what to do instead: the nearest that works, otherwise the advice of the rule."""
     texts = [wishes.requirements[one].text for one in found.packages]
-    judgement = _plainest(found.search)
+    conclusion = _plainest(found.search)
     if found.search.gave_up:
         head = f"The search for {joined(texts)} ended before it found anything that works"
     elif len(texts) > 1:
         head = f"{joined(texts)} do not work together"
     else:
         head = f"No {'build' if framework_of(found.packages[0]) else 'release'} of {texts[0]} works on this machine"
-    reason = judgement.why if judgement is not None else _nothing_to_judge(found.search, wishes)
-    if not_known(found) and judgement is not None and judgement.not_judged:
-        unread = judgement.not_judged[0]
+    reason = conclusion.why if conclusion is not None else _nothing_to_check(found.search, wishes)
+    if not_known(found) and conclusion is not None and conclusion.unchecked:
+        unread = conclusion.unchecked[0]
         head, reason = f"{unread.what} was not checked", f"{unread.reason}."
     if found.nearest is not None:
         return f"{head}: {reason} {_instead(found.nearest, found.packages, wishes)}"
-    return f"{head}: {reason} {judgement.advice if with_advice and judgement is not None else ''}".rstrip()
+    return f"{head}: {reason} {conclusion.advice if with_advice and conclusion is not None else ''}".rstrip()
 
 
 def not_known(found: Contradiction) -> bool:
     """Return whether something that was asked for may work: the search ended early, or no table says enough about it."""
-    judgement = _plainest(found.search)
-    return found.search.gave_up or (judgement is not None and judgement.verdict is Verdict.UNKNOWN)
+    conclusion = _plainest(found.search)
+    return found.search.gave_up or (conclusion is not None and conclusion.verdict is Verdict.UNKNOWN)
 
 
 def _instead(nearest: Nearest, core: tuple[str, ...], wishes: Wishes) -> str:
@@ -63,16 +63,16 @@ def _of_these(freed: str, found: Chosen) -> str:
     return f"use {bound}" if bound else f"leave out {freed}"
 
 
-def _plainest(search: Search) -> Judgement | None:
+def _plainest(search: Search) -> Conclusion | None:
     """Return the answer with the fewest errors, the newest of these: no other change avoids them."""
-    judged = [one.judgement for one in search.clashes or search.answers.rejected]
-    if not judged:
+    checked = [one.conclusion for one in search.clashes or search.answers.rejected]
+    if not checked:
         empty = next((lead for lead in search.leads if not search.candidates(lead)), "")
-        judged = [answer for answer in (search.judged_as_stated(empty),) if answer.why] if empty else []
-    return min(judged, key=lambda one: sum(found.severity is Severity.ERROR for found in one.findings), default=None)
+        checked = [answer for answer in (search.checked_as_stated(empty),) if answer.why] if empty else []
+    return min(checked, key=lambda one: sum(found.severity is Severity.ERROR for found in one.findings), default=None)
 
 
-def _nothing_to_judge(search: Search, wishes: Wishes) -> str:
+def _nothing_to_check(search: Search, wishes: Wishes) -> str:
     """Return why there was no set to check."""
     if not all(map(search.candidates, search.leads)):
         return f"the tables list no build for {wheel_platform.label(search.platform)}."

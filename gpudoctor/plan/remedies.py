@@ -12,7 +12,7 @@ from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.candidates import Candidate
-from gpudoctor.plan.judge import Judgement
+from gpudoctor.plan.checker import Conclusion
 from gpudoctor.plan.machine import Machine
 from gpudoctor.snapshot import Nvml
 from gpudoctor.versions import Version
@@ -28,11 +28,11 @@ class Constraint(msgspec.Struct, frozen=True):
     reason: str
 
 
-def remedies(judgement: Judgement, chosen: tuple[Candidate, ...], machine: Machine, matrix: Matrix) -> Iterator[tuple[Constraint, ...]]:
+def remedies(conclusion: Conclusion, chosen: tuple[Candidate, ...], machine: Machine, matrix: Matrix) -> Iterator[tuple[Constraint, ...]]:
     """Yield constraints that answer what was found, the newest release first."""
-    if judgement.named("cudnn-drops-gpu"):
+    if conclusion.named("cudnn-drops-gpu"):
         yield from _older_cudnn(chosen, machine, matrix)
-    if judgement.named("numpy2-abi-mismatch"):
+    if conclusion.named("numpy2-abi-mismatch"):
         yield (Constraint(NUMPY_1, f"{chosen[0].label} was compiled for NumPy 1"),)
 
 

@@ -1,4 +1,4 @@
-"""Searches the tables for the newest set of releases that works on a machine, by the rules that judge a real one."""
+"""Searches the tables for the newest set of releases that works on a machine, by the rules that check a real one."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.answers import Answers
 from gpudoctor.plan.candidates import Candidate, candidates
+from gpudoctor.plan.checker import Checker, Conclusion
 from gpudoctor.plan.chosen import Chosen, Rejected, Wishes
 from gpudoctor.plan.companions import COMPANIONS, in_one_build, of_a_framework
 from gpudoctor.plan.demands import Demands
-from gpudoctor.plan.judge import Judge, Judgement
 from gpudoctor.plan.leads import beside, leads, unlisted
 from gpudoctor.plan.machine import Machine
 from gpudoctor.plan.pythons import Pythons
 from gpudoctor.snapshot import Nvml
 
 MOST = 400
-"""Sets of releases that one search judges: about a second."""
+"""Sets of releases that one search checks: about a second."""
 _MORE = 30
-"""Sets of several packages that one search judges after the first that may work, to find one of which everything was checked."""
+"""Sets of several packages that one search checks after the first that may work, to find one of which everything was checked."""
 
 
 class Search:
@@ -38,7 +38,7 @@ class Search:
         machine: Machine,
         matrix: Matrix,
         until: float = float("inf"),
-        judge: Judge | None = None,
+        checker: Checker | None = None,
         *,
         other_driver: Answers | None = None,
     ) -> None:
@@ -51,13 +51,13 @@ class Search:
         """The packages whose release is searched for, in the order of the search."""
         self.unlisted = unlisted(wishes, matrix)
         """The stated packages that no table knows."""
-        self._judge = judge or Judge(machine, matrix, frozenset((*self.unlisted, "numpy")))
-        self._most = self._judge.count + MOST
+        self._checker = checker or Checker(machine, matrix, frozenset((*self.unlisted, "numpy")))
+        self._most = self._checker.count + MOST
         self._lists: dict[str, tuple[Candidate, ...]] = {}
         self.demands = Demands(wishes, machine.platform, matrix)
         self.pythons = Pythons(wishes, self.demands, self.candidates)
         self.answers = Answers(
-            self._judge, wishes.requirements, beside(wishes, self.leads), self.demands, self.pythons, other_driver=other_driver
+            self._checker, wishes.requirements, beside(wishes, self.leads), self.demands, self.pythons, other_driver=other_driver
         )
         self._unknown: Chosen | None = None
         """The newest set that may work but was not fully checked."""
@@ -66,16 +66,16 @@ class Search:
         self.clashes: list[Chosen] = []
         """Sets of releases that work alone and not together."""
         self.gave_up = False
-        """Whether sets remain that were not judged."""
+        """Whether sets remain that were not checked."""
 
     def for_wishes(self, wishes: Wishes) -> Search:
         """Return a search for other wishes about the same packages, or some of them, on the same machine."""
-        return Search(wishes, self._machine, self._matrix, self._until, self._judge)
+        return Search(wishes, self._machine, self._matrix, self._until, self._checker)
 
     @property
-    def judged(self) -> int:
+    def checked(self) -> int:
         """How many sets the rules were run on."""
-        return self._judge.count
+        return self._checker.count
 
     @property
     def platform(self) -> str:
@@ -85,43 +85,43 @@ class Search:
     @cached_property
     def best(self) -> Chosen | None:
         """The newest set that works; otherwise the newest that may work but was not fully checked; None if nothing may."""
-        for found in self._judged(self._sets(tuple(self.leads), ())):
-            if found.judgement.works:
-                return found if found.judgement.verdict is Verdict.READY else self._best_build(found)
+        for found in self._checked(self._sets(tuple(self.leads), ())):
+            if found.conclusion.works:
+                return found if found.conclusion.verdict is Verdict.READY else self._best_build(found)
             if self._unknown is None and len(self.leads) > 1:
-                self._most = min(self._most, self._judge.count + _MORE)
+                self._most = min(self._most, self._checker.count + _MORE)
             self._keep(found)
         return self._unknown
 
     def _keep(self, found: Chosen) -> None:
         """Remember a set that was not fully checked; of those with the newest add-on, the one with the most packages checked."""
-        unchecked = {one.package for one in found.judgement.not_judged}
+        unchecked = {one.package for one in found.conclusion.unchecked}
         if len(unchecked) == 1:
             self._unchecked |= {one for one in found.candidates if one.name in unchecked and framework_of(one.name) is None}
         kept = self._unknown
-        if kept is None or (found.candidates[0] == kept.candidates[0] and len(found.judgement.not_judged) < len(kept.judgement.not_judged)):
+        if kept is None or (found.candidates[0] == kept.candidates[0] and len(found.conclusion.unchecked) < len(kept.conclusion.unchecked)):
             self._unknown = found
 
     def _best_build(self, found: Chosen) -> Chosen:
         """Return the same releases in builds without a warning, if there are any."""
         lists = [[one for one in self.candidates(name) if one.release == found.of(name).release] for name in self.leads]  # type: ignore[union-attr]
-        others = self._judged(in_one_build(chosen) for chosen in product(*lists))
-        return next((other for other in others if other.judgement.verdict is Verdict.READY), found)
+        others = self._checked(in_one_build(chosen) for chosen in product(*lists))
+        return next((other for other in others if other.conclusion.verdict is Verdict.READY), found)
 
-    def _judged(self, sets: Iterable[tuple[Candidate, ...]]) -> Iterator[Chosen]:
+    def _checked(self, sets: Iterable[tuple[Candidate, ...]]) -> Iterator[Chosen]:
         """Yield the sets that are not known to be broken, each with its answer."""
         for chosen in sets:
-            if self._judge.count > self._most or time.process_time() > self._until:
+            if self._checker.count > self._most or time.process_time() > self._until:
                 self.gave_up = True
                 return
             found = self.answers.of(chosen)
-            if found.judgement.verdict is not Verdict.BROKEN:
+            if found.conclusion.verdict is not Verdict.BROKEN:
                 yield found
             elif len(chosen) > 1:
                 self.clashes.append(found)
             else:
-                self.answers.rejected.append(Rejected(chosen[0], found.judgement))
-            if found.judgement.of_machine:
+                self.answers.rejected.append(Rejected(chosen[0], found.conclusion))
+            if found.conclusion.of_machine:
                 return
 
     def _sets(self, names: tuple[str, ...], chosen: tuple[Candidate, ...]) -> Iterator[tuple[Candidate, ...]]:
@@ -137,7 +137,7 @@ class Search:
                     return
 
     def _disagree(self, one: Candidate, other: Candidate) -> bool:
-        """Return whether two releases exclude each other; the first set that disagrees about a third package is judged, to say so."""
+        """Return whether two releases exclude each other; the first set that disagrees about a third package is checked, to say so."""
         direct = self.demands.disagreement(one, other) or self.demands.disagreement(other, one)
         return bool(direct) or (bool(self.clashes) and self.demands.share_nothing(one, other))
 
@@ -154,9 +154,9 @@ class Search:
             self._lists[name] = found if name not in COMPANIONS else of_a_framework(found, COMPANIONS[name])
         return self._lists[name]
 
-    def judged_as_stated(self, name: str) -> Judgement:
+    def checked_as_stated(self, name: str) -> Conclusion:
         """Return the answer for a package as an installer would take it."""
-        return self._judge((self.leads[name].text,), self._wishes.python)
+        return self._checker((self.leads[name].text,), self._wishes.python)
 
     def releases(self, name: str) -> list[str]:
         """Return the releases of a package that satisfy what was asked, newest first."""
@@ -172,7 +172,7 @@ class Search:
         return bool(newer) and all(other.pythons and python not in other.pythons for other in newer)
 
     def _refuses(self, one: Candidate) -> bool:
-        """Return whether a release excludes what the user stated of another package, such as numpy<2; the newest is judged, to say so."""
+        """Return whether a release excludes what the user stated of another package, such as numpy<2; the newest is checked, to say so."""
         if one == self.candidates(one.name)[0]:
             return False
         others = ((wish.specifier, name) for name, wish in self._wishes.requirements.items() if name not in self.leads)
@@ -182,9 +182,9 @@ class Search:
         """Return whether no set with a build can be an answer: it does not work, or cannot be fully checked and a newer set cannot either."""
         if one.name in COMPANIONS or len(self.leads) == 1:
             return False
-        judgement = self.answers.alone(one)
-        if judgement.of_machine:
+        conclusion = self.answers.alone(one)
+        if conclusion.of_machine:
             return False  # every release has this: the first set says so and ends the search
-        if judgement.verdict is Verdict.UNKNOWN:
+        if conclusion.verdict is Verdict.UNKNOWN:
             return one in self._unchecked if framework_of(one.name) is None else self._unknown is not None
-        return judgement.verdict is Verdict.BROKEN
+        return conclusion.verdict is Verdict.BROKEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor import versions
 from gpudoctor.derive import Driver, MachineView, wheel_platform
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan.judge import POLICY
+from gpudoctor.plan.checker import POLICY
 from gpudoctor.plan.machine import NOT_STATED, Machine
 from gpudoctor.snapshot import Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Snapshot, Supposed
 from gpudoctor.versions import Version

@@ -67,7 +67,7 @@ class Supervisor:
         while pending := wanted & set(self._running):
             until += self._turn(until)
             for name in pending & set(self._running):
-                self._judge(self._running[name], until)
+                self._enforce_limits(self._running[name], until)
         return {name: self._ended[name] for name in wanted if name in self._ended}
 
     def expect(self, name: str, stall: float) -> None:
@@ -126,7 +126,7 @@ class Supervisor:
                 due.append(now + _TICK)
         return min(due) - now
 
-    def _judge(self, child: Child, until: float) -> None:
+    def _enforce_limits(self, child: Child, until: float) -> None:
         now = time.monotonic()
         if now >= min(child.started + child.spec.deadline, until, self._deadline):
             self._end(child, End.OVERDUE)

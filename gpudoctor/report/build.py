@@ -83,7 +83,7 @@ def _whole(examination: Examination, command: str, argv: tuple[str, ...]) -> mod
         snapshot=snapshot,
         skipped=tuple(_published(model.Skipped, rule) for rule in diagnosis.skipped),
         summary=diagnosis.summary,
-        not_judged=_each(steps, model.NotJudged, diagnosis.not_judged),
+        not_judged=_each(steps, model.NotJudged, diagnosis.unchecked),
         argv=argv,
         recognised=steps(_recognised, None, snapshot.text_log),
         # last: what crashed above is in both

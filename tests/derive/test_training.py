@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gpudoctor.derive.training import Flaw, disagrees, judge, kernel_right, on_device
+from gpudoctor.derive.training import Flaw, disagrees, flaw_of, kernel_right, on_device
 from gpudoctor.snapshot import Agreement, Cause, Kernel, Missing
 from tests.builders import training
 
@@ -31,9 +31,9 @@ AGREED = Agreement(steps=10, loss_difference=1e-6, weight_difference=1e-7, loss_
     ],
 )
 def test_training_results(changes: dict[str, Any], flaw: Flaw | None) -> None:
-    judgement = judge(training(**changes))
-    assert (judgement.flaw if judgement else None) is flaw
-    assert judgement is None or judgement.detail
+    seen = flaw_of(training(**changes))
+    assert (seen.flaw if seen else None) is flaw
+    assert seen is None or seen.detail
 
 
 @pytest.mark.parametrize(("difference", "wrong"), [(1e-5, False), (1.01e-5, True), ("inf", True)])

@@ -17,9 +17,9 @@ import msgspec
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.engine import run_all
-from gpudoctor.diagnose.preflight import judged
+from gpudoctor.diagnose.preflight import checked
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.diagnose.unjudged import not_judged
+from gpudoctor.diagnose.unchecked import unchecked
 from gpudoctor.findings import OutcomeKind, Rung
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import decode
@@ -47,8 +47,8 @@ def _without_commands_that_verify(finding: str) -> Iterator[str]:
     return (line for line in finding.splitlines() if not line.startswith("    verify: "))
 
 
-def _unjudged(machine: MachineView) -> Iterator[str]:
-    yield from (f"not judged: {one.what}: {one.reason}" for one in not_judged(machine))
+def _unchecked(machine: MachineView) -> Iterator[str]:
+    yield from (f"not judged: {one.what}: {one.reason}" for one in unchecked(machine))
 
 
 def _whole(machine: MachineView) -> Iterator[str]:
@@ -72,10 +72,10 @@ _REQUIRED: Final = (
 def _required(machine: MachineView) -> Iterator[str]:
     asked = MachineView(machine.observed, machine.matrix, msgspec.structs.replace(machine.policy, require=_REQUIRED))
     for rung in (Rung.LIBCUDA, Rung.TRAINED):
-        yield from (f"{one.requirement.text}, {rung.value}: {one.answer.value}: {one.seen} | {one.where}" for one in judged(asked, rung))
+        yield from (f"{one.requirement.text}, {rung.value}: {one.answer.value}: {one.seen} | {one.where}" for one in checked(asked, rung))
 
 
-ABOUT_ALL: Final[dict[str, Answer]] = {"not-judged": _unjudged, "required": _required, "everything": _whole}
+ABOUT_ALL: Final[dict[str, Answer]] = {"not-judged": _unchecked, "required": _required, "everything": _whole}
 QUESTIONS: Final[dict[str, Answer]] = {**{rule.name: _of_rule(rule.name) for rule in RULES}, **ABOUT_ALL}
 """What is asked about a machine: each rule; what nothing judges, whether requirements are met, the whole diagnosis."""
 _tables = cache(open_matrix)

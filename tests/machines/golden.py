@@ -45,7 +45,7 @@ def _beside_findings(diagnosis: Diagnosis) -> Iterator[str]:
     yield f"verified: {proven.text} [{proven.gpus} of {proven.of}, {proven.rung.value if proven.rung else 'no stage'}]"
     if diagnosis.because:
         yield f"because: {diagnosis.because}"
-    yield from (f"not judged: {one.what}: {one.reason}" for one in diagnosis.not_judged)
+    yield from (f"not judged: {one.what}: {one.reason}" for one in diagnosis.unchecked)
     for stages, rows in _grouped((_stages(row), row.subject.key) for row in diagnosis.ladder):
         yield f"stages of {' '.join(rows)}: {stages}"
     unchecked = [outcome for outcome in diagnosis.outcomes if outcome.kind is OutcomeKind.COULD_NOT_TELL]

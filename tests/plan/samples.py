@@ -36,6 +36,6 @@ def vision(text: str, *requires: str, **fields: Any) -> FrameworkRelease:
     return release(text, distribution="torchvision", requires=requires, **fields)
 
 
-def judged(*requirements: str, **fields: Any) -> Diagnosis:
+def checked(*requirements: str, **fields: Any) -> Diagnosis:
     """The diagnosis of a combination with the shipped tables."""
     return examine(Combination(requirements=requirements, **fields), Policy(level=None)).diagnosis

@@ -9,7 +9,7 @@ from gpudoctor.findings import Verdict
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.tables import OTHERS
 from gpudoctor.matrix_files import open_matrix
-from tests.plan.samples import judged, tables, torch
+from tests.plan.samples import checked, tables, torch
 from tests.plan.test_packages import taken
 
 OLD, NEW = "535.104.05", "580.65.06"
@@ -31,15 +31,15 @@ def unknown_builds() -> list[FrameworkRelease]:
 @pytest.mark.parametrize("row", unknown_builds(), ids=lambda row: f"{row.distribution}-{row.platform}")
 def test_a_build_whose_gpu_code_is_unknown_is_never_ready(row: FrameworkRelease) -> None:
     arch = "aarch64" if row.platform == "linux_aarch64" else "x86_64"
-    verdict = judged(f"{row.distribution}=={row.release}", gpus=("H100",), driver=NEW, arch=arch).verdict
+    verdict = checked(f"{row.distribution}=={row.release}", gpus=("H100",), driver=NEW, arch=arch).verdict
     assert verdict in {Verdict.UNKNOWN, Verdict.BROKEN}
 
 
 @pytest.mark.parametrize("beside", [(), ("torch==2.8.0",)])
 def test_a_package_that_no_table_has_is_never_ready(beside: tuple[str, ...]) -> None:
-    found = judged("fbgemm-gpu==1.2.0", *beside, gpus=("H100",), driver=NEW)
+    found = checked("fbgemm-gpu==1.2.0", *beside, gpus=("H100",), driver=NEW)
     assert found.verdict is Verdict.UNKNOWN
-    assert found.not_judged[0].what == "fbgemm-gpu 1.2.0"
+    assert found.unchecked[0].what == "fbgemm-gpu 1.2.0"
 
 
 @pytest.mark.parametrize(
@@ -61,14 +61,14 @@ def test_a_package_that_no_table_has_is_never_ready(beside: tuple[str, ...]) -> 
     ],
 )
 def test_combinations_with_a_known_outcome(requirements: tuple[str, ...], gpu: str, driver: str, cause: str) -> None:
-    found = judged(*requirements, gpus=(gpu,), driver=driver)
+    found = checked(*requirements, gpus=(gpu,), driver=driver)
     roots = [one.name for one in found.findings if one.severity.value == "error" and not one.because_of]
     assert roots[:1] == [cause][: bool(cause)]
     assert found.verdict is (Verdict.BROKEN if cause else Verdict.READY)
 
 
 def test_an_add_on_names_its_release_for_the_framework_and_the_framework_for_its_cuda() -> None:
-    found = judged("bitsandbytes==0.45.0", "torch==2.9.0+cu130", gpus=("L4",), driver=NEW).findings[0]
+    found = checked("bitsandbytes==0.45.0", "torch==2.9.0+cu130", gpus=("L4",), driver=NEW).findings[0]
     commands = [fix.command for fix in found.fixes]
     assert "bitsandbytes==0.50" in commands[0]
     assert "torch==2.9.0+cu126" in commands[1]
@@ -78,31 +78,31 @@ def test_an_add_on_names_its_release_for_the_framework_and_the_framework_for_its
     ("requirement", "gpu", "driver"), [("vllm==0.33.0", "V100", NEW), ("vllm==0.33.0", "L4", OLD), ("vllm==0.6.4", "5090", NEW)]
 )
 def test_a_fix_names_a_release_of_what_was_asked_for_that_works_here(requirement: str, gpu: str, driver: str) -> None:
-    commands = [fix.command for fix in judged(requirement, gpus=(gpu,), driver=driver).findings[0].fixes if "pip install" in fix.command]
+    commands = [fix.command for fix in checked(requirement, gpus=(gpu,), driver=driver).findings[0].fixes if "pip install" in fix.command]
     (found,) = {command.rpartition(" ")[2] for command in commands}
     assert found.startswith("vllm==")
-    assert judged(found, gpus=(gpu,), driver=driver).verdict in {Verdict.READY, Verdict.DEGRADED}
+    assert checked(found, gpus=(gpu,), driver=driver).verdict in {Verdict.READY, Verdict.DEGRADED}
 
 
 def test_a_fix_says_so_if_no_release_of_what_was_asked_for_works_here() -> None:
-    fixes = judged("vllm==0.11.0", gpus=("GTX 1080",), driver=OLD).findings[0].fixes
+    fixes = checked("vllm==0.11.0", gpus=("GTX 1080",), driver=OLD).findings[0].fixes
     assert [fix.title for fix in fixes] == ["Use another GPU: no release of vllm in the tables is known to work on this machine."]
 
 
 def test_a_fix_names_the_system_where_what_was_asked_for_has_a_wheel() -> None:
-    fixes = judged("vllm==0.10.0", gpus=("RTX 4090",), os="windows").findings[0].fixes
+    fixes = checked("vllm==0.10.0", gpus=("RTX 4090",), os="windows").findings[0].fixes
     assert [fix.title for fix in fixes] == ["Use WSL 2: no release of vllm has a wheel for Windows (amd64)."]
 
 
 def test_a_package_that_leaves_the_framework_open_keeps_its_release() -> None:
-    (fix,) = judged("lightning==2.5.0", gpus=("RTX 4090",), os="windows").findings[0].fixes
+    (fix,) = checked("lightning==2.5.0", gpus=("RTX 4090",), os="windows").findings[0].fixes
     assert "torch==" in fix.command
     assert "+cu" in fix.command
 
 
 @pytest.mark.parametrize(("cudnn", "verdict"), [("8.9", Verdict.READY), ("9.1", Verdict.BROKEN)])
 def test_ctranslate2_needs_the_cudnn_that_its_library_names(cudnn: str, verdict: Verdict) -> None:
-    assert judged("ctranslate2==4.4.0", gpus=("L4",), driver=NEW, system_cuda="12.4", system_cudnn=cudnn).verdict is verdict
+    assert checked("ctranslate2==4.4.0", gpus=("L4",), driver=NEW, system_cuda="12.4", system_cudnn=cudnn).verdict is verdict
 
 
 def test_an_extra_that_includes_others_of_its_own_package() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.findings import Diagnosis, Verdict
-from tests.plan.samples import judged
+from tests.plan.samples import checked
 
 A100, V100, H100, T4, P100 = "a100-sxm4-80gb", "v100-sxm2", "h100", "Tesla T4", "p100"
 
@@ -36,7 +36,7 @@ DRIVERS = [
 
 @pytest.mark.parametrize(("requirement", "fact", "gpu", "driver", "cause"), DRIVERS)
 def test_drivers(requirement: str, fact: str, gpu: str, driver: str, cause: str) -> None:
-    expect(judged(requirement, gpus=(gpu,), driver=driver), cause, fact)
+    expect(checked(requirement, gpus=(gpu,), driver=driver), cause, fact)
 
 
 CODE = [
@@ -60,7 +60,7 @@ CODE = [
 
 @pytest.mark.parametrize(("requirement", "fact", "gpu", "cause"), CODE)
 def test_code_for_the_gpu(requirement: str, fact: str, gpu: str, cause: str) -> None:
-    expect(judged(requirement, gpus=(gpu,)), cause, fact)
+    expect(checked(requirement, gpus=(gpu,)), cause, fact)
 
 
 PYTHONS = [
@@ -75,7 +75,7 @@ PYTHONS = [
 
 @pytest.mark.parametrize(("requirement", "fact", "python", "cause"), PYTHONS)
 def test_pythons(requirement: str, fact: str, python: str, cause: str) -> None:
-    expect(judged(requirement, python=python), cause, fact)
+    expect(checked(requirement, python=python), cause, fact)
 
 
 CUDA_12_2 = {"system_cuda": "12.2", "system_cudnn": "8.9"}
@@ -121,7 +121,7 @@ PLATFORMS = [
 
 @pytest.mark.parametrize(("requirement", "fact", "fields", "cause"), PLATFORMS)
 def test_platforms_and_builds(requirement: str, fact: str, fields: dict[str, Any], cause: str) -> None:
-    expect(judged(requirement, **{"gpus": ("RTX 3090",), **fields}), cause, fact)
+    expect(checked(requirement, **{"gpus": ("RTX 3090",), **fields}), cause, fact)
 
 
 LIBRARIES = [
@@ -144,26 +144,26 @@ LIBRARIES = [
 
 @pytest.mark.parametrize(("requirements", "fact", "fields", "cause"), LIBRARIES)
 def test_the_libraries_that_tensorflow_opens(requirements: tuple[str, ...], fact: str, fields: dict[str, Any], cause: str) -> None:
-    expect(judged(*requirements, gpus=(A100,), **fields), cause, fact)
+    expect(checked(*requirements, gpus=(A100,), **fields), cause, fact)
 
 
 def test_the_fix_for_missing_libraries_is_the_nearest_release_that_finds_them() -> None:
     for stated, release in (("2.16.1", "2.16.2"), ("2.21.0", "2.20.0"), ("2.18.0", "2.18.0")):
         for extra in ("", "[and-cuda]"):
-            found = judged(f"tensorflow{extra}=={stated}", gpus=(A100,), python="3.12")
+            found = checked(f"tensorflow{extra}=={stated}", gpus=(A100,), python="3.12")
             fixes = [fix for finding in found.root_causes for fix in finding.fixes]
             if not fixes:
                 assert (stated, extra) == ("2.18.0", "[and-cuda]")
                 continue
             assert fixes[0].command == f"python3.12 -m pip install 'tensorflow[and-cuda]=={release}'"
-            assert judged(f"tensorflow[and-cuda]=={release}", gpus=(A100,), python="3.12").verdict in {Verdict.READY, Verdict.DEGRADED}
+            assert checked(f"tensorflow[and-cuda]=={release}", gpus=(A100,), python="3.12").verdict in {Verdict.READY, Verdict.DEGRADED}
 
 
 def test_the_fix_for_an_old_gpu_can_be_another_official_build() -> None:
-    found = judged("torch==2.15.0", gpus=("GTX 1080",), python="3.12", driver="580.65.06")
+    found = checked("torch==2.15.0", gpus=("GTX 1080",), python="3.12", driver="580.65.06")
     expect(found, "gpu-too-old-for-build", "the index's build starts at sm_75")
     assert "torch==2.15.0+cu126" in found.root_causes[0].fixes[0].command
-    assert judged("torch==2.15.0+cu126", gpus=("GTX 1080",), driver="580.65.06").verdict in {Verdict.READY, Verdict.DEGRADED}
+    assert checked("torch==2.15.0+cu126", gpus=("GTX 1080",), driver="580.65.06").verdict in {Verdict.READY, Verdict.DEGRADED}
 
 
 REFUSED_PTX = [
@@ -177,7 +177,7 @@ REFUSED_PTX = [
 
 @pytest.mark.parametrize(("requirement", "gpu", "cause"), REFUSED_PTX)
 def test_refused_ptx_does_not_count(requirement: str, gpu: str, cause: str) -> None:
-    found = judged(requirement, gpus=(gpu,))
+    found = checked(requirement, gpus=(gpu,))
     expect(found, cause, "TensorFlow 2.16 to 2.21 on compute capability 10.0 and newer")
     if cause:
         assert "CUDA_ERROR_INVALID_PTX" in found.root_causes[0].message
@@ -259,7 +259,7 @@ TOGETHER = [
 
 @pytest.mark.parametrize(("requirements", "fact", "fields", "cause"), TOGETHER)
 def test_packages_that_must_match(requirements: tuple[str, ...], fact: str, fields: dict[str, Any], cause: str) -> None:
-    expect(judged(*requirements, **fields), cause, fact)
+    expect(checked(*requirements, **fields), cause, fact)
 
 
 MODULES = [
@@ -276,23 +276,23 @@ MODULES = [
 @pytest.mark.parametrize(("gpu", "driver", "flavour", "cause"), MODULES)
 def test_a_gpu_needs_one_flavour_of_kernel_modules(gpu: str, driver: str, flavour: str, cause: str) -> None:
     requirement = "torch==2.7.1" if cause or gpu != "B200" else "torch==2.8.0"
-    expect(judged(requirement, gpus=(gpu,), driver=driver, kernel_module=flavour), cause, "open_from, open_only_from in drivers.csv")
+    expect(checked(requirement, gpus=(gpu,), driver=driver, kernel_module=flavour), cause, "open_from, open_only_from in drivers.csv")
 
 
 @pytest.mark.parametrize(("gpu", "cause"), [("RTX 3090", "gpu-too-new-for-build"), ("RTX 2080 Ti", "")])
 def test_a_build_for_cuda_10_computes_wrong_on_ampere(gpu: str, cause: str) -> None:
-    found = judged("tensorflow==1.15.0", gpus=(gpu,), python="3.7", system_cuda="10.0", system_cudnn="7.6")
+    found = checked("tensorflow==1.15.0", gpus=(gpu,), python="3.7", system_cuda="10.0", system_cudnn="7.6")
     expect(found, cause, "its PTX runs there, and cuBLAS and cuDNN of CUDA 10 have nothing for it")
     assert not cause or "NaN" in found.root_causes[0].message
 
 
 def test_the_package_that_is_missing_is_installed_in_the_release_that_suits_the_framework() -> None:
-    found = judged("tensorflow[and-cuda]==2.17.0", "tensorflow-probability==0.24.0", python="3.11")
+    found = checked("tensorflow[and-cuda]==2.17.0", "tensorflow-probability==0.24.0", python="3.11")
     assert found.root_causes[0].fixes[0].installs == ("tf-keras==2.17.0",)
 
 
 def test_beside_another_framework_a_missing_package_is_a_note() -> None:
-    found = judged("tensorflow-cpu==2.17.0", "jax[cuda12]==0.4.30", "tensorflow-probability==0.24.0")
+    found = checked("tensorflow-cpu==2.17.0", "jax[cuda12]==0.4.30", "tensorflow-probability==0.24.0")
     assert [one.severity.value for one in found.findings if one.name == "package-requirement-conflict"] == ["note"]
 
 
@@ -308,6 +308,6 @@ def expect(diagnosis: Diagnosis, cause: str, fact: str) -> None:
 
 def test_each_stated_framework_must_work() -> None:
     """On a real machine TensorFlow alone would keep the environment usable; here both were requested."""
-    found = judged("tensorflow[and-cuda]==2.20.0", "torch==2.12.1", gpus=(A100,), driver="560.35.03")
+    found = checked("tensorflow[and-cuda]==2.20.0", "torch==2.12.1", gpus=(A100,), driver="560.35.03")
     assert found.verdict is Verdict.BROKEN
     assert [one.subject.key for one in found.root_causes if one.name == "driver-too-old"] == ["torch"]

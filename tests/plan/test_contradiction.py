@@ -9,7 +9,7 @@ import pytest
 
 from gpudoctor.findings import Verdict
 from gpudoctor.plan import examine
-from gpudoctor.plan.judge import POLICY
+from gpudoctor.plan.checker import POLICY
 from tests.plan.planned import combination, every_build, planned
 
 CULPRITS = [

@@ -1,4 +1,4 @@
-"""The extras that a plan asks for by itself, and how little of the tables a search judges."""
+"""The extras that a plan asks for by itself, and how little of the tables a search checks."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_an_extra_reaches_those_that_it_includes() -> None:
 
 @pytest.mark.parametrize("gpu", ["GTX 1080", "T4", "L4", "RTX 5090"])
 @pytest.mark.parametrize("wanted", ["sglang", "vllm", "transformer-engine[pytorch] torch", "jax[cuda12] numpy<2", "deepspeed torch"])
-def test_a_search_judges_few_sets(gpu: str, wanted: str) -> None:
+def test_a_search_checks_few_sets(gpu: str, wanted: str) -> None:
     driver = "570.124.06" if gpu == "RTX 5090" else OLD
     search = propose(asked(gpu, driver, *wanted.split()), MATRIX).search
-    assert search.judged < 120
+    assert search.checked < 120

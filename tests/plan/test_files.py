@@ -66,7 +66,7 @@ def test_a_range_takes_the_newest_release_with_the_build(tmp_path: Path) -> None
 def test_a_build_that_no_table_lists_is_never_ready(tmp_path: Path) -> None:
     found = checked(tmp_path, "environment.yml", "dependencies:\n- pytorch=2.6.0=cuda126_mkl_py312\n")
     assert found.diagnosis.verdict is Verdict.UNKNOWN
-    assert [one.what for one in found.diagnosis.not_judged] == ["torch 2.6.0+conda"]
+    assert [one.what for one in found.diagnosis.unchecked] == ["torch 2.6.0+conda"]
 
 
 def test_the_cuda_of_a_build_of_conda_is_compared_with_the_driver(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_the_cuda_of_a_build_of_conda_is_compared_with_the_driver(tmp_path: Path
 def test_what_no_table_knows_is_named_and_what_has_no_gpu_code_is_not(tmp_path: Path) -> None:
     found = checked(tmp_path, "requirements.txt", "torch==2.9.0\ntqdm\nmatplotlib==3.9.0\nacme-kernels==1.0\n")
     assert found.diagnosis.verdict is Verdict.UNKNOWN
-    assert [one.what for one in found.diagnosis.not_judged] == ["acme-kernels 1.0"]
+    assert [one.what for one in found.diagnosis.unchecked] == ["acme-kernels 1.0"]
     assert "2 packages without GPU code not compared: tqdm, matplotlib" in found.snapshot.remarks
 
 
@@ -122,7 +122,7 @@ wheels = [
 
 def test_a_lock_file_shows_which_packages_have_no_gpu_code(tmp_path: Path) -> None:
     found = checked(tmp_path, "uv.lock", LOCK)
-    assert [one.what for one in found.diagnosis.not_judged] == ["fast 1"]
+    assert [one.what for one in found.diagnosis.unchecked] == ["fast 1"]
 
 
 def test_a_lock_file_with_releases_for_several_pythons_is_read_for_the_oldest(tmp_path: Path) -> None:
@@ -136,12 +136,12 @@ def test_a_lock_file_with_releases_for_several_pythons_is_read_for_the_oldest(tm
 def test_a_source_without_a_release_is_never_ready(tmp_path: Path) -> None:
     found = checked(tmp_path, "requirements.txt", "torch==2.9.0\nflash-attn @ git+https://example.org/flash-attention\n")
     assert found.diagnosis.verdict is Verdict.UNKNOWN
-    assert [one.what for one in found.diagnosis.not_judged] == ["flash-attn"]
+    assert [one.what for one in found.diagnosis.unchecked] == ["flash-attn"]
 
 
 def test_an_image_of_nvidia_s_own_build_is_never_ready(tmp_path: Path) -> None:
     found = checked(tmp_path, "Dockerfile", "FROM nvcr.io/nvidia/pytorch:24.05-py3\n")
-    assert [one.what for one in found.diagnosis.not_judged] == ["torch"]
+    assert [one.what for one in found.diagnosis.unchecked] == ["torch"]
 
 
 def test_an_image_gives_its_cuda_to_a_framework_that_needs_the_system_s(tmp_path: Path) -> None:

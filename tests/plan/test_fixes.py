@@ -16,7 +16,7 @@ from gpudoctor.findings.actions import Action
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.applied import applied, ways
-from gpudoctor.plan.judge import POLICY, Judge
+from gpudoctor.plan.checker import POLICY, Checker
 from gpudoctor.plan.machine import machine
 from gpudoctor.plan.repair import first_error
 from gpudoctor.plan.this_machine import examined, python_of
@@ -51,7 +51,7 @@ def installs(found: Diagnosis) -> Iterator[Fix]:
 def test_of_a_recorded_machine(name: str) -> None:
     snapshot = store.recorded(name)
     for fix in installs(diagnosis(name)):
-        found = Judge(examined(snapshot, MATRIX), MATRIX)(fix.installs, fix.python or python_of(snapshot))
+        found = Checker(examined(snapshot, MATRIX), MATRIX)(fix.installs, fix.python or python_of(snapshot))
         assert not found.refused, (fix, found.refused)
         installed = {one.name for one in map(specifiers.requirement, fix.installs) if one is not None}
         others = [one for one in found.findings if one.subject.kind is SubjectKind.FRAMEWORK and one.subject.key not in installed]
@@ -61,11 +61,11 @@ def test_of_a_recorded_machine(name: str) -> None:
 
 @pytest.mark.parametrize(("gpu", "driver"), EXPECTED)
 def test_of_an_assumed_machine(gpu: str, driver: str) -> None:
-    judge = Judge(machine(combination(gpu, driver, "torch"), MATRIX), MATRIX)
+    checker = Checker(machine(combination(gpu, driver, "torch"), MATRIX), MATRIX)
     tried = 0
     for requirement in FAULTY if gpu != "none" else ():
         for fix in installs(examine(combination(gpu, driver, requirement, python="3.11"), POLICY).diagnosis):
-            found = judge(fix.installs, fix.python or "3.11")
+            found = checker(fix.installs, fix.python or "3.11")
             assert found.verdict is not Verdict.BROKEN, (fix, found.why)
             tried += 1
     assert tried or gpu == "none"

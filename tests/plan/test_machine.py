@@ -17,7 +17,7 @@ from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, Platform, Python, Snapshot, Supposed, decode, encode
 from gpudoctor.versions import Version
-from tests.plan.samples import NOW, judged
+from tests.plan.samples import NOW, checked
 
 MATRIX = open_matrix()
 
@@ -212,7 +212,7 @@ FORWARD = [
 
 @pytest.mark.parametrize(("requirement", "gpu", "driver", "package", "causes"), FORWARD)
 def test_cuda_compat_counts_for_the_driver(requirement: str, gpu: str, driver: str, package: str | None, causes: list[str]) -> None:
-    found = judged(requirement, gpus=(gpu,), driver=driver, cuda_compat=package)
+    found = checked(requirement, gpus=(gpu,), driver=driver, cuda_compat=package)
     assert [one.name for one in found.root_causes if one.severity is Severity.ERROR] == causes
 
 
@@ -227,15 +227,15 @@ def test_cuda_compat_counts_for_the_driver(requirement: str, gpu: str, driver: s
 )
 def test_a_cuda_compat_that_cannot_be_is_refused(fields: dict[str, str], said: str) -> None:
     with pytest.raises(UsageError, match=said):
-        judged("torch==2.9.1", gpus=("h100",), **fields)
+        checked("torch==2.9.1", gpus=("h100",), **fields)
 
 
 @pytest.mark.parametrize("branch", [row for row in MATRIX.rows(DRIVERS) if row.compat_packages is None], ids=lambda row: str(row.branch))
 @pytest.mark.parametrize("gpu", ["h100", "RTX 3090"])
 def test_cuda_compat_on_a_branch_that_no_table_lists_is_no_pass(branch: DriverBranch, gpu: str) -> None:
-    found = judged("torch==2.5.1", gpus=(gpu,), driver=f"{branch.branch}.50", cuda_compat="12.4")
+    found = checked("torch==2.5.1", gpus=(gpu,), driver=f"{branch.branch}.50", cuda_compat="12.4")
     assert found.verdict in {Verdict.UNKNOWN, Verdict.BROKEN}
-    assert any(one.what == "cuda-compat 12.4" for one in found.not_judged)
+    assert any(one.what == "cuda-compat 12.4" for one in found.unchecked)
 
 
 LIBCS = [

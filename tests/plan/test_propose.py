@@ -14,7 +14,7 @@ from gpudoctor.findings import MACHINE, Outcome, OutcomeKind, Verdict
 from gpudoctor.matrix.rows import PythonSpan
 from gpudoctor.matrix.tables import PYTHONS
 from gpudoctor.plan import examine
-from gpudoctor.plan.judge import POLICY
+from gpudoctor.plan.checker import POLICY
 from gpudoctor.plan.machine import NOT_STATED
 from gpudoctor.plan.propose import propose
 from gpudoctor.plan.search import Search
@@ -189,7 +189,7 @@ def test_what_cannot_be_planned_is_refused_in_one_sentence(asked: tuple[str, ...
 
 def test_a_plan_that_a_crashed_rule_did_not_check_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     crashed = Outcome(code="GD1", name="rule", subject=MACHINE, kind=OutcomeKind.CRASHED, reason="gpudoctor crashed in rule")
-    monkeypatch.setattr("gpudoctor.plan.judge.diagnose", lambda *_: undiagnosed((), (crashed,)))
+    monkeypatch.setattr("gpudoctor.plan.checker.diagnose", lambda *_: undiagnosed((), (crashed,)))
     with pytest.raises(RuntimeError, match="gpudoctor crashed in rule"):
         planned("V100", "550.54.14", "torch")
 
@@ -199,7 +199,7 @@ def test_a_plan_that_a_crashed_rule_did_not_check_is_none(monkeypatch: pytest.Mo
 def test_what_a_search_says_no_driver_makes_work_works_with_no_driver(gpu: str, driver: str, wanted: tuple[str, ...]) -> None:
     found = propose(asked(gpu, driver, *wanted), MATRIX)
     anew = Search(found.wishes, msgspec.structs.replace(assumed(gpu, driver), kernel_driver=NOT_STATED), MATRIX)
-    refused = [chosen for chosen in found.search.answers.refused if not anew.answers.of(chosen).judgement.works]
+    refused = [chosen for chosen in found.search.answers.refused if not anew.answers.of(chosen).conclusion.works]
     assert refused == list(found.search.answers.refused)
 
 
@@ -208,7 +208,7 @@ def test_what_a_search_says_no_driver_makes_work_works_with_no_driver(gpu: str, 
 def test_what_is_refused_for_a_build_like_another_is_refused_by_itself(gpu: str, driver: str, wanted: str) -> None:
     found = propose(asked(gpu, driver, wanted), MATRIX)
     for one in found.search.answers.rejected:
-        assert not Search(found.wishes, assumed(gpu, driver), MATRIX).answers.of((one.candidate,)).judgement.works
+        assert not Search(found.wishes, assumed(gpu, driver), MATRIX).answers.of((one.candidate,)).conclusion.works
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_where_no_release_of_a_required_package_runs_no_framework_is_tried(gpu: 
     found = propose(asked(gpu, driver, wanted), MATRIX)
     assert not found.search.gave_up
     assert (found.plan.environment is not None) is works
-    assert found.search.judged < 100, "each of 160 releases with each of 55 builds of PyTorch before"
+    assert found.search.checked < 100, "each of 160 releases with each of 55 builds of PyTorch before"
 
 
 def test_what_states_its_oldest_gpu_itself_is_not_refused_for_what_it_requires() -> None:
@@ -265,4 +265,4 @@ def test_a_release_outside_the_span_of_a_python_version_is_broken_and_one_inside
 
 def test_a_python_version_that_no_table_knows_is_not_judged() -> None:
     found = examine(combination("L4", "580.65.06", "numpy==1.26.4", python="3.7"), POLICY).diagnosis
-    assert "no table lists which of its releases have wheels for Python 3.7" in {one.reason for one in found.not_judged}
+    assert "no table lists which of its releases have wheels for Python 3.7" in {one.reason for one in found.unchecked}

@@ -11,7 +11,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import Severity, Verdict
 from gpudoctor.plan import Combination
 from tests import told
-from tests.plan.samples import judged
+from tests.plan.samples import checked
 
 QUESTIONS = list(csv.DictReader(Path(__file__).with_name("questions.csv").read_text(encoding="utf-8").splitlines()))
 """`cause` is the first root cause, "unknown", or empty if it works; `fact` is what decides."""
@@ -23,7 +23,7 @@ def answer(question: dict[str, str]) -> tuple[str, str]:
     stated = {name: value for name, value in question.items() if value and name in _OPTIONS - {"requirements"}}
     gpus = (question["gpu"],) if question["gpu"] else ()
     try:
-        found = judged(*question["requirements"].split(), gpus=gpus, **stated)
+        found = checked(*question["requirements"].split(), gpus=gpus, **stated)
     except UsageError as error:
         return str(error), ""
     errors = [finding.name for finding in found.root_causes if finding.severity is Severity.ERROR] or [found.verdict.value]

@@ -14,12 +14,12 @@ from gpudoctor.findings import (
     Fix,
     FixKind,
     Impact,
-    NotJudged,
     OutcomeKind,
     ProvedTo,
     Rung,
     Severity,
     Skipped,
+    Unchecked,
     Verdict,
 )
 from gpudoctor.findings.summary import FrameworkBuild, GpuModel, Summary
@@ -219,7 +219,7 @@ EXAMINATION: Final = replace(
             ),
         ),
         skipped=(Skipped("GD301", "container-no-gpu-access", ""), Skipped("GD501", "cpu-only-build", "known")),
-        not_judged=(NotJudged(MACHINE, "tensroflow 2.16.1", "no table lists this package"),),
+        unchecked=(Unchecked(MACHINE, "tensroflow 2.16.1", "no table lists this package"),),
         ladder=(
             samples.row(0, *[P] * 8),
             samples.row(1, P, P, P, F, detail="GPU is lost"),

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from gpudoctor.changes import compare
 from gpudoctor.derive.gpu_support import KERNELS, PTX, UNKNOWN, GpuSupport, Releases
-from gpudoctor.findings import MACHINE, NotJudged
+from gpudoctor.findings import MACHINE, Unchecked
 from gpudoctor.fit.answer import answer
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
@@ -202,8 +202,8 @@ def _openings() -> str:
     """Return how a report begins where too much was not checked for a headline, by how many names there are."""
     lines = []
     for count in (0, 1, 2, 3, 5):
-        unchecked = tuple(NotJudged(MACHINE, f"package {number}", "no table lists it") for number in range(count))
-        long = replace(samples.unknown.diagnosis, not_judged=unchecked, unproven=("it is long " * 30,))
+        unchecked = tuple(Unchecked(MACHINE, f"package {number}", "no table lists it") for number in range(count))
+        long = replace(samples.unknown.diagnosis, unchecked=unchecked, unproven=("it is long " * 30,))
         lines += terminal.render(build(replace(samples.unknown, diagnosis=long))).splitlines()[:4]
     return "\n".join(lines)
 

@@ -165,7 +165,7 @@ def test_some_defects_of_ours_cost_a_section_each(fake_nvml: object) -> None:  #
         "gpudoctor.probe.pci:pci",
         "gpudoctor.probe.observation:_machine",
         "gpudoctor.matrix.lookup:Matrix.rows",
-        "gpudoctor.report.build:_row",
+        "gpudoctor.report.build:_published",
         "gpudoctor.report.build:_each",
         "gpudoctor.diagnose.steps:Steps.__call__",
         "gpudoctor.diagnose.rules:_load",

@@ -91,7 +91,7 @@ def test_another_framework_that_trained_does_not_count_for_it() -> None:
     trained = machine(1, frameworks=(tensorflow(), torch()), smoke=(smoke(1), UNSUPPORTED))
     diagnosis = diagnose(trained, open_matrix(), Policy())
     assert diagnosis.verdict is Verdict.UNKNOWN
-    assert [one.subject.key for one in diagnosis.not_judged] == ["torch"]
+    assert [one.subject.key for one in diagnosis.unchecked] == ["torch"]
 
 
 @pytest.mark.index

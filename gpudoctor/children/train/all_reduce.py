@@ -1,4 +1,4 @@
-"""All-reduce of arrays with known content over all devices, like the gradients of multi-GPU training. Python 3.6 and newer; judges nothing.
+"""All-reduce of arrays with known content over all devices, like the gradients of multi-GPU training. Python 3.6 and newer; draws no conclusions.
 
     PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu --all-reduce [--memory 0=LIMIT/TOTAL]
 

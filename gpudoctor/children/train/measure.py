@@ -1,4 +1,4 @@
-"""What level full measures in addition: copies, memory, matmul in four precisions, one compiled step. Python 3.6 and newer; judges nothing.
+"""What level full measures in addition: copies, memory, matmul in four precisions, one compiled step. Python 3.6 and newer; draws no conclusions.
 
     {"event": "copy", "device", "direction": "to"|"from", "pinned", "size", "bytes_per_second"}
     {"event": "memory", "device", "size", "bytes_per_second"}                             bytes read and written by doubling an array

@@ -1,4 +1,4 @@
-"""The stages of smoke training, the same for every framework; an engine implements each step. Judges nothing.
+"""The stages of smoke training, the same for every framework; an engine implements each step. Draws no conclusions.
 
     PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu [--short 1] [--memory 0=LIMIT/TOTAL]
 

@@ -17,7 +17,7 @@ from tests.machines.recipes import (
     preflight,
     stacks,
     surroundings,
-    unjudged,
+    unchecked,
     worn,
 )
 from tests.machines.recipes.base import TF, Recipe, all_but, cards, healthy
@@ -39,7 +39,7 @@ _TABLES = (
     preflight.RECIPES,
     stacks.RECIPES,
     surroundings.RECIPES,
-    unjudged.RECIPES,
+    unchecked.RECIPES,
     worn.RECIPES,
 )
 RECIPES: dict[str, Recipe] = {name: recipe for table in _TABLES for name, recipe in table.items()}

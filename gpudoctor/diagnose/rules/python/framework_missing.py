@@ -7,7 +7,7 @@ import msgspec
 from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.preflight import Fulfilment, judged
+from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.preflight import FRAMEWORKS
@@ -48,7 +48,7 @@ def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
 def _missing(machine: MachineView, installed: list[str]) -> dict[str, tuple[str, str]]:
     """Return the requested frameworks that are not installed: by name, what was requested and how."""
     missing = {name: (name, "requested with --framework") for name in machine.policy.frameworks if name not in installed}
-    for answer in judged(machine, None):
+    for answer in checked(machine, None):
         requirement = answer.requirement
         if answer.answer is Fulfilment.LACKING and requirement.subject in FRAMEWORKS:
             missing[requirement.subject] = (requirement.text, "required")

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from gpudoctor.derive import CouldNotTell, EnvironmentView, not_applicable
-from gpudoctor.diagnose.preflight import Judged, judged
+from gpudoctor.diagnose.preflight import CheckedCondition, checked
 from gpudoctor.diagnose.verdict import required
 from gpudoctor.snapshot import Missing
 
 
-def required_but(answer: Judged) -> str:
+def required_but(answer: CheckedCondition) -> str:
     """Return what is required and what was found, as a clause."""
     return f"{answer.requirement.text} is required, but {answer.seen}"
 
 
-def answers_for(environment: EnvironmentView) -> tuple[Judged, ...]:
+def answers_for(environment: EnvironmentView) -> tuple[CheckedCondition, ...]:
     """Return the answer for each requirement; the rule ends if there are none."""
     machine = environment.machine
-    return judged(machine, required(machine.policy)) or not_applicable("nothing is required")
+    return checked(machine, required(machine.policy)) or not_applicable("nothing is required")
 
 
-def end_if_unknown(answers: tuple[Judged, ...]) -> None:
+def end_if_unknown(answers: tuple[CheckedCondition, ...]) -> None:
     """End the rule as "not checked" if a requirement could not be checked."""
     for answer in answers:
         if answer.missing is not None:

@@ -6,7 +6,7 @@ from gpudoctor.derive import EnvironmentView, known
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.advice.shell import shell_path
-from gpudoctor.diagnose.preflight import Fulfilment, judged
+from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.frameworks import framework_of
@@ -28,7 +28,7 @@ def wrong_python_environment(environment: EnvironmentView) -> Iterator[Problem]:
     others = known(python.elsewhere)
     if not others:
         return
-    missing = [answer.requirement.subject for answer in judged(machine, None) if answer.answer is Fulfilment.LACKING]
+    missing = [answer.requirement.subject for answer in checked(machine, None) if answer.answer is Fulfilment.LACKING]
     required = any(framework_of(other.name) in missing for other in others)
     look_only = machine.policy.level in {None, Level.LOOK, Level.TOUCH}
     first = others[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import Flaw, FrameworkView, judge
+from gpudoctor.derive import Flaw, FrameworkView, flaw_of
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.installing import another_release
 from gpudoctor.diagnose.advice.system import set_variable
@@ -17,9 +17,9 @@ def flawed(framework: FrameworkView, *flaws: Flaw) -> Iterator[Problem]:
     """Return a problem for each device on which training has one of these flaws."""
     devices: dict[str, list[Evidence]] = {}
     for training in framework.smoke.trainings:
-        judgement = judge(training)
-        if judgement is not None and judgement.flaw in flaws:
-            devices.setdefault(training.device, []).append(Evidence(_work(training), judgement.detail, training.device))
+        seen = flaw_of(training)
+        if seen is not None and seen.flaw in flaws:
+            devices.setdefault(training.device, []).append(Evidence(_work(training), seen.detail, training.device))
     for device, evidence in devices.items():
         details = dict.fromkeys(row.value for row in evidence)
         yield Problem(

@@ -6,7 +6,7 @@ from gpudoctor.findings import FixKind, OutcomeKind
 from gpudoctor.snapshot import Fact
 from tests.builders import torch
 from tests.diagnose.rules.examined import add_on, only, outcome, with_add_ons
-from tests.plan.samples import judged
+from tests.plan.samples import checked
 
 
 def test_each_release_names_its_own_libraries() -> None:
@@ -59,7 +59,7 @@ INDEX = "https://download.pytorch.org/whl"
 def test_a_described_extension_is_updated_or_its_torch_replaced(
     requirements: tuple[str, ...], python: str, commands: list[str] | None
 ) -> None:
-    findings = judged(*requirements, gpus=("L4",), driver="580.65.06", python=python).findings
+    findings = checked(*requirements, gpus=("L4",), driver="580.65.06", python=python).findings
     found = [one for one in findings if one.name == "extension-built-for-other-cuda"]
     assert [[fix.command for fix in one.fixes] for one in found] == ([] if commands is None else [commands])
     for one in found:

@@ -9,7 +9,7 @@ from gpudoctor.findings import Impact, OutcomeKind, Severity
 from gpudoctor.snapshot import SUPPOSED, Distribution, Packages, Snapshot
 from tests.builders import bare
 from tests.diagnose.rules.asking import findings_of, kinds_of, with_gpus
-from tests.plan.samples import judged
+from tests.plan.samples import checked
 
 RULE = "gpu-below-framework-minimum"
 
@@ -51,8 +51,8 @@ def test_a_package_that_states_a_minimum_speaks_for_what_it_requires() -> None:
 
 
 def test_a_package_that_was_asked_for_speaks_for_itself() -> None:
-    assert RULE not in {one.name for one in judged("vllm==0.12.0", gpus=("V100",)).findings}
-    cause = judged("vllm==0.12.0", "flashinfer-python==0.5.3", gpus=("V100",)).root_causes[0]
+    assert RULE not in {one.name for one in checked("vllm==0.12.0", gpus=("V100",)).findings}
+    cause = checked("vllm==0.12.0", "flashinfer-python==0.5.3", gpus=("V100",)).root_causes[0]
     assert (cause.name, cause.message.partition(" needs")[0]) == (RULE, "flashinfer-python 0.5.3")
 
 

@@ -11,7 +11,7 @@ from gpudoctor.snapshot import Distribution, Packages, Python
 from tests.builders import machine
 from tests.diagnose.rules.packaged import found, outcome, roots, stated, supposed
 from tests.matrix.samples import matrix
-from tests.plan.samples import judged
+from tests.plan.samples import checked
 
 VENV, PIP = '"$HOME"/training', "python3.8 -m pip install"
 
@@ -50,7 +50,7 @@ def test_pythons_at_the_bounds_have_a_wheel(version: str) -> None:
     [("numpy<2", "3.13", "3.12", "2.1.0"), ("numpy==1.26.4", "3.14", "3.12", "2.3.2"), ("numpy==2.3.0", "3.10", "3.11", "2.2.6")],
 )
 def test_a_numpy_without_a_wheel_keeps_its_version_with_another_python(numpy: str, python: str, nearest: str, other: str) -> None:
-    (cause,) = judged("torch==2.9.1" if python == "3.14" else "torch==2.6.0", numpy, gpus=("A100",), python=python).root_causes
+    (cause,) = checked("torch==2.9.1" if python == "3.14" else "torch==2.6.0", numpy, gpus=("A100",), python=python).root_causes
     keeps, gives_up = cause.fixes
     assert keeps.command.startswith(f"python{nearest} -m venv")
     assert numpy in keeps.command
@@ -70,13 +70,13 @@ def test_a_numpy_without_a_wheel_keeps_its_version_with_another_python(numpy: st
     ],
 )
 def test_another_python_gets_all_that_was_asked_for(requirements: tuple[str, ...], python: str, command: str) -> None:
-    cause = judged(*requirements, gpus=("A100",), python=python).root_causes[0]
+    cause = checked(*requirements, gpus=("A100",), python=python).root_causes[0]
     assert cause.name == "python-version-unsupported"
     assert cause.fixes[0].command.endswith(command)
 
 
 def test_a_package_that_was_not_stated_is_told_with_the_one_that_requires_it() -> None:
-    (cause,) = judged("tensorflow[and-cuda]==2.14.0", gpus=("A100",), python="3.11").root_causes
+    (cause,) = checked("tensorflow[and-cuda]==2.14.0", gpus=("A100",), python="3.11").root_causes
     assert cause.message.startswith("tensorrt 8.5.3.1 (required by tensorflow 2.14.0) has no wheel for Python 3.11")
     assert cause.fixes[0].title == "Create an environment with Python 3.10 and install tensorflow 2.14.0 there"
 
@@ -111,7 +111,7 @@ def test_an_installed_release_was_installable() -> None:
     ids=["the release works with another Python", "only another release works with this driver"],
 )
 def test_another_release_works_with_the_driver_too(requirement: str, python: str, driver: str, commands: list[str]) -> None:
-    findings = judged(requirement, gpus=("A100",), python=python, driver=driver).findings
+    findings = checked(requirement, gpus=("A100",), python=python, driver=driver).findings
     (found,) = (one for one in findings if one.name == "python-version-unsupported")
     assert [fix.command for fix in found.fixes] == commands
 

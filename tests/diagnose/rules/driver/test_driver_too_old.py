@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.findings import Action, FixKind, Severity
 from tests.diagnose.rules.planned import CUDAS, PTX, SERVING, TF, branches, judge, only, stated, supposed, torch_row
 from tests.matrix.samples import matrix
-from tests.plan.samples import judged
+from tests.plan.samples import checked
 
 
 def test_a_driver_older_than_the_gpu_is_too_old_for_every_cuda() -> None:
@@ -24,7 +24,7 @@ def test_a_newer_driver_is_not_advised_where_it_drops_the_gpu() -> None:
 
 
 def test_an_older_release_of_what_was_asked_for_is_the_alternative_to_a_newer_driver() -> None:
-    findings = judged("vllm==0.20.0", gpus=("a100-sxm4-80gb",), driver="535.104.05").findings
+    findings = checked("vllm==0.20.0", gpus=("a100-sxm4-80gb",), driver="535.104.05").findings
     update, install = next(one.fixes for one in findings if one.name == "driver-too-old")
     assert (update.kind, install.kind) == (FixKind.FIX, FixKind.INSTEAD)
     assert "pip install vllm==" in install.command
@@ -38,15 +38,17 @@ OF_DRIVERS_AND_GPUS = {"driver-too-old", "driver-too-new-for-gpu", "gpu-too-old-
 @pytest.mark.parametrize("gpu", ["GTX 960M", "GTX 1080", "V100-SXM2-16GB", "A100-SXM4-80GB", "RTX 5090"])
 def test_a_driver_update_is_the_first_fix_only_where_a_driver_alone_cures(package: str, gpu: str) -> None:
     for driver in ("470", "535", "550"):
-        found = [one for one in judged(package, gpus=(gpu,), driver=driver).findings if one.name == "driver-too-old"]
+        found = [one for one in checked(package, gpus=(gpu,), driver=driver).findings if one.name == "driver-too-old"]
         if not found or [fix.action for fix in found[0].fixes if fix.kind is FixKind.FIX] != [Action.UPDATE_DRIVER]:
             continue
-        left = [{one.name for one in judged(package, gpus=(gpu,), driver=newer).findings} & OF_DRIVERS_AND_GPUS for newer in NEWEST_DRIVERS]
+        left = [
+            {one.name for one in checked(package, gpus=(gpu,), driver=newer).findings} & OF_DRIVERS_AND_GPUS for newer in NEWEST_DRIVERS
+        ]
         assert set() in left, (driver, left)
 
 
 def test_a_build_for_newer_gpus_is_replaced_whatever_the_driver_is() -> None:
-    findings = [one for one in judged("torch", gpus=("GTX 1080",), driver="535.104.05").findings if one.severity is Severity.ERROR]
+    findings = [one for one in checked("torch", gpus=("GTX 1080",), driver="535.104.05").findings if one.severity is Severity.ERROR]
     assert {one.name for one in findings} == {"driver-too-old", "gpu-too-old-for-build"}
     commands = {one.fixes[0].command for one in findings}
     assert len(commands) == 1

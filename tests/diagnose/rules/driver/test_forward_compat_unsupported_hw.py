@@ -7,7 +7,7 @@ from gpudoctor.snapshot import Variables
 from tests.builders import TIMED_OUT, machine
 from tests.diagnose.rules.asking import findings_of, kinds_of
 from tests.diagnose.rules.driver.libcudas import loaded
-from tests.plan.samples import judged
+from tests.plan.samples import checked
 
 RULE = "forward-compat-unsupported-hw"
 COMPAT = "/usr/local/cuda/compat/libcuda.so.570.26"
@@ -36,7 +36,7 @@ def test_other_outcomes() -> None:
     ids=["a GeForce", "a data centre GPU", "no cuda-compat"],
 )
 def test_a_described_gpu_without_forward_compatibility(gpus: tuple[str, ...], compat: str | None, refused: list[str]) -> None:
-    diagnosis = judged("torch==2.6.0", gpus=gpus, driver="535.104.05", cuda_compat=compat)
+    diagnosis = checked("torch==2.6.0", gpus=gpus, driver="535.104.05", cuda_compat=compat)
     found = [one for one in diagnosis.findings if one.name == RULE]
     assert [one.message.partition(" does not support forward compatibility")[0] for one in found] == refused
     for one in found:
@@ -45,7 +45,7 @@ def test_a_described_gpu_without_forward_compatibility(gpus: tuple[str, ...], co
 
 
 def test_without_cuda_compat_the_driver_must_run_the_builds_itself() -> None:
-    found = judged("torch==2.15.0", gpus=("RTX 4090",), driver="535.104.05", cuda_compat="13.0")
+    found = checked("torch==2.15.0", gpus=("RTX 4090",), driver="535.104.05", cuda_compat="13.0")
     remove, update = next(one for one in found.findings if one.name == RULE).fixes
     assert remove.removes == ("cuda-compat",)
     assert (update.action, update.driver) == (Action.UPDATE_DRIVER, "580")

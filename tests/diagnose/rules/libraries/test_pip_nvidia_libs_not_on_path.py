@@ -5,7 +5,7 @@ import pytest
 from gpudoctor.findings import OutcomeKind
 from gpudoctor.snapshot import FoundBy, Place
 from tests.diagnose.rules.examined import SITE, environment, only, outcome, use
-from tests.plan.samples import judged
+from tests.plan.samples import checked
 
 
 def test_the_environments_own_package_is_nearer_than_a_toolkit() -> None:
@@ -30,6 +30,6 @@ CUDNN, OTHERS = {"nvidia-cudnn-cu12"}, {f"nvidia-{name}-cu12" for name in ("cubl
     ],
 )
 def test_a_planned_package_that_is_not_found_does_no_harm_beside_the_systems_library(stated: dict[str, str], lost: set[str]) -> None:
-    found = judged("tensorflow[and-cuda]==2.16.1", gpus=("A100",), driver="580.65.06", python="3.12", **stated).findings
+    found = checked("tensorflow[and-cuda]==2.16.1", gpus=("A100",), driver="580.65.06", python="3.12", **stated).findings
     named = [one.evidence[0].value for one in found if one.name == "pip-nvidia-libs-not-on-path"]
     assert [set(value.split()) for value in named] == [lost] * bool(lost)

@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.snapshot import Distribution
 from tests.diagnose.rules.packaged import found, roots, stated, supposed
-from tests.plan.samples import judged
+from tests.plan.samples import checked
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_missing_releases_cannot_be_installed(package: Distribution, words: str)
 
 def test_what_one_stated_package_requires_is_one_finding_that_names_it() -> None:
     """On a Mac, jax[cuda12] lacks its plugin, its client and NCCL."""
-    causes = judged("jax[cuda12]==0.6.2", os="macos").root_causes
+    causes = checked("jax[cuda12]==0.6.2", os="macos").root_causes
     (cause,) = (one for one in causes if one.name == "package-not-installable")
     assert " (required by jax 0.6.2) has no wheel for macOS (arm64)" in cause.message
     (fix,) = cause.fixes

@@ -18,7 +18,7 @@ from gpudoctor.derive.wheel_tags import installed_glibc, newest_glibc, tags
 from gpudoctor.diagnose.system_libraries import unstated_libraries
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.diagnose.unlisted_requirements import unlisted_requirements
-from gpudoctor.findings import ENVIRONMENT, NotJudged, Subject, SubjectKind
+from gpudoctor.findings import ENVIRONMENT, Subject, SubjectKind, Unchecked
 from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
 from gpudoctor.matrix import Resolved
 from gpudoctor.matrix.tables import DRIVERS, TABLE_OF
@@ -36,7 +36,7 @@ _UNREAD = (
     "cugraph-cu",
 )
 """How the names of packages begin that compute on the GPU by themselves and that no rule examines."""
-_UNJUDGED_BUILDS = {
+_UNKNOWN_BUILDS = {
     "sdist": "the package index has only its source, which is compiled or fetches its binaries during installation",
     "repository": "the package index lacks it and has another package of this name; it is compiled from its repository",
     "opencl": "it uses GPUs through OpenCL, which no rule checks",
@@ -45,11 +45,11 @@ _UNJUDGED_BUILDS = {
 _UNKNOWN_PACKAGE = "no table lists this package"
 
 
-def not_judged(machine: MachineView) -> tuple[NotJudged, ...]:
+def unchecked(machine: MachineView) -> tuple[Unchecked, ...]:
     """Return everything that no rule and no table could check, each once, the most important first."""
     supposed = machine.observed.origin == SUPPOSED
     packages = _supposed_packages(machine) if supposed else _addons(machine)
-    judgements = (
+    every = (
         *_interpreter(machine),
         *_frameworks(machine),
         *_unlisted_driver(machine),
@@ -58,39 +58,39 @@ def not_judged(machine: MachineView) -> tuple[NotJudged, ...]:
         *packages,
         *_plugins(machine),
     )
-    found = {one.what: one for one in judgements}
+    found = {one.what: one for one in every}
     return tuple(found.values())
 
 
-def _untrainable(machine: MachineView) -> Iterator[NotJudged]:
+def _untrainable(machine: MachineView) -> Iterator[Unchecked]:
     """The frameworks that gpudoctor was asked to train with and cannot."""
     smokes = () if isinstance(machine.observed.smoke, Missing) else machine.observed.smoke
     for smoke in smokes:
         if smoke.unsupported:
-            yield NotJudged(
+            yield Unchecked(
                 Subject(SubjectKind.FRAMEWORK, smoke.framework), f"training with {smoke.framework}", smoke.unsupported.rstrip(".")
             )
 
 
-def _interpreter(machine: MachineView) -> Iterator[NotJudged]:
+def _interpreter(machine: MachineView) -> Iterator[Unchecked]:
     """The environment, if the examined interpreter could not be read."""
     unknown = next((one for one in (machine.observed.python, machine.observed.frameworks) if isinstance(one, Missing)), None)
     if unknown is not None and unknown.cause not in {Cause.NOT_ASKED, Cause.NOT_STATED}:
-        yield NotJudged(ENVIRONMENT, "the Python environment", unknown.reason)
+        yield Unchecked(ENVIRONMENT, "the Python environment", unknown.reason)
 
 
-def _frameworks(machine: MachineView) -> Iterator[NotJudged]:
+def _frameworks(machine: MachineView) -> Iterator[Unchecked]:
     for view in machine.frameworks:
         framework = view.observed
         version = framework.version.value if isinstance(framework.version, Fact) else ""
-        unknown = _release(machine, framework, version) or _unjudged(view) or _build(machine, view) or _assumed(machine, view)
+        unknown = _release(machine, framework, version) or _unknown_build(view) or _build(machine, view) or _assumed(machine, view)
         reason = "" if view.trains_on_gpu else unknown
         if reason:
             what = f"{framework.distribution or framework.name} {version}".strip()
-            yield NotJudged(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason, package=framework.distribution or framework.name)
+            yield Unchecked(Subject(SubjectKind.FRAMEWORK, framework.name), what, reason, package=framework.distribution or framework.name)
 
 
-def _unlisted_driver(machine: MachineView) -> Iterator[NotJudged]:
+def _unlisted_driver(machine: MachineView) -> Iterator[Unchecked]:
     """The assumed GPUs that a driver in no listed branch may have dropped: it runs older CUDA programs, and supports fewer old GPUs."""
     driver = machine.driver_or_missing
     if machine.observed.origin != SUPPOSED or isinstance(driver, Missing):
@@ -105,7 +105,7 @@ def _unlisted_driver(machine: MachineView) -> Iterator[NotJudged]:
                 else "of a branch that no table lists"
             )
             reason = f"driver {driver.version} is {where}; whether it supports compute capability {capability} is unknown"
-            yield NotJudged(gpu.subject, gpu.label, reason)
+            yield Unchecked(gpu.subject, gpu.label, reason)
 
 
 def _release(machine: MachineView, framework: Framework, version: str) -> str:
@@ -118,9 +118,9 @@ def _release(machine: MachineView, framework: Framework, version: str) -> str:
     return "" if here.how is not Resolved.NONE or elsewhere else here.why
 
 
-def _unjudged(view: FrameworkView) -> str:
+def _unknown_build(view: FrameworkView) -> str:
     """Return why nothing can be said about the published build of a framework; empty if something can."""
-    return next((_UNJUDGED_BUILDS[row.accelerator] for row in view.published if row.accelerator in _UNJUDGED_BUILDS), "")
+    return next((_UNKNOWN_BUILDS[row.accelerator] for row in view.published if row.accelerator in _UNKNOWN_BUILDS), "")
 
 
 def _build(machine: MachineView, view: FrameworkView) -> str:
@@ -170,24 +170,24 @@ def _without_gpu(view: FrameworkView) -> str:
     return "it is built for CUDA, and whether it works without a GPU is unknown" if add_on else ""
 
 
-def _supposed_packages(machine: MachineView) -> Iterator[NotJudged]:
+def _supposed_packages(machine: MachineView) -> Iterator[Unchecked]:
     stack = machine.stack_or_missing
     if isinstance(stack, Missing) or isinstance(machine.observed.packages, Missing):
         return
     for unread in machine.observed.packages.unread:
-        yield NotJudged(ENVIRONMENT, unread.what, unread.why)
+        yield Unchecked(ENVIRONMENT, unread.what, unread.why)
     for name in machine.observed.packages.without_release:
         reason = _without_release(name, stack)
         if reason:
-            yield NotJudged(ENVIRONMENT, name, reason, package=name)
+            yield Unchecked(ENVIRONMENT, name, reason, package=name)
     frameworks = {framework.distribution for framework in machine.observed_frameworks}
     cudnns = frozenset(getattr(framework.component_or_missing("cudnn"), "wheel", "") for framework in machine.frameworks)
     for one in sorted(stack.distributions.values(), key=lambda one: one.name not in ADDONS):
         for extra in one.unknown_extras:
-            yield NotJudged(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {one.label}", package=one.name)
+            yield Unchecked(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {one.label}", package=one.name)
         reason = "" if one.name in frameworks else _package(one, stack, cudnns)
         if reason:
-            yield NotJudged(ENVIRONMENT, one.label, reason, package=one.name)
+            yield Unchecked(ENVIRONMENT, one.label, reason, package=one.name)
     yield from _unmet(stack)
     yield from unlisted_requirements(stack)
 
@@ -197,8 +197,8 @@ def _package(one: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:
     rows, row = stack.matrix.releases(one.name), stack.row(one) or next(iter(stack.elsewhere(one).values()), None)
     if rows and row is None:
         return "no table lists this release"
-    if row is not None and row.accelerator in _UNJUDGED_BUILDS:
-        return _UNJUDGED_BUILDS[row.accelerator]
+    if row is not None and row.accelerator in _UNKNOWN_BUILDS:
+        return _UNKNOWN_BUILDS[row.accelerator]
     spans = stack.matrix.pythons(one.name) if stack.stated(one) else {}
     if spans and stack.python and stack.python not in spans:
         return f"no table lists which of its releases have wheels for Python {stack.python}"
@@ -266,14 +266,14 @@ def _compares(demand: Demand, stack: Stack) -> bool:
     return found is not None and satisfies(found.version, demand.requirement.specifier) is not None
 
 
-def _unmet(stack: Stack) -> Iterator[NotJudged]:
+def _unmet(stack: Stack) -> Iterator[Unchecked]:
     """Requirements for releases that the tables do not list, of packages that they do."""
     for demand in stack.demands:
         name, rows = demand.requirement.name, stack.matrix.releases(demand.requirement.name)
         met = any(satisfies(str(row.release), demand.requirement.specifier) for row in rows)
         if rows and not met and name not in stack.distributions:
             reason = f"{demand.by.label} requires it, and no table lists such a release"
-            yield NotJudged(ENVIRONMENT, demand.requirement.text, reason, package=name)
+            yield Unchecked(ENVIRONMENT, demand.requirement.text, reason, package=name)
 
 
 def _unlisted(name: str) -> str:
@@ -286,7 +286,7 @@ def _near(name: str, known: Iterable[str]) -> str:
     return next((one for one in known if near(name, one) or near(name.partition("-")[0], one)), "")
 
 
-def _plugins(machine: MachineView) -> Iterator[NotJudged]:
+def _plugins(machine: MachineView) -> Iterator[Unchecked]:
     """CUDA plugins whose version differs from a library that loads them unchecked."""
     stack = machine.stack_or_missing
     if isinstance(stack, Missing) or not machine.hardware:
@@ -298,7 +298,7 @@ def _plugins(machine: MachineView) -> Iterator[NotJudged]:
             library = stack.distributions[spec.plugin.library]
             if not stack.stated(one) and not stack.stated(library):
                 continue  # the framework's own extra combines them: jax[cuda12] 0.4.35 pins jaxlib 0.4.34 and takes the plugin 0.4.35
-            yield NotJudged(
+            yield Unchecked(
                 Subject(SubjectKind.FRAMEWORK, spec.name),
                 one.label,
                 f"{library.label} loads it without comparing versions",
@@ -306,15 +306,15 @@ def _plugins(machine: MachineView) -> Iterator[NotJudged]:
             )
 
 
-def _addons(machine: MachineView) -> Iterator[NotJudged]:
+def _addons(machine: MachineView) -> Iterator[Unchecked]:
     packages = machine.observed.packages
     if not machine.hardware or isinstance(packages, Missing):
         return
     for one in packages.distributions:
         if one.name.startswith(_UNREAD):
-            yield NotJudged(ENVIRONMENT, one.label, "no rule examines this package")
+            yield Unchecked(ENVIRONMENT, one.label, "no rule examines this package")
         elif one.name in ADDONS and (reason := _unread(one, machine)):
-            yield NotJudged(ENVIRONMENT, one.label, reason)
+            yield Unchecked(ENVIRONMENT, one.label, reason)
 
 
 def _unread(one: Distribution, machine: MachineView) -> str:

@@ -21,13 +21,13 @@ everywhere = every("name", NAMES)
 
 
 def what(diagnosis: Diagnosis) -> list[str]:
-    return [one.what for one in diagnosis.not_judged]
+    return [one.what for one in diagnosis.unchecked]
 
 
 @everywhere
-def test_a_machine_with_something_unjudged_is_never_ready(name: str) -> None:
+def test_a_machine_with_something_unchecked_is_never_ready(name: str) -> None:
     found = diagnosis(name)
-    assert found.verdict not in GOOD or not found.not_judged
+    assert found.verdict not in GOOD or not found.unchecked
 
 
 @everywhere
@@ -79,7 +79,7 @@ def test_a_build_that_trained_was_judged_by_what_it_did(matrix: Matrix) -> None:
     assert diagnose(machine(frameworks=(vendors,), smoke=(smoke(),)), matrix, Policy()).verdict is Verdict.READY
 
 
-def test_a_gpu_of_unknown_kind_is_no_reason_to_call_a_known_build_unjudged(matrix: Matrix) -> None:
+def test_a_gpu_of_unknown_kind_is_no_reason_to_call_a_known_build_unchecked(matrix: Matrix) -> None:
     assert what(diagnose(machine(frameworks=(tensorflow(), torch())), matrix, Policy(level=Level.LOOK))) == []
 
 
@@ -90,7 +90,7 @@ def test_an_add_on_whose_files_nobody_read_is_listed(matrix: Matrix) -> None:
         Distribution("transformers", "4.50", "/site"),
     )
     unread = machine(frameworks=(torch(),), packages=Packages(site), libraries=Missing(NOT_ASKED.cause, "the X-ray was not made"))
-    (one,) = diagnose(unread, matrix, Policy(level=Level.LOOK)).not_judged
+    (one,) = diagnose(unread, matrix, Policy(level=Level.LOOK)).unchecked
     assert (one.what, one.reason) == ("xformers 0.0.29", "the X-ray was not made")
 
 
@@ -98,6 +98,6 @@ def test_a_framework_that_could_not_be_trained_with_is_listed_with_the_reason(ma
     stage = Stage(StageKind.IMPORT, StageState.UNSUPPORTED, error="gpudoctor trains with TensorFlow 2 only.")
     untrained = smoke(stages=(stage,), trainings=())
     found = diagnose(machine(frameworks=(tensorflow(),), smoke=(untrained,)), matrix, Policy())
-    told = {one.what: one.reason for one in found.not_judged}
+    told = {one.what: one.reason for one in found.unchecked}
     assert told["training with tensorflow"] == "gpudoctor trains with TensorFlow 2 only"
     assert found.verdict not in GOOD

@@ -1,4 +1,4 @@
-"""Judges pinned requirements by the rules that judge a real machine."""
+"""Checks pinned requirements by the rules that check a real machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import ENVIRONMENT, Diagnosis, Finding, NotJudged, OutcomeKind, Policy, Severity, SubjectKind, Verdict
+from gpudoctor.findings import ENVIRONMENT, Diagnosis, Finding, OutcomeKind, Policy, Severity, SubjectKind, Unchecked, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.machine import Machine, interpreter
 from gpudoctor.plan.model import Combination
@@ -16,13 +16,13 @@ from gpudoctor.snapshot import Host, Platform
 POLICY = Policy(level=None, allow_cpu=True)
 
 
-class Judgement(msgspec.Struct, frozen=True):
+class Conclusion(msgspec.Struct, frozen=True):
     """The answer for one set of requirements."""
 
     verdict: Verdict
     findings: tuple[Finding, ...] = ()
     """Errors and warnings that no other finding explains."""
-    not_judged: tuple[NotJudged, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
     refused: str = ""
     """Why the requirements could not even be assumed."""
     of_machine: str = ""
@@ -38,7 +38,7 @@ class Judgement(msgspec.Struct, frozen=True):
         """The first reason against it, in a sentence."""
         if self.of_machine or self.findings:
             return self.of_machine or self.findings[0].message
-        return self.refused or (f"{self.not_judged[0].what}: {self.not_judged[0].reason}." if self.not_judged else "")
+        return self.refused or (f"{self.unchecked[0].what}: {self.unchecked[0].reason}." if self.unchecked else "")
 
     @property
     def advice(self) -> str:
@@ -51,50 +51,50 @@ class Judgement(msgspec.Struct, frozen=True):
         return any(finding.name == name for finding in self.findings)
 
 
-class Judge:
-    """Judges requirements on one machine, each set once."""
+class Checker:
+    """Checks requirements on one machine, each set once."""
 
     def __init__(self, machine: Machine, matrix: Matrix, unlisted: frozenset[str] = frozenset()) -> None:
         self.machine = machine
         self.matrix = matrix
         self._unlisted = unlisted
         """Packages that no table lists: they are reported and do not decide between releases."""
-        self._known: dict[tuple[tuple[str, ...], str, bool], Judgement] = {}
+        self._known: dict[tuple[tuple[str, ...], str, bool], Conclusion] = {}
 
     @property
     def count(self) -> int:
-        """How many sets were judged."""
+        """How many sets were checked."""
         return len(self._known)
 
-    def __call__(self, requirements: tuple[str, ...], python: str, *, alone: bool = False) -> Judgement:
+    def __call__(self, requirements: tuple[str, ...], python: str, *, alone: bool = False) -> Conclusion:
         """Return the answer for requirements on this machine with a Python version, "3.12"; "" if any will do.
 
         `alone` leaves out the packages that they require.
         """
         key = (requirements, python, alone)
         if key not in self._known:
-            self._known[key] = self._judged(Combination(requirements=requirements, alone=alone), python)
+            self._known[key] = self._checked(Combination(requirements=requirements, alone=alone), python)
         return self._known[key]
 
-    def _judged(self, combination: Combination, python: str) -> Judgement:
+    def _checked(self, combination: Combination, python: str) -> Conclusion:
         try:
             snapshot = assume(with_python(self.machine, python), combination, self.matrix, "")
         except UsageError as error:
-            return Judgement(Verdict.BROKEN, refused=str(error))
+            return Conclusion(Verdict.BROKEN, refused=str(error))
         return self._concluded(diagnose(snapshot, self.matrix, POLICY))
 
-    def _concluded(self, found: Diagnosis) -> Judgement:
+    def _concluded(self, found: Diagnosis) -> Conclusion:
         if crashed := next((one for one in found.outcomes if one.kind is OutcomeKind.CRASHED), None):
             raise RuntimeError(crashed.reason)  # a plan that one rule did not check is none
         findings = tuple(finding for finding in found.root_causes if finding.severity > Severity.NOTE)
-        unknown = tuple(one for one in found.not_judged if one.package not in self._unlisted)
+        unknown = tuple(one for one in found.unchecked if one.package not in self._unlisted)
         verdict = found.verdict
         if not found.summary.frameworks:
-            unknown = (*unknown, NotJudged(ENVIRONMENT, "training", "no framework is among these packages"))
+            unknown = (*unknown, Unchecked(ENVIRONMENT, "training", "no framework is among these packages"))
         elif verdict is Verdict.UNKNOWN and not unknown:
             verdict = Verdict.DEGRADED if findings else Verdict.READY
         of_machine = (one.message for one in found.findings if one.severity is Severity.ERROR and one.subject.kind is SubjectKind.GPU)
-        return Judgement(verdict, findings, unknown, of_machine=next(of_machine, ""))
+        return Conclusion(verdict, findings, unknown, of_machine=next(of_machine, ""))
 
 
 def with_python(machine: Machine, python: str) -> Machine:

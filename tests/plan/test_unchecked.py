@@ -22,7 +22,7 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Distribution, Packages
-from tests.plan.samples import NOW, judged
+from tests.plan.samples import NOW, checked
 
 GOOD = {Verdict.READY, Verdict.DEGRADED}
 A100 = ("a100-sxm4-80gb",)
@@ -52,10 +52,10 @@ def ask(*requirements: str, **options: object) -> Diagnosis:
 
 
 def listed(diagnosis: Diagnosis) -> list[str]:
-    return [one.what for one in diagnosis.not_judged]
+    return [one.what for one in diagnosis.unchecked]
 
 
-UNJUDGED = [
+UNCHECKED = [
     (("torchscriptor==1.0",), {}, "torchscriptor 1.0", "no table lists this package"),
     (("torch==2.5.1", "tensroflow-nightly==2.16"), {}, "tensroflow-nightly 2.16", "did you mean tensorflow?"),
     (("torch==2.5.1", "some-kernels"), {}, "some-kernels", "no table lists this package"),
@@ -84,13 +84,13 @@ UNJUDGED = [
 ]
 
 
-@pytest.mark.parametrize(("requirements", "options", "what", "reason"), UNJUDGED)
+@pytest.mark.parametrize(("requirements", "options", "what", "reason"), UNCHECKED)
 def test_unchecked_packages_are_listed_and_make_the_answer_unknown(
     requirements: tuple[str, ...], options: dict[str, object], what: str, reason: str
 ) -> None:
     found = ask(*requirements, **options)
     assert (found.verdict, found.exit_code) == (Verdict.UNKNOWN, 3)
-    (one,) = [one for one in found.not_judged if one.what == what]
+    (one,) = [one for one in found.unchecked if one.what == what]
     assert reason in one.reason
     assert f"{what} was not checked: {one.reason}" in found.because
 
@@ -133,12 +133,12 @@ def test_nvidia_packages_that_a_build_may_require_are_not_supposed_to_suit_those
 ) -> None:
     matrix = Matrix(without_nvidia)
     found = diagnose(suppose(Combination(requirements=requirements, gpus=A100), matrix, NOW), matrix, Policy(level=None))
-    said = {one.what for one in found.not_judged if "no table lists which releases of NVIDIA's packages" in one.reason}
+    said = {one.what for one in found.unchecked if "no table lists which releases of NVIDIA's packages" in one.reason}
     assert said == ({what} if what else set())
     assert not what or found.verdict not in GOOD
 
 
-JUDGED = [
+CHECKED = [
     (("torch==2.5.1", "numpy==1.26.4"), {}),
     (("torch==2.2.0", "numpy<2"), {}),
     (("torch==2.2.0", "numpy>1.20,<2"), {}),
@@ -163,7 +163,7 @@ JUDGED = [
 ]
 
 
-@pytest.mark.parametrize(("requirements", "options"), JUDGED)
+@pytest.mark.parametrize(("requirements", "options"), CHECKED)
 def test_checked_packages_are_not_listed(requirements: tuple[str, ...], options: dict[str, object]) -> None:
     found = ask(*requirements, **options)
     assert listed(found) == []
@@ -223,7 +223,7 @@ def test_packages_without_a_framework_are_not_ready() -> None:
 )
 def test_the_cuda_compiler_bounds_a_builds_gpu_code(build: str, gpu: str, cause: str) -> None:
     system = build[len("cupy-cuda") :][:2] if build.startswith("cupy") else None
-    found = judged(build, gpus=(gpu,), arch="aarch64" if build.endswith("cu130") else None, system_cuda=f"{system}.0" if system else None)
+    found = checked(build, gpus=(gpu,), arch="aarch64" if build.endswith("cu130") else None, system_cuda=f"{system}.0" if system else None)
     errors = [one.name for one in found.root_causes if one.severity.value == "error"]
     assert errors == ([cause] if cause else [])
     assert found.verdict is Verdict.BROKEN if cause else found.verdict in GOOD
@@ -234,7 +234,7 @@ def test_every_release_of_every_table_is_checked_or_listed(name: str) -> None:
     for text in releases()[name]:
         snapshot = suppose(Combination(requirements=(f"{name}=={text}",), gpus=A100), shipped(), NOW)
         found, facts = diagnose(snapshot, shipped(), Policy(level=None)), MachineView(snapshot, shipped(), Policy(level=None))
-        assert found.verdict not in GOOD or not found.not_judged, text
+        assert found.verdict not in GOOD or not found.unchecked, text
         if found.verdict in GOOD:
             assert facts.observed_frameworks, text
             codes = [one.code_or_missing for one in facts.frameworks if one.observed.distribution != "tensorflow-directml"]
@@ -247,7 +247,7 @@ def test_unknown_releases_of_known_packages_are_never_ready(name: str) -> None:
     for combination in (f"{name}==9999.1", f"{name}==0.0.0.1", f"{name}=={newest}+local7", f"{name}[no-such-extra]=={newest}"):
         found = ask(combination)
         assert found.verdict not in GOOD, combination
-        assert found.not_judged or found.verdict is Verdict.BROKEN, combination
+        assert found.unchecked or found.verdict is Verdict.BROKEN, combination
 
 
 NAMES = st.text(string.ascii_lowercase + string.digits + "-", min_size=1, max_size=24).filter(
@@ -277,8 +277,8 @@ def _taken(text: str) -> tuple[Distribution, ...]:
 
 
 def test_an_add_on_for_cuda_is_not_ready_on_a_machine_without_a_gpu() -> None:
-    found = judged("vllm==0.33.0", gpus=("none",))
-    assert (found.verdict, found.not_judged[0].what) == (Verdict.UNKNOWN, "vllm 0.33.0")
+    found = checked("vllm==0.33.0", gpus=("none",))
+    assert (found.verdict, found.unchecked[0].what) == (Verdict.UNKNOWN, "vllm 0.33.0")
 
 
 @pytest.mark.parametrize(
