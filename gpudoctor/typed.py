@@ -54,6 +54,15 @@ def json_decoder(kind: Any) -> msgspec.json.Decoder[Any]:
         return msgspec.json.Decoder(kind)
 
 
+def bounded(value: T) -> T:
+    """Return a value that others wrote. Raises OverflowError if an integer in it has more than 64 bits: division makes no float of some."""
+    try:
+        msgspec.msgpack.encode(value)
+    except OverflowError:
+        raise OverflowError("a number in it has more than 64 bits") from None
+    return value
+
+
 def msgpack_decoder(kind: type[T]) -> msgspec.msgpack.Decoder[T]:
     """Return what decodes MessagePack of a type."""
     with _undisturbed():

@@ -28,8 +28,6 @@ class FigureKind(msgspec.Struct, frozen=True):
 
 
 _RATE: Final = 0.03
-_MOST: Final = 1e30
-"""No figure is as large, in any unit."""
 KINDS: Final = {
     "samples_per_second": FigureKind("images/s", _RATE),
     "cpu_samples_per_second": FigureKind("images/s", 0.1),
@@ -117,7 +115,7 @@ def _of(item: msgspec.Struct, framework: str, address: str, known: dict[str, str
     for name in fields:
         number = getattr(item, name)
         number = number.median if isinstance(number, Span) else number
-        if isinstance(number, int | float) and 0 < number < _MOST:
+        if isinstance(number, int | float) and number > 0:
             place = "" if name.startswith("cpu_") else address
             device = () if address else (getattr(item, "device", ""),)  # a CPU's training is not compared with a GPU's
             told = (*[getattr(item, one) for one in details], *device)

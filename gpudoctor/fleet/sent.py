@@ -11,7 +11,7 @@ from gpudoctor.findings.summary import Summary
 from gpudoctor.report.model import Finding, Tool
 from gpudoctor.report_files.bounded import LARGEST
 from gpudoctor.snapshot import Host, Snapshot, decode
-from gpudoctor.typed import json_decoder
+from gpudoctor.typed import bounded, json_decoder
 
 _LONGEST: Final = 253
 """Characters of a host name in DNS."""
@@ -74,7 +74,7 @@ def sent(data: bytes) -> Sent:
         raise NoReportError("broken", f"it is no gpudoctor report: {error}") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise NoReportError("broken", _unreadable(str(error)) if data.strip() else "it is empty") from None
-    except (UsageError, ValueError) as error:
+    except (UsageError, ValueError, OverflowError) as error:
         raise NoReportError("broken", str(error).rstrip(".")) from None
     except RecursionError:
         raise NoReportError("broken", "it is nested too deeply") from None
@@ -97,4 +97,5 @@ def _read(data: bytes) -> Sent:
         raise NoReportError("not-a-report", f"it is a {made.schema[:80]} document, not gpudoctor.report/1")
     if not made.verdict or not made.snapshot:
         raise NoReportError("broken", "it is a report without a verdict or a snapshot")
-    return Sent(made.tool, made.created, made.verdict, made.exit_code, made.findings, made.summary, decode(bytes(made.snapshot)))
+    code, summary = bounded((made.exit_code, made.summary))
+    return Sent(made.tool, made.created, made.verdict, code, made.findings, summary, decode(bytes(made.snapshot)))

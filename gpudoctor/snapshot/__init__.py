@@ -110,7 +110,7 @@ from gpudoctor.snapshot.values import (
     normalise_address,
     readable,
 )
-from gpudoctor.typed import converted, from_json
+from gpudoctor.typed import bounded, converted, from_json
 
 SUPPOSED = "supposed"
 """The origin of a snapshot of a combination that somebody asked about."""
@@ -213,8 +213,8 @@ def decode(data: bytes) -> Snapshot:
         raise UsageError(f"The snapshot has version {written} and this gpudoctor reads up to {ours[0]}.x; use a newer gpudoctor.")
     try:
         older = (major, minor) < _STRUCTURED
-        snapshot = converted(upgraded(msgspec.json.decode(data)), Snapshot) if older else from_json(data, Snapshot)
-    except (msgspec.MsgspecError, ValueError) as error:
+        snapshot = bounded(converted(upgraded(msgspec.json.decode(data)), Snapshot) if older else from_json(data, Snapshot))
+    except (msgspec.MsgspecError, ValueError, OverflowError) as error:
         raise UsageError(f"The snapshot is damaged: {error}.") from None
     if (major, minor) <= ours:
         return snapshot

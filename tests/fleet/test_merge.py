@@ -17,7 +17,7 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report.fleet import Unread
 from gpudoctor.report.fleet_nodes import is_plain
 from gpudoctor.report.hostlist import folded, nodes
-from gpudoctor.snapshot import Host
+from gpudoctor.snapshot import Host, Nvml, NvmlGpu
 from tests.builders import machine
 from tests.fleet import generated
 from tests.fleet.reports import finding, merged, report
@@ -71,6 +71,9 @@ def test_the_newest_report_of_a_node_counts_in_any_order(order: tuple[tuple[str,
 
 
 BROKEN = {
+    "an exit code of 400 digits": report(exit_code=10**400),
+    "a count of 400 digits": report(summary=Summary(gpus=(GpuModel("NVIDIA L4", 10**400),))),
+    "a size of 400 digits": report(machine(nvml=Nvml(gpus=(NvmlGpu(0, memory_total=10**400),)))),
     "empty": b"",
     "torn": report()[:200],
     "text": b"Traceback (most recent call last):",
@@ -101,6 +104,7 @@ def test_a_broken_report_is_told_and_its_node_has_none(name: str) -> None:
         (report()[:200], "it is cut off"),
         (b"<html>502 Bad Gateway</html>", "it is not JSON: invalid character (byte 0)"),
         (b"[" + report() + b"]", "it is a JSON list; write one report a line, as `jq -c '.[]'` does"),
+        (report(exit_code=10**400), "a number in it has more than 64 bits"),
         (report(schema="gpudoctor.report/2"), "it is a gpudoctor.report/2 document; merge it with a newer gpudoctor"),
     ],
 )

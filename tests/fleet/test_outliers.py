@@ -27,7 +27,7 @@ def result(values: list[float], key: FigureKey = RATE) -> FigureResult:
     return sample.result()
 
 
-@pytest.mark.parametrize(("clock", "figure"), [(1980, [1980]), (10**400, []), (0, []), (-1, [])])
+@pytest.mark.parametrize(("clock", "figure"), [(1980, [1980]), (0, []), (-1, [])])
 def test_what_no_gpu_can_measure_is_no_figure(clock: int, figure: list[int]) -> None:
     stage = StageLoad(StageKind.TRAINING, samples=9, seconds=1.0, clock_sm=Span(clock, clock, clock))
     loads = Loads((GpuLoad("torch", "0000:01:00.0", stages=(stage,)),), seconds=1.0, cpu_seconds=0.0)
