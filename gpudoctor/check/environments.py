@@ -37,7 +37,7 @@ def list_environments(timeout: float, compat: str | None = None, root: str = "/"
         inventory.begin()
         machine = finished(inventory)
     report = build(_examined(machine, matrix, Policy(level=Level.LOOK, node=True)))
-    first = next(iter(report.causes), None)
+    first, seen = next(iter(report.causes), None), _Machine(machine, report, matrix)
     return EnvironmentsDocument(
         tool=TOOL,
         created=machine.created,
@@ -45,7 +45,7 @@ def list_environments(timeout: float, compat: str | None = None, root: str = "/"
         verdict=report.verdict,
         code=first.code if first else None,
         why=first.message if first else report.because,
-        environments=tuple(_row(place, started.get(place.prefix, ()), _Machine(machine, report, matrix), until) for place in places[:MOST]),
+        environments=tuple(_row(place, started.get(place.prefix, ()), seen, until) for place in places[:MOST]),
         unlisted=max(0, len(places) - MOST),
     )
 

@@ -3,7 +3,7 @@
     start.py PARENT gpudoctor.on_ray.rank meet ADDRESS
     start.py PARENT gpudoctor.on_ray.rank PYTHON DEVICE ADDRESS RANK/COUNT STORE STALL
 
-Each prints one JSON document: a port, or a Rank.
+Each prints one JSON document: a port, or a RankResult.
 """
 
 from __future__ import annotations

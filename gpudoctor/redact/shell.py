@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpudoctor.redact.pseudonyms import Kind
+from gpudoctor.redact.pseudonyms import KINDS
 
 _LONGEST = 1 << 16
 """Characters; nobody pastes a longer command."""
@@ -14,7 +14,7 @@ _HOME_ITSELF = r"'~'"
 _BARE_HOME = r"(?<![\w/.~$\"'-])~(?=/|$|[\s:;\"])"
 _WITHIN_QUOTES = r"'([^'~]*/)~(/[^'~]*)'"
 _WITHIN = r"(?<=/)~(?=/|$|[\s:;])"
-_PLACEHOLDER = rf"<({'|'.join(kind.value for kind in Kind)})(-\d{{1,9}})?>"
+_PLACEHOLDER = rf"<({KINDS})(-\d{{1,9}})?>"
 
 
 def runnable(command: str) -> str:

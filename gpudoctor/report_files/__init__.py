@@ -23,7 +23,7 @@ _HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) 
 
 
 def arrivals(named: Iterable[str]) -> Iterator[Arrival]:
-    """Yield what is in each file and folder, in natural order. Raises UsageError for a name that cannot be read at all."""
+    """Yield what is in each file and folder, a folder in alphabetical order. Raises UsageError for a name that cannot be read at all."""
     budget = Budget()
     name = ""
     try:

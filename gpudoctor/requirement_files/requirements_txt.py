@@ -84,10 +84,10 @@ def _egg(text: str) -> str:
 def _option(line: str, place: FileLine, into: Collector, above: tuple[str, ...], *, constraint: bool) -> None:
     name, value = _split(line)
     if name in _INCLUDES and value:
-        file = value if "://" in value else os.path.join(os.path.dirname(place.file), value)
         if "://" in value:
             into.not_read(line, "files on the network are not read", place)
             return
+        file = os.path.join(os.path.dirname(place.file), value)
         into.file(file)
         read(text_of(file, f"included by {place}"), file, into, constraint=constraint or _INCLUDES[name], above=above)
     elif name in _INDEXES and value:

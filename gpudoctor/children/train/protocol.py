@@ -40,9 +40,9 @@ class Answers:
         """Announce the next step."""
         self._line("@" + ascii(plain(text))[1:-1])
 
-    def event(self, event, **machine):
+    def event(self, event, **facts):
         """Send one event."""
-        self._line(json.dumps(plain(dict(machine, event=event)), allow_nan=False, sort_keys=True))
+        self._line(json.dumps(plain(dict(facts, event=event)), allow_nan=False, sort_keys=True))
 
     @contextlib.contextmanager
     def stage(self, name, **about):
@@ -52,18 +52,18 @@ class Answers:
         """
         self.event("begin", stage=name, **about)
         self.mark("")  # the previously announced step is over
-        machine = {}
+        facts = {}
         began = time.monotonic()
         try:
-            yield machine
+            yield facts
         except (Exception, SystemExit) as error:  # a module that exits on import is a failure of that stage too
             complain()
-            machine.update(about, error_type=type(error).__name__, error=first_lines(error))
+            facts.update(about, error_type=type(error).__name__, error=first_lines(error))
             event = "unsupported" if isinstance(error, UnsupportedError) else "failed"
-            self.event(event, stage=name, seconds=time.monotonic() - began, **machine)
+            self.event(event, stage=name, seconds=time.monotonic() - began, **facts)
             raise StageError(name) from error
-        machine.update(about)
-        self.event("end", stage=name, seconds=time.monotonic() - began, **machine)
+        facts.update(about)
+        self.event("end", stage=name, seconds=time.monotonic() - began, **facts)
 
     def crashed(self, kind, error, trace):
         """A sys.excepthook that reports a crash of our own code outside the stages, which the framework did not cause."""
