@@ -36,10 +36,11 @@ _UNREAD = (
     "cugraph-cu",
 )
 """How the names of packages begin that compute on the GPU by themselves and that no rule examines."""
+_OPENCL = "opencl"
 _UNKNOWN_BUILDS = {
     "sdist": "the package index has only its source, which is compiled or fetches its binaries during installation",
     "repository": "the package index lacks it and has another package of this name; it is compiled from its repository",
-    "opencl": "it uses GPUs through OpenCL, which no rule checks",
+    _OPENCL: "it uses GPUs through OpenCL, which no rule checks",
 }
 """By the accelerator in the tables: why nothing can be said about a build."""
 _UNKNOWN_PACKAGE = "no table lists this package"
@@ -198,7 +199,8 @@ def _package(one: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:
     if rows and row is None:
         return "no table lists this release"
     if row is not None and row.accelerator in _UNKNOWN_BUILDS:
-        return _UNKNOWN_BUILDS[row.accelerator]
+        unused = row.accelerator == _OPENCL and not stack.stated(one)  # it computes on the CPU unless it is told to use a GPU
+        return "" if unused else _UNKNOWN_BUILDS[row.accelerator]
     spans = stack.matrix.pythons(one.name) if stack.stated(one) else {}
     if spans and stack.python and stack.python not in spans:
         return f"no table lists which of its releases have wheels for Python {stack.python}"

@@ -35,7 +35,6 @@ PROJECTS = {
     "apache-beam": (2, 48),
     "audiomentations": (0, 30),
     "autokeras": (1, 0, 16),
-    "axolotl": (0, 8),
     "bert-score": (0, 3, 12),
     "blackjax": (0, 9),
     "botorch": (0, 6),
@@ -181,8 +180,8 @@ _MODULES = dict.fromkeys(
     ("opencv-python", "opencv-python-headless", "opencv-contrib-python", "opencv-contrib-python-headless"), r"cv2/(?:python-\d\.\d+/)?cv2\."
 )
 """The compiled module that names the NumPy it is for, of packages whose METADATA does not bound NumPy."""
-_ALSO = {*PROJECTS, "huggingface-hub"}
-"""Packages whose bounds in these rows count too: transformers refuses other releases of huggingface-hub than its own range."""
+_ALSO = {*PROJECTS, *PACKAGES, "huggingface-hub"}
+"""Packages whose bounds in these rows count too: faster-whisper computes with CTranslate2, transformers refuses other releases of huggingface-hub than its own range."""
 DOCUMENTED = {("torchtext", "0.18.0"): ("numpy", "torch==2.3.*")}
 """Requirements that a release's METADATA has wider than its documentation, and than what it loads with."""
 _EXCLUDES = ("<", "==", "~=", "!=", ">=2")

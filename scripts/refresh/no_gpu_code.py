@@ -55,11 +55,11 @@ def main() -> None:
         kept = {row[0]: tuple(row) for row in csv.reader(before)}
     del kept["distribution"]
     tabled = {row.distribution for row in read_table(str(TABLE.parent), OTHERS)}
-    named = published({normalise(name) for file in asked.named for name in file.read_text().split()} - tabled - kept.keys(), Index())
-    sys.stdout.writelines(f"{one['name']} {one['version']}: {', '.join(one['bounds'])}\n" for one in named if one["bounds"])
-    rows = {
-        one["name"]: (one["name"], one["kind"], "index-listing", f"release {one['version']}") for one in named if not one["bounds"]
-    } | kept
+    named = published({normalise(name) for file in asked.named for name in file.read_text().split()} - kept.keys(), Index())
+    belonging = [one for one in named if one["bounds"] and one["name"] not in tabled]
+    sys.stdout.writelines(f"{one['name']} {one['version']}: {', '.join(one['bounds'])}\n" for one in belonging)
+    without = [one for one in named if one not in belonging and not gpu_related(one)]
+    rows = {one["name"]: (one["name"], one["kind"], "index-listing", f"release {one['version']}") for one in without} | kept
     rows |= {name: (name, "compiled", "public-locks", "its Linux and macOS wheels have like sizes") for name in _all(packages, as_on_macos)}
     rows |= {name: (name, "pure", "public-locks", "") for name in _all(packages, pure)}
     for folder in asked.installed:
