@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from gpudoctor.findings.naming import tally
 from gpudoctor.findings.summary import GpuModel
 from gpudoctor.fleet.places import Runs
-from gpudoctor.fleet.roster import NO_REPORT, Models, Roster
+from gpudoctor.fleet.roster import NO_REPORT, NOT_KNOWN, Models, Roster
 from gpudoctor.fleet.verdict import WORST
 from gpudoctor.report.fleet import Count, Hardware, ToolVersion
 
@@ -64,7 +64,7 @@ def _most_common(counts: Counter[_Gpus]) -> str:
     (gpus, _), *_ = counts.most_common(1)
     if gpus:
         return tally((one.count, one.model or "GPU of unknown model") for one in gpus)
-    return "GPUs not known" if gpus is None else "no GPU"
+    return NOT_KNOWN if gpus is None else "no GPU"
 
 
 def _sum(counts: Counter[_Gpus]) -> int:

@@ -18,6 +18,7 @@ from gpudoctor.report.streamed import Streamed
 from gpudoctor.shelf import Shelf
 
 NO_REPORT = "no-report"
+NOT_KNOWN = "GPUs not known"
 _KNOWN = frozenset(verdict.value for verdict in Verdict)
 _FEW: Final = 1000
 """Names that are sorted in memory; of more, all names are read in their order."""
@@ -41,8 +42,8 @@ class NodeRow(msgspec.Struct, kw_only=True):
 
     @property
     def models(self) -> Models:
-        """The models of its GPUs, which say with which nodes it is compared."""
-        return tuple(sorted({one.model for one in self.gpus}))
+        """The models of its GPUs, which say with which nodes it is compared: one whose GPUs are not known is no node without a GPU."""
+        return (NOT_KNOWN,) if self.summary.gpus is None else tuple(sorted({one.model for one in self.gpus}))
 
     @property
     def gpus(self) -> tuple[GpuModel, ...]:

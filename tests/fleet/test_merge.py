@@ -223,6 +223,12 @@ def test_gpus_that_are_not_known_may_decide_a_requirement(require: str, met: boo
     assert (found.met, found.reason) == (met, "the usable nodes have 2 GPUs, without those of n2, which are not known")
 
 
+def test_a_node_whose_gpus_are_not_known_is_not_among_those_without() -> None:
+    none, unknown = report(summary=Summary(gpus=())), report(summary=Summary())
+    fleet = merged({"n0": none, "n1": none, "n2": unknown})
+    assert [(one.name, one.nodes.folded) for one in fleet.hardware] == [("no GPU", "n[0-1]"), ("GPUs not known", "n2")]
+
+
 @pytest.mark.parametrize("subject", SHARED)
 def test_the_same_is_required_of_any_fact_of_the_summary(subject: str) -> None:
     sent = {f"n{number}": report(summary=Summary()) for number in range(2)}
