@@ -35,6 +35,8 @@ class Package(NamedTuple):
     """Whether these libraries may open the system's cuDNN."""
     installs_components: bool = False
     """Whether it has no files and each of its extras installs a component: the row has what they require on Linux on x86_64."""
+    without_extras: bool = False
+    """Whether its extras are left out: Unsloth has 150, one for each torch, CUDA and GPU generation, of 18 kB a release."""
 
 
 class Library(NamedTuple):
@@ -95,7 +97,7 @@ PACKAGES = {
     "spacy": Package((3, 6)),
     "thinc": Package((8, 2)),
     "torch-tensorrt": Package((1, 4)),
-    "unsloth": Package((2025,)),
+    "unsloth": Package((2025,), without_extras=True),
     "unsloth-zoo": Package((2025,)),
     **{name: Package(oldest) for name, oldest in _COMPILED_HERE.items()},
     "catboost": Package((1, 2), r"catboost/_catboost\.(?:so|pyd)"),
@@ -139,6 +141,8 @@ def read(wheel: Wheel) -> dict[str, Any]:
     others = _EVERYTHING if package.installs_components else _FOR_OTHERS
     components_of = "linux_x86_64" if package.installs_components else platform
     required = tuple(text for text in requires(wheel.metadata(), components_of) if not others.search(text))
+    if package.without_extras:
+        required = tuple(text for text in required if "extra==" not in text)
     row = {"requires": required, "source": (f"{name}-wheels",)}
     if isinstance(wheel, SourceArchive):
         return {**row, "accelerator": "sdist", "built_with_cuda": _cuda_in(name)}
