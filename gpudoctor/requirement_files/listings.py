@@ -12,15 +12,18 @@ from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot import Missing, decode
 
-HEADER = re.compile(r"^Package +Version\b.*\n-{3,} +-{3,}", re.MULTILINE)
+NOTICE = r"(?:\[notice\]|WARNING:|DEPRECATION:|You should consider upgrading)"
+"""How what pip says beside its list begins."""
 
 
 def read_table(text: str, file: str, into: Collector) -> None:
     """Take the rows of `pip list`."""
     for number, line in enumerate(text.split("\n"), 1):
-        words = line.split()
-        if len(words) >= 2 and words[0] != "Package" and not line.startswith("-"):
-            into.text(f"{words[0]}=={words[1]}", FileLine(file, number))
+        words, place = line.split(), FileLine(file, number)
+        if re.match(NOTICE, line):
+            into.not_read(line, "it is pip's, beside its list", place, package=False)
+        elif len(words) >= 2 and words[0] != "Package" and not line.startswith("-"):
+            into.text(f"{words[0]}=={words[1]}", place)
 
 
 def read_report(text: str, file: str, into: Collector) -> None:

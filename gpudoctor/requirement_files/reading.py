@@ -29,7 +29,7 @@ _BY_CONTENT: tuple[tuple[str, Reader], ...] = (
         r"# packages in environment at|# This file may be used to create an environment|(?:#[^\n]*\n)*@EXPLICIT|\s*List of packages in environment",
         conda.read_list,
     ),
-    (r"Package +Version\b[^\n]*\n-{3,} +-{3,}", listings.read_table),
+    (rf"(?:{listings.NOTICE}[^\n]*\n)*Package +Version\b[^\n]*\n-{{3,}} +-{{3,}}", listings.read_table),
     (r"(?:[^\S\n]*(?:#[^\n]*)?\n|ARG [^\n]*\n)*FROM +\S", dockerfile.read),
     (r"(?:(?:[#\t -][^\n]*)?\n|(?:name|channels|prefix):[^\n]*\n)*dependencies: *\n", conda.read_environment),
     (r"(?s).*^\[(?:project|build-system|tool\.\w+)\]", pyproject.read),

@@ -60,6 +60,13 @@ def test_what_only_poetry_writes_is_told(tmp_path: Path) -> None:
     ]
 
 
+def test_what_pip_says_beside_its_list_is_no_package(tmp_path: Path) -> None:
+    said = ("WARNING: Ignoring invalid distribution -umpy", "[notice] A new release of pip is available: 24.0 -> 25.1")
+    asked = read(tmp_path, "packages.txt", f"{said[0]}\nPackage Version\n------- -------\ntorch   2.5.1\n\n{said[1]}\n")
+    assert wanted(asked) == ["torch==2.5.1"]
+    assert [(one.text, one.package) for one in asked.not_read] == [(text, False) for text in said]
+
+
 @pytest.mark.parametrize("image", ["", '""', "${BASE}"])
 def test_an_image_without_a_name_is_told(tmp_path: Path, image: str) -> None:
     asked = read(tmp_path, "Dockerfile", f'ARG BASE=""\nFROM {image}\nRUN pip install torch\n')
