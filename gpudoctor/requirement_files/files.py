@@ -12,6 +12,8 @@ _LARGEST = 32 << 20
 """Bytes of a lock file; the largest real ones have about 5 MB."""
 PATIENCE = 120.0
 """Seconds for a program whose output is read through a pipe; uv resolves a large project in less without a cache."""
+NOTICE, BESIDE = r"(?:\[notice\]|WARNING:|DEPRECATION:|You should consider upgrading)", "pip says it beside its list"
+"""How the lines begin that pip writes beside a list, and why they are no packages."""
 _MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 

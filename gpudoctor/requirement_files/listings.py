@@ -9,11 +9,9 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.collector import Collector
+from gpudoctor.requirement_files.files import BESIDE, NOTICE
 from gpudoctor.requirement_files.model import FileLine
 from gpudoctor.snapshot import Missing, decode
-
-NOTICE = r"(?:\[notice\]|WARNING:|DEPRECATION:|You should consider upgrading)"
-"""How what pip says beside its list begins."""
 
 
 def read_table(text: str, file: str, into: Collector) -> None:
@@ -21,7 +19,7 @@ def read_table(text: str, file: str, into: Collector) -> None:
     for number, line in enumerate(text.split("\n"), 1):
         words, place = line.split(), FileLine(file, number)
         if re.match(NOTICE, line):
-            into.not_read(line, "it is pip's, beside its list", place, package=False)
+            into.not_read(line, BESIDE, place, package=False)
         elif len(words) >= 2 and words[0] != "Package" and not line.startswith("-"):
             into.text(f"{words[0]}=={words[1]}", place)
 

@@ -8,7 +8,7 @@ from os.path import basename
 
 from gpudoctor.requirement_files import conda, dockerfile, listings, locks, pipfile_lock, pixi, pyproject, requirements_txt
 from gpudoctor.requirement_files.collector import Collector
-from gpudoctor.requirement_files.files import PATIENCE, text_of
+from gpudoctor.requirement_files.files import NOTICE, PATIENCE, text_of
 from gpudoctor.requirement_files.model import Requested
 from gpudoctor.snapshot.distributions import normalise
 
@@ -29,7 +29,7 @@ _BY_CONTENT: tuple[tuple[str, Reader], ...] = (
         r"# packages in environment at|# This file may be used to create an environment|(?:#[^\n]*\n)*@EXPLICIT|\s*List of packages in environment",
         conda.read_list,
     ),
-    (rf"(?:{listings.NOTICE}[^\n]*\n)*Package +Version\b[^\n]*\n-{{3,}} +-{{3,}}", listings.read_table),
+    (rf"(?:{NOTICE}[^\n]*\n)*Package +Version\b[^\n]*\n-{{3,}} +-{{3,}}", listings.read_table),
     (r"(?:[^\S\n]*(?:#[^\n]*)?\n|ARG [^\n]*\n)*FROM +\S", dockerfile.read),
     (r"(?:(?:[#\t -][^\n]*)?\n|(?:name|channels|prefix):[^\n]*\n)*dependencies: *\n", conda.read_environment),
     (r"(?s).*^\[(?:project|build-system|tool\.\w+)\]", pyproject.read),

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.collector import Collector, of_wheel
-from gpudoctor.requirement_files.files import text_of
+from gpudoctor.requirement_files.files import BESIDE, NOTICE, text_of
 from gpudoctor.requirement_files.model import FileLine, StatedRequirement
 
 _DEEPEST = 20
@@ -57,6 +57,8 @@ def line(text: str, place: FileLine, into: Collector, *, constraint: bool = Fals
     """Take one logical line."""
     if _VARIABLE.search(text):
         into.not_read(text, "its variable is set only when pip runs", place)
+    elif re.match(NOTICE, text):
+        into.not_read(text, BESIDE, place, package=False)
     elif text.startswith("-"):
         _option(text, place, into, above, constraint=constraint)
     else:

@@ -65,6 +65,8 @@ def test_what_pip_says_beside_its_list_is_no_package(tmp_path: Path) -> None:
     asked = read(tmp_path, "packages.txt", f"{said[0]}\nPackage Version\n------- -------\ntorch   2.5.1\n\n{said[1]}\n")
     assert wanted(asked) == ["torch==2.5.1"]
     assert [(one.text, one.package) for one in asked.not_read] == [(text, False) for text in said]
+    frozen = read(tmp_path, "requirements.txt", f"{said[0]}\ntorch==2.5.1\n{said[1]}\n")
+    assert (wanted(frozen), [one.package for one in frozen.not_read]) == (["torch==2.5.1"], [False, False])
 
 
 @pytest.mark.parametrize("image", ["", '""', "${BASE}"])
