@@ -27,6 +27,8 @@ class EffectiveCuda(msgspec.Struct, frozen=True, kw_only=True):
     exact_floor: Version | Missing
     """The oldest driver that supports all of it, including PTX."""
     floor_where: str = ""
+    assumed: bool = False
+    """No source states the build: it is taken to be that of the package index, and the release has others."""
     disagreement: str = ""
     """What another source says, if it differs."""
 
@@ -148,6 +150,9 @@ def effective_cuda(
         if framework.cuda_build is not True:
             return Missing(Cause.ABSENT, f"{row.distribution} {row.release} is published without CUDA")
         row = None  # conda's build of the release is another one
+    assumed = spec_of(framework.name).other_builds and not isinstance(framework.built_with_cuda, Fact)
+    if assumed and row is not None and (stated := _toolkit_of_another_cuda(row, packages)):
+        framework, row = msgspec.structs.replace(framework, built_with_cuda=stated), None
     cuda, where, disagreement = _settle(framework.built_with_cuda, row.built_with_cuda if row else None, row)
     if cuda is None:
         return Missing(
@@ -164,8 +169,20 @@ def effective_cuda(
         floor=floor,
         exact_floor=exact,
         floor_where=floor_where,
+        assumed=assumed,
         disagreement="; ".join(filter(None, (disagreement, cudnn_clash))),
     )
+
+
+def _toolkit_of_another_cuda(row: FrameworkRelease, packages: Packages | Missing) -> Fact | None:
+    """The CUDA of conda's runtime package, if the package index's build is for another: the build is one for that CUDA."""
+    listed = () if isinstance(packages, Missing) else packages.distributions
+    toolkit = next((one for one in listed if one.name == "cudatoolkit"), None)
+    said = versions.parse(toolkit.version) if toolkit else None
+    known = row.built_with_cuda
+    if toolkit is None or said is None or known is None or not _differs(said, known):
+        return None
+    return Fact(f"{said.major}.{said.minor}", f"{_name_and_version(toolkit)}, {toolkit.where}")
 
 
 MINOR_COMPATIBILITY_SINCE = 11

@@ -12,8 +12,22 @@ from gpudoctor.diagnose import verify
 from gpudoctor.diagnose.action import action_of
 from gpudoctor.diagnose.advice.packages import VENV
 from gpudoctor.diagnose.rule import AnyView, Rule
-from gpudoctor.findings import MACHINE, Finding, Fix, FixKind, Impact, Outcome, OutcomeKind, Problem, Rung, Severity, Subject, SubjectKind
-from gpudoctor.snapshot import Cause, Pci
+from gpudoctor.findings import (
+    MACHINE,
+    Confidence,
+    Finding,
+    Fix,
+    FixKind,
+    Impact,
+    Outcome,
+    OutcomeKind,
+    Problem,
+    Rung,
+    Severity,
+    Subject,
+    SubjectKind,
+)
+from gpudoctor.snapshot import Cause, Missing, Pci
 
 
 class RuleRun(msgspec.Struct, frozen=True):
@@ -127,7 +141,7 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
         name=rule.name,
         subject=subject,
         severity=severity,
-        confidence=problem.confidence,
+        confidence=_confidence(problem, subject, machine),
         title=problem.title or rule.title,
         message=message,
         breaks=rule.breaks,
@@ -137,6 +151,14 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
         action=action_of(problem.fixes, machine.site),
         domain=problem.domain or rule.lies_in,
     )
+
+
+def _confidence(problem: Problem, subject: Subject, machine: MachineView) -> Confidence:
+    """Return how sure a problem is: what is said of a framework's build that was only assumed is at most likely."""
+    views = machine.frameworks if subject.kind is SubjectKind.FRAMEWORK else ()
+    cudas = (one.cuda_or_missing for one in views if one.name == subject.key)
+    assumed = any(not isinstance(cuda, Missing) and cuda.assumed for cuda in cudas)
+    return min(problem.confidence, Confidence.LIKELY) if assumed else problem.confidence
 
 
 def _impact(rule: Rule, severity: Severity, told: Impact | None) -> Impact:

@@ -23,6 +23,7 @@ from gpudoctor.diagnose.text_facts import Ask, Asks, HintedLine, Words, first_ev
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
+from gpudoctor.signatures.packages import WANTS_GLIBC
 from gpudoctor.snapshot import Fact, Host, Platform, Python, Status, TextLog
 
 _NEARLY_ALL, _MOST = 0.8, 0.5
@@ -177,6 +178,8 @@ def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield Evidence("platform", "WSL 2", "the text")
 
 
+_WANTED = expression(rf"(?i){WANTS_GLIBC}")
+_LDD = expression(r"(?i)\bldd\b[^\n]{0,60}?\b2\.(\d{1,2})\b")
 _HOST_TAG = expression(r"(?:on Linux \(`|platform tag: ?)manylinux_2_(\d{1,3})_")
 _GLIBC = expression(r"glibc 2\.(\d{1,3})")
 _TAG = expression(r"manylinux_2_(\d{1,3})_")
@@ -186,12 +189,13 @@ def _old_glibc(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the glibc of this system, if the wheels that an installer names are built for newer ones."""
     python = machine.observed.python
     stated = python.libc if isinstance(python, Python) and isinstance(python.libc, str) else ""
-    own = _HOST_TAG.search(text) or _GLIBC.fullmatch(stated)
+    own = _HOST_TAG.search(text) or _GLIBC.fullmatch(stated) or _LDD.search(text)
     if own is None:
         return
-    others = {int(tag) for tag in _TAG.findall(text)} - {int(own[1])}
+    named = (*_TAG.findall(text), *(found["wanted"].partition(".")[2] for found in _WANTED.finditer(text)))
+    others = {int(tag) for tag in named} - {int(own[1])}
     if others and min(others) > int(own[1]):
-        yield Words("glibc", f"2.{own[1]}, and the wheels need 2.{min(others)}", "the log")
+        yield Words("glibc", f"2.{own[1]}, and the package needs 2.{min(others)}", "the log")
 
 
 def _set_by_program(machine: MachineView, _: str) -> Iterator[Evidence]:

@@ -16,6 +16,7 @@ PADDLE = FrameworkSpec(
     modules=("paddle",),
     version_files=dict.fromkeys(("paddlepaddle-gpu", "paddlepaddle"), (_VERSION, ("full_version",))),
     loads_system_cuda=True,
+    other_builds=True,  # paddlepaddle-gpu==2.4.1.post117, which the index of PyPI lacks, is for CUDA 11.7
     mistaken={"paddle": "paddlepaddle-gpu"},  # paddle on the index is another project
     build=BuildFile(files=(_VERSION,), cuda=("cuda_version",), cudnn=("cudnn_version",), hip="hip_version", nothing="False"),
 )

@@ -173,6 +173,8 @@ class FrameworkSpec(NamedTuple):
     plugin: CudaPlugin | None = None
     loads_system_cuda: bool = False
     """Whether its wheels hold no CUDA library: they load the system's unless they require packages with them."""
+    other_builds: bool = False
+    """Whether releases have builds for other CUDAs than the package index's, on an index of their own: a version alone does not name the build."""
     brings_cuda: bool = False
     """Whether its builds load only the CUDA libraries that they hold or require, never the system's."""
     links_nccl: bool = False

@@ -38,7 +38,9 @@ _VERDICT = expression(
     rf"(?i)\W{{0,4}}(?:(?:(?:and|then|now|doing|running|setting|adding|after|yes|ok) ){{0,2}}(?:this|that|it|which|everything)(?: (?!not |n't |never )\w{{1,9}})? )?(?:{_HELPED}|works?|worked)\b"
 )
 """A line which says that what stands above it helped."""
-_ANNOUNCED = expression(rf"(?i)\b(?:{_HELPED}|solution|workaround)\b[^\n]{{0,60}}:\W{{0,3}}$")
+_ANNOUNCED = expression(
+    rf"(?i)\b(?:{_HELPED}|solution|workaround)\b[^\n]{{0,60}}:\W{{0,3}}$|\b(?:(?:goes|went|is|was) (?:away|gone)|disappear(?:s|ed)|{_HELPED}|works|worked|solvable) (?:with|by|after|once i (?:ran|run|set|export))\W{{0,3}}$"
+)
 """A line which says that what stands below it helped."""
 _STEP = 200
 """Characters of a command or a step that a verdict is about."""

@@ -101,7 +101,7 @@ BUILD_HINTS = (
     Hint(r"PhysicalDevice\(name='/physical_device:GPU:0'", "", "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]"),
     # CuPy's own imports: https://docs.cupy.dev/en/stable/install.html
     Hint(
-        r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w",
+        r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w|\"cupy/\w|^\W{0,3}cupy(?: version)?:? v?\d{1,2}\.\d",
         "cupy-wheel-cuda-mismatch",
         "CuPy failed to load libnvrtc.so.12",
     ),
@@ -146,6 +146,8 @@ BUILD_HINTS = (
         "cpu-only-build",
         "pip install torch --index-url https://download.pytorch.org/whl/cpu",
     ),
+    # the system's glibc, as its program and people say it
+    Hint(r"(?i)\bldd\b[^\n]{0,60}\b2\.\d{1,2}\b", "", "ldd (GNU libc) 2.17"),
     # triton/backends/nvidia/compiler.py
     Hint(
         r"Internal Triton PTX codegen error|\bPTXASError\b",

@@ -84,7 +84,7 @@ BUILDS = (
     # jax/_src/xla_bridge.py of 0.2 to 0.12, for a platform that somebody asked for
     Signature(
         r"Unknown backend:? '?(?:gpu|cuda)|no platforms that are instances of (?:gpu|cuda) are present|Backend '(?:gpu|cuda)' failed to initialize|Unable to initialize backend '(?:gpu|cuda)'(?!: (?:NOT_FOUND|INVALID_ARGUMENT): (?:Could not find registered platform|.{0,40}'TpuPlatform))",
-        ("cpu-only-build", "jax-plugin-version-mismatch", "no-driver", "cuda-visible-devices-masked"),
+        ("cpu-only-build", "jax-plugin-version-mismatch", "no-driver", "cuda-visible-devices-masked", "no-gpu"),
         "JAX has no CUDA backend that starts",
         (
             "RuntimeError: Unknown backend: 'gpu' requested, but no platforms that are instances of gpu are present. Platforms present are: cpu",
@@ -216,6 +216,18 @@ BUILDS = (
     ),
     *SEE_NO_GPU,
     STILL_SEES_NONE,
+    # tensorflow/core/common_runtime/gpu/gpu_device.cc of 0.6 to 2.21: "Cuda multiprocessor count" until 2.0, "core count" since
+    Signature(
+        r"Ignoring (?:visible )?gpu device \(device: [^\n]{0,240}(?:multiprocessor|core) count: \d{1,3}\. The minimum required count is",
+        ("gpu-below-framework-minimum",),
+        "TensorFlow ignores a GPU with fewer multiprocessors than it asks for",
+        (
+            "Ignoring gpu device (device: 1, name: Quadro K620) with Cuda multiprocessor count: 3. The minimum required count is 8.",
+            "Ignoring visible gpu device (device: 1, name: Quadro P400, compute capability: 6.1) with core count: 2. The minimum required count is 8.",
+        ),
+        despite_versions=True,
+        cure="Set TF_MIN_GPU_MULTIPROCESSOR_COUNT to the count of the smaller GPU to use it too; otherwise use the larger one.",
+    ),
     # as people say it
     Signature(
         UNUSED,

@@ -320,6 +320,14 @@ CONTAINERS = (
         "the container has no file of the driver",
         ("$ docker run --rm debian:12 ls /usr/lib/x86_64-linux-gnu/libcuda.so.1 (no output)",),
     ),
+    Signature(
+        r"(?i)\b(?:in|inside)(?: of)? (?:the |my |a |our )?(?:docker )?(?:container|image|pod)\b[^\n.]{0,40}\blibcuda\b[^\n]{0,60}\b(?:prints? nothing|nothing|no output|no results?|not (?:found|there)|missing|absent)\b|\blibcuda\b[^\n]{0,12}\binside\b[^\n]{0,24}(?:can't|cannot|n't|not)\b",
+        ("container-no-gpu-access",),
+        "the container has no libcuda, which the host has",
+        ("inside the container ldconfig -p | grep libcuda prints nothing",),
+        vague=True,
+        said=True,
+    ),
     # what helped
     Signature(
         rf"(?i){cured(_GIVEN)}",

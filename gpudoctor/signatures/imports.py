@@ -205,6 +205,15 @@ UNNAMED = (
         vague=True,
         despite_versions=True,
     ),
+    # two folders of packages that one sentence names for one framework
+    Signature(
+        r"(?i)\b(?:tensorflow|torch|pytorch|jax|keras|onnxruntime|cupy)\b[^\n]{0,100}?(?P<one>[~/][\w./~-]{2,100}/(?:site|dist)-packages)\b[^\n:]{2,160}? [^\n:]{0,60}?(?!(?P=one))[~/][\w./~-]{2,100}/(?:site|dist)-packages\b",
+        ("two-copies-of-framework",),
+        "more than one copy of the framework is installed",
+        ("torch 2.1 is in /opt/venv/lib/python3.10/site-packages and pip writes to /usr/lib/python3/dist-packages",),
+        vague=True,
+        despite_versions=True,
+    ),
     # before 1.14 it links CUDA's libraries, so another release of them fails the import
     msgspec.structs.replace(_NATIVE, causes=("cuda-version-mismatch",), needs_support=True),
     _NATIVE,

@@ -7,6 +7,15 @@ from gpudoctor.signatures.signature import Signature
 _PYTHON, _PLATFORM = "python-version-unsupported", "no-cuda-wheel-for-platform"
 
 INSTALLERS = (
+    # tensorflow-gpu has wheels for Linux and Windows only: https://pypi.org/project/tensorflow-gpu/#files
+    Signature(
+        r"(?i)\b(?:mac(?:s|os|book\w{0,4})?|os ?x|apple silicon)\b[^\n]{0,160}\btensorflow[-_]gpu\b|\btensorflow[-_]gpu\b[^\n]{0,60}\b(?:on|for|in) (?:the |my |an? )?(?:mac(?:s|os|book\w{0,4})?|os ?x|apple silicon)\b",
+        (_PLATFORM,),
+        "there is no tensorflow-gpu for macOS",
+        ("on my mac pip finds no tensorflow-gpu",),
+        vague=True,
+        said=True,
+    ),
     # uv 0.1 to 0.13, crates/uv-distribution-types and uv-resolver; pip 9 to 26.3, exceptions and resolution; poetry-core
     Signature(
         r"You require C?Python 3\.\d{1,2}[^\n]{0,40}but we only found wheels|current Python version \([\d.]{3,9}\) does not satisfy Python"

@@ -99,10 +99,11 @@ LIBRARIES = (
     ),
     # what cuDNN prints before it aborts, on Windows too, and its status in cudnn_graph.h
     _no_cudnn(
-        r"Could not (?:locate|load library) (?:cudnn|zlibwapi)\w{0,60}\.dll|CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED|CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING|Cannot load symbol cudnn[A-Z]",
+        r"Could not (?:locate|load library) (?:cudnn|zlibwapi)\w{0,60}\.dll|CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED|CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING|Cannot load symbol cudnn[A-Z]|Cannot load cudnn shared library",
         "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!",
         "Could not locate zlibwapi.dll. Please make sure it is in your library path!",
         "Cannot load symbol cudnnCreateTensorDescriptor",
+        "(PreconditionNotMet) Cannot load cudnn shared library. Cannot invoke method cudnnGetVersion.",
     ),
     # CuPy's own modules: https://docs.cupy.dev/en/stable/install.html
     Signature(

@@ -144,7 +144,7 @@ MACHINE_HINTS = (
         "AMD Radeon RX 7900 XTX",
     ),
     Hint(
-        r"(?i)\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-(?:GPU-)?[0-9a-f]{8}",
+        r"(?i)\bNVIDIA_VISIBLE_DEVICES\s?[=:]\s?['\"]?\d{1,2}:\d{1,2},\d{1,2}:\d|\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-(?:GPU-)?[0-9a-f]{8}",
         "mig-one-instance-per-process",
         "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
     ),
@@ -207,7 +207,7 @@ MACHINE_HINTS = (
     # nvidia-smi -q
     Hint(r"(?i)\bcompute[ _]mode\b[^\n]{0,40}\bprohibited\b", "compute-prohibited", "Compute Mode : Prohibited"),
     Hint(
-        r"(?i)\bexclusive[_ ](?:process|thread)\b|(?<![\w.])E\. (?:Process|Thread)\b",
+        r"(?i)\bexclusive[_ -](?:process|thread)\b|(?<![\w.])E\. (?:Process|Thread)\b",
         "exclusive-compute-mode",
         "Compute Mode : Exclusive_Process",
     ),
@@ -233,6 +233,13 @@ MACHINE_HINTS = (
         r"|\b(?:machine|computer|pc|laptop|server|vm|box|host|instance) (?:(?:has|have|had|comes with) no|do(?:es)?(?:n't| not) have (?:a|an|any)) (?:nvidia |dedicated |discrete )?gpus?\b",
         "no-gpu",
         "there is no GPU in this machine",
+        said=True,
+    ),
+    # some hosts have no GPU
+    Hint(
+        r"(?i)\bnot (?:all|every one|each) (?:of (?:them|those|these|our|the) )?(?:\w{1,16} )?(?:have|has) (?:a |an |any )?(?:nvidia )?gpus?\b|\b(?:hosts?|machines?|servers?|nodes?|runners?|computers?|instances?|laptops?|vms?|boxes|pcs?) (?:without|with no|lacking|that (?:have|has) no) (?:a |an |any )?(?:nvidia |dedicated |discrete )?gpus?\b(?! (?:support|access))",
+        "no-gpu",
+        "the same image runs on hosts without a GPU",
         said=True,
     ),
     # a notebook of Colab, Kaggle or Paperspace that was started without a GPU

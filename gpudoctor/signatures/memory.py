@@ -212,7 +212,13 @@ STARVED = (
     # xla/pjrt/gpu, which has set aside every GPU; jax/_src/xla_bridge.py adds that memory may be the reason
     Signature(
         r"no supported devices found for platform CUDA",
-        ("gpu-memory-preallocation", "gpu-memory-held-by-other-process", "gpu-too-old-for-build", "cuda-init-fails"),
+        (
+            "gpu-memory-preallocation",
+            "gpu-memory-held-by-other-process",
+            "mig-one-instance-per-process",
+            "gpu-too-old-for-build",
+            "cuda-init-fails",
+        ),
         "XLA could use none of the GPUs, usually because no memory is left on them",
         ("INTERNAL: no supported devices found for platform CUDA",),
         vague=True,

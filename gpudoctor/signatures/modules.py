@@ -102,10 +102,14 @@ MODULES = (
         ),
     ),
     Signature(
-        rf"\bnouveau\s{{2,40}}\d{{4,8}}\s{{1,10}}\d|(?i:{cured(r'blacklist(?:ed|ing)? (?:the )?nouveau')})",
+        rf"\bnouveau\s{{2,40}}\d{{4,8}}\s{{1,10}}\d|(?i:\blsmod\b[^\n]{{0,12}}\bnouveau\b[`'\"]? (?:(?:still|also|yet|then|always) )?(?:prints?|shows?|lists?|returns?|gives?|displays?|has|finds?)(?! (?:nothing|no\b|empty|none|an empty))\b)|(?i:{cured(r'blacklist(?:ed|ing)? (?:the )?nouveau')})",
         ("nouveau-loaded",),
         "nouveau is loaded",
-        ("nouveau              1863680  1", "after blacklisting nouveau the driver pod works"),
+        (
+            "nouveau              1863680  1",
+            "lsmod | grep nouveau still prints the module",
+            "after blacklisting nouveau the driver pod works",
+        ),
         vague=True,
         last=True,
     ),

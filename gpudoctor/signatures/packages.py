@@ -5,6 +5,9 @@ from __future__ import annotations
 from gpudoctor.signatures.phrases import outdated
 from gpudoctor.signatures.signature import Signature
 
+WANTS_GLIBC = r"\b(?:wants?|needs?|requires?|expects?|asks for|built (?:for|against|with)|looks for)\b[^\n]{0,24}\bg(?:nu )?libc(?: version)? ?(?:>=? ?|at least )?(?P<wanted>2\.\d{1,2})"
+"""The glibc that a package needs, as people say it."""
+
 PACKAGES = (
     Signature(
         r"version [`']?GLIBC_2\.\d{1,3}'? not found",
@@ -20,6 +23,15 @@ PACKAGES = (
         ("the glibc of our cluster is too old", "it does not work on RHEL 7 with glibc 2.17"),
         vague=True,
         said=True,
+    ),
+    Signature(
+        rf"(?i){WANTS_GLIBC}",
+        ("glibc-too-old",),
+        "the system's glibc is older than the package needs",
+        ("the wheel needs glibc 2.28",),
+        vague=True,
+        said=True,
+        needs_support=True,
     ),
     # glibc's loader on libstdc++: conda's own is newer than most systems'
     Signature(

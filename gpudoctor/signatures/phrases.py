@@ -15,7 +15,7 @@ _BE = r"(?:is|are|was|were|be|been|has|have|could|can|does|did|seems?)"
 
 CARD = r"(?:e-?gpu|gpu|(?:graphics? |video )?card|(?:[rg]tx ?)?[1-5]0[5-9]0(?: ti| super)?|[ahlv]\d{2,3}s?|a\d{4}|t4)"
 """A GPU by what people call it, or by its model."""
-AMD = r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bAMD (?:GPUs?|graphics|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b"
+AMD = r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bamdgpu-install\b|\bAMD (?:GPUs?|cards?|graphics|video card|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b"
 """A GPU of AMD; a processor "with Radeon Graphics" is in many machines with an NVIDIA GPU."""
 SLURM = r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b|\bslurm\b)"
 """What shows that a program runs under Slurm, or on a node that hands out jobs."""
@@ -50,6 +50,25 @@ def cured(step: str) -> str:
     return (
         rf"\b{step}[^\n]{{0,60}}?\b{_HELPED}|\b{_HELPED}[^\n.]{{0,24}}\b(?:by|after|when|once|with)\b[^\n.]{{0,40}}\b{step}"
         rf"|\b(?:solution|fix|workaround|work-around)\b[^\n.]{{0,24}}(?:\b(?:is|was)\b|:)[^\n.]{{0,24}}\b{step}"
+    )
+
+
+SUCCEEDS = (
+    r"(?:(?<!n't )(?<!not )(?:works?|worked|runs|trains|starts|finds?|sees|loads|succeeds|found|sees)\b|no longer (?:crash|fail|hang|stop|happen|occur)\w{0,3}|\b(?:found|seen|visible|detected|listed|gone|is there|are there|is fine|is used|are used)\b"
+    r"|(?:goes|went) away|disappear\w{0,3}|vanish\w{0,2}|\b(?:it does|that does)\b(?!n't| not)|\bsays available|\b(?:is true|returns? true|says true|gives true)\b|\u597d\u4e86|\u6b63\u5e38|\u53ef\u4ee5\u4e86|\u89e3\u51b3)"
+)
+"""What a program does since a step, or the error that is gone."""
+BUT_NOT = r"(?:(?!\b(?:not?|never|still|neither|cannot|same (?:error|problem|issue|result|thing|message))\b|n't|[;?])[^\n])"
+"""A letter of a clause that denies nothing."""
+
+
+def works_only(step: str) -> str:
+    """Return the pattern of a sentence that sets a step against what follows: "with X it runs", "X makes the error disappear", "the error goes away with X"."""
+    return (
+        rf"\b(?:with|once|after|when|setting|only)\b{BUT_NOT}{{0,40}}?{step}{BUT_NOT}{{0,60}}?\b(?!tried){SUCCEEDS}"
+        rf"|(?:^|[.,;:] ){step}{BUT_NOT}{{0,30}}?(?:made|makes|lets|,) {BUT_NOT}{{0,30}}?{SUCCEEDS}"
+        rf"|{SUCCEEDS}{BUT_NOT}{{0,12}}\b(?:with|once|after|when)\b{BUT_NOT}{{0,40}}?{step}"
+        rf"|{step}[^\n]{{0,30}}(?:\u4ee5\u540e|\u4e4b\u540e|\u540e|\u5c31)[^\n]{{0,8}}(?:\u597d\u4e86|\u6b63\u5e38|\u53ef\u4ee5|\u884c\u4e86|\u89e3\u51b3)"
     )
 
 

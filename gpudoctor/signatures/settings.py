@@ -17,6 +17,25 @@ COUNTS_NO_GPU = Signature(
 """https://github.com/pytorch/pytorch/issues/95784"""
 
 SETTINGS = (
+    # what a launcher gives a process without a GPU: Ray sets the variable to nothing
+    Signature(
+        r"(?i)\bCUDA_VISIBLE_DEVICES\b['\"`\]]{0,3} {0,2}(?:=|is|was|being|as|to|set to|becomes|contains|with)? {0,2}(?:(?:is|set|to|an?|the|just) ){0,3}(?:with )?(?:empty string|nothing (?:behind|after|in) (?:it|the)|empty (?:in|inside|there|within))",
+        ("cuda-visible-devices-masked",),
+        "CUDA_VISIBLE_DEVICES is set to nothing, which hides every GPU",
+        ("in the task CUDA_VISIBLE_DEVICES= with nothing behind it", "CUDA_VISIBLE_DEVICES is an empty string"),
+        vague=True,
+        said=True,
+    ),
+    # cuCtxCreate in an exclusive mode, as people say it
+    Signature(
+        r"(?i)\b(?:context|device|gpu)s?\b (?:is |are |was )?(?:already |still )?(?:in use|busy|occupied)\b",
+        ("exclusive-compute-mode",),
+        "the GPU accepts one process and has one",
+        ("it stops with an error that the context is in use",),
+        vague=True,
+        said=True,
+        needs_support=True,
+    ),
     # tensorflow/python/eager/context.py; the sentences that people write: https://github.com/pytorch/pytorch/issues/9158
     Signature(
         r"Visible devices cannot be modified after being initialized",
@@ -54,7 +73,7 @@ SETTINGS = (
         needs_support=True,
     ),
     Signature(
-        r"(?i)\b(?:lands?|landed|ends? up|ended up|is placed|goes|sits) on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:run|use|train|work)\w{0,3} only on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:runs?|uses?|occup(?:y|ies)) (?:on )?all (?:the |(?:two|three|four|six|eight|\d) )?gpus\b|\ball (?:the |(?:two|three|four|six|eight|\d) )?gpus are (?:used|occupied|seen|visible)\b",
+        r"(?i)\b(?:lands?|landed|ends? up|ended up|is placed|goes|went|sits) (?:on|to|onto) (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:run|use|train|work)\w{0,3} only on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:runs?|uses?|occup(?:y|ies)) (?:on )?all (?:the |(?:two|three|four|six|eight|\d) )?gpus\b|\ball (?:the |(?:two|three|four|six|eight|\d) )?gpus are (?:used|occupied|seen|visible)\b",
         (_TOO_LATE, "cuda-visible-devices-masked"),
         "the program uses another GPU than CUDA_VISIBLE_DEVICES names",
         ("all processes run only on gpu:0",),

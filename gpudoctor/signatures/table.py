@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from gpudoctor.signatures.building import BUILDING
 from gpudoctor.signatures.builds import BUILDS
+from gpudoctor.signatures.cmake import CMAKE
 from gpudoctor.signatures.collectives import COLLECTIVES, STALLED
 from gpudoctor.signatures.containers import CONTAINERS
+from gpudoctor.signatures.cures import WHAT_HELPED
 from gpudoctor.signatures.driver_log import DRIVER_LOG
 from gpudoctor.signatures.drivers import DRIVERS
 from gpudoctor.signatures.extensions import WITHOUT_KERNELS
@@ -27,6 +29,7 @@ from gpudoctor.signatures.vague import VAGUE
 from gpudoctor.signatures.windows import WINDOWS
 
 _EVERY = (
+    *WHAT_HELPED,
     *WITHOUT_KERNELS,
     *STATUSES,
     *MODULES,
@@ -36,6 +39,7 @@ _EVERY = (
     *LIBRARIES,
     *BUILDS,
     *BUILDING,
+    *CMAKE,
     *PACKAGES,
     *IMPORTS,
     *INSTALLERS,

@@ -85,7 +85,7 @@ def test_a_fact_speaks_for_a_cause(cause: str, facts: dict[str, Any], value: str
         (
             "glibc-too-old",
             "You're on Linux (`manylinux_2_28_x86_64`), but there are only wheels for manylinux_2_34_x86_64 and manylinux_2_35_x86_64",
-            "2.28, and the wheels need 2.34",
+            "2.28, and the package needs 2.34",
             "You're on Linux (`manylinux_2_35_x86_64`), but there are only wheels for manylinux_2_34_x86_64",
         ),
     ],

@@ -87,7 +87,7 @@ FIELDS = (
     ),
     Field(
         "package",
-        r"(?P<package>torch|pytorch|tensorflow(?:-gpu|-cpu)?|tf|jax|jaxlib)(?: (?:version|release|build))?",
+        r"(?P<package>torch|pytorch|tensor ?flow(?:-gpu|-cpu)?|tf|jax|jaxlib)(?: (?:version|release|build))?",
         # "v2.4.1-0-g85c8b2a817f 2.4.1" is how tf.version.GIT_VERSION and VERSION are pasted together
         r"v\d\S{3,40}-g[0-9a-f]{6,12}'?,? '?(\d{1,2}\.\d{1,3}(?:\.\w{1,20}){0,3})|(?:torch|pytorch|tf[-_]nightly(?:[-_][cg]pu)?|tensorflow|tf|jax|jaxlib|version|stable|nightly|release|v|unknown|=|:|-|\(| ){0,5}(\d{1,2}\.\d{1,3}(?:\.\w{1,20}){0,3}(?:-dev\d{1,8})?(?:\+\w[\w.]{0,20})?)",
     ),
@@ -142,6 +142,7 @@ FIRST_WORDS = frozenset(
         "platform",
         "python",
         "system",
+        "tensor",
         "uname",
         "version",
         "video",

@@ -46,7 +46,8 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
 def _key(what: str, named: re.Match[str], after: str) -> str:
     """Return the key of a fact; people write the end of a package's name after the version: "tensorflow 1.8.0-gpu"."""
     if what == "package":
-        package = MISTAKEN.get(named["package"], named["package"])
+        said = named["package"].replace(" ", "")
+        package = MISTAKEN.get(said, said)
         whole = package + (_KIND.match(after) or [""])[0].lower()
         package = whole if framework_of(whole) else package
         return f"package:{MISTAKEN.get(package, package)}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 
 from gpudoctor.expressions import expression
@@ -16,7 +17,12 @@ _USES_CUDA = expression(
     r"\btorch\.cuda\.(?:is_available|device_count|current_device|get_device\w{0,20}|init|set_device|memory_\w{1,20})\(|\.(?:cuda|to)\(['\"]?(?:cuda|\))"
     r"|\b(?:list_physical_devices|list_logical_devices|list_local_devices|is_gpu_available|gpu_device_name)\(|\btf\.(?:Session|InteractiveSession)\(|\bjax\.(?:devices|local_devices|device_count)\("
 )
-_IMPORTS = expression(r"^\W{0,8}(?:import|from) (?:torch|tensorflow|jax|keras|cupy|transformers|pytorch_lightning|lightning)\b")
+_MODULE = expression(
+    r"^(?:>>> |\.\.\. |In \[\d{1,4}\]: |\d{1,4}[:.]? )?\s{0,8}(?:import (?P<name>[A-Za-z_]\w{0,60})(?:\.\w{1,60}){0,4}(?: as \w{1,40})?(?:, ?\w{1,60}){0,8}\s{0,4}(?:#.{0,80})?$|from (?P<of>[A-Za-z_]\w{0,60})(?:\.\w{1,60}){0,4} import )"
+)
+_LOAD_NONE = frozenset(
+    {*sys.stdlib_module_names, "numpy", "pandas", "scipy", "matplotlib", "yaml", "tqdm", "dotenv", "click", "requests", "PIL"}
+)
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
@@ -28,7 +34,13 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         if _SETS.search(line.text):
             yield _statement(line, used, imported)
         used = used or (line if _USES_CUDA.search(line.text) else None)
-        imported = imported or (line if _IMPORTS.search(line.text) else None)
+        imported = imported or (line if _may_load_a_framework(line.text) else None)
+
+
+def _may_load_a_framework(text: str) -> bool:
+    """Return whether a line imports a module that is neither Python's own nor known to load no framework."""
+    module = _MODULE.match(text)
+    return module is not None and (module["name"] or module["of"]) not in _LOAD_NONE
 
 
 def _statement(line: Line, used: Line | None, imported: Line | None) -> Statement:

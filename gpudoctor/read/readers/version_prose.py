@@ -16,6 +16,7 @@ from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, is_advice, own_sentences, sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.read.variants import announces, judges
+from gpudoctor.signatures.phrases import BUT_NOT, SUCCEEDS
 
 _PACKAGE = expression(
     r"(?i)(?<![\w./+=-])(?P<name>tensorflow-gpu|tensorflow-cpu|tensorflow-macos|tensorflow|tf(?=[ -]?v?[12]\.\d)|pytorch|torchvision|torchaudio|torch|jaxlib|jax|vllm|flash-attn|xformers)(?: version)?(?: (?:is|shows?|reveals?|says?|prints?|returns?))?(?: {0,2}\u7684? {1,2}version(?: {1,2}is)?:?)?(?:[ =]{0,2}| \()v?"
@@ -61,6 +62,8 @@ _WSL = expression(r"(?i)^\W{0,3}\(WSL ?2\) ?[-:]|\b(?:in|inside|under|on|use|use
 _JETSON = expression(r"(?i)\b(?:jetson|orin|xavier|jetpack ?\d\.\d)\b")
 _COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=| -> |^\s*(?:File |from |import )")
 
+_VERSION = expression(r"\d\.\d")
+"""What makes of an arrow a change of versions; another one points to an answer."""
 _CONDA = expression(
     r"\b(?:conda|mamba) install\b(?=[^\n]{0,200}\bpytorch\b)[^\n]{0,200}?\b(?:cudatoolkit|pytorch-cuda) ?={1,2} ?(?P<value>\d{1,2}\.\d)\b"
 )
@@ -73,6 +76,8 @@ _NOT_INSTALLED = expression(
     r"(?:Could not find a version that satisfies the requirement|No matching distribution found for) (?P<name>torch|tensorflow(?:-macos|-gpu|-cpu)?)\b"
 )
 """A release that pip did not install."""
+_WITH = expression(r"(?i)(?:^|[\s,(])(?:with|via|using|after) {0,2}[`\"']?$")
+_AND_WORKS = expression(rf"(?i)^{BUT_NOT}{{0,80}}?{SUCCEEDS}")
 _INDEX = expression(r"/whl/(?P<build>cu\d{2,3}|cpu)\b")
 """What chooses PyTorch's build."""
 
@@ -190,7 +195,8 @@ def _of_sentence(line: Line) -> Iterator[tuple[str, Statement]]:
     """Yield what a sentence states, each with what it is about."""
     for one in _systems(line):
         yield one.what, one
-    if _COMMAND.search(line.text):
+    asked, _, answer = line.text.partition(" -> ")
+    if _COMMAND.search(line.text if _VERSION.search(answer) else asked):
         return
     for found in _PACKAGE.finditer(line.text):
         said = found["name"].lower()
@@ -241,10 +247,19 @@ def _commands(line: Line) -> Iterator[tuple[str, Statement]]:
     if found := _CONDA.search(line.text):
         yield "conda", _statement("torch cuda", found["value"], line)
     found = _PIP.search(line.text)
-    if found and (found["alone"] is not None or not is_advice(line.text, found.start(), found.start("rest"))):
+    if (
+        found
+        and not _only_tried(line.text, found)
+        and (found["alone"] is not None or not is_advice(line.text, found.start(), found.start("rest")))
+    ):
         index = _INDEX.search(found["rest"]) if found["name"] == TORCH.name and "+" not in found["value"] else None
         build = f"+{index['build']}" if index else ""
         yield found["name"], _statement(f"version:{found['name']}", found["value"] + build, line)
+
+
+def _only_tried(text: str, command: re.Match[str]) -> bool:
+    """Return whether a sentence says that it works with what a command installs: "with pip install X the script sees the GPU" is of another environment."""
+    return _WITH.search(text, 0, command.start() + len("with ")) is not None and _AND_WORKS.search(command["rest"]) is not None
 
 
 def _statement(what: str, value: str, line: Line) -> Statement:

@@ -332,6 +332,13 @@ CASES: Final = (
     ("cpu-only-build", "Alone it uses my GPU perfectly. Inside this editor it's not utilizing the GPU.\n"),
     ("gpu-too-new-for-build", "torch 2.5.1+cu124 fails on my RTX 5080, torch 2.8.0+cu128 is fine.\nCUDA error: no kernel image is available for execution on the device\n"),
     ("gpu-too-old-for-build", "With torch 2.6.0+cu126 our Tesla P40 worked. After the update to torch 2.9.0+cu130:\nCUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-below-framework-minimum", "I tensorflow/core/common_runtime/gpu/gpu_device.cc:814] Ignoring gpu device (device: 1, name: Quadro K2200) with Cuda multiprocessor count: 5. The minimum required count is 8. You can adjust this requirement with the env var TF_MIN_GPU_MULTIPROCESSOR_COUNT.\n"),
+    ("gpu-below-framework-minimum", "gpu_device.cc:1700] Ignoring visible gpu device (device: 1, name: Quadro P400, pci bus id: 0000:65:00.0, compute capability: 6.1) with core count: 2. The minimum required count is 8.\n"),
+    ("host-compiler-unsupported", "-- *** CUDA was found but your compiler failed to compile a simple CUDA program so dlib isn't going to use CUDA. \n"),
+    ("cpu-only-build", "[ WARN:0@1.204] global net_impl.cpp:174 setUpNet DNN module was not built with CUDA backend; switching to CPU\n"),
+    ("windows-native-no-gpu", "Windows 11, python 3.10\nTensor Flow Version: 2.13.0\nKeras Version: 2.13.1\nGPU is NOT AVAILABLE\nwith pip install tensorflow==2.10 the same notebook says available\n"),
+    ("windows-native-no-gpu", "win11, py 3.10. tensorflow==2.14 : tf.config.list_physical_devices('GPU') -> []\n"),
+    ("no-cuda-wheel-for-platform", "On my macbook pip finds no tensorflow-gpu. Where is it?\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -427,5 +434,8 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "pip install torch==1.4.0+cpu\nERROR: No matching distribution found for torch==1.4.0+cpu\nPython 3.9\n"),
     ("gpu-too-old-for-build", "The GTX 1080 worked; I replaced it with an RTX 5080.\ntorch 2.5.1+cu124\nCUDA error: no kernel image is available for execution on the device\n"),
     ("cpu-only-build", "paddlepaddle-gpu 2.6.2\nPaddlePaddle works well on 2 GPUs.\nTraining is slow.\n"),
+    ("package-requirement-conflict", "Windows 10\nTensor Flow Version: 2.12.0\nKeras Version: 2.12.0\nGPU is NOT AVAILABLE\nwith pip install tensorflow==2.10 it says available\n"),
+    ("cudnn-missing", "-- Found cuDNN: /usr/lib/x86_64-linux-gnu/libcudnn.so\n-- Enabling CUDA support for dlib.  DLIB WILL USE CUDA\ntorch==2.5.1\n"),
+    ("gpu-below-framework-minimum", "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=4\ntensorflow==2.15.0\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

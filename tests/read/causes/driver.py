@@ -292,6 +292,7 @@ CASES: Final = (
     ("driver-too-new-for-gpu", "My laptop has a GeForce 930MX. The driver is now 595.71.05, and nothing works.\n"),
     ("driver-too-new-for-gpu", "The nvidia driver 525 no longer supports the Tesla K40m in our server.\n"),
     ("driver-too-new-for-gpu", "Ubuntu installed an NVIDIA driver that dropped support for the GRID K2.\n"),
+    ("nouveau-loaded", "I disabled nouveau and rebooted; `lsmod | grep nouveau` still prints the module.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -358,5 +359,6 @@ NEAR_MISSES: Final = (
     ("driver-too-old", "CUDA toolkit 12.6 is installed, driver 535.183.01. torch.cuda.is_available() returns False\n"),
     ("driver-too-old", "torch 2.1.0+cu118, CUDA toolkit 12.6 is installed, driver 470.239. torch.cuda.is_available() returns True\n"),
     ("driver-too-new-for-gpu", "My desktop has an RTX 3060. The driver is now 595.71.05, and training works.\n"),
+    ("nouveau-loaded", "lsmod | grep nouveau prints nothing.\ntorch==2.5.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

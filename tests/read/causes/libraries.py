@@ -184,6 +184,14 @@ CASES: Final = (
     ("ld-library-path-shadowing", "TensorFlow takes CUDA from LD_LIBRARY_PATH instead of its own packages.\n"),
     ("pip-nvidia-libs-not-on-path", "Could not load library libcudnn_ops_infer.so.8.\nexport LD_LIBRARY_PATH=/home/me/venv/lib/python3.10/site-packages/nvidia/cudnn/lib\nfixed it\n"),
     ("pip-nvidia-libs-not-on-path", "libcublas.so.12 not found, it worked after export LD_LIBRARY_PATH=/x/lib/python3.11/site-packages/nvidia/cublas/lib\n"),
+    ("pip-nvidia-libs-not-on-path", "onnxruntime: libcublasLt.so.12: cannot open shared object file: No such file or directory\nWith `import torch` above `import onnxruntime` it works.\n"),
+    ("ld-library-path-shadowing", "The conda env does not use the GPU.\nLD_LIBRARY_PATH has /usr/local/cuda-11.1/lib64. When I take that out, the GPU is found.\n"),
+    ("cuda-libs-not-on-loader-path", "tensorflow cannot be imported in the notebook. Once I put LD_LIBRARY_PATH into the kernel's env, the import works.\n"),
+    ("cuda-libs-not-on-loader-path", "conda: cudatoolkit=11.6, cudnn 8.4, paddle 2.4.2\nCannot load cudnn shared library.\n\u628a $CONDA_PREFIX/lib \u52a0\u5230 LD_LIBRARY_PATH \u4ee5\u540e\u5c31\u597d\u4e86\n"),
+    ("cupy-wheel-cuda-mismatch", "cupy 8.6.0, CUDA 11.2\nImportError: libnvrtc.so.10.1: cannot open shared object file: No such file or directory\n"),
+    ("cudnn-missing", "-- *** cuDNN V5.0 OR GREATER NOT FOUND. ***\n-- Disabling CUDA support for dlib.  DLIB WILL NOT USE CUDA\n"),
+    ("cudnn-missing", "CMake Error at modules/dnn/CMakeLists.txt:53 (message):\n  DNN: CUDA backend requires cuDNN.  Please resolve dependency or disable\n"),
+    ("glibc-too-old", "The wheel wants glibc 2.27, and `ldd --version` on our nodes says 2.17.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -219,5 +227,9 @@ NEAR_MISSES: Final = (
     ("cudnn-shadowed-by-system", "Another user's script clears LD_LIBRARY_PATH behind module load cudnn.\nlibcudnn.so.8: cannot open shared object file: No such file or directory\n"),
     ("ld-library-path-shadowing", "torch==2.5.1+cu124\nPyTorch uses its own CUDA libraries instead of those of the system.\n"),
     ("pip-nvidia-libs-not-on-path", "Could not load library libcudnn_ops_infer.so.8.\nexport LD_LIBRARY_PATH=/usr/local/cuda/lib64\n"),
+    ("cudnn-wrong-major", "conda: cudatoolkit=11.6, cudnn 8.4, paddle 2.4.2\nGPU 0: Tesla T4\nW0101 device_context.cc:237] the training is slow\n"),
+    ("ld-library-path-shadowing", "I unset LD_LIBRARY_PATH, and tensorflow still does not find the GPU.\ntensorflow==2.15.0\n"),
+    ("pip-nvidia-libs-not-on-path", "With import torch first it still fails.\ntorch==2.5.1\n"),
+    ("glibc-too-old", "The wheel needs glibc 2.28. ldd (GNU libc) 2.35\ntorch==2.5.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -192,6 +192,10 @@ CASES: Final = (
     ("windows-native-no-gpu", "I use Windows 10. Keras finds no GPU since I went from TF 2.9 to TF 2.12.\n"),
     ("container-no-gpu-access", "The speech server found no GPU. Adding `runtime: nvidia` to the compose file fixed it.\n"),
     ("container-no-gpu-access", "ggml_cuda_init: failed to initialize CUDA: no CUDA-capable device is detected\nI started it without --gpus all.\n"),
+    ("wsl-libcuda-not-on-path", "WSL2\nCall to cuInit results in CUDA_ERROR_NO_DEVICE (100)\ngoes away with\nexport LD_LIBRARY_PATH=/usr/lib/wsl/lib\n"),
+    ("container-no-gpu-access", "My image finds no libcuda. With -e NVIDIA_DRIVER_CAPABILITIES=compute,utility it does.\n"),
+    ("container-no-gpu-access", "The host has libcuda.so.1. Inside the container ldconfig -p | grep libcuda prints nothing.\n"),
+    ("amd-gpu-unsupported", "sudo amdgpu-install --usecase=rocm\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -231,5 +235,6 @@ NEAR_MISSES: Final = (
     ("container-cgroup-device-lost", "GPU 0: NVIDIA A30\nThe container is no longer needed after some days.\n"),
     ("scheduler-gpu-not-allocated", "I started the container without --gpus all.\nRuntimeError: No CUDA GPUs are available\n"),
     ("container-no-gpu-access", "GPU 0: NVIDIA A30\nWe start it with --gpus all, and it trains.\n"),
+    ("container-no-gpu-access", "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility\nCUDA out of memory. Tried to allocate 2.00 GiB\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -129,6 +129,8 @@ CASES: Final = (
     ("wrong-python-environment", ">>> tf.config.list_physical_devices(\"GPU\")\n[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nThe same line in a notebook cell:\n[]\n"),
     ("wrong-python-environment", "TensorFlow lists the GPU in a terminal, but not in Jupyter.\n"),
     ("python-version-unsupported", "pip install torch==1.4.0+cpu\nERROR: No matching distribution found for torch==1.4.0+cpu\nPython 3.9\n"),
+    ("keras3-mismatch", "TF 2.16.1: the model of my old project cannot be built. With TF_USE_LEGACY_KERAS=1 it trains.\n"),
+    ("two-copies-of-framework", "There was an old tensorflow in ~/miniconda2/lib/python2.7/site-packages all the time, and pip writes to /usr/lib/python2.7/dist-packages.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -153,5 +155,6 @@ NEAR_MISSES: Final = (
     ("package-requirement-conflict", "scipy/__init__.py:4: RuntimeWarning: numpy.ndarray size changed, may indicate binary incompatibility. Expected 16, got 88\n"),
     ("wrong-python-environment", "torch==2.5.1+cu124\nIs CUDA available: True\nThe same script in a notebook is slower than in the terminal.\n"),
     ("wrong-python-environment", "torch.cuda.is_available() returns True, in the terminal and in Jupyter.\n"),
+    ("two-copies-of-framework", "Requirement already satisfied: torch in ./venv/lib/python3.11/site-packages (2.5.1)\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

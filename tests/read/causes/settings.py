@@ -128,6 +128,13 @@ CASES: Final = (
     ("cuda-visible-devices-set-too-late", "Setting os.environ['CUDA_VISIBLE_DEVICES']='2' in main() doesn't have any effect, all four GPUs are used.\n"),
     ("cuda-visible-devices-set-too-late", "import torch\nos.environ['CUDA_VISIBLE_DEVICES'] = '1'\nIt keeps using GPU 0.\n"),
     ("cuda-visible-devices-set-too-late", "With os.environ['CUDA_VISIBLE_DEVICES']='1' in the middle of my script the model lands on GPU 0 anyway.\n"),
+    ("gpu-memory-preallocation", "GTX 1660, tensorflow 2.3\nCould not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\nWith os.environ['TF_FORCE_GPU_ALLOW_GROWTH'] = 'true' the crash is gone.\n"),
+    ("cuda-visible-devices-masked", "Our Ray task has CUDA_VISIBLE_DEVICES= with nothing behind it, and its jax workers see no GPU.\n"),
+    ("cuda-visible-devices-masked", "tensorflow lists no GPU in the job. Once I unset CUDA_VISIBLE_DEVICES, the GPU is found.\n"),
+    ("cuda-visible-devices-set-too-late", 'import mytrainer\nos.environ["CUDA_VISIBLE_DEVICES"] = "3"\nand all of it still goes to GPU 0\n'),
+    ("exclusive-compute-mode", "The queue sets our cards to EXCLUSIVE_THREAD. tensorflow stops at once: the context is in use.\n"),
+    ("mig-one-instance-per-process", "NVIDIA_VISIBLE_DEVICES=0:0,0:1\nmpirun -np 2 python train.py\nInternal: no supported devices found for platform CUDA\n"),
+    ("no-gpu", "The same jax image is on all our hosts, and not all of them have a GPU.\nUnable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -162,5 +169,8 @@ NEAR_MISSES: Final = (
     ("gpu-memory-preallocation", "XLA_PYTHON_CLIENT_MEM_FRACTION=0.5\ntotalMemory: 7.93GiB freeMemory: 7.81GiB\njax==0.4.35\nRESOURCE_EXHAUSTED: Out of memory while trying to allocate 9.31GiB.\n"),
     ("cuda-visible-devices-set-too-late", "torch==2.5.1\nAll four GPUs are used for training, as they should be.\n"),
     ("cuda-visible-devices-set-too-late", "torch==2.5.1\nThe first model lands on GPU 0 and the second on GPU 1.\n"),
+    ("cuda-visible-devices-masked", "torch==2.5.1\nAll four GPUs train. CUDA_VISIBLE_DEVICES is not set.\n"),
+    ("cuda-visible-devices-set-too-late", "import numpy as np\nimport os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\nimport torch\ntorch==2.5.1\n"),
+    ("exclusive-compute-mode", "torch==2.5.1\nAll eight GPUs are in use by the training, as planned.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -98,6 +98,7 @@ CASES: Final = (
     ("nccl-p2p-acs-iommu", "Our job with MirroredStrategy stalls after the first reduction.\nAMD-Vi: Event logged [IO_PAGE_FAULT device=21:00.0 domain=0x0011 address=0xc2000000 flags=0x0030]\n"),
     ("nccl-p2p-acs-iommu", "jax.pmap on three GPUs never finishes; NCCL_P2P_DISABLE=1 helps.\n"),
     ("nccl-p2p-acs-iommu", "Training with 2 GPUs ends in an endless loop.\nDMAR: [DMA Write] Request device [18:00.0] fault addr f2000000\n"),
+    ("nccl-p2p-acs-iommu", "Two 3090s, DDP stops in the first all_reduce. With NCCL_P2P_DISABLE=1 it runs.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -122,5 +123,6 @@ NEAR_MISSES: Final = (
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nloss.backward()\nhangs here\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nDoes it work for you with fewer ranks?\nNCCL_P2P_DISABLE is not set here.\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nGPU 0: NVIDIA A30\nMirroredStrategy stalls while it reads the data set; with the data in memory it trains.\n"),
+    ("nccl-p2p-acs-iommu", "torch==2.5.1\nOne GPU only; iommu=off is not set.\nRuntimeError: mat1 and mat2 shapes cannot be multiplied\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import MachineView, not_applicable
+from gpudoctor.derive import MachineView, not_applicable, not_stated
 from gpudoctor.diagnose.advice.system import set_variable
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
@@ -22,8 +22,10 @@ def cuda_visible_devices_set_too_late(machine: MachineView) -> Iterator[Problem]
     if not isinstance(log, TextLog):
         not_applicable("only a text can show the program that sets it")
     late = log.set_by_program.get("used")
+    if late is None and {*log.set_by_program} == {"code"}:
+        return  # it sets the variable before anything that may start CUDA
     if late is None:
-        return
+        not_stated("the text does not show whether the program used CUDA before it set CUDA_VISIBLE_DEVICES")
     yield Problem(
         message="The program sets CUDA_VISIBLE_DEVICES after it used CUDA, which reads the variable once, at its start.",
         confidence=Confidence.LIKELY,

@@ -1,0 +1,100 @@
+"""What people say helped, and the cause that it tells of: a variable, an option, a command or the order of two imports."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudoctor.signatures.phrases import cured, works_only
+from gpudoctor.signatures.signature import Hint, Signature
+
+
+class Cure(NamedTuple):
+    """A step by its pattern, the cause that it cures, what follows from it, and a sentence that says so."""
+
+    step: str
+    cause: str
+    meaning: str
+    line: str
+
+
+_LOADER = r"LD_LIBRARY_PATH"
+_REMOVE = r"\b(?:unset(?:ting)?|remov(?:e|ed|ing)|clear(?:ed|ing)?|empt(?:y|ied|ying)|delet(?:e|ed|ing)|without|drop(?:ped|ping)?)"
+_ADD = r"\b(?:put(?:ting)?|add(?:ed|ing)?|set(?:ting)?|export(?:ed|ing)?|with|include[sd]?|including|pass(?:ed|ing)?|defin(?:e|ed|ing))"
+_ON = r"['\"`\]]{0,2} {0,2}(?:=|:|to|is|as) {0,2}['\"`]?(?:true|1|on)\b"
+_OFF = r"['\"`\]]{0,2} {0,2}(?:=|:|to|is|as) {0,2}['\"`]?(?:false|0|off)\b"
+_WSL_LIB = r"/usr/lib/wsl/lib"
+_OWN_LIBS = r"(?:nvidia/\S{0,30}/?lib|-packages/nvidia)"
+
+CURES = (
+    Cure(
+        rf"(?:TF_FORCE_GPU_ALLOW_GROWTH(?:{_ON})?|(?:set_)?(?:memory_growth|allow_growth)(?:\([^)\n]{{0,40}}\)|{_ON})?|XLA_PYTHON_CLIENT_PREALLOCATE{_OFF}|XLA_PYTHON_CLIENT_MEM_FRACTION ?= ?[.\d]{{1,5}}|XLA_PYTHON_CLIENT_ALLOCATOR ?= ?platform)",
+        "gpu-memory-preallocation",
+        "it works once the framework no longer allocates all GPU memory at its start",
+        "with TF_FORCE_GPU_ALLOW_GROWTH=true it works",
+    ),
+    Cure(
+        rf"(?:{_LOADER}[^\n]{{0,40}}{_WSL_LIB}|{_WSL_LIB}[^\n]{{0,20}} to (?:the |my )?{_LOADER}|NUMBA_CUDA_DRIVER[^\n]{{0,6}}{_WSL_LIB})",
+        "wsl-libcuda-not-on-path",
+        "it works once the loader finds WSL's own libcuda",
+        "with LD_LIBRARY_PATH=/usr/lib/wsl/lib it works",
+    ),
+    Cure(
+        r"(?:(?:with|adding|putting|placing|moving|after|if|when|once)\b(?: \w{1,12}){0,3} [`'\"]?import torch\b[^\n]{0,12}\b(?:above|before|first|ahead of|on top)[^\n,;.]{0,40}|import(?:ing)? torch (?:first|before [^\n,;.]{1,40})|torch is imported (?:first|before [^\n,;.]{1,40})|preload_dlls\(\))",
+        "pip-nvidia-libs-not-on-path",
+        "it works once torch has loaded the CUDA libraries of its own packages",
+        "with import torch first it works",
+    ),
+    Cure(
+        rf"{_LOADER}[^\n]{{0,40}}{_OWN_LIBS}|{_OWN_LIBS}[^\n]{{0,40}}{_LOADER}",
+        "pip-nvidia-libs-not-on-path",
+        "it works once the loader finds the CUDA libraries of the framework's own packages",
+        "with LD_LIBRARY_PATH=.venv/lib/python3.11/site-packages/nvidia/cudnn/lib it works",
+    ),
+    Cure(
+        r"(?:NVIDIA_DRIVER_CAPABILITIES['\"]?\s?[=:]\s?['\"]?(?:all|[a-z,]{0,30}compute)[a-z,]{0,30}|\bcapabilities=[\"']?[a-z,]{0,30}compute[a-z,]{0,30}|NVIDIA_VISIBLE_DEVICES\s?[=:]\s?['\"]?all)",
+        "container-no-gpu-access",
+        "the container works once it is given the driver's compute libraries",
+        "with NVIDIA_DRIVER_CAPABILITIES=compute,utility it works",
+    ),
+    Cure(
+        rf"(?:NCCL_P2P_DISABLE{_ON}|NCCL_P2P_LEVEL ?= ?\w{{2,4}}|(?:disabl|turn)\w{{0,3}} (?:off )?(?:the )?(?:ACS|IOMMU|P2P)\b|iommu=(?:off|pt|soft)\b)",
+        "nccl-p2p-acs-iommu",
+        "the GPUs work together once they do not copy directly to one another",
+        "with NCCL_P2P_DISABLE=1 it works",
+    ),
+    Cure(
+        rf"(?:{_REMOVE}\b[^\n,;.]{{0,30}}{_LOADER}|{_LOADER}[^\n]{{0,120}}\b(?:(?:take|took|taking) (?:it|that|this) (?:out|away|off)|{_REMOVE} (?:it|that|this)\b)|{_LOADER} (?:is |was )?(?:unset|empty|cleared|removed)\b)",
+        "ld-library-path-shadowing",
+        "it works once LD_LIBRARY_PATH no longer names another CUDA",
+        "without LD_LIBRARY_PATH it works",
+    ),
+    Cure(
+        rf"{_ADD}\b(?![^\n]{{0,60}}(?:{_WSL_LIB}|{_OWN_LIBS}))(?:[^\n,;.]{{0,40}}| \S{{1,60}} to (?:the |my )?){_LOADER}(?!,? (?:is |was )?(?:unset|empty|cleared|removed|not)\b)|(?:\u52a0\u5230|\u52a0\u5165|\u6dfb\u52a0\u5230|\u8bbe\u7f6e|\u52a0\u4e0a)\s?{_LOADER}",
+        "cuda-libs-not-on-loader-path",
+        "it works once LD_LIBRARY_PATH names the folder of the CUDA libraries",
+        "once I add LD_LIBRARY_PATH to the service's environment it works",
+    ),
+    Cure(
+        rf"TF_USE_LEGACY_KERAS(?:{_ON})?",
+        "keras3-mismatch",
+        "the code works with Keras 2",
+        "with TF_USE_LEGACY_KERAS=1 it works",
+    ),
+    Cure(
+        rf"{_REMOVE}\b[^\n,;.]{{0,20}}\bCUDA_VISIBLE_DEVICES(?! ?after)",
+        "cuda-visible-devices-masked",
+        "it works once CUDA_VISIBLE_DEVICES hides no GPU",
+        "after unset CUDA_VISIBLE_DEVICES it works",
+    ),
+)
+"""A more particular step stands first."""
+
+
+def _told(cure: Cure) -> str:
+    step = rf"(?:\w{{1,16}} )?(?:{cure.step})"  # a path has no word boundary before it
+    return rf"(?i){cured(step)}|{works_only(step)}"
+
+
+WHAT_HELPED = tuple(Signature(_told(cure), (cure.cause,), cure.meaning, (cure.line,), said=True) for cure in CURES)
+"""They name one cause each, so they explain the errors that name it beside others."""
+CURE_HINTS = tuple(Hint(_told(cure), cure.cause, cure.line, said=True) for cure in CURES)
