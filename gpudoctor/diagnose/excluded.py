@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView, NotApplicable, known
-from gpudoctor.derive.device_nodes import CONTROL, UVM
+from gpudoctor.derive.device_nodes import CONTROL, UVM, is_used_to_compute
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.platforms import closer
 from gpudoctor.diagnose.support_builds import knows_gpus_since_long
@@ -160,6 +160,12 @@ def _has_nodes(machine: MachineView) -> bool:
     return {CONTROL, UVM, "/dev/nvidia0"} <= {node.path for node in machine.device_nodes.nodes}
 
 
+def _may_open_all(machine: MachineView) -> bool:
+    """Return whether the text shows that its user may open every listed device file."""
+    nodes = machine.device_nodes.nodes
+    return bool(nodes) and all(node.accessible is True for node in nodes if is_used_to_compute(node))
+
+
 def _has_linux_driver_in_wsl(machine: MachineView) -> bool:
     """Return whether the text shows that a driver for Linux was installed, which hides the Windows driver's libraries in WSL."""
     return _is_hinted(machine, "wsl-linux-driver-installed")
@@ -220,7 +226,7 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "no-driver": (_is_driver_loaded, _is_gpu_seen, lambda machine: _logs(machine, _ELSEWHERE)),
     "container-no-gpu-access": (_is_gpu_seen, lambda machine: _logs(machine, _ANSWERS_INSIDE)),
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),
-    "device-permission-denied": (_is_seen_without(_OF_USERS),),
+    "device-permission-denied": (_is_seen_without(_OF_USERS), _may_open_all),
     "cuda-visible-devices-masked": (_sees_despite_mask,),
     "kernel-module-not-built": (lambda machine: bool(known(machine.kernel_modules.installed)), _is_driver_loaded, of_another_module),
     "nouveau-loaded": (_is_driver_loaded, lambda machine: _logs(machine, _NONE_FOUND)),

@@ -165,6 +165,10 @@ def _several_instances(machine: MachineView, _: str) -> Iterator[Evidence]:
 _SEVERAL = expression(r"(?i)\bNCCL\b|\bDDP\b|\bDataParallel\b|\bmulti-?gpu\b|\btensor[- _]parallel\b|\ball_?reduce\b")
 
 
+_MANY = expression(r"\b(?:[4-9]|1[0-6]) ?[x\u00d7] ?(?:NVIDIA |GeForce |Quadro )?(?:RTX|GTX|TITAN|[AHLVT]\d{1,3}\b)")
+"""As many GPUs as WSL 2 often cannot start at once, as people count them."""
+
+
 def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield how many GPUs WSL 2 has, or that CUDA fails as it does with many."""
     count, host = len(machine.observed.listed_gpus), machine.observed.host
@@ -174,6 +178,8 @@ def _several_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield Words("GPUs in WSL 2", str(count), "the text")
     elif _SEVERAL.search(text):
         yield Words("several GPUs", "in WSL 2", "the text")
+    elif many := _MANY.search(text):
+        yield Words("GPUs in WSL 2", many[0], "the text")
     if _NO_MEMORY_TO_START.search(text):
         yield Evidence("platform", "WSL 2", "the text")
 

@@ -58,9 +58,20 @@ MACHINE_HINTS = (
         "two-copies-of-framework",
         'File "/home/me/project/torch.py", line 1, in <module>',
     ),
+    # `ls -l` of one file, which tells nothing of the others
+    Hint(
+        r"\bc[rwx-]{6}(?!rw)[rwxst-]{3}[.+@]? [^\n]{4,90}/dev/nvidia(?:\d|ctl|-uvm)",
+        "device-permission-denied",
+        "crw-rw---- 1 root video 195, 0 Mar  3 08:11 /dev/nvidia0",
+    ),
+    Hint(
+        r"(?i)\bWSL ?[12]?\b[^\n]{0,160}\b(?:[4-9]|1[0-6]|four|five|six|seven|eight) ?x? ?(?:nvidia |geforce |tesla |quadro )?(?:rtx|gtx|titan|gpus?\b|cards\b|[ahlvt]\d{1,3}\b)",
+        "wsl-multi-gpu-limit",
+        "WSL2 with 4x RTX 3090",
+    ),
     Hint(r"No MIG(?:-enabled)? devices found", "mig-no-instances", "|  No MIG devices found                         |"),
     Hint(
-        r"License Status\s{0,40}: Unlicensed|nvidia-gridd\S{0,10}: [^\n]{0,60}\bFailed to\b",
+        r"(?i:\blicen[cs]e status\b[^\n]{0,40}\bunlicen[cs]ed)|nvidia-gridd\S{0,10}: [^\n]{0,60}\bFailed to\b",
         "vgpu-unlicensed",
         "License Status : Unlicensed (Restricted)",
     ),

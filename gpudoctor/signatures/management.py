@@ -167,7 +167,7 @@ MANAGEMENT = (
         needs_support=True,
     ),
     Signature(
-        r"License Status\s{0,40}: Unlicensed|nvidia-gridd\S{0,10}: [^\n]{0,60}(?:Failed to \w{5,7} licen[cs]e|Unlicensed|license not found)|vGPU license state: Unlicensed",
+        r"(?i:\blicen[cs]e status\b[^\n]{0,40}\bunlicen[cs]ed)|nvidia-gridd\S{0,10}: [^\n]{0,60}(?:Failed to \w{5,7} licen[cs]e|Unlicensed|license not found)|vGPU license state: Unlicensed",
         ("vgpu-unlicensed",),
         "the vGPU has no licence",
         ("License Status : Unlicensed (Unrestricted)", "nvidia-gridd: Failed to acquire license from 10.4.0.7"),

@@ -25,11 +25,13 @@ from gpudoctor.signatures.settings import SETTINGS
 from gpudoctor.signatures.signature import Signature
 from gpudoctor.signatures.slowness import SLOWNESS
 from gpudoctor.signatures.statuses import STATUSES
+from gpudoctor.signatures.tool_output import TOOL_OUTPUT
 from gpudoctor.signatures.vague import VAGUE
 from gpudoctor.signatures.windows import WINDOWS
 
 _EVERY = (
     *WHAT_HELPED,
+    *TOOL_OUTPUT,
     *WITHOUT_KERNELS,
     *STATUSES,
     *MODULES,

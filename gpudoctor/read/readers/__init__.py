@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.read.readers import (
+    across_lines,
     banners,
     bitsandbytes,
     collect_env,
@@ -81,6 +82,7 @@ READERS: tuple[Reader, ...] = (
     system_packages.READER,
     operating_system.READER,
     windows_build.READER,
+    across_lines.READER,
     device_files.READER,
     resources.READER,
     services.READER,

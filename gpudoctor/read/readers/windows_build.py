@@ -9,7 +9,12 @@ from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _BUILD = expression(r"(?i)\b(?:(?:version|windows)\W{1,4}10\.0\.|(?:os )?build(?: number)?\W{1,4}(?:10\.0\.)?)(?P<value>\d{5})\b(?![\w-])")
-_WSL = expression(r"(?i)\bWSL\b(?! ?2)")
+_WSL = expression(
+    r"(?i)\bWSL\b(?! ?2)|\bsubsystem for linux\b|\blxrun\b|\bbash on (?:ubuntu on )?windows\b|\b(?:ubuntu|debian|opensuse|kali)\b[^\n.]{0,40}\b(?:microsoft |windows )?store\b"
+)
+"""How people call it, by its own name or by what they installed."""
+_SENTENCES = 400
+"""Characters of a line that is about one machine."""
 _FIRST_WITH_WSL2 = 18362
 """https://learn.microsoft.com/windows/wsl/install-manual, which names 18362.1049 as the first build with WSL 2."""
 _OLDEST = 14393
@@ -21,9 +26,9 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     if not any(_WSL.search(line.text) for line in lines):
         return
     for line in lines:
-        found = _BUILD.search(line.text) if len(line.text) <= 200 else None
+        found = _BUILD.search(line.text) if len(line.text) <= _SENTENCES else None
         if found and _OLDEST <= int(found["value"]) < _FIRST_WITH_WSL2:
             yield Statement("platform:wsl1", f"Windows build {found['value']}", READER.name, line.number, Rank.TOOL)
 
 
-READER = Reader("Windows build", blocks=_blocks, cues=("wsl",))
+READER = Reader("Windows build", blocks=_blocks, cues=("wsl", "subsystem", "lxrun", "bash on", "store"))

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from gpudoctor.expressions import expression
+from gpudoctor.read.readers.across_lines import SHOWN
 from gpudoctor.read.readers.gpudoctor_report import CAUSE
 from gpudoctor.read.sections.stated import Stated
 from gpudoctor.read.signs import Signs
@@ -21,7 +22,7 @@ def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
     """Return the signs of a fault, and which reader recognised how much."""
     used = {(one.file, one.line) for one in statements} | {(line.file, line.number) for line in (*signs.log, *signs.noise, *signs.own)}
     return TextLog(
-        lines=tuple(Fact(line.text, line.where) for line in signs.log),
+        lines=(*(Fact(line.text, line.where) for line in signs.log), *_facts(statements, SHOWN).values()),
         readings=tuple(_readings(statements)),
         total=len(lines),
         used=len(used),

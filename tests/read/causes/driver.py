@@ -293,6 +293,14 @@ CASES: Final = (
     ("driver-too-new-for-gpu", "The nvidia driver 525 no longer supports the Tesla K40m in our server.\n"),
     ("driver-too-new-for-gpu", "Ubuntu installed an NVIDIA driver that dropped support for the GRID K2.\n"),
     ("nouveau-loaded", "I disabled nouveau and rebooted; `lsmod | grep nouveau` still prints the module.\n"),
+    ("driver-hung", "$ ps aux | grep nvidia\nroot        1201  0.0  0.0  17284  4980 ?        D    09:14   0:00 /usr/bin/nvidia-smi -q\nroot        1388  0.0  0.0  17284  4912 ?        D    09:20   0:00 nvidia-smi\n"),
+    ("driver-hung", "F S UID          PID    PPID  C PRI  NI ADDR SZ WCHAN  TTY          TIME CMD\n4 D root        3301    3299  0  80   0 -  4321 os_acq pts/2    00:00:00 nvidia-smi\n"),
+    ("driver-hung", "USER     PID STAT COMMAND\nnvidia-+ 871 Ds   /usr/bin/nvidia-persistenced --user nvidia-persistenced\n"),
+    ("driver-hung", "task:python3         state:D stack:    0 pid:51877 ppid:     1 flags:0x00004006\nCall Trace:\n __schedule+0x2cd/0x8b0\n uvm_va_space_destroy+0x41/0x3a0 [nvidia_uvm]\n uvm_release+0x22/0x40 [nvidia_uvm]\n"),
+    ("driver-hung", "# cat /proc/51877/stack\n[<0>] nvidia_close_callback+0x9d/0x2f0 [nvidia]\n[<0>] __fput+0xe5/0x250\n"),
+    ("device-permission-denied", "Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable to disable this check\n$ ls -l /dev/nvidia0\ncrw-rw---- 1 root render 195, 0 Feb 11 07:40 /dev/nvidia0\n"),
+    ("vgpu-unlicensed", "CUDA error: all CUDA-capable devices are busy or unavailable\nThe license status in nvidia-smi -q is 'Unlicensed (Restricted)'.\n"),
+    ("vgpu-unlicensed", "vGPU Software Licensed Product | License Status | Unlicensed (Unrestricted)\nRuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -360,5 +368,9 @@ NEAR_MISSES: Final = (
     ("driver-too-old", "torch 2.1.0+cu118, CUDA toolkit 12.6 is installed, driver 470.239. torch.cuda.is_available() returns True\n"),
     ("driver-too-new-for-gpu", "My desktop has an RTX 3060. The driver is now 595.71.05, and training works.\n"),
     ("nouveau-loaded", "lsmod | grep nouveau prints nothing.\ntorch==2.5.1\n"),
+    ("driver-hung", "root         871  0.0  0.0   5480  1920 ?        Ss   May04   0:00 /usr/bin/nvidia-persistenced --verbose\nroot        3301  0.0  0.0  17284  4980 pts/2    R+   09:14   0:00 nvidia-smi\n"),
+    ("driver-hung", "task:kworker/3:1     state:D stack:    0 pid:  211 ppid:     2 flags:0x00004000\n nfs_wait_on_request+0x2f/0x40 [nfs]\n"),
+    ("vgpu-unlicensed", "License Status : Licensed (Expiry: 2027-1-31 0:0:0 GMT)\n"),
+    ("device-permission-denied", "torch.cuda.is_available() returns False\nuid=1001(ana) gid=1001(ana) groups=1001(ana),44(video)\ncrw-rw---- 1 root video 195,   0 Mar  3 08:11 /dev/nvidia0\ncrw-rw---- 1 root video 195, 255 Mar  3 08:11 /dev/nvidiactl\ncrw-rw---- 1 root video 511,   0 Mar  3 08:11 /dev/nvidia-uvm\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

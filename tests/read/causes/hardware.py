@@ -113,6 +113,9 @@ CASES: Final = (
     ("thermal-throttled", "The graphics card has a blower fan, and every run of more than an hour is thermally limited to 900 MHz\n"),
     ("thermal-throttled", "After an hour the GPU runs at 600 MHz, throttled to half its clock because of the temperature\n"),
     ("gpu-lacks-bf16", "On our V100 the model does not start in bf16; with --dtype half it works.\n"),
+    ("gpu-count-mismatch", "$ lspci | grep -i nvidia\n1b:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 40GB] (rev a1)\n43:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 40GB] (rev a1)\n52:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 40GB] (rev a1)\n$ nvidia-smi --list-gpus | wc -l\n2\n"),
+    ("gpu-count-mismatch", "$ lspci -d 10de: | grep -c '3D controller'\n8\n$ nvidia-smi -L | wc -l\n6\n"),
+    ("gpu-count-mismatch", "The box has eight A40. Since Monday nvidia-smi lists just 7 of them.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -147,5 +150,7 @@ NEAR_MISSES: Final = (
     ("thermal-throttled", "RTX 3090, driver 550.54.15\nThe GPU is idle most of the time; I set a lower power limit because of my electricity bill\n"),
     ("gpu-count-mismatch", "With one GPU assigned to the notebook nvidia-smi shows only one GPU, as expected. Without any it lists all 4.\n"),
     ("gpu-lacks-bf16", "On our A100 the model does not start in bf16.\n"),
+    ("gpu-count-mismatch", "$ lspci -d 10de: | grep -c '3D controller'\n8\n$ nvidia-smi -L | wc -l\n8\n"),
+    ("gpu-count-mismatch", "$ docker run --rm --gpus 2 trainer bash\n$ lspci -d 10de: | grep -c '3D controller'\n8\n$ nvidia-smi -L | wc -l\n2\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -192,6 +192,10 @@ CASES: Final = (
     ("cudnn-missing", "-- *** cuDNN V5.0 OR GREATER NOT FOUND. ***\n-- Disabling CUDA support for dlib.  DLIB WILL NOT USE CUDA\n"),
     ("cudnn-missing", "CMake Error at modules/dnn/CMakeLists.txt:53 (message):\n  DNN: CUDA backend requires cuDNN.  Please resolve dependency or disable\n"),
     ("glibc-too-old", "The wheel wants glibc 2.27, and `ldd --version` on our nodes says 2.17.\n"),
+    ("libcuda-is-stub", "$ ldd libtrt_plugin.so | grep libcuda\n\tlibcuda.so.1 => /usr/local/cuda-12.6/targets/x86_64-linux/lib/stubs/libcuda.so.1 (0x00007f6b00e00000)\n"),
+    ("libcuda-is-stub", 'strace: openat(AT_FDCWD, "/opt/nvidia/cuda/lib64/stubs/libcuda.so.1", O_RDONLY|O_CLOEXEC) = 7\n'),
+    ("libcuda-is-stub", "7f1c3a000000-7f1c3a00c000 r-xp 00001000 fd:00 917321                     /usr/local/cuda/lib64/stubs/libcuda.so\n"),
+    ("libcuda-is-stub", "Trying to load driver...        ok\n        Loaded from /usr/local/cuda/lib64/stubs/libcuda.so\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -231,5 +235,7 @@ NEAR_MISSES: Final = (
     ("ld-library-path-shadowing", "I unset LD_LIBRARY_PATH, and tensorflow still does not find the GPU.\ntensorflow==2.15.0\n"),
     ("pip-nvidia-libs-not-on-path", "With import torch first it still fails.\ntorch==2.5.1\n"),
     ("glibc-too-old", "The wheel needs glibc 2.28. ldd (GNU libc) 2.35\ntorch==2.5.1\n"),
+    ("libcuda-is-stub", 'openat(AT_FDCWD, "/usr/local/cuda/lib64/stubs/libcuda.so.1", O_RDONLY|O_CLOEXEC) = -1 ENOENT (No such file or directory)\n'),
+    ("libcuda-is-stub", "$ find / -name 'libcuda.so*'\n/usr/local/cuda/lib64/stubs/libcuda.so\n/usr/lib/x86_64-linux-gnu/libcuda.so.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -196,6 +196,12 @@ CASES: Final = (
     ("container-no-gpu-access", "My image finds no libcuda. With -e NVIDIA_DRIVER_CAPABILITIES=compute,utility it does.\n"),
     ("container-no-gpu-access", "The host has libcuda.so.1. Inside the container ldconfig -p | grep libcuda prints nothing.\n"),
     ("amd-gpu-unsupported", "sudo amdgpu-install --usecase=rocm\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"),
+    ("container-shm-too-small", "$ df -h /dev/shm\nFilesystem      Size  Used Avail Use% Mounted on\nshm             2.0G  1.9G   98M  96% /dev/shm\nThe training in the container stops now and then without an error.\n"),
+    ("container-shm-too-small", "RuntimeError: DataLoader worker (pid(s) 881, 882) exited unexpectedly\ntmpfs            64M   12M   52M  19% /dev/shm\n"),
+    ("container-cdi-spec-stale", "$ grep libcuda.so /etc/cdi/nvidia.yaml\n    hostPath: /usr/lib64/libcuda.so.570.86.15\n$ cat /sys/module/nvidia/version\n575.57.08\n"),
+    ("container-cdi-spec-stale", "/var/run/cdi/nvidia.yaml:\n    - major: 195\n      path: /dev/nvidia0\n    - path: /dev/nvidia-uvm\n      major: 506\n$ ls -l /dev/nvidia-uvm\ncrw-rw-rw- 1 root root 507, 0 Jul  2 10:00 /dev/nvidia-uvm\n"),
+    ("wsl1", "Windows 10.0.17134. In the Debian app from the Microsoft Store: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+    ("wsl-multi-gpu-limit", "WSL2 on Windows 11 with 5x RTX A5000\nRuntimeError: Unexpected error from cudaGetDeviceCount(). Error 2: out of memory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -236,5 +242,9 @@ NEAR_MISSES: Final = (
     ("scheduler-gpu-not-allocated", "I started the container without --gpus all.\nRuntimeError: No CUDA GPUs are available\n"),
     ("container-no-gpu-access", "GPU 0: NVIDIA A30\nWe start it with --gpus all, and it trains.\n"),
     ("container-no-gpu-access", "ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility\nCUDA out of memory. Tried to allocate 2.00 GiB\n"),
+    ("container-shm-too-small", "tmpfs           126G  118G  8.0G  94% /dev/shm\nThe DataLoader is slow.\n"),
+    ("container-cdi-spec-stale", "    hostPath: /usr/lib64/libcuda.so.575.57.08\n    containerPath: /usr/lib64/libcuda.so.575.57.08\n$ cat /sys/module/nvidia/version\n575.57.08\n"),
+    ("wsl1", "Windows 10.0.22631. In the Debian app from the Microsoft Store: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+    ("wsl-multi-gpu-limit", "WSL2 with 1x RTX 4090\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -99,6 +99,9 @@ CASES: Final = (
     ("nccl-p2p-acs-iommu", "jax.pmap on three GPUs never finishes; NCCL_P2P_DISABLE=1 helps.\n"),
     ("nccl-p2p-acs-iommu", "Training with 2 GPUs ends in an endless loop.\nDMAR: [DMA Write] Request device [18:00.0] fault addr f2000000\n"),
     ("nccl-p2p-acs-iommu", "Two 3090s, DDP stops in the first all_reduce. With NCCL_P2P_DISABLE=1 it runs.\n"),
+    ("nccl-p2p-acs-iommu", "$ for b in $(lspci -d 10b5: | cut -d' ' -f1); do sudo setpci -s $b ECAP_ACS+0x6.w; done\n001f\n001f\nEvery run with two GPUs is slow.\n"),
+    ("nccl-p2p-acs-iommu", "all_reduce_perf -g 4 stops at its first size\n$ sudo setpci -s 41:08.0 f2a.w\n005d\n"),
+    ("nccl-p2p-acs-iommu", "$ setpci -s 17:00.0 ECAP_ACS+6.w\n001d\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -124,5 +127,7 @@ NEAR_MISSES: Final = (
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nDoes it work for you with fewer ranks?\nNCCL_P2P_DISABLE is not set here.\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nGPU 0: NVIDIA A30\nMirroredStrategy stalls while it reads the data set; with the data in memory it trains.\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nOne GPU only; iommu=off is not set.\nRuntimeError: mat1 and mat2 shapes cannot be multiplied\n"),
+    ("nccl-p2p-acs-iommu", "$ sudo setpci -s 41:08.0 ECAP_ACS+0x6.w\n0000\n$ sudo setpci -s 41:09.0 ECAP_ACS+0x6.w\n0001\n"),
+    ("nccl-p2p-acs-iommu", "$ sudo setpci -v -s 41:08.0 ECAP_ACS+0x6.w=0000\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

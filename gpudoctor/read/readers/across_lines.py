@@ -1,0 +1,122 @@
+"""Compares what different lines of a text state, such as how many GPUs lspci and nvidia-smi count or which driver a CDI specification is for.
+
+What it finds becomes a line of the log, which a signature recognises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.expressions import expression
+from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.statements import Line, Rank, Statement
+
+SHOWN = "shown:"
+"""Begins the key of such a line."""
+
+_LISTS_BUS = expression(r"\blspci\b(?:[^|\n]{0,40}\b10de:|[^\n]{0,80}\b(?i:nvidia)\b)")
+_GPU_ON_BUS = expression(r"^\S{7,12} (?:VGA compatible|3D) controller(?: \[\w{4}\])?: NVIDIA\b")
+_COUNTS_BUS = expression(
+    r"\blspci\b[^\n]{0,40}(?:\b10de:|\b(?i:nvidia)\b)[^\n]{0,60}\b(?:3D|VGA)\b[^\n]{0,40}(?:\bwc -l|grep -\w{0,3}c)|\blspci -d 10de::030[02x][^\n]{0,20}\bwc -l|\blspci\b[^|\n]{0,40}\b10de:[^|\n]{0,20}\| ?grep -\w{0,3}c\w{0,3} \S{0,20}(?:3D|VGA)|\blspci\b[^\n]{0,40}grep -\w{0,3}c\w{0,3} \S{0,3}3D\b"
+)
+_COUNTS_SEEN = expression(
+    r"\bnvidia-smi (?:-L|--list-gpus|--query-gpu=\S{1,60} --format=csv,noheader)\b[^\n]{0,20}\| ?(?:wc -l|grep -\w{0,3}c\b)"
+)
+_NUMBER = expression(r"\W{0,2}(\d{1,2})\W{0,2}$")
+_WITHHELD = expression(r"(?i)\b(?:docker|podman|container|pod|srun|sbatch|vfio|passthrough|nouveau)\b|@[0-9a-f]{12}:")
+"""What gives a process or the host fewer GPUs on purpose."""
+
+_OF_CDI = expression(
+    r"\b(?:host|container)Path: [\"']?/\S{1,120}/lib(?:cuda|nvidia-ml|nvidia-ptxjitcompiler)\.so\.(\d{3}\.\d{1,3}(?:\.\d{1,3})?)\b"
+)
+_CDI = expression(r"\b(?:cdi|containerPath|hostPath|nvidia-ctk)\b")
+_DRIVER = expression(
+    r"\bDriver Version: (\d{3}\.\d{1,3}(?:\.\d{1,3})?)|\bKernel Module(?: for \w{1,8})?  (\d{3}\.\d{1,3}(?:\.\d{1,3})?)|^(\d{3}\.\d{1,3}(?:\.\d{1,3})?)$"
+)
+_DEVICE_OF_CDI = expression(r"^\s{0,20}(?:- )?path: [\"']?(/dev/nvidia[\w-]{0,20})")
+_MAJOR_OF_CDI = expression(r"^\s{0,20}major: (\d{1,4})$")
+_MAJOR_OF_HOST = expression(r"\bc[rw-]{9}\S? .{4,60}?\b(\d{1,4}), {1,8}\d{1,7}\s.{0,40}?(/dev/nvidia[\w-]{0,20})")
+
+_READS_ACS = expression(r"\bsetpci\b[^=\n]{0,60}\b(?:ECAP_ACS\+0?x?0?6|[fF]2[aA])\.[wWlL]")
+_VALUE = expression(r"[0-9a-f]{4}(?:[0-9a-f]{4})?$")
+_REDIRECTS = 0x1C
+"""P2P request redirect, completion redirect and upstream forwarding of the ACS control register: linux/pci_regs.h."""
+_NEAR = 40
+"""Lines of an answer."""
+
+
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    yield from _counts(lines)
+    yield from _cdi(lines)
+    yield from _acs(lines)
+    yield from _instances(lines)
+
+
+def _shown(name: str, text: str, line: Line) -> Statement:
+    return Statement(f"{SHOWN}{name}", text, READER.name, line.number, Rank.TOOL)
+
+
+def _counts(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that nvidia-smi counts fewer GPUs than lspci, unless the text names what withholds some."""
+    on_bus = seen = 0
+    last = None
+    for place, line in enumerate(lines):
+        answer = _NUMBER.match(lines[place + 1].text) if place + 1 < len(lines) else None
+        if answer and _COUNTS_SEEN.search(line.text):
+            seen, last = int(answer[1]), lines[place + 1]
+        elif answer and _COUNTS_BUS.search(line.text):
+            on_bus, last = int(answer[1]), lines[place + 1]
+        elif _LISTS_BUS.search(line.text):
+            on_bus = on_bus or sum(1 for one in lines[place + 1 : place + _NEAR] if _GPU_ON_BUS.match(one.text))
+    if last and 0 < seen < on_bus and not any(_WITHHELD.search(line.text) for line in lines):
+        yield _shown("count", f"nvidia-smi lists only {seen} of {on_bus} GPUs that lspci lists", last)
+
+
+def _cdi(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield a library of another driver release, or a device file of another number, that a CDI specification names."""
+    if not any(_CDI.search(line.text) for line in lines):
+        return
+    drivers = {next(filter(None, found.groups())) for line in lines if (found := _DRIVER.search(line.text))}
+    for line in lines:
+        if drivers and (found := _OF_CDI.search(line.text)) and found[1] not in drivers:
+            text = f"the CDI specification names driver {found[1]}, the host has {min(drivers)}"
+            yield _shown("cdi driver", text, line)
+            break
+    host = {found[2]: found[1] for line in lines if (found := _MAJOR_OF_HOST.search(line.text))}
+    for place, line in enumerate(lines):
+        path = _DEVICE_OF_CDI.match(line.text)
+        number = next((found[1] for one in lines[place + 1 : place + 4] if (found := _MAJOR_OF_CDI.match(one.text))), "")
+        if path and number and host.get(path[1], number) != number:
+            text = f"the CDI specification names {path[1]} with number {number}, the host has {host[path[1]]}"
+            yield _shown("cdi device", text, line)
+            break
+
+
+def _acs(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield a control register of ACS which redirects what GPUs send each other."""
+    for place, line in enumerate(lines):
+        if not _READS_ACS.search(line.text):
+            continue
+        for one in lines[place + 1 : place + _NEAR]:
+            if not _VALUE.match(one.text.strip()):
+                break
+            if int(one.text.strip(), 16) & _REDIRECTS:
+                yield _shown("acs", f"ACSCtl of a PCIe bridge is {one.text.strip()}: it redirects peer-to-peer traffic", one)
+                return
+
+
+_INSTANCE = expression(r"^\s{0,8}MIG (?:\d{1,2}c\.)?\dg\.\d{1,3}gb\S{0,8}\s{1,8}Device\s{1,4}\d{1,2}:")
+_COUNTS_DEVICES = expression(r"\bdevice_count\(\)\W{0,4}$")
+
+
+def _instances(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that a framework counts one device where `nvidia-smi -L` lists several MIG instances."""
+    if sum(1 for line in lines if _INSTANCE.match(line.text)) < 2:
+        return
+    for place, line in enumerate(lines[:-1]):
+        if _COUNTS_DEVICES.search(line.text) and lines[place + 1].text.strip() == "1":
+            yield _shown("instances", "device_count(): 1", lines[place + 1])
+            return
+
+
+READER = Reader("several lines", blocks=_statements, cues=("lspci", "cdi", "hostpath", "containerpath", "setpci", "device_count()"))
