@@ -51,7 +51,7 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
     machine = MachineView(snapshot, matrix, policy)
     said = steps(said_by, None, machine)
     if rules is None:
-        named = said.causes if said else frozenset[str]()
+        named = said.candidates if said else frozenset[str]()
         rules = steps(needed, (), machine, policy, named) or without(frozenset())
     chosen = steps(choose, (), rules, policy)
     each: list[RuleRun] = steps(run_each, [], chosen, machine)

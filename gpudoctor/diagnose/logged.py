@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -41,9 +42,11 @@ from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
 from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU, SEE_NO_GPU, STILL_SEES_NONE
 from gpudoctor.signatures.settings import COUNTS_NO_GPU
-from gpudoctor.snapshot import Missing, Nvml, Platform, TextLog
+from gpudoctor.snapshot import LikeCause, Missing, Nvml, Platform, TextLog
 
 _MOST_CANDIDATES = 4
+_TELLS_FAULT = 0.65
+"""The least probability of a fault at which the words of a text may name its cause."""
 _WORD = expression(r"[a-z][\w-]{1,60}")
 _BUT = expression(
     r"(?i)\b(?:true|works?|sees?|recogni[sz]es?|detects?|finds?|found|gpu:0)\b[^\n.]{0,40}\b(?:but|however|yet|while|whereas|although)\b"
@@ -90,6 +93,11 @@ class LogReading:
         named = {cause for sign in self._signs for cause in sign.signature.causes}
         return frozenset(named | {names[cause] for names in CLOSER.values() for cause in named & names.keys()})
 
+    @property
+    def candidates(self) -> frozenset[str]:
+        """The names of the causes that the lines may point to, and of those that the words are like."""
+        return self.causes.union(one.cause for one in self._log.likeness.causes)
+
     def doubted(self, runs: Sequence[RuleRun]) -> frozenset[str]:
         """Return what versions predict of an import, where a line shows another failure and none this one: the import seems to work."""
         failed = {sign.signature.causes[0] for sign in self._signs if not sign.signature.vague and not sign.signature.about_packages}
@@ -109,10 +117,21 @@ class LogReading:
                 continue
             likely = [by_name[name] for name in choice.likely]
             found.add(likely[0].name)
-            notes = sum(finding.id.partition("#")[0] == likely[0].code for run in runs for finding in run.findings)
-            more.append(_run(sign, likely, self._log, self._machine, why=choice.why.get(likely[0].name), number=notes))
+            problem = _problem(sign, likely, self._log, self._machine, why=choice.why.get(likely[0].name))
+            more.append(_run(likely[0], problem, runs, self._machine))
         earlier = [_noted(run) if found & _FAIL_TO_IMPORT and run.rule.name in _AFTER_IMPORT else run for run in runs]
-        return [*earlier, *more]
+        return [*earlier, *more, *(() if found else self._alike(by_name, runs))]
+
+    def _alike(self, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> Iterator[RuleRun]:
+        """Yield the cause that the whole text is most like, of those that no fact excludes, if it is like any."""
+        if self._log.likeness.fault < _TELLS_FAULT:
+            return
+        not_it = self._excluded | _acquitted(runs, self._machine)
+        open_ones = (
+            one for one in self._log.likeness.causes if one.cause in by_name.keys() - not_it and _is_open(by_name[one.cause], runs)
+        )
+        for one in itertools.islice(open_ones, 1):
+            yield _run(by_name[one.cause], _guess(one, by_name[one.cause], self._machine), runs, self._machine)
 
     def _choice(self, sign: Recognised, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> _Choice | None:
         """Return the causes of a sign that nothing excludes; None if none is likely, or if the sign needs more than its own line."""
@@ -239,12 +258,12 @@ def _acquitted(runs: Sequence[RuleRun], machine: MachineView) -> frozenset[str]:
     return frozenset(passed - {"gpu-too-new-for-build"} if compiled else passed)
 
 
-def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None, number: int) -> RuleRun:
-    """Return the finding of a sign, numbered after the notes that its rule found on the machine."""
+def _problem(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Problem:
+    """Return the problem that a sign tells of, with what speaks for its likeliest cause."""
     rule = likely[0]
     sure = not sign.signature.guess and (why is not None or len(sign.signature.causes) == 1)
     where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
-    problem = Problem(
+    return Problem(
         message=f"The log says that {sign.signature.meaning}.",
         evidence=tuple(dict.fromkeys((Evidence("log", sign.line, where), *((why,) if why else ())))),
         fixes=(
@@ -256,9 +275,30 @@ def _run(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Machin
         confidence=Confidence.LIKELY if sure else Confidence.POSSIBLE,
         subject=MACHINE,
     )
-    finding = stamp(rule, MACHINE, problem, number, machine)
+
+
+def _guess(alike: LikeCause, rule: Rule, machine: MachineView) -> Problem:
+    """Return the problem of a cause that only the words of the text speak for: a warning, since nothing proves it."""
+    command = _runnable(BY_HAND.get(rule.name, ""), machine)
+    return Problem(
+        message=f"{rule.title}: only the words of the text suggest it, no error message proves it.",
+        evidence=(Evidence("words", ", ".join(alike.words), "the text"),),
+        fixes=(
+            *((Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK),) if command else ()),
+            *_fixes(rule, "", machine, sure=False),
+            read_page(rule.name),
+        ),
+        severity=Severity.WARNING,
+        confidence=Confidence.POSSIBLE,
+        subject=MACHINE,
+    )
+
+
+def _run(rule: Rule, problem: Problem, runs: Sequence[RuleRun], machine: MachineView) -> RuleRun:
+    """Return a run of a rule with this problem, its finding numbered after the notes that the rule found on the machine."""
+    notes = sum(finding.id.partition("#")[0] == rule.code for run in runs for finding in run.findings)
     outcome = Outcome(code=rule.code, name=rule.name, subject=MACHINE, kind=OutcomeKind.FOUND)
-    return RuleRun(rule, outcome, (finding,), None, ("",))
+    return RuleRun(rule, outcome, (stamp(rule, MACHINE, problem, notes, machine),), None, ("",))
 
 
 _NEEDS_UNIX = expression(

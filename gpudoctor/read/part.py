@@ -26,6 +26,8 @@ class Part(NamedTuple):
     hits: list[Hit]
     own: list[Line]
     """Of gpudoctor's own reports, which are no log."""
+    told: list[Line]
+    """The other lines, of what fails."""
     is_change: bool = False
     """It describes a change to a program, so nothing in it is said of a machine that fails."""
 
@@ -47,7 +49,7 @@ class Part(NamedTuple):
         statements = [*(one for report in reports for one in gpudoctor_report.statements(report)), *_of_what_fails(others, hits)]
         if file:
             statements = [msgspec.structs.replace(one, file=file) for one in statements]
-        return cls(name, lines, statements, hits, [line for line in lines if line.number in numbers], is_change)
+        return cls(name, lines, statements, hits, [line for line in lines if line.number in numbers], others, is_change)
 
 
 def _of_what_fails(lines: Sequence[Line], hits: Sequence[Hit]) -> list[Statement]:

@@ -9,6 +9,8 @@ import msgspec
 from gpudoctor.expressions import expression
 from gpudoctor.read.found import FAULT, HINT, NOISE, Hit, lines_with
 from gpudoctor.read.statements import Line
+from gpudoctor.signatures.likeness import likeness
+from gpudoctor.snapshot import Likeness
 
 _OF_DOCS = expression(
     r"(?i)\b(?:docs?|documentation|read ?me(?:\.md)?|manual|wiki|changelog)\b[^\n\"\u201c]{0,60}\b(?:says?|said|states?|mentions?|reads?)\b[ :,]{0,2}(?:that )?[\"'`\u201c\u2018]"
@@ -30,11 +32,14 @@ class Signs(msgspec.Struct, frozen=True):
     """Known to be harmless."""
     own: tuple[Line, ...] = ()
     """Of gpudoctor's own reports, which are no log."""
+    likeness: Likeness = Likeness()
+    """What the words of the whole text are like."""
 
     @classmethod
-    def among(cls, hits: Sequence[Hit], own: Sequence[Line] = (), *, blind: bool = False) -> Signs:
+    def among(cls, hits: Sequence[Hit], own: Sequence[Line] = (), told: Sequence[Line] = (), *, blind: bool = False) -> Signs:
         """Return the signs among the hits, in the order of their lines, those of joined lines last, and the lines of gpudoctor's `own` reports.
 
+        `told`: every other line.
         `blind`: a framework answered that it sees no GPU, which is a fault without a line of its own.
         """
         noise = tuple(lines_with(hits, NOISE))
@@ -46,4 +51,6 @@ class Signs(msgspec.Struct, frozen=True):
         )
         hints = tuple(lines_with(hits, HINT)) if faults or blind else ()
         log = sorted(dict.fromkeys((*faults, *hints)), key=lambda line: (line.joined, line.file, line.number))
-        return cls(faults=faults, log=tuple(log), noise=noise, own=tuple(own))
+        return cls(
+            faults=faults, log=tuple(log), noise=noise, own=tuple(own), likeness=likeness([line.text for line in told if line not in noise])
+        )

@@ -34,7 +34,10 @@ def read_texts(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snap
     parts = [Part.of(texts[name], name, file=name if len(texts) > 1 else "") for name in sorted(texts)]
     statements = [statement for part in parts for statement in part.statements]
     signs = Signs.among(
-        [hit for part in parts for hit in part.hits], own=[line for part in parts for line in part.own], blind=is_blind(Stated(statements))
+        [hit for part in parts for hit in part.hits],
+        own=[line for part in parts for line in part.own],
+        told=[line for part in parts for line in part.told],
+        blind=is_blind(Stated(statements)),
     )
     silent = [part for part in parts if part.is_silent or part.is_change]
     if all(part.is_silent and not _is_text(texts[part.name], part) for part in parts):

@@ -42,6 +42,9 @@ _ANNOUNCED = expression(
     rf"(?i)\b(?:{_HELPED}|solution|workaround)\b[^\n]{{0,60}}:\W{{0,3}}$|\b(?:(?:goes|went|is|was) (?:away|gone)|disappear(?:s|ed)|{_HELPED}|works|worked|solvable) (?:with|by|after|once i (?:ran|run|set|export))\W{{0,3}}$"
 )
 """A line which says that what stands below it helped."""
+_ENDS = (":", "with", "by", "after", "ran", "run", "set", "export")
+"""One of these is at the end of such a line: most lines need no search."""
+_LONGEST_END = 12
 _STEP = 200
 """Characters of a command or a step that a verdict is about."""
 _LONGEST = 400
@@ -103,7 +106,8 @@ def _with_verdict(lines: Sequence[Line]) -> str:
 
 def announces(text: str) -> bool:
     """Return whether a line says that what stands below it helped: "what solved it:"."""
-    return len(text) <= _STEP and _ANNOUNCED.search(text) is not None
+    end = text[-_LONGEST_END:].lower()
+    return len(text) <= _STEP and any(word in end for word in _ENDS) and _ANNOUNCED.search(text) is not None
 
 
 def judges(text: str) -> bool:

@@ -49,6 +49,8 @@ from gpudoctor.snapshot.machine import (
     Host,
     KernelDriver,
     KernelLog,
+    LikeCause,
+    Likeness,
     Major,
     Node,
     Pci,

@@ -192,6 +192,26 @@ class Reported(Observed, frozen=True):
     where: str
 
 
+class LikeCause(Observed, frozen=True):
+    """A cause that the words of a pasted text are like those of."""
+
+    cause: str
+    """The name of a finding."""
+    share: float
+    """Its probability if the text tells of a fault, 0 to 1."""
+    words: tuple[str, ...]
+    """Words of the text that speak most for it."""
+
+
+class Likeness(Observed, frozen=True):
+    """What the words of a pasted text are like, by models that were learned from texts whose cause is known."""
+
+    fault: float = 0
+    """The probability that the text tells of a fault, 0 to 1."""
+    causes: tuple[LikeCause, ...] = ()
+    """The likeliest first."""
+
+
 class TextLog(Observed, frozen=True):
     """A pasted text: its signs of a fault, and what was recognised in it."""
 
@@ -207,6 +227,7 @@ class TextLog(Observed, frozen=True):
     """Where code in the text sets CUDA_VISIBLE_DEVICES, by what it did before: "used" CUDA, "imported" a framework, "code" neither."""
     gpu_requests: dict[Literal["requested", "none"], Fact] = msgspec.field(default_factory=dict)
     """The first command or file that starts a container, by whether it asks for a GPU: "requested" or "none"."""
+    likeness: Likeness = Likeness()
 
 
 class XidEvent(Observed, frozen=True):

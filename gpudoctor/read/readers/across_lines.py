@@ -61,6 +61,8 @@ def _counts(lines: Sequence[Line]) -> Iterator[Statement]:
     on_bus = seen = 0
     last = None
     for place, line in enumerate(lines):
+        if "lspci" not in line.text and "nvidia-smi" not in line.text:
+            continue
         answer = _NUMBER.match(lines[place + 1].text) if place + 1 < len(lines) else None
         if answer and _COUNTS_SEEN.search(line.text):
             seen, last = int(answer[1]), lines[place + 1]
@@ -95,7 +97,7 @@ def _cdi(lines: Sequence[Line]) -> Iterator[Statement]:
 def _acs(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield a control register of ACS which redirects what GPUs send each other."""
     for place, line in enumerate(lines):
-        if not _READS_ACS.search(line.text):
+        if "setpci" not in line.text or not _READS_ACS.search(line.text):
             continue
         for one in lines[place + 1 : place + _NEAR]:
             if not _VALUE.match(one.text.strip()):
@@ -119,4 +121,6 @@ def _instances(lines: Sequence[Line]) -> Iterator[Statement]:
             return
 
 
-READER = Reader("several lines", blocks=_statements, cues=("lspci", "cdi", "hostpath", "containerpath", "setpci", "device_count()"))
+READER = Reader(
+    "several lines", blocks=_statements, cues=("lspci", "/cdi", "cdi.", "hostpath", "containerpath", "setpci", "device_count()")
+)

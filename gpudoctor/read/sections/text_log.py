@@ -29,6 +29,7 @@ def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Sign
         reported=tuple(_reported(one) for one in statements if one.what.startswith(CAUSE)),
         set_by_program=_facts(statements, "set by program:"),
         gpu_requests=_gpu_requests(statements),
+        likeness=signs.likeness,
     )
 
 
