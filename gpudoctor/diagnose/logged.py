@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -42,7 +41,7 @@ from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
 from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU, SEE_NO_GPU, STILL_SEES_NONE
 from gpudoctor.signatures.settings import COUNTS_NO_GPU
-from gpudoctor.snapshot import LikeCause, Missing, Nvml, Platform, TextLog
+from gpudoctor.snapshot import Missing, Nvml, Platform, TextLog
 
 _MOST_CANDIDATES = 4
 _TELLS_FAULT = 0.65
@@ -126,12 +125,11 @@ class LogReading:
         """Yield the cause that the whole text is most like, of those that no fact excludes, if it is like any."""
         if self._log.likeness.fault < _TELLS_FAULT:
             return
-        not_it = self._excluded | _acquitted(runs, self._machine)
-        open_ones = (
-            one for one in self._log.likeness.causes if one.cause in by_name.keys() - not_it and _is_open(by_name[one.cause], runs)
-        )
-        for one in itertools.islice(open_ones, 1):
-            yield _run(by_name[one.cause], _guess(one, by_name[one.cause], self._machine), runs, self._machine)
+        known = by_name.keys() - self._excluded - _acquitted(runs, self._machine)
+        alike = [one for one in self._log.likeness.causes if one.cause in known and _is_open(by_name[one.cause], runs)]
+        if alike:
+            rules = [by_name[one.cause] for one in alike]
+            yield _run(rules[0], _guess(alike[0].words, rules, self._machine), runs, self._machine)
 
     def _choice(self, sign: Recognised, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> _Choice | None:
         """Return the causes of a sign that nothing excludes; None if none is likely, or if the sign needs more than its own line."""
@@ -267,7 +265,7 @@ def _problem(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Ma
         message=f"The log says that {sign.signature.meaning}.",
         evidence=tuple(dict.fromkeys((Evidence("log", sign.line, where), *((why,) if why else ())))),
         fixes=(
-            *(() if sure else _candidates(sign, likely, machine)),
+            *(() if sure else _candidates(sign.signature.tells, likely, machine)),
             *_fixes(rule, sign.signature.cure, machine, sure=sure),
             read_page(rule.name),
         ),
@@ -277,17 +275,12 @@ def _problem(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Ma
     )
 
 
-def _guess(alike: LikeCause, rule: Rule, machine: MachineView) -> Problem:
-    """Return the problem of a cause that only the words of the text speak for: a warning, since nothing proves it."""
-    command = _runnable(BY_HAND.get(rule.name, ""), machine)
+def _guess(words: Sequence[str], likely: Sequence[Rule], machine: MachineView) -> Problem:
+    """Return the problem of a cause that only these words of the text speak for: a warning, since nothing proves it."""
     return Problem(
-        message=f"{rule.title}: only the words of the text suggest it, no error message proves it.",
-        evidence=(Evidence("words", ", ".join(alike.words), "the text"),),
-        fixes=(
-            *((Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK),) if command else ()),
-            *_fixes(rule, "", machine, sure=False),
-            read_page(rule.name),
-        ),
+        message=f"{likely[0].title}: only the words of the text suggest it, no error message proves it.",
+        evidence=(Evidence("words", ", ".join(words), "the text"),),
+        fixes=(*_candidates("", likely, machine), *_fixes(likely[0], "", machine, sure=False), read_page(likely[0].name)),
         severity=Severity.WARNING,
         confidence=Confidence.POSSIBLE,
         subject=MACHINE,
@@ -327,11 +320,11 @@ def _fixes(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iterat
         yield fix if sure else msgspec.structs.replace(fix, title=title, action=Action.INVESTIGATE)
 
 
-def _candidates(sign: Recognised, likely: Sequence[Rule], machine: MachineView) -> tuple[Fix, ...]:
-    """Return the command that tells the causes of a sign apart, or one for each of the likeliest; their names if there is none here."""
-    tells, first = _runnable(sign.signature.tells, machine), likely[:_MOST_CANDIDATES]
+def _candidates(telling: str, likely: Sequence[Rule], machine: MachineView) -> tuple[Fix, ...]:
+    """Return the command that tells likely causes apart, `telling`, or one for each of the likeliest; their names if there is none here."""
+    tells, first = _runnable(telling, machine), likely[:_MOST_CANDIDATES]
     commands = [(rule, _runnable(BY_HAND.get(rule.name, ""), machine)) for rule in first]
-    if sign.signature.tells or not any(command for _, command in commands):
+    if telling or not any(command for _, command in commands):
         names = ", ".join(rule.name for rule in first)
         title = f"Find out which it is, likeliest first: {names}" if len(first) > 1 else "Confirm it"
         return (Fix(title if tells else f"{title}.", tells, root_for(tells), kind=FixKind.CHECK),) if tells or len(first) > 1 else ()

@@ -29,8 +29,6 @@ _MOST = 3
 _WORD: Final = expression(r"[a-z0-9_]+|[\u3040-\u30ff\u4e00-\u9fff]|[^\W0-9_a-z]+|[?!]")
 """A word of Latin letters, one Chinese or Japanese letter, a word of other letters, or the end of a question or a cry."""
 _NUMBER: Final = expression(r"0x[0-9a-f]+|[0-9]+")
-
-
 _LITTLE_WORDS: Final = expression(
     r"(?i)(?<![\w./:=-])(?:an?|the|this|that|my|our|we|i|it|is|are|was|but|and|when|after|since|not|no|does|doesn't|has|have|only|if|so|still|then|how|why"
     r"|ich|der|die|das|ist|nicht|und|auf|ein|eine|el|la|los|es|en|con|mi|le|les|est|pas|et|sur|que|o|um|uma|com|meu|il|non|per"
@@ -56,7 +54,8 @@ class Linear(msgspec.Struct, frozen=True):
                 scores[place] += weight
         top = max(scores)
         powers = [math.exp(score - top) for score in scores]
-        return [power / sum(powers) for power in powers]
+        total = sum(powers)
+        return [power / total for power in powers]
 
     def parts(self, terms: Sequence[str]) -> dict[str, dict[int, float]]:
         """Return what each known word adds to the answers, by place."""
