@@ -198,22 +198,34 @@ NAMES_OF_GPUS = ("matrix/names.py", "matrix/slices.py")
 
 def reach(parsed: Any) -> float:
     """Return how many characters a pattern looks at from where it starts, at most; endless if a repetition is."""
-    return sum(_reach_of_one(str(kind), value) for kind, value in parsed)
+    return _extent(parsed)[1]
 
 
-def _reach_of_one(kind: str, value: Any) -> float:
+def _extent(parsed: Any) -> tuple[float, float]:
+    """Return how many characters a pattern takes, and how many it looks at, at most: an assertion takes none."""
+    taken = seen = 0.0
+    for kind, value in parsed:
+        takes, sees = _extent_of_one(str(kind), value)
+        seen = max(seen, taken + sees)
+        taken += takes
+    return taken, seen
+
+
+def _extent_of_one(kind: str, value: Any) -> tuple[float, float]:
     if kind.endswith("_REPEAT"):
-        each = reach(value[2])
-        return each and each * (math.inf if value[1] is sre.MAXREPEAT else value[1])
+        takes, sees = _extent(value[2])
+        times = math.inf if value[1] is sre.MAXREPEAT else value[1]
+        return takes and takes * times, sees + (takes and takes * max(times - 1, 0))
     if kind in {"LITERAL", "NOT_LITERAL", "ANY", "IN"}:
-        return 1
+        return 1, 1
     if kind == "BRANCH":
-        return max(map(reach, value[1]))
+        branches = [_extent(one) for one in value[1]]
+        return max(takes for takes, _ in branches), max(sees for _, sees in branches)
     if kind == "SUBPATTERN":
-        return reach(value[3])
+        return _extent(value[3])
     if kind in {"ASSERT", "ASSERT_NOT"}:
-        return reach(value[1])
-    return 0 if kind == "AT" else math.inf
+        return 0, _extent(value[1])[1]
+    return (0, 0) if kind == "AT" else (math.inf, math.inf)
 
 
 class _Sample:

@@ -40,6 +40,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "LibraryFile": ("path",),
     "LibraryUse": ("wanted", "component"),
     "Licence": ("product",),
+    "LikeCause": ("cause",),
     "LinkCount": ("name",),
     "Major": ("name",),
     "MemoryRate": ("device", "size"),

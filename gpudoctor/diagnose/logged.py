@@ -44,7 +44,7 @@ from gpudoctor.signatures.settings import COUNTS_NO_GPU
 from gpudoctor.snapshot import Missing, Nvml, Platform, TextLog
 
 _MOST_CANDIDATES = 4
-_TELLS_FAULT = 0.65
+_TELLS_FAULT = 0.55
 """The least probability of a fault at which the words of a text may name its cause."""
 _WORD = expression(r"[a-z][\w-]{1,60}")
 _BUT = expression(

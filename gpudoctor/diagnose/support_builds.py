@@ -276,13 +276,15 @@ _CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu(?:\d{2,3}\b|da\d{2})")
 _CUDA_PLUGIN = expression(
     r"(?:the requirement|distribution found for) (?:tensorflow-gpu\b|jax-cuda\d{1,2}-|jax\[cuda|jaxlib==[\w.]{3,16}\+cuda)"
 )
+_LINUX_PLUGIN = expression(r"(?:the requirement|distribution found for) (?:jax-cuda\d{1,2}-|jax\[cuda|jaxlib==[\w.]{3,16}\+cuda)")
+"""What has wheels for Linux alone."""
 
 
 def _cuda_for_linux_only(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the platform, if a build with CUDA is asked for that none has."""
     if machine.site.platform == Platform.MACOS and (_CUDA_WHEEL.search(text) or _CUDA_PLUGIN.search(text)):
         yield Words("operating system", "macOS", "the text")
-    if machine.site.platform == Platform.WINDOWS and (found := _CUDA_PLUGIN.search(text)) and "tensorflow-gpu" not in found[0]:
+    if machine.site.platform == Platform.WINDOWS and (found := _LINUX_PLUGIN.search(text)):
         yield Evidence("operating system", "Windows", found[0])
 
 

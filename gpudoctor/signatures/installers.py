@@ -7,7 +7,7 @@ from gpudoctor.signatures.signature import Signature
 _PYTHON, _PLATFORM = "python-version-unsupported", "no-cuda-wheel-for-platform"
 
 INSTALLERS = (
-    # tensorflow-gpu has wheels for Linux and Windows only: https://pypi.org/project/tensorflow-gpu/#files
+    # tensorflow-gpu has wheels for Linux and Windows only, by its files on the index
     Signature(
         r"(?i)\b(?:mac(?:s|os|book\w{0,4})?|os ?x|apple silicon)\b[^\n]{0,160}\btensorflow[-_]gpu\b|\btensorflow[-_]gpu\b[^\n]{0,60}\b(?:on|for|in) (?:the |my |an? )?(?:mac(?:s|os|book\w{0,4})?|os ?x|apple silicon)\b",
         (_PLATFORM,),

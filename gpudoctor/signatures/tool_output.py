@@ -32,7 +32,7 @@ TOOL_OUTPUT = (
     ),
     # /proc/PID/stack: a process that sleeps in the driver
     Signature(
-        r"^\s{0,8}\[<[0-9a-f]{1,16}>\] \S{1,80}\+0x[0-9a-f]{1,6}/0x[0-9a-f]{1,6} \[nvidia(?:_uvm)?\]",
+        r"\[<[0-9a-f]{1,16}>\] \S{1,80}\+0x[0-9a-f]{1,6}/0x[0-9a-f]{1,6} \[nvidia(?:_uvm)?\]",
         ("driver-hung",),
         "a process waits in the driver",
         ("[<0>] os_acquire_mutex+0x37/0x50 [nvidia]",),

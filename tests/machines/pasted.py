@@ -33,6 +33,12 @@ import os, torch
 model = torch.nn.Linear(64, 64).to(torch.device("cuda" if torch.cuda.is_available() else "cpu"))
 os.environ["CUDA_VISIBLE_DEVICES"] = "3"
 """
+SET_IN_TIME = """\
+import os
+os.environ["CUDA_VISIBLE_DEVICES"] = "3"
+import torch
+print(torch.__version__)
+"""
 NO_TLS_LEFT = """\
 OS: Ubuntu 20.04.6 LTS (x86_64)
 [pip3] torch==2.1.2
@@ -99,6 +105,13 @@ CASES: dict[str, dict[str, Any]] = {
         "level": None,
         "verdict": "unknown",
         "roots": ("cuda-visible-devices-set-too-late",),
+    },
+    "pasted-devices-set-in-time": {
+        "about": "a program that sets CUDA_VISIBLE_DEVICES before it imports a framework",
+        "base": "healthy-one",
+        "change": text(SET_IN_TIME),
+        "level": None,
+        "verdict": "unknown",
     },
     "pasted-import-without-tls": {
         "about": "torch cannot be imported: the loader has no static TLS left",
