@@ -273,10 +273,9 @@ def _logs_no_gpu(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 
 _CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu(?:\d{2,3}\b|da\d{2})")
-_CUDA_PLUGIN = expression(
-    r"(?:the requirement|distribution found for) (?:tensorflow-gpu\b|jax-cuda\d{1,2}-|jax\[cuda|jaxlib==[\w.]{3,16}\+cuda)"
-)
-_LINUX_PLUGIN = expression(r"(?:the requirement|distribution found for) (?:jax-cuda\d{1,2}-|jax\[cuda|jaxlib==[\w.]{3,16}\+cuda)")
+_OF_LINUX_ALONE = r"jax-cuda\d{1,2}-|jax\[cuda|jaxlib==[\w.]{3,16}\+cuda"
+_CUDA_PLUGIN = expression(rf"(?:the requirement|distribution found for) (?:tensorflow-gpu\b|{_OF_LINUX_ALONE})")
+_LINUX_PLUGIN = expression(rf"(?:the requirement|distribution found for) (?:{_OF_LINUX_ALONE})")
 """What has wheels for Linux alone."""
 
 

@@ -6,19 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import STUB
-from gpudoctor.derive.specifiers import Requirement, contradict, holds, key, only_version, requirement, satisfies
+from gpudoctor.derive.specifiers import Requirement, contradict, holds, only_version, requirement, satisfies
 from gpudoctor.derive.wheel_tags import accepted
 from gpudoctor.errors import UsageError
-from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
-from gpudoctor.matrix.tables import CUDNN
+from gpudoctor.matrix import FrameworkRelease, Matrix
+from gpudoctor.plan.listed import Listed
 from gpudoctor.plan.model import StatedBuild
-from gpudoctor.snapshot import NOT_ASKED, Distribution, Missing
+from gpudoctor.snapshot import Distribution
 from gpudoctor.snapshot.distributions import normalise, with_extras
 
-_CUDNN = "nvidia-cudnn-cu"
 _ROUNDS = 3
 """How often a choice is revised because of a later one; an installer would search on."""
 
@@ -78,6 +76,7 @@ class Packages:
     ) -> None:
         self._matrix = matrix
         self._platform = word
+        self._tables = Listed(matrix, word)
         self._python = python
         self._libc = libc
         self._builds = files.builds
@@ -100,7 +99,7 @@ class Packages:
     def take(self, stated: dict[str, Requirement]) -> tuple[Distribution, ...]:
         """What would be installed for these requirements, stated ones first. Raises UsageError if no release satisfies one."""
         self._stated = stated
-        for name, wanted in sorted(stated.items(), key=lambda item: (only_version(item[1].specifier) is None, self._is_published(item[0]))):
+        for name, wanted in sorted(stated.items(), key=lambda item: (only_version(item[1].specifier) is None, self._tables.has(item[0]))):
             self._take_stated(name, wanted)
         self._settle()
         while not self._settled and self._refuse():
@@ -118,7 +117,7 @@ class Packages:
                 extras=tuple(sorted(one.extras)),
                 chosen=one.chosen,
                 unknown_extras=tuple(sorted(one.unknown_extras)),
-                tags=self._tags(one),
+                tags=self._tables.tags(one.name, one.version),
             )
             for one in sorted(self._taken.values(), key=lambda one: (order.get(one.name, len(order)), one.name))
         )
@@ -141,9 +140,9 @@ class Packages:
         pin, extras = only_version(wanted.specifier), {normalise(extra) for extra in wanted.extras}
         where = f"stated: {wanted.text}"
         if pin is not None:
-            self._add(Taken(name, self._built(name, self._spelt(name, pin)), extras, where, chosen=False, requirement=wanted.text))
+            self._add(Taken(name, self._built(name, self._tables.spelt(name, pin)), extras, where, chosen=False, requirement=wanted.text))
             return
-        known = [release for release, _ in self._published(name)]
+        known = [release for release, _ in self._tables.releases(name)]
         if not known:
             self.without_release.append(name)
             self._limits = {**self._limits, name: wanted}
@@ -174,7 +173,8 @@ class Packages:
                 own = self._stated[one.name].specifier if one.requirement else ""
                 everybody = ",".join(filter(None, (own, self._everybody(one.name))))
                 if not any(
-                    satisfies(release, everybody) and (one.name, release) not in self._refused for release, _ in self._published(one.name)
+                    satisfies(release, everybody) and (one.name, release) not in self._refused
+                    for release, _ in self._tables.releases(one.name)
                 ):
                     self._refused.clear()
                     self._settled = True
@@ -183,11 +183,13 @@ class Packages:
 
     def _forcing(self, taken: Taken) -> Iterator[Taken]:
         """Yield the choices that exclude every release of a package that suits what was stated, if its release does not."""
-        row = self._row(taken.name, taken.version)
+        row = self._tables.row(taken.name, taken.version)
         if row is None or not self._against_stated(row):
             return
         suiting = [
-            release for release, row in self._published(taken.name) if row and self._installable(row) and not self._against_stated(row)
+            release
+            for release, row in self._tables.releases(taken.name)
+            if row and self._installable(row) and not self._against_stated(row)
         ]
         for want in self._wants.get(taken.name, ()) if suiting else ():
             by = self._taken.get(want.by)
@@ -213,21 +215,15 @@ class Packages:
         everybody = self._everybody(name)
         pins = self._pins(name)
         if pins:
-            return self._built(name, self._spelt(name, pins[0])) if satisfies(pins[0], everybody) is not False else ""
-        return self._choose(name, "") if any(satisfies(release, everybody) for release, _ in self._published(name)) else ""
+            return self._built(name, self._tables.spelt(name, pins[0])) if satisfies(pins[0], everybody) is not False else ""
+        return self._choose(name, "") if any(satisfies(release, everybody) for release, _ in self._tables.releases(name)) else ""
 
     def _built(self, name: str, version: str) -> str:
         """The version with its build's local version, where the installer would find that build or sees no other."""
         build = self._builds.get(name)
-        if build is None or "+" in version or not (build.only or self._has_build(name, version, build.local)):
+        if build is None or "+" in version or not (build.only or self._tables.has_build(name, version, build.local)):
             return version
         return f"{version}+{build.local}"
-
-    def _has_build(self, name: str, version: str, local: str) -> bool:
-        """Whether the tables list this build of a release."""
-        found, usual = (self._matrix.resolve(name, text, self._platform) for text in (f"{version}+{local}", version))
-        row = found.row if found.how is Resolved.EXACT else None
-        return row is not None and (row == usual.row or row.sass is not None or local in row.builds)
 
     def _everybody(self, name: str) -> str:
         limits = (self._limits[name].specifier,) if name in self._limits else ()
@@ -260,7 +256,7 @@ class Packages:
     def _add(self, taken: Taken) -> None:
         taken.extras |= {normalise(extra) for want in self._wants.get(taken.name, ()) for extra in want.requirement.extras}
         self._taken[taken.name] = taken
-        row = self._row(taken.name, taken.version)
+        row = self._tables.row(taken.name, taken.version)
         if row is None:
             return
         if taken.requirement:
@@ -306,50 +302,17 @@ class Packages:
             if holds(wanted.marker, environment, tuple(extras)):
                 yield wanted
 
-    def _row(self, name: str, version: str) -> FrameworkRelease | None:
-        """The release's row for this platform, otherwise for another: an installer reads the same metadata."""
-        platforms = [row.platform for row in self._matrix.releases(name)]
-        for word in dict.fromkeys([self._platform, *platforms] if platforms else ()):
-            found = self._matrix.resolve(name, version, word)
-            if found.how is Resolved.EXACT:
-                return found.row
-        return None
-
-    def _tags(self, one: Taken) -> tuple[str, ...] | Missing:
-        """The tags of the index's wheel for this platform; another build may have others."""
-        row = None if "+" in one.version else self._row(one.name, one.version)
-        return (row and self._matrix.tags(one.name, self._platform, row.release)) or NOT_ASKED
-
-    def _is_published(self, name: str) -> bool:
-        return next(self._published(name), None) is not None
-
-    def _published(self, name: str) -> Iterator[tuple[str, FrameworkRelease | None]]:
-        """The releases of a package in the tables, oldest first, each with its row if it has one."""
-        if name.startswith(_CUDNN):
-            major = versions.parse(name.removeprefix(_CUDNN))
-            known = [row for row in self._matrix.rows(CUDNN) if major and row.cuda == major.major]
-            here = [row for row in known if row.platform == self._platform]
-            yield from dict.fromkeys((str(row.release), None) for row in here or known)
-            return
-        yield from ((str(row.release), row) for row in self._matrix.releases(name))
-
-    def _spelt(self, name: str, version: str) -> str:
-        """A version as the tables spell the same release: 2.16 is 2.16.0."""
-        published = [release for release, _ in self._published(name) if release != version]
-        wanted = key(version) if published else None
-        return next((release for release in published if key(release) == wanted), version)
-
     def _choose(self, name: str, specifier: str) -> str:
         """The newest release that everybody accepts and that can be installed here, or as close as possible."""
         everybody = ",".join(filter(None, (specifier, self._everybody(name))))
-        published = list(self._published(name))
+        published = list(self._tables.releases(name))
         fitting = [(release, row) for release, row in published if satisfies(release, everybody)]
         fitting = fitting or [(release, row) for release, row in published if satisfies(release, specifier)]
         fitting = [(release, row) for release, row in fitting if (name, release) not in self._refused] or fitting
         here = [(release, row) for release, row in fitting if self._installable(row)]
         build = self._builds.get(name)
         if build is not None and build.only:
-            here = [(release, row) for release, row in here if self._has_build(name, release, build.local)] or here
+            here = [(release, row) for release, row in here if self._tables.has_build(name, release, build.local)] or here
         agreeing = (release for release, row in reversed(here) if row is None or not self._contradicts(row))
         return self._built(name, next(agreeing, (here or fitting)[-1][0]))
 

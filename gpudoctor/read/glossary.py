@@ -65,7 +65,7 @@ _BY_SIGN: Final = tuple((sign, english) for english, signs in _SIGNS.items() for
 _WORD: Final = expression(r"(?<![\w.'/@-])[^\W\d_]+(?:'[^\W\d_]+)?(?![\w'-])")
 
 
-@functools.lru_cache(maxsize=512)
+@functools.lru_cache(maxsize=1 << 13)
 def in_english(sentence: str) -> str:
     """Return a sentence with the words in English that readers of sentences look for."""
     if not sentence.isascii():

@@ -43,6 +43,7 @@ class Signs(msgspec.Struct, frozen=True):
         `blind`: a framework answered that it sees no GPU, which is a fault without a line of its own.
         """
         noise = tuple(lines_with(hits, NOISE))
+        harmless = set(noise)
         asserted = any(_ASSERTION.search(line.text) for line in noise)
         faults = tuple(
             line
@@ -52,5 +53,9 @@ class Signs(msgspec.Struct, frozen=True):
         hints = tuple(lines_with(hits, HINT)) if faults or blind else ()
         log = sorted(dict.fromkeys((*faults, *hints)), key=lambda line: (line.joined, line.file, line.number))
         return cls(
-            faults=faults, log=tuple(log), noise=noise, own=tuple(own), likeness=likeness([line.text for line in told if line not in noise])
+            faults=faults,
+            log=tuple(log),
+            noise=noise,
+            own=tuple(own),
+            likeness=likeness([line.text for line in told if line not in harmless]),
         )

@@ -216,7 +216,7 @@ BUILDS = (
     ),
     *SEE_NO_GPU,
     STILL_SEES_NONE,
-    # tensorflow/core/common_runtime/gpu/gpu_device.cc of 0.6 to 2.21: "Cuda multiprocessor count" until 2.0, "core count" since
+    # tensorflow/core/common_runtime/gpu/gpu_device.cc: "Cuda multiprocessor count" in older releases, "core count" in newer ones
     Signature(
         r"Ignoring (?:visible )?gpu device \(device: [^\n]{0,240}(?:multiprocessor|core) count: \d{1,3}\. The minimum required count is",
         ("gpu-below-framework-minimum",),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 CMAKE = (
-    # dlib/CMakeLists.txt of 19.0 to 20.0; CMakeDetermineCompilerSupport's words for nvcc
+    # dlib/CMakeLists.txt of 19.x
     Signature(
-        r"your compiler failed to compile a simple CUDA program|we failed to compile the \S{0,40}test_for_cuda\b",
+        r"your compiler failed to compile a simple CUDA program",
         ("host-compiler-unsupported",),
         "nvcc cannot compile with this host compiler",
         ("*** CUDA was found but your compiler failed to compile a simple CUDA program so dlib isn't going to use CUDA.",),

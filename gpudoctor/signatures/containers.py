@@ -321,7 +321,7 @@ CONTAINERS = (
         ("$ docker run --rm debian:12 ls /usr/lib/x86_64-linux-gnu/libcuda.so.1 (no output)",),
     ),
     Signature(
-        r"(?i)\b(?:in|inside)(?: of)? (?:the |my |a |our )?(?:docker )?(?:container|image|pod)\b[^\n.]{0,40}\blibcuda\b[^\n]{0,60}\b(?:prints? nothing|nothing|no output|no results?|not (?:found|there)|missing|absent)\b|\blibcuda\b[^\n]{0,12}\binside\b[^\n]{0,24}(?:can't|cannot|n't|not)\b",
+        r"(?i)\b(?:in|inside)(?: of)? (?:the |my |a |our )?(?:docker )?(?:container|image|pod)\b[^\n.]{0,40}\blibcuda\b[^\n]{0,60}\b(?:prints? nothing|nothing|no output|no results?|not (?:found|there)|missing|absent)\b",
         ("container-no-gpu-access",),
         "the container has no libcuda, which the host has",
         ("inside the container ldconfig -p | grep libcuda prints nothing",),

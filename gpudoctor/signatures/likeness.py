@@ -36,6 +36,8 @@ _LITTLE_WORDS: Final = expression(
 )
 """Words that sentences of people have, and columns of programs seldom; in Chinese and Japanese a clause."""
 _FEWEST = 2
+_LOGGED: Final = expression(r"\s{0,8}\[?(?:DEBUG|INFO|NOTICE|WARNING|WARN|ERROR)\b")
+"""How a line begins that a program logs, whatever words it has."""
 
 
 class Linear(msgspec.Struct, frozen=True):
@@ -90,8 +92,8 @@ def with_pairs(text: str) -> list[str]:
 
 
 def _is_sentence(line: str) -> bool:
-    """Return whether a line has the little words of what people write."""
-    return len(_LITTLE_WORDS.findall(line)) >= _FEWEST
+    """Return whether a line has the little words of what people write, and is none that a program logs."""
+    return not _LOGGED.match(line) and len(_LITTLE_WORDS.findall(line)) >= _FEWEST
 
 
 def likeness(lines: Sequence[str]) -> Likeness:
@@ -104,7 +106,7 @@ def likeness(lines: Sequence[str]) -> Likeness:
     shares, parts = models.cause.shares(words), models.cause.parts(words)
     best = sorted((place for place, share in enumerate(shares) if share >= _LEAST), key=lambda place: -shares[place])[:_MOST]
     causes = (LikeCause(models.causes[place], round(shares[place], 2), tuple(_telling(parts, place))[:_MOST]) for place in best)
-    return Likeness(round(models.fault.shares(with_pairs(text))[1], 2), tuple(causes))
+    return Likeness(round(models.fault.shares(with_pairs(text))[1], 2), tuple(one for one in causes if one.words))
 
 
 def _telling(parts: dict[str, dict[int, float]], place: int) -> Iterator[str]:

@@ -19,7 +19,7 @@ COUNTS_NO_GPU = Signature(
 SETTINGS = (
     # what a launcher gives a process without a GPU: Ray sets the variable to nothing
     Signature(
-        r"(?i)\bCUDA_VISIBLE_DEVICES\b['\"`\]]{0,3} {0,2}(?:=|is|was|being|as|to|set to|becomes|contains|with)? {0,2}(?:(?:is|set|to|an?|the|just) ){0,3}(?:with )?(?:empty string|nothing (?:behind|after|in) (?:it|the)|empty (?:in|inside|there|within))",
+        r"(?i)\bCUDA_VISIBLE_DEVICES\b['\"`\]]{0,3} {0,2}(?:(?:=|(?:is|was|being|as|to|set|becomes|contains|with|an?|the|just)\b) {0,2}){1,4}(?:empty string|nothing)\b",
         ("cuda-visible-devices-masked",),
         "CUDA_VISIBLE_DEVICES is set to nothing, which hides every GPU",
         ("in the task CUDA_VISIBLE_DEVICES= with nothing behind it", "CUDA_VISIBLE_DEVICES is an empty string"),

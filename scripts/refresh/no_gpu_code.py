@@ -91,9 +91,8 @@ def _newest(name: str, index: Published) -> dict[str, Any] | None:
             told = archive.read(member).decode()
         wanted = [Requirement(text) for text in requires(told, "any", _Any()) if "extra" not in text]
     except (OSError, ValueError, IndexError, StopIteration, zipfile.BadZipFile):
-        return (
-            None  # not published, its newest release without wheels, or with names or requirements that nobody can read: it stays unknown
-        )
+        # not published, its newest release without wheels, or with names or requirements that nobody can read: it stays unknown
+        return None
     compared = {normalise(Requirement(text).name) for text in requires(told, "any")}
     return {
         "name": name,

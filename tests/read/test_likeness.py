@@ -18,6 +18,7 @@ from gpudoctor.findings import Confidence, Severity, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.signatures import likeness as module
 from gpudoctor.signatures.likeness import Linear, likeness, with_pairs, words_of
+from gpudoctor.snapshot import Likeness
 from gpudoctor.typed import from_json
 from tests.read.learned_from import LEARNED_FROM, OWN_WORDS, digest
 from tests.read.test_read import causes_of, judged
@@ -77,7 +78,7 @@ def test_what_facts_exclude_is_not_suggested(matrix: Matrix) -> None:
 
 
 def test_columns_of_programs_suggest_nothing() -> None:
-    assert likeness(["Filesystem Size Used Avail Use% Mounted", "shm 64M 0 64M 0% /dev/shm"]) == type(likeness([]))()
+    assert likeness(["Filesystem Size Used Avail Use% Mounted", "shm 64M 0 64M 0% /dev/shm"]) == Likeness()
 
 
 def test_people_who_tell_of_a_fault_hear_its_cause_and_others_hear_nothing(matrix: Matrix) -> None:

@@ -1,0 +1,62 @@
+"""The releases of packages that the tables list for a platform."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from gpudoctor import versions
+from gpudoctor.derive.specifiers import key
+from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
+from gpudoctor.matrix.tables import CUDNN
+from gpudoctor.snapshot import NOT_ASKED, Missing
+
+_CUDNN: Final = "nvidia-cudnn-cu"
+
+
+class Listed:
+    """The releases in the tables, as an installer on a platform sees them."""
+
+    def __init__(self, matrix: Matrix, platform: str) -> None:
+        self._matrix = matrix
+        self._platform = platform
+
+    def has(self, name: str) -> bool:
+        """Whether a release of a package is listed."""
+        return next(self.releases(name), None) is not None
+
+    def releases(self, name: str) -> Iterator[tuple[str, FrameworkRelease | None]]:
+        """The releases of a package in the tables, oldest first, each with its row if it has one."""
+        if name.startswith(_CUDNN):
+            major = versions.parse(name.removeprefix(_CUDNN))
+            known = [row for row in self._matrix.rows(CUDNN) if major and row.cuda == major.major]
+            here = [row for row in known if row.platform == self._platform]
+            yield from dict.fromkeys((str(row.release), None) for row in here or known)
+            return
+        yield from ((str(row.release), row) for row in self._matrix.releases(name))
+
+    def row(self, name: str, version: str) -> FrameworkRelease | None:
+        """The release's row for this platform, otherwise for another: an installer reads the same metadata."""
+        platforms = [row.platform for row in self._matrix.releases(name)]
+        for word in dict.fromkeys([self._platform, *platforms] if platforms else ()):
+            found = self._matrix.resolve(name, version, word)
+            if found.how is Resolved.EXACT:
+                return found.row
+        return None
+
+    def tags(self, name: str, version: str) -> tuple[str, ...] | Missing:
+        """The tags of the index's wheel for this platform; another build may have others."""
+        row = None if "+" in version else self.row(name, version)
+        return (row and self._matrix.tags(name, self._platform, row.release)) or NOT_ASKED
+
+    def has_build(self, name: str, version: str, local: str) -> bool:
+        """Whether the tables list this build of a release."""
+        found, usual = (self._matrix.resolve(name, text, self._platform) for text in (f"{version}+{local}", version))
+        row = found.row if found.how is Resolved.EXACT else None
+        return row is not None and (row == usual.row or row.sass is not None or local in row.builds)
+
+    def spelt(self, name: str, version: str) -> str:
+        """A version as the tables spell the same release: 2.16 is 2.16.0."""
+        published = [release for release, _ in self.releases(name) if release != version]
+        wanted = key(version) if published else None
+        return next((release for release in published if key(release) == wanted), version)
