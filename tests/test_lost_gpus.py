@@ -13,7 +13,6 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Level, Policy, Rung, RungState, Severity, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.inventory import Scope
 from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, Pci, Refusals, Snapshot, Status
 from tests.machines import trained
@@ -23,6 +22,7 @@ from tests.seams import Mig
 from tests.seams import Nvml as Library
 from tests.seams import NvmlGpu as Card
 from tests.seams.every import every
+from tests.shipped import shared_matrix
 
 ALARMING = (8, 11, 14, 15, 16)
 CHILD = Path(__file__).parent.parent / "gpudoctor" / "children" / "own"
@@ -31,7 +31,7 @@ EARLY = {"nvmlDeviceGetCount"}  # about no GPU
 
 @pytest.fixture(scope="module")
 def matrix() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 OLDER = {

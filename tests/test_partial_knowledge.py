@@ -11,15 +11,15 @@ import pytest
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Diagnosis, OutcomeKind, Verdict
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.read.own import own_report
 from gpudoctor.report import document
 from gpudoctor.report.build import build
 from gpudoctor.snapshot import NOT_ASKED, Missing, Snapshot, Variables
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, policy, recorded
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 SECTIONS = [name for name in Snapshot.__struct_fields__ if name not in {"version", "created", "origin", "remarks"}]
 ROTATION = 12
 """Of each machine every twelfth section is removed, another one first in each: all of them would take 20 s."""

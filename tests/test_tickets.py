@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination
 from gpudoctor.findings import Diagnosis
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.packed import BEGIN, END, unpack
 from gpudoctor.read.own import own_report
 from gpudoctor.redact import for_ticket
@@ -23,8 +22,9 @@ from gpudoctor.snapshot import Snapshot
 from tests.machines.store import NAMES as MACHINES
 from tests.redact.planted import DEVICES, IDENTIFIED, LEFT, NAMED, NAMES, SECRETS, examination
 from tests.report.ticket.tickets import ALICE, of_machine, written
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 PLANTED = {**SECRETS, **NAMES, **DEVICES}
 GONE = (*LEFT, *NAMED, *IDENTIFIED)
 

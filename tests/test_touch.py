@@ -10,13 +10,13 @@ import pytest
 from gpudoctor.check.touch import untouchable
 from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, Hang, Libcuda, Missing
 from tests.builders import bare, machine
 from tests.machines.build import diagnosed, examine
 from tests.machines.recipes import healthy
 from tests.machines.recipes.cuda import TOUCH
 from tests.seams import Cuda, Nvml, NvmlGpu
+from tests.shipped import shared_matrix
 
 CODES = {
     2: "gpu-memory-insufficient",
@@ -95,7 +95,7 @@ def test_look_touches_nothing_and_touch_takes_its_time(tmp_path: Path) -> None:
 
 def test_a_hanging_gpu_is_not_touched() -> None:
     def why(snapshot: object) -> Missing | None:
-        return untouchable(MachineView(snapshot, open_matrix(), Policy()))  # type: ignore[arg-type]
+        return untouchable(MachineView(snapshot, shared_matrix(), Policy()))  # type: ignore[arg-type]
 
     sound = machine()
     assert why(sound) is None

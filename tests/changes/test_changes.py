@@ -22,14 +22,16 @@ from gpudoctor.diagnose.engine import run_all
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.examination import Examination
-from gpudoctor.matrix_files import open_matrix
+from gpudoctor.findings import Diagnosis
 from gpudoctor.report.diff import Diff
 from gpudoctor.snapshot import VERSION, Snapshot, decode, encode
 from gpudoctor.snapshot.values import Observed
 from gpudoctor.snapshot.volatile import VOLATILE
+from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, RECORDED, policy, recorded
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 Place = tuple[str | int, ...]
 EVERY_FACT = ("healthy-eight", "libraries-in-order")
 """Here every fact is changed, elsewhere some."""
@@ -37,12 +39,15 @@ EVERY_FACT = ("healthy-eight", "libraries-in-order")
 
 @cache
 def examination(name: str) -> Examination:
-    return examined(recorded(name), name)
+    return examination_of(recorded(name), name, diagnosis(name))
 
 
 def examined(snapshot: Snapshot, name: str) -> Examination:
-    asked = policy(name)
-    return Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, MATRIX, asked), policy=asked, matrix_date=MATRIX.date)
+    return examination_of(snapshot, name, diagnose(snapshot, MATRIX, policy(name)))
+
+
+def examination_of(snapshot: Snapshot, name: str, found: Diagnosis) -> Examination:
+    return Examination(snapshot=snapshot, diagnosis=found, policy=policy(name), matrix_date=MATRIX.date)
 
 
 def diff(before: Examination, after: Examination, **options: Any) -> Diff:

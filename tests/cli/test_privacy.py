@@ -12,10 +12,10 @@ import pytest
 from gpudoctor.cli.formats import Format
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import decode
 from tests.cli.command import LOOK, document, environment, in_terminal, run
 from tests.machines.packages import environment as environment_with
+from tests.shipped import shared_matrix
 
 TOKEN = "hf_" + "A1b2C3d4E5f6G7h8I9j0"
 
@@ -90,7 +90,7 @@ def test_a_command_of_a_report_runs_as_it_stands(tmp_path: Path) -> None:
     )
     assert '--python "$HOME"/\'my env/' in install["verify"]
     snapshot = decode(json.dumps(report["snapshot"]).encode())
-    again = diagnose(snapshot, open_matrix(), msgspec.convert(report["policy"], Policy))
+    again = diagnose(snapshot, shared_matrix(), msgspec.convert(report["policy"], Policy))
     fixes = json.loads(msgspec.json.encode(next(one.fixes for one in again.findings if one.id == finding["id"])))
     assert [{key: fix[key] for key in finding["fixes"][0]} for fix in fixes] == finding["fixes"]
 

@@ -7,10 +7,10 @@ import pytest
 
 from gpudoctor.derive.add_on_wheels import cudas, library_for
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 SEVERAL = ("cu118", "cu126", "cu128", "cu130")
 
 

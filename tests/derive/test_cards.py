@@ -10,14 +10,14 @@ import pytest
 from gpudoctor.derive import MachineView, cards
 from gpudoctor.findings import Policy
 from gpudoctor.matrix.tables import GPUS
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, Copy, MemoryRate, Missing, Product, Smoke, Speed
 from tests.builders import address
 from tests.cli.command import document, run
 from tests.diagnose.rules.asking import with_gpus
 from tests.machines.store import RECORDED, recorded
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 UNKNOWN = Missing(Cause.UNSUPPORTED, "no answer")
 MEMORY = {"memory_free": 1 << 34, "memory_total": 1 << 34}
 

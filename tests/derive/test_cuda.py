@@ -6,18 +6,18 @@ from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, serves
 from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.site import Site
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, Distribution, Fact, Framework, Host, Missing, Packages, Platform, Python
 from gpudoctor.versions import Version, parse
 from tests.builders import ABSENT, tensorflow, torch
 from tests.matrix.samples import matrix as tables_of
+from tests.shipped import shared_matrix
 
 PYTHON = Python("/env/bin/python", "named", version="3.11.7")
 
 
 @pytest.fixture(scope="module")
 def matrix() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 def effective(framework: Framework, matrix: Matrix) -> EffectiveCuda:

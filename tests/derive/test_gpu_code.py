@@ -12,7 +12,6 @@ from gpudoctor.derive.driver import Driver
 from gpudoctor.derive.gpu_code import architecture, compiles, effective_code, runs, spelt
 from gpudoctor.findings import Policy
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import (
     NOT_ASKED,
     Cause,
@@ -27,6 +26,7 @@ from gpudoctor.snapshot import (
 )
 from tests.builders import ABSENT, SUCCESS, address, machine, tensorflow, torch
 from tests.matrix.samples import matrix, release, version
+from tests.shipped import shared_matrix
 
 DESKTOP = [
     (3, 5),
@@ -233,8 +233,8 @@ def test_each_gpu_is_compared_by_its_own_capability() -> None:
 
 
 def test_an_unreported_capability_comes_from_the_gpus_name() -> None:
-    assert fits(facts(open_matrix(), nvml=gpus(ABSENT))) == [Fit.NATIVE]
-    assert fits(facts(open_matrix(), nvml=gpus(ABSENT, name="NVIDIA of tomorrow"))) == [Fit.UNKNOWN]
+    assert fits(facts(shared_matrix(), nvml=gpus(ABSENT))) == [Fit.NATIVE]
+    assert fits(facts(shared_matrix(), nvml=gpus(ABSENT, name="NVIDIA of tomorrow"))) == [Fit.UNKNOWN]
 
 
 def test_a_hidden_gpu_is_not_compared() -> None:

@@ -8,9 +8,9 @@ from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
 from gpudoctor.derive.gpu_support import KERNELS, NONE, PLATFORM, PTX, UNKNOWN, support
 from gpudoctor.matrix import GpuProduct
 from gpudoctor.matrix.tables import GPUS, TORCH_BUILDS
-from gpudoctor.matrix_files import open_matrix
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 BY_CAPABILITY = {str(row.compute_capability): row for row in MATRIX.rows(GPUS) if row.kind != "jetson"}
 WORDS = {Fit.NATIVE: KERNELS, Fit.PTX: PTX, Fit.TOO_NEW: NONE, Fit.TOO_OLD: NONE, Fit.UNKNOWN: UNKNOWN}
 

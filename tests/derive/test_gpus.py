@@ -5,7 +5,6 @@ import pytest
 
 from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy, Rung, RungState
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import (
     Cause,
     CudaDevice,
@@ -20,10 +19,11 @@ from gpudoctor.snapshot import (
     Variables,
 )
 from tests.builders import ABSENT, SUCCESS, TIMED_OUT, address, card, in_docker, libcuda, machine, smoke
+from tests.shipped import shared_matrix
 
 
 def facts(snapshot: Snapshot) -> MachineView:
-    return MachineView(snapshot, open_matrix(), Policy())
+    return MachineView(snapshot, shared_matrix(), Policy())
 
 
 def keys(snapshot: Snapshot) -> list[str]:

@@ -6,9 +6,9 @@ import pytest
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.libcuda import drivers_own, failed_call, fits, is_compat, is_stub, release
 from gpudoctor.findings import Policy, Rung, RungState, Step
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import NOT_ASKED, Cause, CudaCall, CudaContext, CudaFile, CudaFiles, Libcuda, Missing, Python, Smoke, Status
 from tests.builders import ABSENT, TIMED_OUT, address, machine, smoke, touched
+from tests.shipped import shared_matrix
 
 REFUSED = Missing(Cause.FAILED, "cuDevicePrimaryCtxRetain answered 46 (CUDA_ERROR_DEVICE_UNAVAILABLE)")
 BUSY = "in use by 1 other process"
@@ -33,8 +33,8 @@ def test_a_compat_library_by_its_folder(path: str, *, compat: bool) -> None:
 
 @pytest.mark.parametrize("unknown", [ABSENT, Libcuda(), Libcuda(devices=TIMED_OUT)])
 def test_devices_that_cuda_did_not_list_are_none(unknown: Libcuda | Missing) -> None:
-    assert MachineView(machine(2, libcuda=unknown), open_matrix(), Policy()).cuda_devices == ()
-    assert len(MachineView(machine(2), open_matrix(), Policy()).cuda_devices) == 2
+    assert MachineView(machine(2, libcuda=unknown), shared_matrix(), Policy()).cuda_devices == ()
+    assert len(MachineView(machine(2), shared_matrix(), Policy()).cuda_devices) == 2
 
 
 def test_a_stub_by_its_folder() -> None:
@@ -82,7 +82,7 @@ def test_the_first_call_that_failed() -> None:
 
 
 def kernel_ran(contexts: tuple[CudaContext, ...] | Missing, smokes: tuple[Smoke, ...] | Missing = NOT_ASKED) -> Step:
-    facts = MachineView(machine(1, contexts=contexts, smoke=smokes), open_matrix(), Policy())
+    facts = MachineView(machine(1, contexts=contexts, smoke=smokes), shared_matrix(), Policy())
     return next(step for step in facts.ladder.rows[0].steps if step.rung is Rung.KERNEL_RAN)
 
 

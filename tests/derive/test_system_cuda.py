@@ -6,10 +6,10 @@ import pytest
 
 from gpudoctor import versions
 from gpudoctor.derive.system_cuda import _cupy_cuda, files_lacking
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Distribution
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 
 
 @pytest.mark.parametrize(

@@ -21,9 +21,9 @@ from gpudoctor.diagnose.preflight import checked
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.diagnose.unchecked import unchecked
 from gpudoctor.findings import OutcomeKind, Rung
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import decode
 from tests.machines import delta, golden, store
+from tests.shipped import shared_matrix
 
 FOLDER: Final = Path(__file__).parent / "conditions"
 UNKNOWN: Final = {"type": "missing", "cause": "timed-out", "reason": "took too long"}
@@ -78,14 +78,13 @@ def _required(machine: MachineView) -> Iterator[str]:
 ABOUT_ALL: Final[dict[str, Answer]] = {"not-judged": _unchecked, "required": _required, "everything": _whole}
 QUESTIONS: Final[dict[str, Answer]] = {**{rule.name: _of_rule(rule.name) for rule in RULES}, **ABOUT_ALL}
 """What is asked about a machine: each rule; what nothing judges, whether requirements are met, the whole diagnosis."""
-_tables = cache(open_matrix)
 
 
 def answer(question: str, name: str, changes: delta.Changes | None = None) -> str:
     """Return the answer about a recorded machine with these changes. Raises UsageError if they make no snapshot of it."""
     document = msgspec.json.decode(store.RECORDED.snapshot(name))
     delta.apply({pointer: UNKNOWN if value == "unknown" else value for pointer, value in (changes or {}).items()}, document)
-    machine = MachineView(decode(msgspec.json.encode(document)), _tables(), store.policy(name))
+    machine = MachineView(decode(msgspec.json.encode(document)), shared_matrix(), store.policy(name))
     return "\n".join(QUESTIONS[question](machine))
 
 

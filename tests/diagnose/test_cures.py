@@ -17,12 +17,12 @@ from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
 from gpudoctor.findings import Confidence, Finding, Fix, FixKind, Policy, Severity
 from gpudoctor.frameworks import framework_of
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.snapshot import Container, Fact, Host, Nvml, Platform, Python, Snapshot
 from tests.machines import store
 from tests.machines.diagnoses import diagnosis
 from tests.seams.every import every
+from tests.shipped import shared_matrix
 
 pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of each part cover it
 
@@ -121,7 +121,7 @@ def test_a_fix_is_a_check_just_where_it_changes_nothing(name: str) -> None:
 @every_machine
 def test_no_fix_replaces_the_loaded_driver_by_an_older_one_unless_the_gpu_needs_that(name: str) -> None:
     one = machine(name)
-    driver = MachineView(one.snapshot, open_matrix(), one.policy).driver_or_missing
+    driver = MachineView(one.snapshot, shared_matrix(), one.policy).driver_or_missing
     if not isinstance(driver, Driver):
         return
     for finding in one.findings:
@@ -220,7 +220,7 @@ def architecture(one: Machine) -> str | None:
 
 def combination(one: Machine, requirements: list[str], python: str) -> Combination:
     """The combination with the GPUs, driver, platform and Python of a recorded machine."""
-    facts = MachineView(one.snapshot, open_matrix(), one.policy)
+    facts = MachineView(one.snapshot, shared_matrix(), one.policy)
     seen, host = one.snapshot, one.snapshot.host
     named = (
         [gpu.name for gpu in seen.nvml.gpus if isinstance(gpu.name, str)]
@@ -231,7 +231,7 @@ def combination(one: Machine, requirements: list[str], python: str) -> Combinati
     driver = str(facts.driver_or_missing.version) if hasattr(facts.driver_or_missing, "version") else None
     system = {Platform.WSL2: "wsl", Platform.WINDOWS: "windows", Platform.MACOS: "macos"}
     os = system.get(host.platform, "linux") if isinstance(host, Host) and isinstance(host.platform, Platform) else "linux"
-    gpus = tuple(dict.fromkeys(name for name in named if open_matrix().gpu(name)))
+    gpus = tuple(dict.fromkeys(name for name in named if shared_matrix().gpu(name)))
     return Combination(
         requirements=tuple(requirements),
         gpus=gpus,
@@ -245,7 +245,7 @@ def combination(one: Machine, requirements: list[str], python: str) -> Combinati
 
 def there(one: Machine, text: str) -> bool:
     """Whether an installer would find a requirement met already, with all that its extras bring, and do nothing."""
-    stack = MachineView(one.snapshot, open_matrix(), one.policy).stack_or_missing
+    stack = MachineView(one.snapshot, shared_matrix(), one.policy).stack_or_missing
     wanted = requirement(text)
     found = stack.distributions.get(wanted.name) if isinstance(stack, Stack) and wanted is not None else None
     if found is None or wanted is None or not isinstance(stack, Stack) or satisfies(found.version, wanted.specifier) is False:
@@ -264,7 +264,7 @@ def _met(need: Requirement, stack: Stack) -> bool:
 def test_what_a_fix_installs_would_work_on_that_machine_and_is_not_there_yet(name: str) -> None:
     one = machine(name)
     python = one.snapshot.python.version if isinstance(one.snapshot.python, Python) and isinstance(one.snapshot.python.version, str) else ""
-    has_gpu = bool(MachineView(one.snapshot, open_matrix(), one.policy).hardware)
+    has_gpu = bool(MachineView(one.snapshot, shared_matrix(), one.policy).hardware)
     of_no_gpu = () if has_gpu else ("cpu-only-build",)  # compat supposes a GPU where none is named
     for finding, fix in one.commands:
         fixed_before = any("driver" in step.title.lower() for step in finding.fixes if step.kind is FixKind.FIX and step is not fix)

@@ -9,14 +9,14 @@ from gpudoctor.diagnose.advice.environments import new_environment
 from gpudoctor.diagnose.advice.installing import install_nearest
 from gpudoctor.diagnose.advice.releases import Pick, pick
 from gpudoctor.findings import Policy
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
 from tests.diagnose.rules.packaged import stated, supposed
 from tests.machines.diagnoses import as_json, diagnosis
 from tests.machines.store import NAMES, recorded
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 
 
 def fixes(name: str, finding: str) -> list[dict[str, str]]:

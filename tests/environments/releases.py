@@ -8,9 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from gpudoctor.matrix_files import open_matrix
 from tests.environments import make
 from tests.seams.build import SeamUnavailable
+from tests.shipped import shared_matrix
 
 FIRST: Final = {"tensorflow": (1, 15, 0, 0), "torch": (2, 1, 0, 0), "jax": (0, 4, 30, 0)}
 """The first release of each to test."""
@@ -47,7 +47,7 @@ class Release:
 
 def releases() -> list[Release]:
     """Return every release to test, oldest first: the first and the last of each minor version."""
-    rows, matrix = [], open_matrix(None)
+    rows, matrix = [], shared_matrix()
     for framework, first in FIRST.items():
         every = {
             name: matrix.releases(name, "linux_x86_64")

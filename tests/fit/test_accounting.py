@@ -17,6 +17,7 @@ from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import PRESETS, model
 from gpudoctor.fit.transformers import Transformer, transformer
 from gpudoctor.run_words import SPELLINGS, spelt
+from tests.fit.models import preset, presets
 
 
 def without_dropout(name: str, sample: Sample) -> Model:
@@ -25,8 +26,7 @@ def without_dropout(name: str, sample: Sample) -> Model:
     return model(name, sample) if "rows" in fields else transformer(name, fields["model_type"], fields, "").model(name, sample)
 
 
-MODELS = [model(name, Sample()) for name in PRESETS]
-WITH_MATRICES = {"bert-base", "gpt2", "llama-1b", "llama-8b", "vit-b"}
+WITH_MATRICES = ("bert-base", "gpt2", "llama-1b", "llama-8b", "vit-b")
 
 
 @st.composite
@@ -45,7 +45,7 @@ def runs(draw: st.DrawFn) -> Asked:
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from(MODELS), runs(), st.integers(min_value=1, max_value=4096))
+@given(presets(), runs(), st.integers(min_value=1, max_value=4096))
 def test_memory_never_shrinks_with_the_batch_and_the_parts_add_up(one: Model, asked: Asked, batch: int) -> None:
     small, large = memory(one, asked, batch), memory(one, asked, batch + 1)
     assert small.total == sum(small.parts.values()) <= large.total
@@ -117,7 +117,7 @@ def test_adapters_keep_only_what_backward_needs_through_frozen_weights(precision
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from(MODELS), runs(), st.integers(min_value=1 << 30, max_value=1 << 40))
+@given(presets(), runs(), st.integers(min_value=1 << 30, max_value=1 << 40))
 def test_the_largest_batch_fits_and_one_more_sample_does_not(one: Model, asked: Asked, available: int) -> None:
     batch = largest_batch(one, asked, available)
     assert batch == 0 or memory(one, asked, batch).total <= available
@@ -125,7 +125,7 @@ def test_the_largest_batch_fits_and_one_more_sample_does_not(one: Model, asked: 
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from(MODELS), runs(), st.integers(min_value=1, max_value=64))
+@given(presets(), runs(), st.integers(min_value=1, max_value=64))
 def test_sharding_offloading_and_checkpointing_never_need_more(one: Model, asked: Asked, batch: int) -> None:
     if asked.infer:
         return
@@ -141,7 +141,7 @@ def test_sharding_offloading_and_checkpointing_never_need_more(one: Model, asked
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from([one for one in MODELS if one.name in WITH_MATRICES]), st.integers(min_value=1, max_value=64))
+@given(presets(WITH_MATRICES), st.integers(min_value=1, max_value=64))
 def test_adapters_of_a_higher_rank_need_more_and_still_less_than_training_everything(one: Model, rank: int) -> None:
     runs = (Asked(lora=rank, precision="bf16"), Asked(lora=rank + 1, precision="bf16"), Asked(precision="bf16"))
     low, high, everything = (list(moments(one, asked, 1))[-1] for asked in runs)
@@ -154,7 +154,7 @@ def test_adapters_of_a_higher_rank_need_more_and_still_less_than_training_everyt
     [("fp32", "adamw", 16), ("bf16", "adamw", 18), ("bf16", "fused-adamw", 18), ("fp32", "sgd", 8), ("bf16", "8bit-adam", 12 + 1 / 32)],
 )
 def test_bytes_for_each_parameter_are_the_published_ones(precision: str, optimizer: str, each: int) -> None:
-    one = model("784-128-10", Sample())
+    one = preset("784-128-10")
     found = [moment.parts for moment in moments(one, Asked(precision=precision, optimizer=optimizer), 1)]
     whole = (max(moment[part] for moment in found) for part in ("weights", "gradients", "optimizer", "master_copies"))
     assert sum(whole) == round(each * one.parameters)
@@ -192,11 +192,11 @@ def test_weights_in_4_bits_are_those_of_linear_layers_in_blocks() -> None:
     assert start.weights == packed // 2 + packed // 64 * 4 + 2 * (one.parameters - packed + adapters)
     assert start.activations == next(moments(one, msgspec.structs.replace(asked, weights=""), 1)).activations
     with pytest.raises(UsageError, match="no linear layers"):
-        memory(MODELS[0], Asked(infer=True, weights="4bit"), 1)
+        memory(preset("784-128-10"), Asked(infer=True, weights="4bit"), 1)
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from(MODELS), runs(), st.integers(min_value=1, max_value=64))
+@given(presets(), runs(), st.integers(min_value=1, max_value=64))
 def test_accumulated_gradients_are_there_in_all_of_backward(one: Model, asked: Asked, batch: int) -> None:
     if asked.infer:
         return
@@ -208,7 +208,7 @@ def test_accumulated_gradients_are_there_in_all_of_backward(one: Model, asked: A
 
 @pytest.mark.parametrize(("optimizer", "precision", "infer"), list(product(OPTIMIZERS, PRECISIONS, (False, True))))
 def test_every_optimizer_and_precision_is_counted(optimizer: str, precision: str, *, infer: bool) -> None:
-    assert memory(MODELS[0], Asked(optimizer=optimizer, precision=precision, infer=infer), 1).total > 0
+    assert memory(preset("784-128-10"), Asked(optimizer=optimizer, precision=precision, infer=infer), 1).total > 0
 
 
 def test_linear_layers_of_blocks_keep_inputs_and_both_weights_in_fp8() -> None:
@@ -249,12 +249,12 @@ def test_what_no_run_has_is_one_sentence(options: dict[str, object], says: str) 
 
 def test_adapters_that_are_as_large_as_what_they_adapt_are_refused() -> None:
     with pytest.raises(UsageError, match="--lora 5,000: such adapters have no fewer parameters than what they adapt"):
-        trained(model("llama-7b", Sample()), Asked(lora=5000))
+        trained(preset("llama-7b"), Asked(lora=5000))
 
 
 def test_a_dropout_keeps_a_byte_for_each_of_its_numbers() -> None:
     """gpt2 has one after its embedding and two in each of 12 blocks."""
-    with_it, without = (one.full for one in (model("gpt2", Sample()), without_dropout("gpt2", Sample())))
+    with_it, without = (one.full for one in (preset("gpt2"), without_dropout("gpt2", Sample())))
     assert with_it
     assert without
     assert with_it.kept.per_sample - without.kept.per_sample == 25 * 1024 * 768

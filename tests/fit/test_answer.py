@@ -17,11 +17,11 @@ from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.changes import changes
 from gpudoctor.fit.counted import Sample
-from gpudoctor.fit.presets import PRESETS, model
+from gpudoctor.fit.presets import model
 from gpudoctor.model_files.configuration import of_config
 from gpudoctor.run_words import parse
+from tests.fit.models import preset, presets
 
-MODELS = [model(name, Sample()) for name in PRESETS]
 GIB = 1 << 30
 
 
@@ -42,7 +42,7 @@ def set_by(options: str) -> dict[str, Any]:
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from(MODELS), st.integers(min_value=1, max_value=512), st.floats(min_value=1, max_value=100))
+@given(presets(), st.integers(min_value=1, max_value=512), st.floats(min_value=1, max_value=100))
 def test_a_change_that_is_enough_makes_the_run_fit(one: Any, batch: int, gib: float) -> None:
     asked, where = Asked(batch=batch), card(gib)
     if answer(one, asked, where).fits:
@@ -53,7 +53,7 @@ def test_a_change_that_is_enough_makes_the_run_fit(one: Any, batch: int, gib: fl
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.sampled_from(MODELS), st.none() | st.integers(min_value=1, max_value=512), st.floats(min_value=0.5, max_value=100), st.booleans())
+@given(presets(), st.none() | st.integers(min_value=1, max_value=512), st.floats(min_value=0.5, max_value=100), st.booleans())
 def test_whether_a_run_fits_is_what_the_answer_says(one: Any, batch: int | None, gib: float, old: bool) -> None:
     asked, where = Asked(batch=batch, precision="bf16"), card(gib, (7, 0) if old else (8, 9))
     assert fits(one, asked, where) is answer(one, asked, where).fits
@@ -61,7 +61,7 @@ def test_whether_a_run_fits_is_what_the_answer_says(one: Any, batch: int | None,
 
 def test_a_smaller_batch_is_combined_with_what_else_is_needed() -> None:
     asked = Asked(batch=4, precision="bf16", lora=8)
-    first = changes(model("llama-8b", Sample()), asked, card(22.5), 4)[0]
+    first = changes(preset("llama-8b"), asked, card(22.5), 4)[0]
     assert (first.fits, first.options) == (True, "--checkpointing --batch 1 --accumulate 4")
 
 
@@ -79,7 +79,7 @@ def test_weights_in_4_bits_are_proposed_for_inference_and_adapters() -> None:
 
 def test_more_gpus_are_combined_with_what_else_is_needed() -> None:
     """Activations are not sharded: no number of GPUs is enough without recomputing them."""
-    changed = changes(model("llama-70b", Sample()), Asked(batch=4, precision="bf16"), card(75), 4)
+    changed = changes(preset("llama-70b"), Asked(batch=4, precision="bf16"), card(75), 4)
     assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32"
 
 
@@ -90,12 +90,12 @@ def test_adapters_are_not_proposed_where_they_are_no_smaller() -> None:
 
 
 def test_gpus_that_are_there_are_sharded_over_before_there_are_more() -> None:
-    changed = changes(model("llama-8b", Sample()), Asked(batch=1, precision="bf16", gpus=8), card(75), 1)
+    changed = changes(preset("llama-8b"), Asked(batch=1, precision="bf16", gpus=8), card(75), 1)
     assert [one.options for one in changed if "--shard" in one.options] == ["--shard fsdp"]
 
 
 def test_generating_reads_weights_and_cache_once_for_a_token() -> None:
-    found = answer(model("llama-8b", Sample()), Asked(batch=2, precision="bf16", infer=True), card())
+    found = answer(preset("llama-8b"), Asked(batch=2, precision="bf16", infer=True), card())
     assert found.speed
     assert found.memory
     assert found.speed.token_seconds == (found.memory["weights"] + found.memory["cache"]) / 1e12
@@ -104,18 +104,18 @@ def test_generating_reads_weights_and_cache_once_for_a_token() -> None:
 
 def test_a_batch_that_fits_on_two_gpus_is_not_sharded() -> None:
     """Data parallel training exchanges gradients alone; sharding also exchanges weights at each layer."""
-    changed = changes(model("resnet50", Sample()), Asked(batch=256), card(15), 256)
+    changed = changes(preset("resnet50"), Asked(batch=256), card(15), 256)
     assert changed[-1].options == "--gpus 2 --batch 128"
 
 
 def test_more_gpus_share_the_batch() -> None:
     """Eight samples on each of 512 GPUs fit too, but nobody asked for 4096."""
-    changed = changes(model("llama-70b", Sample()), Asked(batch=8, precision="bf16"), card(75), 8)
+    changed = changes(preset("llama-70b"), Asked(batch=8, precision="bf16"), card(75), 8)
     assert changed[-1].options == "--checkpointing --shard fsdp --gpus 32 --batch 1"
 
 
 def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest() -> None:
-    one = model("resnet50", Sample())
+    one = preset("resnet50")
     small, large = (answer(one, Asked(batch=batch), card()).speed for batch in (8, 16))
     assert small
     assert large
@@ -126,16 +126,14 @@ def test_a_step_takes_longer_with_a_larger_batch_and_less_time_than_its_slowest(
 
 def test_an_unknown_rate_of_tensor_cores_is_not_that_of_fp32() -> None:
     def found(capability: tuple[int, int]) -> object:
-        return answer(
-            model("resnet50", Sample()), Asked(batch=8, precision="fp16"), card(capability=capability, flops={"fp32": 1e13})
-        ).speed
+        return answer(preset("resnet50"), Asked(batch=8, precision="fp16"), card(capability=capability, flops={"fp32": 1e13})).speed
 
     assert found((8, 0)) is None
     assert found((6, 1)) is not None
 
 
 def test_a_gpu_without_a_precision_is_refused_whatever_its_memory() -> None:
-    told = answer(MODELS[0], Asked(precision="bf16"), card(1000, (7, 0)))
+    told = answer(preset("784-128-10"), Asked(precision="bf16"), card(1000, (7, 0)))
     assert (told.fits, told.why) == (False, "it has no BF16, which came with compute capability 8.0")
 
 

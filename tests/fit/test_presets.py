@@ -7,6 +7,7 @@ import pytest
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.presets import PRESETS, model
+from tests.fit.models import preset
 
 PUBLISHED = {
     "784-128-10": 101_770,
@@ -37,12 +38,12 @@ PUBLISHED = {
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_preset_has_its_published_number_of_parameters(name: str) -> None:
-    assert model(name, Sample()).parameters == PUBLISHED[name]
+    assert preset(name).parameters == PUBLISHED[name]
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_step_costs_at_most_three_and_a_half_forward_passes_and_checkpointing_never_keeps_more(name: str) -> None:
-    found = model(name, Sample())
+    found = preset(name)
     assert found.forward_flops
     assert found.step_flops
     assert 2 * found.forward_flops <= found.step_flops <= 3.5 * found.forward_flops
@@ -54,7 +55,7 @@ def test_a_step_costs_at_most_three_and_a_half_forward_passes_and_checkpointing_
 
 def test_the_text_that_a_diffusion_model_attends_to_has_no_gradient() -> None:
     """PyTorch's FlopCounterMode counts as many FLOPs of a step on fake tensors."""
-    assert model("stable-diffusion", Sample()).step_flops == 2_469_799_198_720
+    assert preset("stable-diffusion").step_flops == 2_469_799_198_720
 
 
 @pytest.mark.parametrize(("named", "name"), [("meta-llama/Llama-3.1-8B", "llama-8b"), ("openai-community/gpt2", "gpt2")])

@@ -17,13 +17,13 @@ import msgspec
 from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination
 from gpudoctor.fleet.figures import KINDS
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report.build import build
 from gpudoctor.report.document import encode
 from gpudoctor.snapshot import VERSION, Fact, KernelDriver, Nvml, Snapshot, Variables
 from gpudoctor.snapshot.values import Observed
 from gpudoctor.snapshot.volatile import VOLATILE
 from tests.machines import store
+from tests.shipped import shared_matrix
 
 HEALTHY: Final = "gpu-at-its-speed"
 """What most nodes are: a machine with one A100, trained on and measured, whose report has 30 kB."""
@@ -130,7 +130,7 @@ def _volatile(tag: str) -> frozenset[str]:
 def _report(machine: str, change: Callable[[Snapshot], Snapshot]) -> Any:
     """Return the report of a recorded machine, changed and diagnosed again."""
     snapshot = change(msgspec.structs.replace(store.recorded(machine), version=VERSION))
-    policy, matrix = store.policy(machine), open_matrix()
+    policy, matrix = store.policy(machine), shared_matrix()
     found = Examination(snapshot=snapshot, diagnosis=diagnose(snapshot, matrix, policy), policy=policy, matrix_date=matrix.date)
     return build(found, "check", ("gpudoctor", "check", "--format", "json"))
 

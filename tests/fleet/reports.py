@@ -8,11 +8,11 @@ import msgspec
 
 from gpudoctor.findings.summary import FrameworkBuild, GpuModel, Summary
 from gpudoctor.fleet import FleetOptions, Merge
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report.fleet import Fleet
 from gpudoctor.report.model import Finding, Fix, Subject, Tool
 from gpudoctor.snapshot import Snapshot
 from tests.builders import machine
+from tests.shipped import shared_matrix
 
 A100 = Summary(gpus=(GpuModel("NVIDIA A100-SXM4-80GB", 1),), driver="550.163.01", frameworks=(FrameworkBuild("torch", "2.8.0"),))
 
@@ -63,7 +63,7 @@ def finding(code: str = "GD103", key: str = "0000:01:00.0", **changes: Any) -> F
 
 def merged(sent: dict[str, bytes], **asked: Any) -> Fleet:
     """Return what the reports of these nodes say together."""
-    merge = Merge(FleetOptions(**asked), open_matrix())
+    merge = Merge(FleetOptions(**asked), shared_matrix())
     for name, data in sent.items():
         merge.add(data, source=f"{name}.json", stem=name)
     return merge.finish()

@@ -13,7 +13,6 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings.summary import GpuModel, Summary
 from gpudoctor.fleet import FleetOptions, Merge
 from gpudoctor.fleet.require import SHARED, parse
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report.fleet import Unread
 from gpudoctor.report.fleet_nodes import is_plain
 from gpudoctor.report.hostlist import folded, nodes
@@ -21,6 +20,7 @@ from gpudoctor.snapshot import Host, Nvml, NvmlGpu
 from tests.builders import machine
 from tests.fleet import generated
 from tests.fleet.reports import finding, merged, report
+from tests.shipped import shared_matrix
 
 
 @pytest.mark.parametrize(("size", "machine"), [(10, generated.HEALTHY), (300, generated.HEALTHY), (40, generated.EIGHT)])
@@ -59,7 +59,7 @@ TIMES = [("2026-11-21T04:00:00Z", "broken"), ("2026-11-21T05:00:00Z", "ready"), 
 
 @pytest.mark.parametrize("order", list(permutations(TIMES)))
 def test_the_newest_report_of_a_node_counts_in_any_order(order: tuple[tuple[str, str], ...]) -> None:
-    merge = Merge(FleetOptions(), open_matrix())
+    merge = Merge(FleetOptions(), shared_matrix())
     for created, verdict in order:
         found = (finding(),) if verdict == "broken" else ()
         merge.add(report(created=created, verdict=verdict, findings=found), source=f"{verdict}.json", node="n1")
@@ -126,7 +126,7 @@ def test_a_document_of_another_kind_is_no_node() -> None:
     ("kind", "verdict", "because"), [("broken", "unknown", "1 input could not be read"), ("not-a-report", "ready", "all 2 nodes are ready")]
 )
 def test_an_input_that_may_have_been_a_report_leaves_the_fleet_unknown(kind: str, verdict: str, because: str) -> None:
-    merge = Merge(FleetOptions(), open_matrix())
+    merge = Merge(FleetOptions(), shared_matrix())
     for name in ("n1", "n2"):
         merge.add(report(), source="", node=name)
     merge.unread(Unread(source="all.tar.gz", kind=kind, reason="it cannot be unpacked to its end"))
@@ -136,7 +136,7 @@ def test_an_input_that_may_have_been_a_report_leaves_the_fleet_unknown(kind: str
 
 @pytest.mark.parametrize(("host", "name"), [("gpu001", "gpu001"), ("9" * 253, "9" * 253), ("9" * 5000, "file"), ("<host>", "file")])
 def test_a_host_name_is_one_that_a_host_can_have(host: str, name: str) -> None:
-    merge = Merge(FleetOptions(), open_matrix())
+    merge = Merge(FleetOptions(), shared_matrix())
     merge.add(report(replace(machine(), host=Host(hostname=host))), source="file.json", stem="file")
     assert [one.name for one in merge.finish().nodes] == [name]
 
@@ -151,7 +151,7 @@ def test_a_damaged_report_never_raises(place: int, damage: bytes) -> None:
 
 
 def test_a_silent_node_has_no_report_unless_it_sends_one() -> None:
-    merge = Merge(FleetOptions(), open_matrix())
+    merge = Merge(FleetOptions(), shared_matrix())
     merge.silent("n1", "no answer in 600 s")
     merge.silent("n2", "no answer in 600 s")
     merge.add(report(), source="", node="n2")

@@ -12,12 +12,12 @@ from gpudoctor.children.own.xray.wanted import loading
 from gpudoctor.frameworks import CATALOGUE, TRAINED, FrameworkSpec, Names, framework_of, spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import RELEASES
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.preflight import parse
 from gpudoctor.probe.packages import relevant
 from gpudoctor.probe.script_folder import NAMES
 from gpudoctor.snapshot.distributions import normalise
 from gpudoctor.snapshot.variable_names import WHOLE
+from tests.shipped import shared_matrix
 
 PACKAGE = Path(gpudoctor.__file__).parent
 every = pytest.mark.parametrize("spec", CATALOGUE, ids=lambda spec: spec.name)
@@ -25,7 +25,7 @@ every = pytest.mark.parametrize("spec", CATALOGUE, ids=lambda spec: spec.name)
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 def test_each_module_defines_one_framework() -> None:

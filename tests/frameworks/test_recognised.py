@@ -12,10 +12,10 @@ from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.findings import Policy, Verdict
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from tests.cli.command import LOOK, document, environment, run
 from tests.probe.places import Content, plant
+from tests.shipped import shared_matrix
 
 VERSION = "1.2.3"
 POLICY = Policy(level=None)
@@ -31,7 +31,7 @@ def package(spec: FrameworkSpec) -> dict[str, Content]:
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 @pytest.fixture(scope="module")

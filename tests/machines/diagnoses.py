@@ -10,21 +10,21 @@ import msgspec
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Policy
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import decode
 from tests.machines import store
+from tests.shipped import shared_matrix
 
 
 @cache
 def diagnosis(name: str) -> Diagnosis:
     """Return the diagnosis of a recorded machine by today's rules, made once in a process."""
-    return diagnose(store.recorded(name), _matrix(), store.policy(name))
+    return diagnose(store.recorded(name), shared_matrix(), store.policy(name))
 
 
 def again(machine: dict[str, Any]) -> dict[str, Any]:
     """The diagnosis of a machine that is not in the store by today's rules."""
     snapshot = decode(json.dumps(machine["snapshot"]).encode())
-    return as_json(diagnose(snapshot, _matrix(), msgspec.convert(machine["policy"], Policy)))
+    return as_json(diagnose(snapshot, shared_matrix(), msgspec.convert(machine["policy"], Policy)))
 
 
 def as_json(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -43,6 +43,3 @@ def diagnosed(report: dict[str, Any]) -> dict[str, Any]:
         "folded": [finding["name"] for finding in graver if finding["because_of"]],
         "notes": [finding["name"] for finding in findings if finding["severity"] == "note"],
     }
-
-
-_matrix = cache(open_matrix)

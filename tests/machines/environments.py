@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Distribution, Packages, Python, ScriptFolder, Snapshot
+from tests.shipped import shared_matrix
 
 _replace = msgspec.structs.replace
 
@@ -58,4 +58,4 @@ def nothing_elsewhere(snapshot: Snapshot) -> Snapshot:
 def supposed(*requirements: str, **options: Any) -> Snapshot:
     """The snapshot of `gpudoctor compat` for these requirements and options, with an A100."""
     gpus = () if options.get("os") == "macos" else ("A100",)
-    return suppose(Combination(requirements=requirements, gpus=gpus, **options), open_matrix(), "2026-11-21T09:00:00Z")
+    return suppose(Combination(requirements=requirements, gpus=gpus, **options), shared_matrix(), "2026-11-21T09:00:00Z")

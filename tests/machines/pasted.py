@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.read.texts import read_text
 from gpudoctor.snapshot import Snapshot
+from tests.shipped import shared_matrix
 
 VLLM_REFUSES = """\
 ValueError: Bfloat16 is only supported on GPUs with compute capability of at least 8.0. Your Tesla P100-PCIE-16GB GPU has compute capability 6.0.
@@ -77,7 +77,7 @@ TypeError: argument of type 'WindowsPath' is not iterable
 
 def text(pasted: str) -> Callable[[Snapshot], Snapshot]:
     """Return a change that puts what a text states in place of the recorded machine."""
-    return lambda _: read_text(pasted.encode(), "pasted.txt", open_matrix(None), "2026-11-22T00:00:00Z")
+    return lambda _: read_text(pasted.encode(), "pasted.txt", shared_matrix(), "2026-11-22T00:00:00Z")
 
 
 CASES: dict[str, dict[str, Any]] = {

@@ -14,12 +14,12 @@ from gpudoctor.errors import UsageError
 from gpudoctor.exit_meanings import EXIT_CODES
 from gpudoctor.manual import look_up
 from gpudoctor.matrix.tables import SXIDS, XIDS
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.rule_pages import read
 from gpudoctor.signatures.table import SIGNATURES
 from tests.seams.every import every
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 
 
 def found(text: str) -> list[str]:

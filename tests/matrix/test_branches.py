@@ -7,14 +7,14 @@ import pytest
 from gpudoctor import versions
 from gpudoctor.matrix import DriverBranch, Matrix
 from gpudoctor.matrix.tables import DRIVERS
-from gpudoctor.matrix_files import open_matrix
+from tests.shipped import shared_matrix
 
 from .samples import version
 
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 @pytest.fixture(scope="module")

@@ -8,12 +8,12 @@ import pytest
 
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
 from gpudoctor.matrix.builds import builds
-from gpudoctor.matrix_files import open_matrix
+from tests.shipped import shared_matrix
 
 
 @pytest.mark.parametrize("platform", ["linux_x86_64", "linux_aarch64", "win_amd64"])
 @pytest.mark.parametrize("spec", CATALOGUE, ids=lambda spec: spec.name)
 def test_builds_are_listed_newest_release_first(spec: FrameworkSpec, platform: str) -> None:
     """Whoever looks for one release stops at an older one."""
-    releases = [build.release.release for build in builds(open_matrix(), spec, platform)]
+    releases = [build.release.release for build in builds(shared_matrix(), spec, platform)]
     assert all(newer >= older for newer, older in pairwise(releases))

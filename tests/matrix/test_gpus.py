@@ -7,7 +7,7 @@ import pytest
 from gpudoctor.matrix import Matrix, names
 from gpudoctor.matrix.machine_rows import GpuProduct
 from gpudoctor.matrix.tables import CHIPS, GPUS
-from gpudoctor.matrix_files import open_matrix
+from tests.shipped import shared_matrix
 
 from .samples import version
 
@@ -27,7 +27,7 @@ ARCHITECTURES = {
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 @pytest.fixture(scope="module")

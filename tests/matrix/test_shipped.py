@@ -27,15 +27,16 @@ from gpudoctor.matrix.tables import (
     TORCH_BUILDS,
     XIDS,
 )
-from gpudoctor.matrix_files import dump_table, open_matrix
+from gpudoctor.matrix_files import dump_table
 from gpudoctor.versions import Version
+from tests.shipped import shared_matrix
 
 COMPAT = Path(__file__).resolve().parents[2] / "compat"
 
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 @pytest.mark.parametrize("table", ALL, ids=lambda table: table.name)

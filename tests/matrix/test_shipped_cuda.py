@@ -4,7 +4,7 @@ import pytest
 
 from gpudoctor.matrix import CudaRelease, Matrix
 from gpudoctor.matrix.tables import CUDA
-from gpudoctor.matrix_files import open_matrix
+from tests.shipped import shared_matrix
 
 from .samples import version
 
@@ -15,7 +15,7 @@ def toolkits_with(soname: str, matrix: Matrix) -> list[CudaRelease]:
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 def test_every_release_names_its_compiler_and_libraries(shipped: Matrix) -> None:

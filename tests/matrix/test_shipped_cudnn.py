@@ -4,15 +4,15 @@ import pytest
 
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import CUDNN
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
+from tests.shipped import shared_matrix
 
 from .samples import matrix, version
 
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 def test_wheels_list_their_code_and_the_major_versions_soname(shipped: Matrix) -> None:

@@ -6,12 +6,12 @@ import pytest
 
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import RELEASES, WHEELS
-from gpudoctor.matrix_files import open_matrix
+from tests.shipped import shared_matrix
 
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 def test_tensorflow_wheels_with_nvidia_packages_list_the_unreachable_ones(shipped: Matrix) -> None:

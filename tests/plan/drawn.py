@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import Literal
 
 from gpudoctor.matrix.tables import WHEELS
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 _MACHINES = (
     ("K80", "470.256.02"),
     ("K80", "535.104.05"),

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from gpudoctor.derive.specifiers import Requirement, requirement, satisfies
 from gpudoctor.matrix.tables import TORCH_BUILDS
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
 from gpudoctor.plan.machine import Machine, machine
 from gpudoctor.plan.propose import Question, propose
 from gpudoctor.report.plan import Plan
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 TORCH, TENSORFLOW, JAX = "torch<=2.15.0", "tensorflow<=2.21.0", "jax<=0.12.0.1"
 OLD_CUDNN = "nvidia-cudnn-cu12==9.10.2.21"
 _ON_12 = {TORCH: "torch==2.15.0+cu126", TENSORFLOW: "tensorflow[and-cuda]==2.20.0", JAX: "jax[cuda12]==0.12.0.1"}

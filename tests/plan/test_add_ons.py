@@ -8,9 +8,9 @@ from gpudoctor.derive.gpu_code import COMPILED_WHERE_IT_RUNS
 from gpudoctor.findings import Verdict
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.tables import OTHERS
-from gpudoctor.matrix_files import open_matrix
 from tests.plan.samples import checked, tables, torch
 from tests.plan.test_packages import taken
+from tests.shipped import shared_matrix
 
 OLD, NEW = "535.104.05", "580.65.06"
 
@@ -19,7 +19,7 @@ def unknown_builds() -> list[FrameworkRelease]:
     """The newest such release of each package and platform: its GPU code is unknown, or no rule reads such builds."""
     rows = [
         row
-        for row in open_matrix().rows(OTHERS)
+        for row in shared_matrix().rows(OTHERS)
         if row.accelerator in {"sdist", "opencl"}
         or (row.accelerator == "cuda" and row.sass is None and not row.distribution.startswith(COMPILED_WHERE_IT_RUNS))
     ]

@@ -13,7 +13,6 @@ import pytest
 from gpudoctor.derive import specifiers
 from gpudoctor.findings import Diagnosis, Finding, Fix, Severity, SubjectKind, Verdict
 from gpudoctor.findings.actions import Action
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.applied import applied, ways
 from gpudoctor.plan.checker import POLICY, Checker
@@ -25,8 +24,9 @@ from tests.machines.diagnoses import diagnosis
 from tests.plan.drawn import drawn
 from tests.plan.planned import EXPECTED, combination, planned
 from tests.seams.every import every
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 FAULTY = (
     "torch==1.13.1",
     "torch==2.6.0",

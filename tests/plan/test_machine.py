@@ -12,14 +12,14 @@ from gpudoctor.findings import Policy, Severity, Verdict
 from gpudoctor.matrix.machine_rows import DriverBranch
 from gpudoctor.matrix.rows import WheelTags
 from gpudoctor.matrix.tables import DRIVERS, TAGS
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, Platform, Python, Snapshot, Supposed, decode, encode
 from gpudoctor.versions import Version
 from tests.plan.samples import NOW, checked
+from tests.shipped import shared_matrix
 
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 
 
 def supposed(**fields: Any) -> Snapshot:
@@ -113,7 +113,7 @@ def test_a_driver_branch_means_its_newest_release(branch: str, system: str, wher
 
 
 def test_the_newest_release_of_a_branch_supports_the_cuda_of_the_branch() -> None:
-    tables = open_matrix()
+    tables = shared_matrix()
     for row in tables.rows(DRIVERS):
         newest = tables.newest_driver(row.branch)
         floor = tables.driver_floor(row.cuda_served) if row.cuda_served else None

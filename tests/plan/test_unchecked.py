@@ -18,11 +18,11 @@ from gpudoctor.findings import Diagnosis, Policy, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import ALL, TABLE_OF, TORCH_BUILDS
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Distribution, Packages
 from tests.plan.samples import NOW, checked
+from tests.shipped import shared_matrix
 
 GOOD = {Verdict.READY, Verdict.DEGRADED}
 A100 = ("a100-sxm4-80gb",)
@@ -32,23 +32,19 @@ BUILD = ("platform", "accelerator", "built_with_cuda", "cudnn", "sass", "ptx", "
 
 
 @functools.cache
-def shipped() -> Matrix:
-    return open_matrix()
-
-
 def releases() -> dict[str, list[str]]:
     """The releases of every distribution with rows in some table, of those with the same builds the newest."""
     found: dict[str, dict[str, list[object]]] = {}
     for table in ALL:
         if {"distribution", "release"} <= set(table.columns):
-            for row in shipped().rows(table):
+            for row in shared_matrix().rows(table):
                 found.setdefault(row.distribution, {}).setdefault(str(row.release), []).append([getattr(row, fact, None) for fact in BUILD])
     return {name: list({repr(builds): text for text, builds in texts.items()}.values()) for name, texts in found.items()}
 
 
 def ask(*requirements: str, **options: object) -> Diagnosis:
     combination = Combination(requirements=requirements, gpus=A100, **options)  # type: ignore[arg-type]
-    return diagnose(suppose(combination, shipped(), NOW), shipped(), Policy(level=None))
+    return diagnose(suppose(combination, shared_matrix(), NOW), shared_matrix(), Policy(level=None))
 
 
 def listed(diagnosis: Diagnosis) -> list[str]:
@@ -111,7 +107,7 @@ def test_a_sentence_names_four_packages_at_most_and_counts_the_others(packages: 
 
 def without_nvidia(table: Table[Any], distribution: str = "", platform: str = "", release: str = "") -> tuple[Any, ...]:
     """The shipped rows, without what PyTorch's other builds require of NVIDIA's packages."""
-    rows = shipped().rows(table, distribution, platform, release)
+    rows = shared_matrix().rows(table, distribution, platform, release)
     return tuple(msgspec.structs.replace(row, nvidia=None) for row in rows) if table is TORCH_BUILDS else rows
 
 
@@ -232,8 +228,8 @@ def test_the_cuda_compiler_bounds_a_builds_gpu_code(build: str, gpu: str, cause:
 @pytest.mark.parametrize("name", sorted(releases()))
 def test_every_release_of_every_table_is_checked_or_listed(name: str) -> None:
     for text in releases()[name]:
-        snapshot = suppose(Combination(requirements=(f"{name}=={text}",), gpus=A100), shipped(), NOW)
-        found, facts = diagnose(snapshot, shipped(), Policy(level=None)), MachineView(snapshot, shipped(), Policy(level=None))
+        snapshot = suppose(Combination(requirements=(f"{name}=={text}",), gpus=A100), shared_matrix(), NOW)
+        found, facts = diagnose(snapshot, shared_matrix(), Policy(level=None)), MachineView(snapshot, shared_matrix(), Policy(level=None))
         assert found.verdict not in GOOD or not found.unchecked, text
         if found.verdict in GOOD:
             assert facts.observed_frameworks, text
@@ -260,7 +256,7 @@ BESIDE = st.sampled_from([(), ("torch==2.5.1",), ("tensorflow[and-cuda]==2.18.0"
 @settings(max_examples=60, deadline=None)
 def test_an_unknown_name_is_listed_or_refused(name: str, version: str, beside: tuple[str, ...]) -> None:
     known = {*releases(), *TABLE_OF, *(one.name for text in beside for one in _taken(text))}
-    if name in known or shipped().without_gpu_code(name):
+    if name in known or shared_matrix().without_gpu_code(name):
         return
     try:
         found = ask(f"{name}{version}", *beside)
@@ -271,7 +267,7 @@ def test_an_unknown_name_is_listed_or_refused(name: str, version: str, beside: t
 
 
 def _taken(text: str) -> tuple[Distribution, ...]:
-    packages = suppose(Combination(requirements=(text,)), shipped(), NOW).packages
+    packages = suppose(Combination(requirements=(text,)), shared_matrix(), NOW).packages
     assert isinstance(packages, Packages)
     return packages.distributions
 
@@ -295,5 +291,5 @@ def test_an_add_on_for_cuda_is_not_ready_on_a_machine_without_a_gpu() -> None:
     ],
 )
 def test_the_setting_that_chooses_a_framework_is_named(requirements: tuple[str, ...], note: str) -> None:
-    remarks = suppose(Combination(requirements=requirements), open_matrix(), "").remarks
+    remarks = suppose(Combination(requirements=requirements), shared_matrix(), "").remarks
     assert [one for one in remarks if "unless" in one] == ([note] if note else [])

@@ -20,7 +20,6 @@ from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.presets import model
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Source
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.redact.pseudonyms import Kind
 from gpudoctor.report import (
     bare,
@@ -57,6 +56,7 @@ from tests.machines.store import recorded
 from tests.plan.planned import TORCH, planned
 from tests.report import fleets, machines, rich, rich_environments, rich_fleet, samples
 from tests.report.ticket import tickets
+from tests.shipped import shared_matrix
 
 WIDE: Final = Look(width=100, verbose=True)
 NARROW: Final = Look(width=44, colour=True, verbose=True)
@@ -90,7 +90,7 @@ def _fleet(look: Look) -> str:
 
 
 def _diff(form: Callable[[Diff], str]) -> str:
-    return form(compare(tickets.of_machine(BEFORE), tickets.of_machine(AFTER), open_matrix(), ("before", "after")))
+    return form(compare(tickets.of_machine(BEFORE), tickets.of_machine(AFTER), shared_matrix(), ("before", "after")))
 
 
 def _fit_unknown() -> str:
@@ -128,7 +128,7 @@ def _fit(name: str, asked: Asked, look: Look = WIDE) -> str:
 
 def _matrix(subject: str, name: str, version: str | None = None, look: Look = WIDE) -> str:
     source = Source("torch-wheels", "Wheels of torch", "https://example.org/torch", "2026-11-20")
-    found = facts.find(open_matrix(), subject, name, version)
+    found = facts.find(shared_matrix(), subject, name, version)
     sources = [source, Source("a-file", "A file", "", "2026-11-20")]
     return tables.render(subject, found.table, found.rows, sources, look, support=found.support)
 
@@ -141,7 +141,7 @@ def _support() -> str:
         Releases("jaxs", "cu12", ("0.2", "0.3"), KERNELS),
         Releases("old", "", ("1.0",), "none"),
     )
-    found = facts.find(open_matrix(), "gpu", "a100")
+    found = facts.find(shared_matrix(), "gpu", "a100")
     support = GpuSupport(None, 580, dropped=True, platform="linux_x86_64", wheels=wheels, source=())
     return tables.render("gpu", found.table, found.rows, [], NARROW, support=support)
 
@@ -149,7 +149,7 @@ def _support() -> str:
 def _listings(width: int = 60) -> str:
     look = Look(width=width)
     packages = tables.packages((("torch", "1.0", "2.9.1"), ("jax", "", "0.6")), look)
-    return packages + "".join(tables.listing(name, facts.find(open_matrix(), name, one).rows[:1], look) for name, one in _LISTED)
+    return packages + "".join(tables.listing(name, facts.find(shared_matrix(), name, one).rows[:1], look) for name, one in _LISTED)
 
 
 _LISTED: Final = (("gpu", "a100"), ("driver", "470.256.02"), ("cuda", "11.8"))
@@ -249,9 +249,9 @@ TEXTS: Final[dict[str, Callable[[], str]]] = {
     "diff": lambda: _diff(lambda found: diff_text.render(found, Look())),
     "diff.verbose": lambda: _diff(lambda found: diff_text.render(found, WIDE)),
     "diff.far": lambda: diff_text.render(
-        compare(tickets.of_machine(BROKEN), tickets.of_machine(MEASURED), open_matrix(), ("before", "after")), Look()
+        compare(tickets.of_machine(BROKEN), tickets.of_machine(MEASURED), shared_matrix(), ("before", "after")), Look()
     ),
-    "diff.none": lambda: diff_text.render(compare(*2 * (tickets.of_machine(BEFORE),), open_matrix(), ("before", "after")), Look()),
+    "diff.none": lambda: diff_text.render(compare(*2 * (tickets.of_machine(BEFORE),), shared_matrix(), ("before", "after")), Look()),
     "diff.markdown": lambda: _diff(lambda found: diff_text.markdown(found, verbose=True)),
     "plan": lambda: plan_text.render(planned("h100", "550.54.14", TORCH), Look()),
     "plan.nothing": lambda: plan_text.render(planned("v100-sxm2", "535.104.05", "torch==2.12.0"), Look()),

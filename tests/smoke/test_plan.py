@@ -9,19 +9,19 @@ import pytest
 
 from gpudoctor.derive import MachineView
 from gpudoctor.findings import Policy
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.smoke import TrainingPlan, plan
 from gpudoctor.smoke.plan import MemoryLimit, in_use
 from gpudoctor.smoke.run import _spec
 from gpudoctor.snapshot import Cause, GpuProcess, Missing, Nvml, Snapshot
 from tests.builders import ABSENT, address, bare, machine, tensorflow, torch, touched
+from tests.shipped import shared_matrix
 
 GIB = 1 << 30
 BOTH = (tensorflow(), torch())
 
 
 def planned(snapshot: Snapshot, **wishes: Any) -> tuple[TrainingPlan, ...] | Missing:
-    return plan(MachineView(snapshot, open_matrix(), Policy(**wishes)), "/env/bin/python", force=False)
+    return plan(MachineView(snapshot, shared_matrix(), Policy(**wishes)), "/env/bin/python", force=False)
 
 
 def names(plans: tuple[TrainingPlan, ...] | Missing) -> list[str]:
@@ -99,6 +99,6 @@ def test_on_the_cpu_there_is_no_limit() -> None:
     ],
 )
 def test_a_gpu_in_use_says_by_whom_and_how_to_use_it_anyway(processes: tuple[GpuProcess, ...], told: str) -> None:
-    (gpu,) = MachineView(machine(1), open_matrix(), Policy()).hardware
+    (gpu,) = MachineView(machine(1), shared_matrix(), Policy()).hardware
     assert not isinstance(gpu.nvml, Missing)
     assert in_use(msgspec.structs.replace(gpu, nvml=msgspec.structs.replace(gpu.nvml, compute_processes=processes))) == told

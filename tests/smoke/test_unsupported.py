@@ -16,12 +16,12 @@ import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy, Verdict
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.smoke.plan import plan
 from gpudoctor.snapshot import Smoke, Stage, StageKind, StageState
 from tests.builders import machine, smoke, tensorflow, torch
 from tests.environments import make
 from tests.seams.build import SeamUnavailable
+from tests.shipped import shared_matrix
 from tests.smoke.child import Run
 
 UNSUPPORTED = Smoke(framework="torch", stages=(Stage(StageKind.IMPORT, StageState.UNSUPPORTED, error="Smoke training needs PyTorch 1.8."),))
@@ -84,12 +84,12 @@ def test_the_oldest_python_matches_the_scripts(version: str, said: bool) -> None
 def _facts(snapshot: Any) -> Any:
     from gpudoctor.derive import MachineView  # noqa: PLC0415 -- one test's
 
-    return MachineView(snapshot, open_matrix(), Policy())
+    return MachineView(snapshot, shared_matrix(), Policy())
 
 
 def test_another_framework_that_trained_does_not_count_for_it() -> None:
     trained = machine(1, frameworks=(tensorflow(), torch()), smoke=(smoke(1), UNSUPPORTED))
-    diagnosis = diagnose(trained, open_matrix(), Policy())
+    diagnosis = diagnose(trained, shared_matrix(), Policy())
     assert diagnosis.verdict is Verdict.UNKNOWN
     assert [one.subject.key for one in diagnosis.unchecked] == ["torch"]
 

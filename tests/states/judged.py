@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Diagnosis, Level, OutcomeKind, Policy
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Snapshot
+from tests.shipped import shared_matrix
 from tests.states.table import STATES, State
 from tests.states.walk import GPU, healthy, with_state
 
@@ -64,12 +64,9 @@ def machine(gpus: int) -> Snapshot:
     return healthy(gpus)
 
 
-matrix = cache(open_matrix)
-
-
 def diagnosed(snapshot: Snapshot) -> Diagnosis:
     """Return the diagnosis, in which no rule crashed."""
-    found = diagnose(snapshot, matrix(), LOOK)
+    found = diagnose(snapshot, shared_matrix(), LOOK)
     crashed = [outcome for outcome in found.outcomes if outcome.kind is OutcomeKind.CRASHED]
     assert crashed == []
     return found

@@ -9,13 +9,13 @@ import msgspec
 from gpudoctor.diagnose import diagnose
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.findings import Finding, Outcome, OutcomeKind, Policy
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Cause, KernelLog, Missing, Nvml, Snapshot, XidEvent
 from tests.builders import address, machine
 from tests.machines import golden
+from tests.shipped import shared_matrix
 
 UNSUPPORTED = Missing(Cause.UNSUPPORTED, "nvmlX answered 3 (Not Supported)")
-MATRIX = open_matrix()
+MATRIX = shared_matrix()
 
 
 def findings_of(rule: str, snapshot: Snapshot, policy: Policy | None = None) -> list[Finding]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.matrix.tables import GPUS
-from gpudoctor.matrix_files import dump_table, open_matrix, read_table
+from gpudoctor.matrix_files import dump_table, read_table
 from scripts.refresh.gpus import (
     chips,
     disagreements,
@@ -20,6 +20,7 @@ from scripts.refresh.gpus import (
     without_known,
 )
 from tests.scripts.programs import ROOT
+from tests.shipped import shared_matrix
 
 PCI_IDS = """\
 # comment
@@ -149,14 +150,14 @@ def test_the_kind_of_a_product(name: str, kind: str) -> None:
 def test_the_kinds_in_the_table_agree_with_the_script() -> None:
     differ = {
         row.name
-        for row in open_matrix().rows(GPUS)
+        for row in shared_matrix().rows(GPUS)
         if ("open-kernel-modules" in row.source or row.source == ("pci-ids",)) and kind_of(row.name) != row.kind
     }
     assert differ == {"NVIDIA A800 40GB Active", "NVIDIA GeForce GTX 1650 Ti", "NVIDIA GeForce RTX 2050", "NVIDIA T500"}
 
 
 def test_a_capability_that_contradicts_its_chip_is_reported() -> None:
-    row = open_matrix().gpu("rtx 5090")
+    row = shared_matrix().gpu("rtx 5090")
     assert row is not None
     assert list(disagreements([row], {row.name: {0x2B85}}, parse_pci_ids(PCI_IDS))) == []
     assert list(disagreements([row], {row.name: {0x2204}}, parse_pci_ids(PCI_IDS))) == [

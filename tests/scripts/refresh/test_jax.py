@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudoctor.matrix import Matrix
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 from scripts.refresh import jax as refresh_jax
 from scripts.refresh.common import Release, Wheel
 from scripts.refresh.index import IndexFile
+from tests.shipped import shared_matrix
 
 from .served import OneWheel
 from .test_fatbin import PTX_100F, SASS_90A, container, entry
@@ -154,7 +154,7 @@ def test_jaxlib_is_for_the_cpu(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 @pytest.mark.parametrize(

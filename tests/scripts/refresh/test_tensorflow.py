@@ -14,12 +14,12 @@ import pytest
 
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import RELEASES
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 from scripts.refresh import tensorflow as refresh_tensorflow
 from scripts.refresh.common import Release, Wheel
 from scripts.refresh.index import IndexFile
 from scripts.refresh.tensorflow import Libraries
+from tests.shipped import shared_matrix
 
 from .served import OneWheel
 from .test_fatbin import PTX_100F, SASS_75, container, entry
@@ -158,7 +158,7 @@ def test_a_wheel_without_files_is_described_by_what_it_installs(tmp_path: Path) 
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 @pytest.mark.index

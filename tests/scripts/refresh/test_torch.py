@@ -12,11 +12,11 @@ from gpudoctor import versions as parsing
 from gpudoctor.derive.specifiers import requirement
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import RELEASES
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.versions import Version
 from scripts.refresh import torch as refresh_torch
 from scripts.refresh.common import Release, Wheel
 from scripts.refresh.index import IndexFile
+from tests.shipped import shared_matrix
 
 from .served import OneWheel
 from .test_fatbin import PTX_100F, SASS_75, SASS_90A, container, entry
@@ -155,7 +155,7 @@ def test_a_local_version_names_a_cuda(local: str, cuda: str | None) -> None:
 
 @pytest.fixture(scope="module")
 def shipped() -> Matrix:
-    return open_matrix()
+    return shared_matrix()
 
 
 def newest_minors(matrix: Matrix, count: int) -> list[Version]:

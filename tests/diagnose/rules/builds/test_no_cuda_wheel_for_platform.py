@@ -6,9 +6,9 @@ import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Policy
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Distribution, Host
 from tests.diagnose.rules.packaged import ARM, LINUX, MAC, UNSTATED, WINDOWS, found, roots, stated, supposed
+from tests.shipped import shared_matrix
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_the_platforms_name_comes_first(packages: tuple[Distribution, ...], host
 def test_a_build_without_cuda_is_a_consequence_of_the_platform() -> None:
     findings = found(supposed(stated("torch", "2.2.2"), host=MAC))
     assert [(one.name, bool(one.because_of)) for one in findings] == [("no-cuda-wheel-for-platform", False), ("cpu-only-build", True)]
-    known = diagnose(supposed(stated("torch", "2.8.0"), host=WINDOWS), open_matrix(), Policy(level=None)).findings
+    known = diagnose(supposed(stated("torch", "2.8.0"), host=WINDOWS), shared_matrix(), Policy(level=None)).findings
     assert re.search(r"torch==([\d.]+)\+(cu\d+) --index-url https://download\.pytorch\.org/whl/\2$", known[0].fixes[0].command)
     assert re.search(r"has no CUDA wheel on the package index for macOS \(\w+\), only for Linux \(x86_64\)", findings[0].message)
 

@@ -6,12 +6,12 @@ import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import FixKind, OutcomeKind, Policy, Severity
-from gpudoctor.matrix_files import open_matrix
 from gpudoctor.snapshot import Distribution, Packages, Python
 from tests.builders import machine
 from tests.diagnose.rules.packaged import found, outcome, roots, stated, supposed
 from tests.matrix.samples import matrix
 from tests.plan.samples import checked
+from tests.shipped import shared_matrix
 
 VENV, PIP = '"$HOME"/training', "python3.8 -m pip install"
 
@@ -32,7 +32,7 @@ def test_a_python_without_a_wheel_is_named_with_one_that_has(package: Distributi
 
 
 def test_the_newest_release_for_this_python_is_offered() -> None:
-    findings = diagnose(supposed(stated("tensorflow", "2.21.0"), python="3.9"), open_matrix(), Policy(level=None)).findings
+    findings = diagnose(supposed(stated("tensorflow", "2.21.0"), python="3.9"), shared_matrix(), Policy(level=None)).findings
     assert [one.name for one in findings] == ["python-version-unsupported", "cuda-library-missing"]
     finding = findings[0]
     assert finding.fixes[0].command == "python3.9 -m pip install 'tensorflow[and-cuda]==2.20.0'"
