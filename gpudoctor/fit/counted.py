@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.layers import Rows, run
 from gpudoctor.fit.model import Model, projections
-from gpudoctor.fit.tally import FULL, HALF, Tally
+from gpudoctor.fit.tally import FULL, HALF, INDEX, Tally
 
 _MOST_TOKENS, _MOST_SIDE = 10**8, 1 << 17
 """More are not believed."""
@@ -41,6 +41,9 @@ class Sample(msgspec.Struct, frozen=True):
         return (usual[0], *(self.image or usual[1:]))
 
 
+USUAL = Sample()
+
+
 class Network(msgspec.Struct, frozen=True):
     """Layers in a row, the sample that they usually take, and where their shape is published."""
 
@@ -54,37 +57,32 @@ class Network(msgspec.Struct, frozen=True):
     """The most tokens; 0: any number."""
     assumptions: tuple[str, ...] = ()
 
-    def model(self, name: str, sample: Sample) -> Model:
+    def model(self, name: str, sample: Sample = USUAL) -> Model:
         """Return what is known of it for samples of this size. Raises UsageError if it takes none of this size."""
         shape = sample.shape(self.sample, name, fixed=self.fixed, most=self.most)
-        return counted(name, self.rows, shape, source=self.source, assumptions=self.assumptions)
-
-
-def counted(name: str, rows: Rows, shape: tuple[int, ...], *, source: str = "", assumptions: tuple[str, ...] = ()) -> Model:
-    """Return what is known of a network of these layers for a sample of this shape."""
-    tally, half, fp8 = tallies = Tally(FULL), Tally(HALF), Tally(HALF, fp8=True)
-    for one in tallies:
-        run(rows, one, one.given(shape))
-    tokens = len(shape) == 1
-    return Model(
-        name=name,
-        sample=f"{shape[0]} tokens" if tokens else f"image {'x'.join(map(str, shape))}",
-        way="formula",
-        parameters=tally.parameters,
-        trainable=tally.parameters,
-        buffers=tally.buffers,
-        projections=projections(tally.matrices),
-        largest_block=tally.largest_block,
-        forward_flops=tally.forward,
-        step_flops=tally.forward + tally.backward,
-        block_flops=tally.block_flops,
-        sample_bytes=8 * shape[0] if tokens else 4 * prod(shape),
-        scores=tally.scores,
-        cache_elements=tally.cached,
-        full=tally.activations,
-        half=half.activations,
-        fp8=fp8.activations,
-        backward=tally.moments,
-        source=source,
-        assumptions=assumptions,
-    )
+        tally, half, fp8 = tallies = Tally(FULL), Tally(HALF), Tally(HALF, fp8=True)
+        for one in tallies:
+            run(self.rows, one, one.given(shape))
+        own = f"{shape[0]} tokens" if len(shape) == 1 else f"image {'x'.join(map(str, shape))}"
+        return Model(
+            name=name,
+            sample=", ".join([f"{name} {height}x{width}" for name, (height, width) in tally.beside.items()] + [own]),
+            way="formula",
+            parameters=tally.parameters,
+            trainable=tally.parameters - tally.frozen,
+            buffers=tally.buffers,
+            projections=projections(tally.matrices),
+            largest_block=tally.largest_block,
+            forward_flops=tally.forward,
+            step_flops=tally.forward + tally.backward,
+            block_flops=tally.block_flops,
+            sample_bytes=(INDEX if len(shape) == 1 else FULL) * prod(shape) + FULL * sum(map(prod, tally.beside.values())),
+            scores=tally.scores,
+            cache_elements=tally.cached,
+            full=tally.activations,
+            half=half.activations,
+            fp8=fp8.activations,
+            backward=tally.moments,
+            source=self.source,
+            assumptions=self.assumptions,
+        )

@@ -69,7 +69,7 @@ def linear(tally: Tally, x: Tensor, out: int, *, bias: bool = True, adapted: boo
     tally.read(x, trains=not adapted, in_fp8=adapted)
     width = x.shape[-1]
     tally.adapted += x.size // width * adapted
-    tally.multiply(2 * x.size * out, x)
+    tally.multiply(2 * x.size * out, 1 + x.grad)
     if own:
         tally.matrix(width, out, adapted=adapted)
     else:
@@ -92,9 +92,9 @@ def conv(
 ) -> Tensor:
     """A two-dimensional convolution, or a transposed one."""
     tally.read(x, trains=True)
-    weights = x.shape[0] * out * kernel**2 // groups
+    weights = x.shape[0] * out * kernel ** len(x.shape[1:]) // groups
     sides = [(side - 1) * stride - 2 * padding + kernel if transposed else _slid(side, kernel, stride, padding) for side in x.shape[1:]]
-    tally.multiply(2 * weights * prod(x.shape[1:] if transposed else sides), x)
+    tally.multiply(2 * weights * prod(x.shape[1:] if transposed else sides), 1 + x.grad)
     return tally.made(x, (out, *sides), weights + out * bias, wide=False)
 
 
@@ -148,7 +148,7 @@ def norm(tally: Tally, x: Tensor, of: str, groups: int = 1, share: int = 1) -> T
     tally.keep(x, wide=of != "batch")
     width = x.shape[0] if of in {"batch", "group"} else x.shape[-1] // share
     if of == "batch":
-        tally.fixed += _STATISTICS * width
+        tally.bytes(0, fixed=_STATISTICS * width)
         tally.buffers += _STATISTICS * width + INDEX
     else:
         tally.bytes(_STATISTICS // (1 + (of == "rms")) * (groups if of == "group" else x.size // width))
@@ -183,10 +183,11 @@ def embedding(tally: Tally, x: Tensor, entries: int, width: int, places: int = 0
 
 
 @layer
-def place(tally: Tally, x: Tensor) -> Tensor:
-    """A learned vector added to each token, after a first token for the class."""
+def place(tally: Tally, x: Tensor, *, learned: bool = True) -> Tensor:
+    """A vector added to each token; if they are learned, after a first token for the class."""
     tokens, width = x.shape
-    return tally.made(x, (tokens + 1, width), (tokens + 2) * width, wide=True)
+    tally.frozen += tokens * width * (not learned)
+    return tally.made(x, (tokens + learned, width), (tokens + 2 * learned) * width, wide=True)
 
 
 @layer

@@ -9,7 +9,7 @@ import msgspec
 
 from gpudoctor.amounts import count
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Network, Sample
+from gpudoctor.fit.counted import USUAL, Network, Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.networks import rows_of
 from gpudoctor.fit.transformers import TABLE, transformer
@@ -25,7 +25,7 @@ _APART = 1.5
 _FIELDS = ("params", "layers", "width")
 
 
-def model(name: str, sample: Sample) -> Model:
+def model(name: str, sample: Sample = USUAL) -> Model:
     """Return what is known of a preset, or of "params=7e9", for samples of this size. Raises UsageError for what is neither, or does not fit."""
     if "params=" in name.lower():
         return _of_parameters(name, sample)

@@ -5,6 +5,12 @@ from __future__ import annotations
 from gpudoctor.fit.layers import Rows, conv, function, layer, linear, norm, run
 from gpudoctor.fit.tally import FULL, INDEX, Tally, Tensor
 
+_FUSED_BACKWARD = 2.5
+"""Attention's backward by its forward FLOPs: five matmuls to two, since the fused kernel computes the scores again.
+
+https://github.com/pytorch/pytorch/blob/main/torch/utils/flop_counter.py
+"""
+
 
 @layer
 def attention(
@@ -15,20 +21,23 @@ def attention(
     size: int = 0,
     *,
     bias: bool = True,
+    bias_keys: bool = True,
     bias_out: bool = True,
-    context: tuple[int, int] | None = None,
+    crossed: bool = False,
     cached: bool = False,
     normed: bool = False,
 ) -> Tensor:
-    """Attention with its projections, by scaled_dot_product_attention; over a context of (tokens, width) if there is one.
+    """Attention with its projections, by scaled_dot_product_attention; crossed: over the context.
 
     There are as many heads `of_keys` and values unless stated; their size is the width divided by the heads unless stated. Cached: generating text
     keeps keys and values. Normed: queries and keys are normalised for each head.
     """
     (tokens, width), of_keys = x.shape, of_keys or heads
-    size, y = size or width // heads, tally.given(context) if context else x
-    q, *kv = (linear(count * size, bias=bias)(tally, one) for count, one in ((heads, x), (of_keys, y), (of_keys, y)))
-    k, v = kv
+    size, y = size or width // heads, tally.context if crossed else x
+    q, k, v = (
+        linear(count * size, bias=biased)(tally, one)
+        for count, one, biased in ((heads, x, bias), (of_keys, y, bias and bias_keys), (of_keys, y, bias))
+    )
     if normed:
         q, k = (norm("rms", share=count)(tally, one) for count, one in ((heads, q), (of_keys, k)))
     mixed = tally.made(q, q.shape, wide=False)
@@ -36,7 +45,7 @@ def attention(
         tally.read(tensor)
     tally.bytes(FULL * heads * tokens)
     tally.scores += heads * tokens * k.shape[0]
-    tally.attend(4 * tokens * k.shape[0] * heads * size)
+    tally.multiply(4 * tokens * k.shape[0] * heads * size, _FUSED_BACKWARD)
     tally.cached += (k.size + v.size) * cached
     return linear(width, bias=bias_out)(tally, mixed)
 
@@ -72,8 +81,16 @@ def experts(tally: Tally, x: Tensor, count: int, chosen: int, width: int, name: 
 def shift(tally: Tally, x: Tensor, width: int) -> Tensor:
     """A projection of the time embedding of this width, added to each channel."""
     tally.matrix(width, x.shape[0], adapted=False)
-    tally.multiply(2 * width * x.shape[0], x)
+    tally.multiply(2 * width * x.shape[0], 1 + x.grad)
     return tally.made(x, x.shape, parameters=x.shape[0])
+
+
+@layer
+def context(tally: Tally, x: Tensor, name: str, height: int, width: int, body: Rows = ()) -> Tensor:
+    """A second input, which crossed attention reads, perhaps through layers of its own."""
+    tally.beside[name] = height, width
+    tally.context = run(body, tally, tally.given((height, width)))
+    return x
 
 
 @layer

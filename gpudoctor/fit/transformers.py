@@ -10,8 +10,8 @@ import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Network
-from gpudoctor.fit.layers import FUNCTIONS, Rows, conv, dropout, embedding, first, flatten, function, linear, norm, place
-from gpudoctor.fit.structures import attention, block, experts, gated, loss, residual
+from gpudoctor.fit.layers import FUNCTIONS, Row, Rows, conv, dropout, embedding, first, flatten, function, linear, norm, place
+from gpudoctor.fit.structures import attention, block, context, experts, gated, loss, residual
 from gpudoctor.typed import converted, from_json
 
 USUAL_TOKENS = 2048
@@ -34,6 +34,11 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     vocab_size: _Size = 0
     max_position_embeddings: _Size = 0
     type_vocab_size: _Size = 0
+    decoder_layers: _Size = 0
+    decoder_attention_heads: _Size = 0
+    decoder_ffn_dim: _Size = 0
+    num_mel_bins: _Some = 80
+    max_source_positions: _Some = 1500
     num_channels: _Some = 3
     image_size: _Some = 224
     patch_size: _Some = 16
@@ -45,6 +50,8 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     attention_bias: bool = False
     """Of queries, keys, values and the output."""
     qkv_bias: bool = False
+    key_bias: bool = True
+    """Whether keys have one too."""
     out_bias: bool = False
     normed: bool = False
     """Queries and keys are normalised."""
@@ -61,12 +68,12 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
         if heads % of_keys or (not self.head_dim and width % heads) or heads > width:
             raise ValueError(f"{heads} heads, {of_keys} of keys, in a width of {width}")
 
-    def decoder(self) -> Rows:
+    def decoder(self, *, crossed: bool = False) -> Rows:
         """Return a decoder: with rotated positions, RMSNorm and gated layers such as Llama, or with learned positions and LayerNorm such as GPT-2."""
         of = "layer" if self.older else "rms"
         start = embedding(self.vocab_size, self.hidden_size, self.max_position_embeddings * self.older)
         head = linear(self.vocab_size, bias=False, adapted=False, own=not self.tie_word_embeddings)
-        return (start, *self._dropout, *self._blocks(of, cached=True), norm(of), head, loss())
+        return (start, *self._dropout, *self._blocks(of, cached=True, crossed=crossed), norm(of), head, loss())
 
     def encoder(self) -> Rows:
         """Return an encoder that normalises after each sum, with a pooler, such as BERT."""
@@ -79,27 +86,47 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
         patches = (conv(self.hidden_size, self.patch_size, self.patch_size), flatten(tokens=True), place())
         return (*patches, *self._dropout, *self._blocks("layer"), norm("layer"), first(), linear(self.num_labels, adapted=False), loss())
 
-    def _blocks(self, of: str, *, before: bool = True, cached: bool = False) -> Rows:
+    def speech(self) -> Rows:
+        """Return an encoder of sound, and a decoder that reads what it makes, such as Whisper."""
+        curve = function(self.hidden_act)
+        sound = (conv(self.hidden_size, 3, 1, 1), curve, conv(self.hidden_size, 3, 2, 1), curve, flatten(tokens=True), place(learned=False))
+        listen = (*sound, *self._dropout, *self._blocks("layer"), norm("layer"))
+        writer = msgspec.structs.replace(
+            self,
+            num_hidden_layers=self.decoder_layers,
+            num_attention_heads=self.decoder_attention_heads,
+            intermediate_size=self.decoder_ffn_dim,
+        )
+        return (context("sound", self.num_mel_bins, 2 * self.max_source_positions, listen), *writer.decoder(crossed=True))
+
+    def _blocks(self, of: str, *, before: bool = True, cached: bool = False, crossed: bool = False) -> Rows:
         """Return the blocks, which normalise before or after each sum; RMSNorm goes with a gated feed-forward layer."""
         inner, bias = self.intermediate_size or 4 * self.hidden_size, self.mlp_bias
-        attend = attention(
-            self.num_attention_heads,
-            self.num_key_value_heads,
-            self.head_dim,
-            bias=self.attention_bias or self.qkv_bias,
-            bias_out=self.attention_bias or self.out_bias,
-            cached=cached,
-            normed=self.normed,
-        )
+        attends = [
+            attention(
+                self.num_attention_heads,
+                self.num_key_value_heads,
+                self.head_dim,
+                bias=self.attention_bias or self.qkv_bias,
+                bias_keys=self.key_bias,
+                bias_out=self.attention_bias or self.out_bias,
+                cached=cached,
+                normed=self.normed,
+                crossed=over,
+            )
+            for over in (False, True)[: 1 + crossed]
+        ]
         feed: Rows = (linear(inner, bias=bias), function(self.hidden_act), linear(self.hidden_size, bias=bias))
         if self.num_local_experts:
             sizes = self.num_local_experts, self.num_experts_per_tok, self.moe_intermediate_size or inner
             feed = (experts(*sizes, self.hidden_act, self.shared_expert_intermediate_size),)
         elif of == "rms":
             feed = (gated(inner, self.hidden_act, bias=bias),)
-        parts = ((attend, *self._dropout), (*feed, *self._dropout))
-        sums = [(residual((norm(of), *part)),) if before else (residual(part), norm(of)) for part in parts]
-        return (block((*sums[0], *sums[1])),) * self.num_hidden_layers
+        sums: list[Row] = []
+        for part in (*((attend,) for attend in attends), feed):
+            whole = (*part, *self._dropout)
+            sums += [residual((norm(of), *whole))] if before else [residual(whole), norm(of)]
+        return (block(tuple(sums)),) * self.num_hidden_layers
 
     @property
     def _dropout(self) -> Rows:
@@ -123,7 +150,9 @@ class _Table(msgspec.Struct, frozen=True):
     families: dict[str, Family]
     """By model_type, as the configuration classes of transformers 5.24 have them: https://huggingface.co/docs/transformers."""
     presets: dict[str, dict[str, Any]]
-    """Published configurations by the names of our presets, with their source."""
+    """Rows of networks, or published configurations, with their source, by the names of our presets."""
+    parts: dict[str, list[Any]]
+    """Rows that recur, after the names of their sizes."""
 
 
 TABLE = from_json(get_data(__package__, "models.json") or b"", _Table)  # packaged as this module is

@@ -19,6 +19,12 @@ _NAMES = {
     "activation_function": "hidden_act",
     "hidden_activation": "hidden_act",
     "resid_pdrop": "hidden_dropout_prob",
+    "d_model": "hidden_size",
+    "encoder_layers": "num_hidden_layers",
+    "encoder_attention_heads": "num_attention_heads",
+    "encoder_ffn_dim": "intermediate_size",
+    "max_target_positions": "max_position_embeddings",
+    "dropout": "hidden_dropout_prob",
 }
 """Fields that some families name otherwise."""
 _FUNCTIONS = {"gelu_pytorch_tanh": "gelu", "gelu_fast": "gelu_new", "swish": "silu", "quick_gelu": "silu"}

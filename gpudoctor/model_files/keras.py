@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Sample, counted
+from gpudoctor.fit.counted import Network, Sample
 from gpudoctor.fit.layers import FUNCTIONS, Rows, conv, dropout, embedding, flatten, function, layer, linear, norm, pool, poolto, run
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.structures import loss
@@ -22,7 +22,7 @@ def of_keras(name: str, document: Mapping[str, Any], sample: Sample) -> Model:
         layers = document["config"]["layers"]
         shape = _shape(next(shape for shape in (_input(one) for one in layers) if shape))
         rows, assumed = (_graph(name, layers), loss()), "Activations are counted as PyTorch keeps them, not Keras."
-        return counted(name, rows, sample.shape(shape, name), source="its configuration", assumptions=(assumed,))
+        return Network(rows, shape, "its configuration", assumptions=(assumed,)).model(name, sample)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         raise UsageError(f"{name} has no Sequential or Functional model that can be read.") from None
 

@@ -18,9 +18,10 @@ from torch.utils.checkpoint import checkpoint
 
 
 class Shared:
-    """What layers pass to others that do not follow them: the embedding, the time, branches to join, and whether blocks are recomputed."""
+    """What layers pass to others that do not follow them: the embedding, the time, a context, branches to join, and whether blocks are recomputed."""
 
-    embedding = time = None
+    embedding = time = context = None
+    context_shape = ()
     recompute = False
 
     def __init__(self):
@@ -103,7 +104,7 @@ def _slid(shape, channels, row):
 
 def _conv(row, shape, shared):
     kernel, stride, padding = row["kernel"], row.get("stride", 1), row.get("padding", 0)
-    made = nn.ConvTranspose2d if row.get("transposed") else nn.Conv2d
+    made = nn.ConvTranspose2d if row.get("transposed") else nn.Conv2d if len(shape) == 3 else nn.Conv1d
     layer = made(shape[0], row["out"], kernel, stride, padding, bias=row.get("bias", True), groups=row.get("groups", 1))
     if row.get("transposed"):
         return layer, (row["out"], *((side - 1) * stride - 2 * padding + kernel for side in shape[1:]))
@@ -125,7 +126,7 @@ def _upsample(row, shape, shared):
 
 def _flatten(row, shape, shared):
     if row.get("tokens"):
-        return Call(lambda _, x: x.flatten(2).transpose(1, 2)), (shape[1] * shape[2], shape[0])
+        return Call(lambda _, x: x.flatten(2).transpose(1, 2)), (math.prod(shape[1:]), shape[0])
     return nn.Flatten(), (math.prod(shape),)
 
 
@@ -169,6 +170,9 @@ def _embedding(row, shape, shared):
 
 
 def _place(row, shape, shared):
+    if not row.get("learned", True):
+        places = nn.Parameter(torch.zeros(1, *shape), requires_grad=False)
+        return Call(lambda self, x: x + self.places, places=places), shape
     parts = {"token": nn.Parameter(torch.zeros(1, 1, shape[1])), "places": nn.Parameter(torch.zeros(1, shape[0] + 1, shape[1]))}
     return Call(lambda self, x: torch.cat([self.token.expand(len(x), -1, -1), x], 1) + self.places, **parts), (shape[0] + 1, shape[1])
 
@@ -180,17 +184,17 @@ def _first(row, shape, shared):
 def _attention(row, shape, shared):
     width, heads = shape[-1], row["heads"]
     size, of_keys = row.get("size") or width // heads, row.get("of_keys") or heads
-    source = row.get("context") or shape
+    source = shared.context_shape if row.get("crossed") else shape
     bias, bias_out = row.get("bias", True), row.get("bias_out")
     parts = {
         "q": nn.Linear(width, heads * size, bias=bias),
-        "k": nn.Linear(source[-1], of_keys * size, bias=bias),
+        "k": nn.Linear(source[-1], of_keys * size, bias=bias and row.get("bias_keys", True)),
         "v": nn.Linear(source[-1], of_keys * size, bias=bias),
         "out": nn.Linear(heads * size, width, bias=bias if bias_out is None else bias_out),
     }
 
     def forward(self, x):
-        y = torch.zeros(len(x), *source) if row.get("context") else x
+        y = shared.context if row.get("crossed") else x
         q, k, v = (part(one).unflatten(-1, (-1, size)).transpose(1, 2) for part, one in ((self.q, x), (self.k, y), (self.v, y)))
         mixed = F.scaled_dot_product_attention(q, k, v, **({"enable_gqa": True} if of_keys < heads else {}))
         return self.out(mixed.transpose(1, 2).flatten(2))
@@ -204,6 +208,17 @@ def _gated(row, shape, shared):
     parts["down"] = nn.Linear(row["width"], width, bias=bias)
     name = row.get("name", "silu")
     return Call(lambda self, x: self.down(FUNCTIONS[name](self.gate(x)) * self.up(x)), **parts), shape
+
+
+def _context(row, shape, shared):
+    before = row["height"], row["width"]
+    body, shared.context_shape = sequence(row.get("body", ()), before, shared)
+
+    def forward(self, x):
+        shared.context = self.body(torch.zeros(len(x), *before))
+        return x
+
+    return Call(forward, body=nn.Sequential(*body)), shape
 
 
 def _time(row, shape, shared):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.accounting import largest_batch, memory, moments, trained
 from gpudoctor.fit.asked import OPTIMIZERS, PRECISIONS, SHARDINGS, Asked
-from gpudoctor.fit.counted import Sample, counted
+from gpudoctor.fit.counted import Network, Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import PRESETS, model
 from gpudoctor.fit.transformers import Transformer, transformer
@@ -111,7 +111,7 @@ def test_adapters_keep_only_what_backward_needs_through_frozen_weights(precision
         vocab_size=1000,
         hidden_act="silu",
     )
-    one = counted("llama", shape.decoder(), (64,))
+    one = Network(shape.decoder(), (64,)).model("llama")
     start, *_ = moments(one, Asked(precision=precision, lora=8), 1)
     assert start.activations == pytest.approx(saved, rel=0.011)
 

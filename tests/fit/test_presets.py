@@ -32,7 +32,14 @@ PUBLISHED = {
     "llama-70b": 70_553_706_496,
     "mistral-7b": 7_241_732_096,
     "qwen2.5-7b": 7_615_616_512,
+    "whisper-tiny": 37_760_640,
+    "whisper-base": 72_593_920,
+    "whisper-small": 241_734_912,
+    "whisper-medium": 763_857_920,
+    "whisper-large-v3": 1_543_490_560,
+    "whisper-large-v3-turbo": 808_878_080,
     "stable-diffusion": 859_520_964,
+    "sdxl": 2_567_463_684,
 }
 
 

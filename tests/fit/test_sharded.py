@@ -11,12 +11,12 @@ import pytest
 
 from gpudoctor.fit.accounting import moments
 from gpudoctor.fit.asked import Asked
-from gpudoctor.fit.counted import counted
+from gpudoctor.fit.counted import Network
 from gpudoctor.fit.layers import function, linear
 from gpudoctor.fit.structures import block, loss
 
 BLOCK = block((linear(1024), function("relu"), linear(512)))
-MODEL = counted("net", (linear(512), *(BLOCK,) * 4, linear(10), loss()), (256,))
+MODEL = Network((linear(512), *(BLOCK,) * 4, linear(10), loss()), (256,)).model("net")
 PROGRAM = """
 import json, os, sys
 import torch

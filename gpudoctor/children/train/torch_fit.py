@@ -25,8 +25,7 @@ class Engine:
             from torch._subclasses.fake_tensor import FakeTensorMode
             from torch.utils.flop_counter import flop_registry
 
-            grouped = getattr(torch.ops.aten, "_grouped_mm", None)  # PyTorch 2.15 has no formula for it
-            self._fake, self._formulas = FakeTensorMode(allow_non_fake_inputs=True), {grouped: grouped_flops, **flop_registry}
+            self._fake, self._formulas = FakeTensorMode(allow_non_fake_inputs=True), formulas(torch.ops.aten, flop_registry)
         except ImportError:
             raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
         about, self._dropout = neighbour("torch_values"), neighbour("torch_gpu").dropout_as_on_gpus
@@ -240,6 +239,14 @@ class Engine:
 
     def _no_hook(self, _hook):
         return self._torch.utils.hooks.RemovableHandle(collections.OrderedDict())
+
+
+def formulas(aten, known):
+    """The FLOP formulas of operations: PyTorch's own, and those that it lacks, in 2.13 for attention on the CPU and in 2.15 for groups of rows."""
+    fused = "_scaled_dot_product_flash_attention"
+    same = {fused + "_for_cpu": fused, fused + "_for_cpu_backward": fused + "_backward"}
+    lacking = {getattr(aten, name, None): known[getattr(aten, like)] for name, like in same.items() if hasattr(aten, like)}
+    return {getattr(aten, "_grouped_mm", None): grouped_flops, **lacking, **known}
 
 
 def grouped_flops(rows, *_others, out_val, **_named):
