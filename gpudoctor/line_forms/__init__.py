@@ -50,9 +50,9 @@ class LineForms:
                 else:
                     self._by_word.setdefault(word, []).append((place, cue))
         self._parts = _by_key(self._by_part)
-        chunks = {(max(part.split(), key=len, default=""), part) for part in self._by_part}
-        cut = {chunk for chunk, part in chunks if f" {chunk} " not in part or not _RUN.fullmatch(chunk)}
-        self._words = self._by_word.keys() | {chunk for chunk, _ in chunks} - cut
+        chunks = {max(_chunks(part)) for part in self._by_part}
+        cut = {chunk for _, is_whole, chunk in chunks if not is_whole}
+        self._words = self._by_word.keys() | {chunk for _, _, chunk in chunks} - cut
         self._chunks = _by_key(cut)
 
     def among(self, lines: Sequence[str]) -> Iterator[tuple[int, int, re.Match[str]]]:
@@ -92,6 +92,12 @@ class LineForms:
                 if places:
                     tried[number].update(places)
         return tried
+
+
+def _chunks(part: str) -> Iterator[tuple[int, bool, str]]:
+    """Yield the bytes of each chunk without a space of a part of a line, whether it is a whole word, and the chunk."""
+    for chunk in part.split() or ("",):
+        yield len(chunk.encode()), f" {chunk} " in part and _RUN.fullmatch(chunk) is not None, chunk
 
 
 class _Part(NamedTuple):

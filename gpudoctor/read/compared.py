@@ -15,6 +15,8 @@ _FEW_WORDS = 2
 _LONGEST_ITEM = 200
 _ITEM = expression(r"\s{0,8}(?:[-*+\u2022] |\d{1,2}[.)] |[^\n.]{3,120}?(?:: | -+> | \u2192 | => | [-\u2013\u2014] )[^\n.]{2,60}$)")
 """A line of a list, or one that ends with an outcome."""
+_MAY_BE_ITEM = expression(r"[-:>*+\u2022.)\u2192\u2013\u2014] ")
+"""What every such line has: most lines need no search for its parts."""
 _COMPARABLE = expression(r"(?i)\b(?:[RG]TX|driver|torch|pytorch|tensorflow|tf|jax|cuda|[AHVL]\d{2,3}|T4)\b[ -]?\d?")
 _SENTENCE = expression(r"(?i)^(?:i|we|it|this|that|my|the)\b|\b(?:is|are|was|has|have|i|we)\b")
 _FAILS = expression(
@@ -67,7 +69,7 @@ def _working_items(lines: Sequence[Line], faults: Collection[int]) -> list[Line]
     said = [
         (line, outcome(line.text))
         for line in lines
-        if len(line.text) <= _LONGEST_ITEM and _ITEM.match(line.text) and _COMPARABLE.search(line.text)
+        if len(line.text) <= _LONGEST_ITEM and _MAY_BE_ITEM.search(line.text) and _ITEM.match(line.text) and _COMPARABLE.search(line.text)
     ]
     fine = [line for line, works in said if works and line.number not in faults]
     return fine if len(fine) < sum(works is not None for _, works in said) else []

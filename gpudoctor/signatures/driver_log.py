@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
-_XID = r"(?:Xid \([^)\n]{1,100}\): |XidCriticalError: Xid=)"
+_XID = r"(?:\bXid \([^)\n]{1,100}\): |XidCriticalError: Xid=)"
 """How the driver's kernel log lines begin, and the device plugin's: https://docs.nvidia.com/deploy/xid-errors/"""
 
 _PLACE = r"[0-9a-f]{2}:[0-9a-f]{2}\.\d"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ _COMMON = frozenset(
     ]
 )
 """Words that many lines contain: others are better cues."""
-_MOST, _MOST_ALONE = 64, 256
+_MOST, _MOST_ALONE = 64, 1024
 """Ways to write out alternatives that follow others, and those of one expression; beyond, an alternative counts as unknown text."""
 _SHORT, _TELLING, _OTHERS = 4, 3, 3
 """Characters of a run to which a common word is preferred; of a run that is worth looking for; how many runs are looked for beside the first."""
@@ -94,13 +95,18 @@ def cues(pattern: str) -> tuple[tuple[str, ...], ...]:
 
 
 def _cue(text: str) -> tuple[str, ...]:
-    """Return the best cue of one way to match: a rare whole word, else the longest run of known characters; then the longest other runs."""
+    """Return the best cue of one way to match: a rare whole word, else the run of known characters with the longest chunk; then the longest other runs."""
     words = list(_whole_words(text))
-    runs = sorted((run for part in text.split(UNKNOWN) for run in part.split(EDGE)), key=len, reverse=True)
+    runs = _runs(text)
     rare = [word for word in words if len(word) > 2 and word not in _COMMON] or (words if len(runs[0]) <= _SHORT else [])
-    first = max(rare, key=len) if rare else PART + runs[0]
+    first = max(rare, key=len) if rare else PART + max(runs, key=_longest_chunk)
     others = [run for run in dict.fromkeys(runs) if run and len(run) >= min(_TELLING, len(runs[0])) and run not in first]
     return (first, *others[:_OTHERS])
+
+
+def _longest_chunk(run: str) -> int:
+    """Return the characters of a run's longest part without a space, by which lines that were wrapped are found."""
+    return max(map(len, run.split()), default=0)
 
 
 def _follows(cue: tuple[str, ...], from_: tuple[str, ...]) -> bool:
@@ -127,20 +133,37 @@ def _written_out(tree: Sequence[tuple[Any, Any]]) -> list[str]:
 
 
 def _ways(tree: Sequence[tuple[Any, Any]]) -> list[str]:
-    ways = [""]
-    for operator, value in tree:
-        more = _alternatives(operator, value)
-        if len(more) > 1 and len(ways) * len(more) > (_MOST if len(ways) > 1 else _MOST_ALONE):
-            more = [_shared(more)]
-        ways = [way + one for way in ways for one in more]
-    return ways
+    """Return the ways to match the parts of an expression; where these are too many, the ways of the most telling parts."""
+    parts = [_alternatives(operator, value) for operator, value in tree]
+    count = 1
+    for place in sorted(range(len(parts)), key=lambda place: -_telling(parts[place])):
+        if len(parts[place]) > 1 and count * len(parts[place]) > (_MOST if count > 1 else _MOST_ALONE):
+            shared = _shared(parts[place])
+            parts[place] = shared if count * len(shared) <= _MOST else [UNKNOWN]
+        count *= len(parts[place])
+    return ["".join(way) for way in product(*parts)]
 
 
-def _shared(ways: Sequence[str]) -> str:
-    """Return what all of too many ways have: the longest run of known characters, between unknown text."""
-    runs = sorted((run for part in min(ways, key=len).split(UNKNOWN) for run in part.split(EDGE) if run), key=len, reverse=True)
-    shared = next((run for run in runs if all(run in way for way in ways)), "")
-    return UNKNOWN + shared + UNKNOWN
+def _telling(ways: Sequence[str]) -> int:
+    """Return the characters of the shortest run by which a way to match is known."""
+    return min(max(map(len, _runs(way)), default=0) for way in ways)
+
+
+def _runs(text: str) -> list[str]:
+    """Return the runs of known characters, longest first."""
+    return sorted((run for part in text.split(UNKNOWN) for run in part.split(EDGE)), key=len, reverse=True)
+
+
+def _shared(ways: Sequence[str]) -> list[str]:
+    """Return what all of too many ways have: the longest run of known characters, between unknown text; or nothing, if that is a way."""
+    some = [way for way in ways if way]
+    shared = next((run for run in _runs(min(some, key=len)) if all(run in way for way in some)), "")
+    begin, end = (EDGE if all(_is_no_letter(way[place]) for way in some) else UNKNOWN for place in (0, -1))
+    return [*([""] if len(some) < len(ways) else []), begin + shared + end]
+
+
+def _is_no_letter(character: str) -> bool:
+    return character != UNKNOWN and not character.isalpha()
 
 
 def _alternatives(operator: Any, value: Any) -> list[str]:
@@ -154,7 +177,7 @@ def _alternatives(operator: Any, value: Any) -> list[str]:
         op.MIN_REPEAT: lambda: _repeated(*value),
         op.AT: lambda: [EDGE if value in {op.AT_BEGINNING, op.AT_BOUNDARY} else ""],
         op.ASSERT: lambda: [""],
-        op.ASSERT_NOT: lambda: [""],
+        op.ASSERT_NOT: lambda: [EDGE if _is_behind_no_letter(*value) else ""],
     }.get(operator)
     return read() if read else [UNKNOWN]
 
@@ -165,10 +188,16 @@ def _repeated(least: int, most: int, tree: Sequence[tuple[Any, Any]]) -> list[st
         return ways
     if (least, most) == (0, 1):
         return ["", *ways]
-    only_edges = all(set(way) == {EDGE} for way in ways)
-    if only_edges:
-        return [EDGE] if least else ["", EDGE]
-    return [way + UNKNOWN for way in ways] if least else [UNKNOWN]
+    has_letters = any(character == UNKNOWN or character.isalpha() for way in ways for character in way)
+    more = UNKNOWN if has_letters or "" in ways else EDGE
+    return [way + more for way in ways] if least else [UNKNOWN] if more == UNKNOWN else ["", EDGE]
+
+
+def _is_behind_no_letter(direction: int, tree: Sequence[tuple[Any, Any]]) -> bool:
+    """Return whether an assertion says that no letter of ASCII stands before this place."""
+    letters = {(op.RANGE, (ord(first), ord(last))) for first, last in ("az", "AZ")}
+    excluded = set(tree[0][1]) if direction < 0 and len(tree) == 1 and tree[0][0] is op.IN else set()
+    return (op.NEGATE, None) not in excluded and (letters <= excluded or (op.CATEGORY, op.CATEGORY_WORD) in excluded)
 
 
 def _character(code: int) -> str:
@@ -184,7 +213,7 @@ def _one_of(items: Sequence[tuple[Any, Any]]) -> list[str]:
             letters.add(_character(value))
         elif operator is op.RANGE:
             letters.update(_character(code) for code in range(value[0], min(value[1], value[0] + 128) + 1))
-        elif operator is op.CATEGORY and value in {op.CATEGORY_SPACE, op.CATEGORY_DIGIT}:
+        elif operator is op.CATEGORY and value in {op.CATEGORY_SPACE, op.CATEGORY_DIGIT, op.CATEGORY_NOT_WORD}:
             letters.update(EDGE, " ")
         else:
             return [UNKNOWN]

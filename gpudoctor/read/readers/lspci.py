@@ -75,8 +75,10 @@ def _answers(lines: Sequence[Line]) -> Iterator[int]:
     """Yield the lines of commands that asked for every GPU, of NVIDIA or of all vendors, and got an answer that may be empty."""
     for place, line in enumerate(lines):
         command = _COMMAND.search(line.text) if "lspci" in line.text else None
-        answer = lines[place + 1].text if command and place + 1 < len(lines) else ""
-        wanted = command["options"] + (command["filter"] or "") if command else ""
+        if not command:
+            continue
+        answer = lines[place + 1].text if place + 1 < len(lines) else ""
+        wanted = command["options"] + (command["filter"] or "")
         is_empty = _NOTHING.match(answer) or (_PROMPT.match(line.text) and _PROMPT.match(answer))
         if (_FOR_NVIDIA.search(wanted) and is_empty) or (_FOR_DISPLAYS.search(wanted) and _DEVICE.match(answer)):
             yield line.number

@@ -81,11 +81,12 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 
 def _labels(text: str) -> Iterator[tuple[str, str]]:
     """Yield the labels of a line with their values; "" for a heading."""
-    if text.lstrip().startswith("<"):
+    begins = text.lstrip()[:1]
+    if begins == "<":
         html = import_module("html")  # its table of entities takes 2 ms, and little output is XML
         for element in _ELEMENT.finditer(text):
             yield element["label"].lower(), html.unescape(element["value"] or "").strip()
-    else:
+    elif begins == "v" or begins.isupper():
         found = _LABEL.match(text)
         if found is not None:
             yield "_".join(_WORDS.findall(found["label"])).lower(), (found["value"] or "").strip()
@@ -105,7 +106,7 @@ class _Output:
 
     def stated(self, text: str) -> Iterator[tuple[str, str]]:
         """Yield what a line states."""
-        gpu = _GPU.match(text)
+        gpu = _GPU.match(text) if "GPU" in text or "gpu" in text else None
         if gpu is not None:
             self.gpu, self.section, self.parts = normalise_address(gpu["address"]) or "", "", {}
             yield f"address:{self.gpu}", gpu["address"]

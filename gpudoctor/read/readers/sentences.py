@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
@@ -61,9 +62,13 @@ def _whole(lines: Sequence[Line]) -> Iterator[Line]:
 
 def sentences(line: Line) -> Iterator[Line]:
     """Yield the sentences of a line, with what readers look for in English: one compares or speaks of others, and the next need not."""
-    for text in END.split(line.text):
-        english = in_english(text)
-        yield line if english == line.text else msgspec.structs.replace(line, text=english)
+    for text in _in_sentences(line.text):
+        yield line if text == line.text else msgspec.structs.replace(line, text=text)
+
+
+@functools.lru_cache(maxsize=2 * _MOST)
+def _in_sentences(text: str) -> tuple[str, ...]:
+    return tuple(map(in_english, END.split(text)))
 
 
 def sentences_of_time(lines: Sequence[Line], about: Sequence[str]) -> Iterator[Line]:

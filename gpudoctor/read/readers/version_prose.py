@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import msgspec
 
@@ -117,12 +118,8 @@ _Told = list[tuple[Standing, Statement]]
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
-    refused = {found["name"].lower() for line in lines if (found := _NOT_INSTALLED.search(line.text))}
-    for place, line in enumerate(lines):
-        is_cure = (place > 0 and announces(lines[place - 1].text)) or any(judges(one.text) for one in lines[place + 1 : place + 2])
-        installed = [] if is_cure else [(about, one) for about, one in _commands(line) if about not in refused]
-        for about, one in (*installed, *_builds(line)):
-            mentions.setdefault(about, []).append(one)
+    for about, one in (*_installed(lines), *chain.from_iterable(map(_builds, lines))):
+        mentions.setdefault(about, []).append(one)
     for line in [one for one in lines if one.text.startswith("#")][:1]:
         if _JETSON.search(line.text):  # a title names what the text is about, whatever it says of it
             mentions["platform:jetson"] = [_statement("platform:jetson", "Jetson", line)]
@@ -240,10 +237,17 @@ def _clause(text: str, found: re.Match[str]) -> str:
     return text[begin:]
 
 
+def _installed(lines: Sequence[Line]) -> Iterator[tuple[str, Statement]]:
+    """Yield what commands installed: not what pip refused, and no cure that somebody names."""
+    places = [place for place, line in enumerate(lines) if " install " in line.text]
+    refused = {found["name"].lower() for line in lines if (found := _NOT_INSTALLED.search(line.text))} if places else set()
+    for place in places:
+        is_cure = (place > 0 and announces(lines[place - 1].text)) or any(judges(one.text) for one in lines[place + 1 : place + 2])
+        yield from (found for found in _commands(lines[place]) if not is_cure and found[0] not in refused)
+
+
 def _commands(line: Line) -> Iterator[tuple[str, Statement]]:
-    """Yield what commands installed."""
-    if " install " not in line.text:
-        return
+    """Yield what a command installed."""
     if found := _CONDA.search(line.text):
         yield "conda", _statement("torch cuda", found["value"], line)
     found = _PIP.search(line.text)

@@ -23,12 +23,16 @@ _OLDEST = 14393
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield that the text is about WSL 1, if it names WSL and a build of Windows without WSL 2."""
-    if not any(_WSL.search(line.text) for line in lines):
+    builds = [(line, found) for line in lines if (found := _BUILD.search(line.text) if _may_name_build(line.text) else None)]
+    if not builds or not any(_WSL.search(line.text) for line in lines):
         return
-    for line in lines:
-        found = _BUILD.search(line.text) if len(line.text) <= _SENTENCES else None
-        if found and _OLDEST <= int(found["value"]) < _FIRST_WITH_WSL2:
+    for line, found in builds:
+        if _OLDEST <= int(found["value"]) < _FIRST_WITH_WSL2:
             yield Statement("platform:wsl1", f"Windows build {found['value']}", READER.name, line.number, Rank.TOOL)
+
+
+def _may_name_build(text: str) -> bool:
+    return len(text) <= _SENTENCES and ("10.0." in text or "uild" in text or "UILD" in text)
 
 
 READER = Reader("Windows build", blocks=_blocks, cues=("wsl", "subsystem", "lxrun", "bash on", "store"))
