@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.read.readers import (
     across_lines,
+    architecture_prose,
     banners,
     bitsandbytes,
     collect_env,
@@ -101,6 +102,7 @@ READERS: tuple[Reader, ...] = (
     fields.READER,
     prose.READER,
     version_lists.READER,
+    architecture_prose.READER,
     gpu_prose.READER,
     version_prose.READER,
 )

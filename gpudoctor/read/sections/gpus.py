@@ -8,6 +8,7 @@ import msgspec
 
 from gpudoctor.codes import NvmlError
 from gpudoctor.matrix import GpuProduct, Matrix
+from gpudoctor.read.readers.architecture_prose import ARCHITECTURE
 from gpudoctor.read.readers.gpu_prose import LISTED
 from gpudoctor.read.readers.nvidia_smi_monitor import MONITOR
 from gpudoctor.read.readers.nvidia_smi_query import QUERY, UNKNOWN
@@ -146,8 +147,9 @@ def _both(one: dict[str, Statement], other: dict[str, Statement]) -> dict[str, S
 def _from_prose(stated: Stated, matrix: Matrix) -> tuple[NvmlGpu, ...]:
     """Return the GPUs that sentences name; one of which nothing is known if they name none."""
     capability = stated.value("capability")
-    unknown = NvmlGpu(index=0, address=NOT_STATED, name=NOT_STATED, compute_capability=capability)
     named = () if isinstance(capability, str) else _all_named(stated, matrix)
+    known = capability if named or isinstance(capability, str) else stated.value(ARCHITECTURE)
+    unknown = NvmlGpu(index=0, address=NOT_STATED, name=NOT_STATED, compute_capability=known)
     return tuple(
         msgspec.structs.replace(unknown, index=index, name=name, compute_capability=str(product.compute_capability))
         for index, (product, name) in enumerate(named)
