@@ -60,7 +60,9 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     ],
     "read/readers/version_lists.py": lambda: [one.pattern for _, one in _module("read/readers/version_lists.py")._KINDS],
     "read/readers/conda_plan.py": lambda: [form.pattern for _, form in _module("read/readers/conda_plan.py")._FORMS],
-    "manual/signs.py": lambda: [f"(?i){one.pattern}" for one in SIGNATURES],  # the others need not try them where case counts
+    "manual/signs.py": lambda: [
+        one.pattern if one.pattern.startswith("(?i)") else f"(?i){one.pattern}" for one in SIGNATURES
+    ],  # the others need not try them where case counts
     "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
     "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],

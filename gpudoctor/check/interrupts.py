@@ -70,6 +70,10 @@ class Interrupts:
         self._allowed = True
         self.poll()
 
+    def hold(self) -> None:
+        """From now on hold signals back again; `allow` raises the first one, also one that was raised before."""
+        self._allowed = False
+
     def poll(self) -> None:
         """Raise Interrupted if a signal has come: for code that calls into C++, which must not be interrupted."""
         if self._number:

@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import msgspec
 
@@ -30,7 +31,7 @@ from gpudoctor.probe.observation import finished
 from gpudoctor.probe.tried import extended, tried
 from gpudoctor.process import Supervisor
 from gpudoctor.progress import Event, Progress
-from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Smoke, Snapshot
+from gpudoctor.snapshot import NOT_ASKED, Cause, Loads, Missing, Pci, Smoke, Snapshot
 
 tried(usual)  # a rule that cannot be imported costs the diagnosis, which says so, not the check
 
@@ -74,7 +75,7 @@ class Pipeline:
         try:
             try:
                 interrupts.allow()
-                snapshot = finished(inventory)
+                snapshot = finished(inventory, partial(_load_rules_about_gpus, interrupts))
             finally:
                 self._end("inventory", self._began)
             if self._options.wait:
@@ -162,3 +163,11 @@ class Pipeline:
             timings=tuple(self._timings),
             interrupted=self._interrupted,
         )
+
+
+def _load_rules_about_gpus(interrupts: Interrupts, seen: Snapshot) -> None:
+    """Load the rules about GPUs, if there are any, while the last children look."""
+    if isinstance(seen.pci, Pci) and seen.pci.devices:
+        interrupts.hold()  # an interrupted import cannot be repeated
+        tried(usual, "gpus", "cuda_build")
+        interrupts.allow()

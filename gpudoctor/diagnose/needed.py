@@ -22,9 +22,9 @@ _STATE = tuple(field for field in NvmlGpu.__struct_fields__ if field not in _IDE
 _PLATFORMS = frozenset((Platform.JETSON, Platform.MACOS, Platform.WINDOWS))
 
 
-def usual() -> tuple[Rule, ...]:
-    """Return the rules that any machine may need: a check loads them while its children look at the machine."""
-    return without(SPECIAL)
+def usual(*special: str) -> tuple[Rule, ...]:
+    """Return the rules that any machine may need, or one with these of SPECIAL: a check loads them while its children look at the machine."""
+    return without(SPECIAL.difference(special))
 
 
 def needed(machine: MachineView, policy: Policy, named: frozenset[str] = frozenset()) -> tuple[Rule, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -69,6 +70,8 @@ class Inventory:
         self.interpreter: str | None = None
         self.libcuda_interpreter = sys.executable
         self.crash: Missing | None = None
+        self.target_read: Any = None
+        """What observation.py has read of the target, once it has answered."""
 
     def begin(self) -> None:
         """Start the children. Raises UsageError if --python names nothing that can be started."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -31,24 +31,32 @@ from gpudoctor.probe.variables import variables
 from gpudoctor.process import Outcome
 from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda, Missing, Packages, Python, Snapshot, readable
 
+_SOON = 0.05
+"""Seconds; the target's interpreter starts in thirty milliseconds, and its answer is awaited later too."""
 First = TypeVar("First")
 Second = TypeVar("Second")
 
 
-def finished(inventory: Inventory) -> Snapshot:
+def no_more(_seen: Snapshot) -> None:
+    """Do nothing else while the children look."""
+
+
+def finished(inventory: Inventory, meanwhile: Callable[[Snapshot], object] = no_more) -> Snapshot:
     """Read what this process can read itself, wait for the children of an inventory that has begun, and assemble the snapshot.
 
+    `meanwhile` is called with what needs no child, before the children are waited for.
     Raises UsageError if --python names something that is not a Python interpreter.
     """
     if inventory.crash:
         return nothing_seen(inventory.crash)
-    return extended(Snapshot(created=time.strftime(WHEN, time.gmtime())), _observed, inventory)
+    return extended(Snapshot(created=time.strftime(WHEN, time.gmtime())), _observed, inventory, meanwhile)
 
 
-def _observed(empty: Snapshot, inventory: Inventory) -> Snapshot:
+def _observed(empty: Snapshot, inventory: Inventory, meanwhile: Callable[[Snapshot], object]) -> Snapshot:
     scope, environ = inventory.scope, inventory.environ
     python, environment = _two(tried(_target, inventory))
     seen = extended(empty, _machine, scope.root, environ, inventory.nodes, identify=scope.identify)
+    meanwhile(seen)
     masked, unmasked = _two(tried(_libcuda, inventory, python))
     whole = msgspec.structs.replace(
         seen,
@@ -60,6 +68,13 @@ def _observed(empty: Snapshot, inventory: Inventory) -> Snapshot:
         remarks=tuple(inventory.remarks),
     )
     return extended(whole, afterwards, scope.root, inventory.supervisor)
+
+
+def ahead(inventory: Inventory) -> None:
+    """Start the X-ray, which takes longest of all children, if the target answers soon: the rest of a check is imported meanwhile."""
+    waits = inventory.crash is None and not inventory.scope.node
+    if waits and inventory.supervisor.has_ended("python", time.monotonic() + _SOON) and not inventory.wait("python").trouble:
+        _target(inventory)
 
 
 def _two(answers: tuple[First, Second] | Missing) -> tuple[First | Missing, Second | Missing]:
@@ -77,9 +92,13 @@ def _target(inventory: Inventory) -> tuple[Python | Missing, _Environment | Miss
     """Read what the target said of itself, and its packages; starts the X-ray."""
     if inventory.scope.node:
         return NODE, NODE
-    answered = inventory.wait("python")
-    python, path = heard(answered, inventory.target, inventory.supervisor, inventory.environ)
-    return python, python if isinstance(python, Missing) else tried(_environment, inventory, python, path, answered)
+    if inventory.target_read is None:
+        answered = inventory.wait("python")
+        python, path = heard(answered, inventory.target, inventory.supervisor, inventory.environ)
+        environment = python if isinstance(python, Missing) else tried(_environment, inventory, python, path, answered)
+        inventory.target_read = python, environment
+    read: tuple[Python | Missing, _Environment | Missing] = inventory.target_read
+    return read
 
 
 class _Environment(msgspec.Struct, frozen=True):

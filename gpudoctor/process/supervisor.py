@@ -70,6 +70,12 @@ class Supervisor:
                 self._enforce_limits(self._running[name], until)
         return {name: self._ended[name] for name in wanted if name in self._ended}
 
+    def has_ended(self, name: str, until: float) -> bool:
+        """Whether a child has ended, or ends before `until` (monotonic); otherwise it runs on, unlike after `wait`."""
+        while name in self._running and time.monotonic() < until:
+            until += self._turn(until)
+        return name not in self._running
+
     def expect(self, name: str, stall: float) -> None:
         """Set how long a running child may stay silent from now on; for `on_line`, which knows where the child is."""
         if name in self._running:

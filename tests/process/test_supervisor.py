@@ -109,6 +109,15 @@ def test_the_deadline_of_the_whole_check_holds_for_every_child() -> None:
         assert supervisor.wait(["slow"])["slow"].end is End.OVERDUE
 
 
+def test_a_look_at_a_child_that_has_not_ended_does_not_end_it() -> None:
+    with Supervisor() as supervisor:
+        start(supervisor, "answer(b'first\\n'); time.sleep(0.3); answer(b'last\\n')")
+        assert not supervisor.has_ended("child", time.monotonic() + 0.05)
+        assert supervisor.has_ended("child", time.monotonic() + 20)
+        outcome = supervisor.wait(["child"])["child"]
+    assert (outcome.end, outcome.lines) == (End.EXITED, (b"first", b"last"))
+
+
 def test_no_chatter_moves_the_deadline_of_a_wait() -> None:
     with Supervisor() as supervisor:
         start(supervisor, "for _ in range(400): answer(b'@on\\n'); time.sleep(0.02)")
