@@ -14,7 +14,7 @@ from mcp.server import MCPServer
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import Field
 
-from gpudoctor import __version__, manual
+from gpudoctor import __version__
 from gpudoctor.check.environments import list_environments
 from gpudoctor.check.run import run
 from gpudoctor.cli import system
@@ -30,6 +30,7 @@ from gpudoctor.errors import GpudoctorError, UsageError
 from gpudoctor.examination import Examination
 from gpudoctor.exit_codes import CRASHED, USAGE
 from gpudoctor.manual import pages
+from gpudoctor.manual.look_up import look_up
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.from_files import with_files
@@ -160,7 +161,7 @@ async def explain(
     ],
 ) -> CallToolResult:
     """Explain a finding, an error message or an exit code: what it means, how to check by hand and how to fix it."""
-    return _answer(lambda: pages.of_answer(manual.look_up(text, open_matrix())))
+    return _answer(lambda: pages.of_answer(look_up(text, open_matrix())))
 
 
 def _asked(requirements: list[str], files: list[str]) -> Requested | None:

@@ -8,14 +8,15 @@ from typing import Annotated, Literal
 import msgspec
 import typer
 
-from gpudoctor import manual
 from gpudoctor.cli import options, output
 from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.look import look, on_terminal
 from gpudoctor.cli.program import app
 from gpudoctor.cli.width import asked
 from gpudoctor.findings import Severity
-from gpudoctor.manual import ManualAnswer, families, pages, text
+from gpudoctor.manual import families, pages, text
+from gpudoctor.manual.answer import ManualAnswer
+from gpudoctor.manual.look_up import look_up
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.report import document as documents
 from gpudoctor.report import schema as schemas
@@ -39,7 +40,7 @@ def explain(
       gpudoctor explain exit-codes
       gpudoctor explain agents
     """
-    answer = manual.look_up(" ".join(what), open_matrix())
+    answer = look_up(" ".join(what), open_matrix())
     if format is TextOrJson.JSON:
         output.write(documents.encode(pages.of_answer(answer)))
         return 0

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.rules import RULES
 from gpudoctor.errors import UsageError
 from gpudoctor.exit_meanings import EXIT_CODES
-from gpudoctor.manual import look_up
+from gpudoctor.manual.look_up import look_up
 from gpudoctor.matrix.tables import SXIDS, XIDS
 from gpudoctor.rule_pages import read
 from gpudoctor.signatures.table import SIGNATURES
