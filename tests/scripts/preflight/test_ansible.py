@@ -28,6 +28,7 @@ def play(machine: Machine, tmp_path: Path) -> Play:
             **os.environ,
             **{name: str(tmp_path / folder) for name, folder in folders.items()},
             "ANSIBLE_NOCOLOR": "1",
+            "ANSIBLE_PIPELINING": "1",  # one process a task in place of five
             "LC_ALL": "C.UTF-8",
         }
         extra = {
