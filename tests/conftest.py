@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+import threading
 import zlib
 from collections import defaultdict
 from collections.abc import Generator, Iterator
@@ -75,12 +76,15 @@ class Followed:
     @contextmanager
     def _for_a_while(self) -> Iterator[None]:
         again = LONG if self._follows else 0.0  # since what switches it off may switch it on
-        before = signal.setitimer(signal.ITIMER_VIRTUAL, again, again)
+        before, threads = signal.setitimer(signal.ITIMER_VIRTUAL, again, again), threading.gettrace()
+        if not self._follows:
+            threading.settrace(None)  # threads would be followed too
         try:
             with traced(self._trace if self._follows else None):
                 yield
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, *before)
+            threading.settrace(threads)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:

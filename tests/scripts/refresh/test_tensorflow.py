@@ -162,6 +162,7 @@ def shipped() -> Matrix:
 
 
 @pytest.mark.index
+@pytest.mark.untraced
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pip's own parts
 def test_the_newest_six_minor_versions_agree_with_their_wheels(shipped: Matrix, tmp_path: Path) -> None:
     from scripts.refresh.common import group_releases, merged_row  # noqa: PLC0415  needs pip's session only here
