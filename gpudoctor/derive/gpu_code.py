@@ -29,8 +29,8 @@ class Fit(str, enum.Enum):
     UNKNOWN = "unknown"
 
 
-COMPILED_WHERE_IT_RUNS = ("cupy-cuda",)
-"""Name prefixes of distributions that compile their kernels for the GPU at run time, with NVRTC: https://docs.cupy.dev/en/stable/user_guide/kernel.html"""
+COMPILED_WHERE_IT_RUNS = ("cupy-cuda", "rmm-cu", "cucim-cu", "raft-dask-cu")
+"""Name prefixes of distributions that compile their kernels for the GPU at run time, with NVRTC: https://docs.cupy.dev/en/stable/user_guide/kernel.html, or have none."""
 PTX_FAULTS = ("ptx-refused", "ptx-computes-wrong")
 """The faults of a release whose PTX is no code for some GPUs."""
 LACKS = (Fit.TOO_OLD, Fit.TOO_NEW)

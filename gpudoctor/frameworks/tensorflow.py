@@ -18,7 +18,7 @@ TENSORFLOW = FrameworkSpec(
     rewritten=Rewritten("keras", 3, former="tf-keras"),
     compiled=Names("tensorflow*"),
     related=Names("tensorflow*", "tf-nightly*", "tf-keras*", "keras*", "intel-tensorflow*"),
-    tabled=("tensorflow", "tensorflow-cpu", "tensorflow-gpu"),
+    tabled=("tensorflow", "tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow-gpu", "tensorflow-macos"),
     stand_ins=Names("tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws", "tensorflow-aarch64", "tensorflow-base"),
     addons={
         "tensorflow-addons": Addon(folder="tensorflow_addons/custom_ops"),

@@ -33,6 +33,8 @@ class Package(NamedTuple):
     """The library that may use GPUs through OpenCL."""
     opens_cudnn: bool = False
     """Whether these libraries may open the system's cuDNN."""
+    of_name: bool = False
+    """Whether it calls CUDA, of the version in its name, and has no GPU code of its own."""
     installs_components: bool = False
     """Whether it has no files and each of its extras installs a component: the row has what they require on Linux on x86_64."""
     without_extras: bool = False
@@ -86,6 +88,7 @@ PACKAGES = {
     "xformers": Package((0, 0, 22), r"xformers/_C\.(?:so|pyd)"),
     "bitsandbytes": Package((0, 41), _BITSANDBYTES),
     "triton": Package((2, 0)),
+    "triton-windows": Package((3,)),
     "deepspeed": Package((0, 13), r"deepspeed/(?:ops|inference)/.*\.pyd"),
     "transformer-engine": Package((1, 9)),
     "transformer-engine-cu12": _TRANSFORMER_ENGINE,
@@ -100,7 +103,13 @@ PACKAGES = {
     "unsloth": Package((2025,), without_extras=True),
     "unsloth-zoo": Package((2025,)),
     **{name: Package(oldest) for name, oldest in _COMPILED_HERE.items()},
+    "auto-gptq": Package((0, 4), r"autogptq_cuda_64\.[^/]*\.(?:so|pyd)"),
+    "autoawq": Package((0, 2, 6)),
     "catboost": Package((1, 2), r"catboost/_catboost\.(?:so|pyd)"),
+    "dgl": Package((1,), r"dgl/(?:lib)?dgl\.(?:so|dll|dylib)"),
+    "exllamav2": Package((0, 1)),
+    "fbgemm-gpu": Package((0, 4), r"fbgemm_gpu/fbgemm_gpu_py\.so"),
+    "gsplat": Package((1,)),
     "lmdeploy": Package((0, 9), r"lmdeploy/(?:lib|turbomind)/_turbomind[^/]*\.(?:so|pyd)"),
     "open3d": Package((0, 17), r"open3d/(?:cuda/pybind[^/]*\.(?:so|pyd)|libOpen3D\.so[.\d]*)"),
     "openmm": Package((8, 1), opencl=r"OpenMM\.libs/lib/plugins/(?:lib)?OpenMMOpenCL\.(?:so|dll|dylib)"),
@@ -114,18 +123,38 @@ PACKAGES = {
     **{f"cuml-cu{major}": Package((24,), r"libcuml/lib64/libcuml(?:\+\+)?\.so", "libcuml-") for major in (12, 13)},
     **{f"pylibcudf-cu{major}": Package((24, 12), r"libcudf/lib64/libcudf\.so", "libcudf-") for major in (12, 13)},
     **{f"pylibraft-cu{major}": Package((25, 2), r"libraft/lib64/libraft\.so", "libraft-") for major in (12, 13)},
+    **{f"cugraph-cu{major}": Package((24,), r"libcugraph/lib64/libcugraph\.so", "libcugraph-") for major in (12, 13)},
+    **{f"pylibcugraph-cu{major}": Package((24,), r"libcugraph/lib64/libcugraph\.so", "libcugraph-") for major in (12, 13)},
+    **{f"cuvs-cu{major}": Package((24, 6), r"libcuvs/lib64/libcuvs\.so", "libcuvs-") for major in (12, 13)},
+    **{f"{name}-cu{major}": Package((24,), of_name=True) for name in ("rmm", "cucim", "raft-dask") for major in (12, 13)},
+    "cuspatial-cu12": Package((24,)),
     **{f"nvidia-nccl-cu{major}": Package((2,), r"nvidia/nccl/lib/libnccl\.so\.2") for major in (11, 12, 13)},
     "cuda-toolkit": Package((12, 6), installs_components=True),
     "numba-cuda": Package((0, 0)),
     "llama-cpp-python": Package((0, 2, 60)),
     "ctranslate2": Package((3, 0), r"ctranslate2(?:\.libs/libctranslate2[^/]*|/(?:lib)?ctranslate2\.(?:dll|dylib))", opens_cudnn=True),
     "lightgbm": Package((4, 0), opencl=r"lightgbm/(?:lib/|bin/)?lib_lightgbm\.(?:so|dll|dylib)"),
-    "xgboost": Package((1, 5), r"xgboost/lib/(?:lib)?xgboost\.(?:so|dll|dylib)"),
+    **{name: Package((1, 5), r"xgboost/lib/(?:lib)?xgboost\.(?:so|dll|dylib)") for name in ("xgboost", "xgboost-cpu", "xgboost-cu12")},
     "warp-lang": Package((1, 5), r"warp/bin/warp\.(?:so|dll)"),
     "tensorrt": Package((8, 5), r"tensorrt/(?:lib)?nvinfer[^/]*\.(?:so[.\d]*|dll)"),
     "tensorrt-cu12": Package((10, 0)),
     "tensorrt-cu13": Package((10, 0)),
 }
+_FBGEMM = {
+    "0.4": "2.0",
+    "0.5": "2.1",
+    "0.6": "2.2",
+    "0.7": "2.3",
+    "0.8": "2.4",
+    "1.0": "2.5",
+    "1.1": "2.6",
+    "1.2": "2.7",
+    "1.3": "2.8",
+    "1.4": "2.9",
+}
+_FBGEMM |= {"1.5": "2.10", "1.6": "2.11"}
+_DOCUMENTED = {("fbgemm-gpu", series): f"torch=={torch}.*" for series, torch in _FBGEMM.items()}
+"""What the documentation of a series requires beside its METADATA."""
 
 
 def wanted(distribution: str, release: Version) -> bool:
@@ -143,12 +172,19 @@ def read(wheel: Wheel) -> dict[str, Any]:
     required = tuple(text for text in requires(wheel.metadata(), components_of) if not others.search(text))
     if package.without_extras:
         required = tuple(text for text in required if "extra==" not in text)
-    row = {"requires": required, "source": (f"{name}-wheels",)}
+    row: dict[str, Any] = {"requires": required, "source": (f"{name}-wheels",)}
+    if documented := _DOCUMENTED.get((name, wheel.release.release.short)):
+        row = {"requires": (*required, documented), "source": (f"{name}-wheels", f"{name}-releases")}
     if isinstance(wheel, SourceArchive):
         return {**row, "accelerator": "sdist", "built_with_cuda": _cuda_in(name)}
+    if package.of_name:
+        return {**row, "accelerator": "cuda", "built_with_cuda": _cuda_in(name)}
     if not package.kernels:
         return {**row, "accelerator": "opencl" if package.opencl and _opens_opencl(wheel, package.opencl) else "none"}
-    holder = _holder(wheel, package)
+    try:
+        holder = _holder(wheel, package)
+    except ValueError:  # of libcugraph 26.8 the index has only the source, which fetches the library
+        return {**row, "accelerator": "sdist", "built_with_cuda": _cuda_in(name)}
     found = kernels(holder, package.kernels)
     code = architectures(found.values())
     if not any(code.values()):
@@ -258,4 +294,4 @@ def _cuda_in(distribution: str) -> Version | None:
 
 
 if __name__ == "__main__":
-    sys.exit(refresh(OTHERS, tuple(PACKAGES), wanted, read, sources=True))
+    sys.exit(refresh(OTHERS, tuple(PACKAGES), wanted, read, PACKAGES))

@@ -33,6 +33,7 @@ PROJECTS = {
     "accelerate": (0,),
     "anndata": (0, 8),
     "apache-beam": (2, 48),
+    "aqlm": (1, 1),
     "audiomentations": (0, 30),
     "autokeras": (1, 0, 16),
     "bert-score": (0, 3, 12),
@@ -46,7 +47,11 @@ PROJECTS = {
     "compel": (1, 0),
     "controlnet-aux": (0, 0, 6),
     "coqui-tts": (0, 24),
+    "cuxfilter-cu12": (24,),
+    "cuxfilter-cu13": (25,),
     "darts": (0, 27),
+    "dask-cudf-cu12": (24,),
+    "dask-cudf-cu13": (25,),
     "deepface": (0, 0, 75),
     "demucs": (4, 0),
     "diffrax": (0, 1),
@@ -61,7 +66,9 @@ PROJECTS = {
     "fastai": (2, 3),
     "faster-whisper": (0, 9),
     "flair": (0, 11),
+    "flash-linear-attention": (0, 2),
     "flax": (0, 3),
+    "galore-torch": (1,),
     "gensim": (4, 1),
     "gfpgan": (1, 3),
     "gluonts": (0, 13),
@@ -69,6 +76,7 @@ PROJECTS = {
     "gpflow": (2, 2),
     "gpytorch": (1, 6),
     "hdbscan": (0, 8, 33),
+    "jax-triton": (0, 2),
     "jaxopt": (0, 5),
     "k-diffusion": (0, 0, 10),
     "keras-cv": (0, 4),
@@ -78,6 +86,7 @@ PROJECTS = {
     "kornia": (0, 6),
     "lightning": (1, 8, 4),
     "lineax": (0, 0, 4),
+    "lion-pytorch": (0, 1),
     "litgpt": (0, 4),
     "llamafactory": (0, 8),
     "lm-eval": (0, 4),
@@ -95,8 +104,12 @@ PROJECTS = {
     "nnunetv2": (2, 1),
     "numba": (0, 56),
     "numpyro": (0, 6),
+    "nvidia-modelopt": (0, 19),
+    "nx-cugraph-cu12": (24,),
+    "nx-cugraph-cu13": (25,),
     "opacus": (1, 1),
     "open-clip-torch": (2, 0),
+    "openai-whisper": (20230000,),
     "opencv-contrib-python": (4, 5),
     "opencv-contrib-python-headless": (4, 8),
     "opencv-python": (4, 0),
@@ -121,16 +134,20 @@ PROJECTS = {
     "qdrant-client": (1, 7),
     "realesrgan": (0, 3),
     "rembg": (2, 0, 50),
+    "sageattention": (1,),
     "sb3-contrib": (1, 6),
+    "schedulefree": (1,),
     "scipy": (1, 2),
     "scvi-tools": (1, 0),
     "seaborn": (0, 11),
+    "segmentation-models": (1,),
     "segmentation-models-pytorch": (0, 2),
     "sentence-transformers": (1, 0),
     "setfit": (0, 6),
     "simpletransformers": (0, 63),
     "sktime": (0, 24),
     "speechbrain": (0, 5, 11),
+    "spektral": (1, 0),
     "stable-baselines3": (1, 0),
     "stanza": (1, 4),
     "stardist": (0, 8),
@@ -158,10 +175,12 @@ PROJECTS = {
     "tianshou": (0, 4, 9),
     "timm": (0, 4),
     "torch-fidelity": (0, 3),
+    "torchao": (0, 5),
     "torchcodec": (0, 0, 3),
     "torchdata": (0, 3),
     "torchio": (0, 20),
     "torchmetrics": (0, 3),
+    "torchrec": (0, 6),
     "torchrl": (0, 3),
     "torchsde": (0, 2, 6),
     "torchsnapshot": (0, 1),
@@ -182,7 +201,15 @@ _MODULES = dict.fromkeys(
 """The compiled module that names the NumPy it is for, of packages whose METADATA does not bound NumPy."""
 _ALSO = {*PROJECTS, *PACKAGES, "huggingface-hub"}
 """Packages whose bounds in these rows count too: faster-whisper computes with CTranslate2, transformers refuses other releases of huggingface-hub than its own range."""
-DOCUMENTED = {("torchtext", "0.18.0"): ("numpy", "torch==2.3.*")}
+_SOURCES = ("openai-whisper",)
+"""Pure Python packages that the index has only as source."""
+DOCUMENTED = {
+    ("torchao", "0.12.0"): ("torch<=2.7.1,>=2.5.0",),
+    ("torchao", "0.13.0"): ("torch>=2.6.0",),
+    ("torchao", "0.14.0"): ("torch>=2.7.1",),
+    ("torchao", "0.14.1"): ("torch>=2.7.1",),
+    ("torchtext", "0.18.0"): ("numpy", "torch==2.3.*"),
+}
 """Requirements that a release's METADATA has wider than its documentation, and than what it loads with."""
 _EXCLUDES = ("<", "==", "~=", "!=", ">=2")
 """What a specifier begins with that leaves out releases which somebody may want, such as NumPy 1."""
@@ -255,4 +282,4 @@ if __name__ == "__main__":
         sys.argv.remove("--find")
         print("\n".join(find()))
         sys.exit(0)
-    sys.exit(refresh(OTHERS, tuple(PROJECTS), wanted, read))
+    sys.exit(refresh(OTHERS, tuple(PROJECTS), wanted, read, _SOURCES))

@@ -14,7 +14,7 @@ import sys
 import tarfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, NamedTuple, Protocol
@@ -276,16 +276,16 @@ def merged_row(release: Release, told: dict[str, Any], known: FrameworkRelease |
     return msgspec.structs.replace(known or blank, pythons=release.pythons, **told)
 
 
-def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wanted, read: Reading, *, sources: bool = False) -> int:
+def refresh(table: Table[FrameworkRelease], projects: Sequence[str], wanted: Wanted, read: Reading, sources: Container[str] = ()) -> int:
     """Rebuild a framework's table and show, check or write the difference; return the exit status.
 
     `read` returns the fields that a wheel provides; other fields keep the value in the existing row. Rows of releases without a wheel
-    (only an sdist) are kept. If a release cannot be read, that is reported and the file is not changed.
+    (only an sdist) are kept; of the projects in `sources` those are read too. If a release cannot be read, that is reported and the file is not changed.
     """
     options = arguments(projects)
     index = Index()
     rows = {table.key(row): row for row in read_table(str(options.compat), table)}
-    listed = [_listed(index, project, wanted, sources=sources) for project in options.projects or projects]
+    listed = [_listed(index, project, wanted, sources=project in sources) for project in options.projects or projects]
     releases = [release for found in listed if found for release in found]
     failed = None in listed
     with ThreadPoolExecutor(AT_ONCE) as pool:

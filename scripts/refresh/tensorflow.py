@@ -16,7 +16,7 @@ from scripts.refresh.fatbin import order, read_code
 from scripts.refresh.metadata import requires
 from scripts.refresh.search_path import unreachable
 
-PROJECTS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu")
+PROJECTS = ("tensorflow", "tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow-gpu", "tensorflow-macos")
 _OLDEST = (0, 12)
 _USES_NUMPY = ("/_pywrap_checkpoint_reader.so", "/_pywrap_checkpoint_reader.pyd", "/fast_tensor_util.so", "/fast_tensor_util.pyd")
 """Small modules that use NumPy's C interface."""
@@ -46,9 +46,9 @@ class Libraries(NamedTuple):
     cudnn: tuple[str, ...] = ()
 
 
-def wanted(_: str, release: Version) -> bool:
-    """Return whether the table has this release."""
-    return release[:2] >= _OLDEST
+def wanted(distribution: str, release: Version) -> bool:
+    """Return whether the table has this release: from 2.16 on tensorflow-macos only requires tensorflow."""
+    return release[:2] >= _OLDEST and not (distribution == "tensorflow-macos" and release >= (2, 16))
 
 
 def parse_build_info(text: str) -> dict[str, Any]:

@@ -172,7 +172,10 @@ def test_the_newest_six_minor_versions_agree_with_their_wheels(shipped: Matrix, 
     newest = {row.release[:2]: row.release for row in shipped.releases("tensorflow", "linux_x86_64")}
     minors = {newest[minor] for minor in sorted(newest)[-6:]}
     listed = (index.files(project) for project in refresh_tensorflow.PROJECTS)
-    releases = [release for files in listed for release in group_releases(files, lambda _, release: release in minors)]
+    wanted = refresh_tensorflow.wanted
+    releases = [
+        release for files in listed for release in group_releases(files, lambda name, release: release in minors and wanted(name, release))
+    ]
     assert {release.release for release in releases} == minors
     assert max(release.release for release in group_releases(index.files("tensorflow"), refresh_tensorflow.wanted)) in minors
     table = RELEASES["tensorflow"]
