@@ -26,6 +26,8 @@ __all__ = ["Demand", "RequirementClash", "Stack", "Violation", "chosen_framework
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were requested; their bounds count if their packages are installed."""
 
+_SAME_FILES = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
+"""Packages that install the same files for every CUDA version (read in the RECORD of their wheels)."""
 UNPUBLISHED = "unpublished"
 """The fault of a release that another one requires and the package index lacks."""
 _USER = Distribution(name="you", version="", where="stated")
@@ -244,6 +246,12 @@ class Stack:
             unmet = [one for one in unmet if not _is_of_an_extra(one.demand, bounded)]
         among_stated = {violation.found.name for violation in unmet if self.stated(violation.demand.by)}
         return tuple(one for one in unmet if self.stated(one.demand.by) or one.found.name not in among_stated)
+
+    @cached_property
+    def overwriting(self) -> list[list[Distribution]]:
+        """The packages of one library for several CUDA versions, which overwrite each other: nvidia-nccl-cu12 and nvidia-nccl-cu13."""
+        groups = ([found for name, found in self.distributions.items() if name.rpartition("-cu")[0] == library] for library in _SAME_FILES)
+        return [group for group in groups if len(group) > 1]
 
     @cached_property
     def contradictions(self) -> tuple[RequirementClash, ...]:

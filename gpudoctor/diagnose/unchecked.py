@@ -207,7 +207,8 @@ def _package(one: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:
     if not stack.stated(one) or one.name in stack.without_gpu_code:
         return ""
     refused = _perhaps_refused(one, stack) or _without_binding(one, stack)
-    if refused or one.name in cudnns or _compared(one, stack) or chosen_frameworks(one, stack.distributions, stack.matrix):
+    overwrites = any(one in group for group in stack.overwriting)
+    if refused or one.name in cudnns or overwrites or _compared(one, stack) or chosen_frameworks(one, stack.distributions, stack.matrix):
         return refused
     return "no rule compares it with the other packages" if rows else _unlisted(one.name)
 

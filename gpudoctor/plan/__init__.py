@@ -37,8 +37,8 @@ def examine(
     snapshot = suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
     supposed = time.monotonic()
     diagnosis = diagnose(snapshot, matrix, policy)
-    if fixes and diagnosis.verdict is Verdict.BROKEN:
-        from gpudoctor.plan.cured import cured  # noqa: PLC0415 -- the planner, which only a broken combination needs
+    if fixes and diagnosis.verdict is not Verdict.READY:
+        from gpudoctor.plan.cured import cured  # noqa: PLC0415 -- the planner, which a combination in order does not need
 
         diagnosis = cured(diagnosis, combination, matrix, policy)
     return Examination(

@@ -10,11 +10,11 @@ import msgspec
 from gpudoctor.derive.specifiers import requirement
 from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Action, Diagnosis, Finding, Fix, FixKind, Policy, Severity, Verdict
+from gpudoctor.findings import Action, Diagnosis, Finding, Fix, FixKind, Policy, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.applied import applied, ways
 from gpudoctor.plan.model import Combination
-from gpudoctor.plan.repair import Repair, first_error
+from gpudoctor.plan.repair import Repair, error_left
 from gpudoctor.plan.suppose import suppose
 
 
@@ -22,13 +22,13 @@ def cured(found: Diagnosis, combination: Combination, matrix: Matrix, policy: Po
     """Return the diagnosis of an assumed combination with fixes that were tried on it.
 
     After the first fix of the first error nothing is broken, where the tables know such a change. A fix of another one may leave
-    what the other findings name, and nothing else.
+    what the other findings name, and nothing else. After the fix of a warning it is gone, and nothing is broken.
     """
-    if found.verdict is not Verdict.BROKEN:
+    first = error_left(found)
+    if first is None and not any(_is_warning(one) for one in found.findings):
         return found
     cure = _Cure(found, combination, matrix, policy)
-    first = first_error(found)
-    fixes = {one.id: cure.of_all(one) if one is first else cure.of_one(one) for one in found.findings}
+    fixes = {one.id: cure.of_all(one) if one is first else cure.of(one) for one in found.findings}
     findings = tuple(msgspec.structs.replace(one, fixes=fixes[one.id]) for one in found.findings)
     return msgspec.structs.replace(found, findings=findings)
 
@@ -36,6 +36,8 @@ def cured(found: Diagnosis, combination: Combination, matrix: Matrix, policy: Po
 _NOTHING = Fix(
     "Leave a package out, or use another machine: no change that was tried makes this combination work.", action=Action.REPLACE_HARDWARE
 )
+
+_NOTHING_GENTLER = Fix("Keep this as it is, or leave a package out: no change that was tried removes this and breaks nothing else.")
 
 
 class _Cure:
@@ -59,6 +61,18 @@ class _Cure:
             return _in_order(works or [self._steps])
         return self._repair.dead_end or self.of_one(one)
 
+    def of(self, one: Finding) -> tuple[Fix, ...]:
+        """Return the fixes of a finding that is not the first error."""
+        return self._of_warning(one) if _is_warning(one) else self.of_one(one)
+
+    def _of_warning(self, one: Finding) -> tuple[Fix, ...]:
+        """Return the fixes after which this warning is gone and nothing is broken that was not."""
+        kept = [fixes for fixes in ways(one.fixes) if not self._breaks(fixes, one.code, warning=True)]
+        if kept or not ways(one.fixes):
+            return _in_order(kept) or one.fixes
+        repair = Repair(self._combination, self._matrix, self._check, lambda found: error_left(found) or _warning_left(found, one.code))
+        return repair.steps_of_findings(self._found) or (_NOTHING_GENTLER,)
+
     def of_one(self, one: Finding) -> tuple[Fix, ...]:
         """Return the fixes after which this finding is gone and nothing is broken that was not."""
         kept = [fixes for fixes in ways(one.fixes) if not self._breaks(fixes, one.code)]
@@ -66,16 +80,17 @@ class _Cure:
             return _in_order(kept)
         return self._steps or self._repair.dead_end or (_NOTHING,)
 
-    def _breaks(self, fixes: tuple[Fix, ...], code: str) -> bool:
-        """Return whether something else is broken after fixes, or still the same."""
+    def _breaks(self, fixes: tuple[Fix, ...], code: str, *, warning: bool = False) -> bool:
+        """Return whether something else is broken after fixes, or still the same; of a `warning`, whether that is still there."""
         after = applied(self._combination, fixes)
         if after == self._combination:
             return False
         try:
-            left = _errors(self._check(after))
+            then = self._check(after)
         except UsageError:  # what is installed contradicts what was stated
             return True
-        return bool(left - (self._errors - Counter([code])))
+        still = warning and _warning_left(then, code) is not None
+        return still or bool(_errors(then) - (self._errors - Counter([code])))
 
     def _check(self, combination: Combination) -> Diagnosis:
         return diagnose(suppose(combination, self._matrix, ""), self._matrix, self._policy)
@@ -88,6 +103,14 @@ def _in_order(found: list[tuple[Fix, ...]]) -> tuple[Fix, ...]:
         *(msgspec.structs.replace(fix, kind=FixKind.FIX) for way in first for fix in way),
         *(msgspec.structs.replace(fix, kind=fix.kind if fix.kind is not FixKind.FIX else FixKind.INSTEAD) for way in others for fix in way),
     )
+
+
+def _is_warning(one: Finding) -> bool:
+    return one.severity is Severity.WARNING
+
+
+def _warning_left(found: Diagnosis, code: str) -> Finding | None:
+    return next((one for one in found.root_causes if one.code == code and _is_warning(one)), None)
 
 
 def _is_listed(text: str, matrix: Matrix) -> bool:

@@ -11,7 +11,7 @@ from gpudoctor.derive.specifiers import requirement
 from gpudoctor.diagnose.advice.driver import DOWNLOADS
 from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Diagnosis, Finding, Fix, FixKind, Severity, Verdict
+from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Diagnosis, Finding, Fix, FixKind, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix import Matrix
@@ -28,13 +28,26 @@ _DEPTH = 4
 """Findings that are fixed one after another."""
 
 
+def error_left(found: Diagnosis) -> Finding | None:
+    """Return the first root cause that is an error; None if there is none."""
+    return next((one for one in found.root_causes if one.severity is Severity.ERROR), None)
+
+
 class Repair:
     """What makes a combination work: first the fixes of its findings, one after another, then another plan."""
 
-    def __init__(self, combination: Combination, matrix: Matrix, check: Callable[[Combination], Diagnosis]) -> None:
+    def __init__(
+        self,
+        combination: Combination,
+        matrix: Matrix,
+        check: Callable[[Combination], Diagnosis],
+        left: Callable[[Diagnosis], Finding | None] = error_left,
+    ) -> None:
         self._combination = combination
         self._matrix = matrix
         self._check = check
+        self._left = left
+        """Returns the finding that is to be fixed next; None if there is none."""
         self._machines: list[tuple[Fix, ...]] = []
         """The drivers that were tried before any package was changed, each as the step that leads there."""
         self.dead_end: tuple[Fix, ...] = ()
@@ -42,8 +55,12 @@ class Repair:
 
     def steps(self, found: Diagnosis) -> tuple[Fix, ...]:
         """Return the steps that lead to a combination that is not broken; () if none is known."""
+        return self.steps_of_findings(found) or next(self._planned(found), ())
+
+    def steps_of_findings(self, found: Diagnosis) -> tuple[Fix, ...]:
+        """Return the steps by the fixes of the findings alone; () if these do not lead there."""
         one_by_one = self._one_by_one(found)
-        return self._needed(self._merged(one_by_one)) if one_by_one else next(self._planned(found), ())
+        return self._needed(self._merged(one_by_one)) if one_by_one else ()
 
     def _needed(self, steps: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the steps without those that later ones made unnecessary, such as a newer C library for a release that is replaced."""
@@ -52,13 +69,13 @@ class Repair:
         return steps if enough is None else self._needed(enough)
 
     def cures(self, fixes: tuple[Fix, ...]) -> bool:
-        """Return whether nothing is broken after these fixes."""
+        """Return whether nothing is left to be fixed after these fixes."""
         after = applied(self._combination, fixes)
         return after != self._combination and self._works(after)
 
     def _works(self, after: Combination) -> bool:
         try:
-            return self._check(after).verdict is not Verdict.BROKEN
+            return self._left(self._check(after)) is None
         except UsageError:  # what is installed contradicts what was stated
             return False
 
@@ -69,7 +86,8 @@ class Repair:
         while left and len(seen) < _MOST:
             before, diagnosis, taken = left.popleft()
             self._note(diagnosis)
-            for fixes in ways(first_error(diagnosis).fixes):
+            finding = self._left(diagnosis)
+            for fixes in ways(finding.fixes if finding else ()):
                 after = applied(before, fixes)
                 if after in seen:
                     continue
@@ -78,7 +96,7 @@ class Repair:
                     then = self._check(after)
                 except UsageError:
                     continue
-                if then.verdict is not Verdict.BROKEN:
+                if self._left(then) is None:
                     return (*taken, *fixes)
                 if all(fix.driver for fix in (*taken, *fixes)):
                     self._machines.append(fixes[-1:])

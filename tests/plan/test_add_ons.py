@@ -37,9 +37,9 @@ def test_a_build_whose_gpu_code_is_unknown_is_never_ready(row: FrameworkRelease)
 
 @pytest.mark.parametrize("beside", [(), ("torch==2.8.0",)])
 def test_a_package_that_no_table_has_is_never_ready(beside: tuple[str, ...]) -> None:
-    found = checked("fbgemm-gpu==1.2.0", *beside, gpus=("H100",), driver=NEW)
+    found = checked("detectron2==0.6", *beside, gpus=("H100",), driver=NEW)
     assert found.verdict is Verdict.UNKNOWN
-    assert found.unchecked[0].what == "fbgemm-gpu 1.2.0"
+    assert found.unchecked[0].what == "detectron2 0.6"
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,26 @@ def test_ctranslate2_needs_the_cudnn_that_its_library_names(cudnn: str, verdict:
 def test_an_extra_that_includes_others_of_its_own_package() -> None:
     rows = ('torch[all];extra=="whole"', 'torch[part];extra=="all"', 'torch[none];extra=="all"', 'numpy==2.0;extra=="part"')
     assert taken(tables(torch("2.5.1", *rows)), "torch[whole]==2.5.1")["numpy"].version == "2.0"
+
+
+@pytest.mark.parametrize("requirements", [("vllm==0.10.2",), ("vllm==0.10.2", "transformers==4.57.1")])
+def test_what_computes_for_a_framework_fails_with_it(requirements: tuple[str, ...]) -> None:
+    found = checked(*requirements, gpus=("GH200 480GB",), driver=NEW, python="3.12", arch="aarch64")
+    assert found.verdict is Verdict.BROKEN, "it pins torch 2.8.0, which has no wheel with CUDA for aarch64"
+    assert found.root_causes[0].name == "no-cuda-wheel-for-platform"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "gpu", "driver", "sibling"),
+    [
+        ("cupy-cuda12x==12.3.0", "K80", "470.256.02", "cupy-cuda11x"),
+        ("cupy-cuda13x==13.6.0", "V100", NEW, "cupy-cuda12x"),
+        ("nvidia-dali-cuda130==2.4.0", "V100", NEW, "nvidia-dali-cuda120"),
+        ("cudf-cu13==26.8.0", "V100", NEW, "cudf-cu12"),
+    ],
+)
+def test_the_same_package_for_another_cuda_is_offered(requirement: str, gpu: str, driver: str, sibling: str) -> None:
+    (fix, *_) = checked(requirement, gpus=(gpu,), driver=driver, python="3.11").root_causes[0].fixes
+    assert fix.installs[0].startswith(f"{sibling}=="), fix.title
+    assert fix.removes == (requirement.partition("==")[0],)
+    assert checked(*fix.installs, gpus=(gpu,), driver=driver, python="3.11").verdict is not Verdict.BROKEN

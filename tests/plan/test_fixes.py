@@ -11,7 +11,7 @@ from itertools import product
 import pytest
 
 from gpudoctor.derive import specifiers
-from gpudoctor.findings import Diagnosis, Finding, Fix, Severity, SubjectKind, Verdict
+from gpudoctor.findings import Diagnosis, Finding, Fix, Policy, Severity, SubjectKind, Verdict
 from gpudoctor.findings.actions import Action
 from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.applied import applied, ways
@@ -23,6 +23,8 @@ from tests.machines import store
 from tests.machines.diagnoses import diagnosis
 from tests.plan.drawn import drawn
 from tests.plan.planned import EXPECTED, combination, planned
+from tests.plan.test_questions import QUESTIONS
+from tests.plan.test_questions import asked as combination_of
 from tests.seams.every import every
 from tests.shipped import shared_matrix
 
@@ -97,10 +99,10 @@ LED_ASTRAY = [
 """Where a fix once led to another error, or changed nothing."""
 
 
-def after(combination: Combination, finding: Finding) -> Diagnosis | None:
+def after(combination: Combination, finding: Finding, policy: Policy = POLICY) -> Diagnosis | None:
     """The diagnosis after a finding's fix; None if that is only a sentence."""
     changed = applied(combination, next(iter(ways(finding.fixes)), ()))
-    return None if changed == combination else examine(changed, POLICY).diagnosis
+    return None if changed == combination else examine(changed, policy).diagnosis
 
 
 def test_after_the_first_fix_of_compat_nothing_is_broken() -> None:
@@ -121,6 +123,38 @@ def test_after_the_first_fix_of_compat_nothing_is_broken() -> None:
             rest = applied(asked, [other for other in steps if other is not one])
             assert examine(rest, POLICY).diagnosis.verdict is Verdict.BROKEN, (asked, one, "is not needed")
     assert cured > 4 * left, (cured, left)
+
+
+BROKEN = [question for question in QUESTIONS if question["cause"] not in {"", "unknown"} and " " not in question["cause"]]
+
+
+@every("question", BROKEN)
+def test_the_first_fix_of_a_question_turns_its_answer(question: dict[str, str]) -> None:
+    """A fix that changes nothing says so: another GPU, NVIDIA's build for a Jetson, a container."""
+    combination, policy = combination_of(question), Policy(level=None)
+    first = first_error(examine(combination, policy, fixes=True).diagnosis)
+    then = after(combination, first, policy)
+    assert then is None or then.verdict is not Verdict.BROKEN, (first.name, first.fixes)
+    nothing = re.compile(r"^Use |NVIDIA's build|^Leave a package out")
+    assert then is not None or nothing.search(first.fixes[0].title), first.fixes
+
+
+UNGENTLE = [
+    Combination(requirements=("whisperx==3.4.2", "torch==2.6.0"), gpus=("A100",), driver="580.65.06", python="3.11"),
+    Combination(requirements=("whisperx", "torch==2.6.0"), gpus=("A100",), driver="580.65.06", python="3.11"),
+    Combination(requirements=("torch==2.12.0", "jax[cuda12]==0.8.2"), gpus=("A100",), driver="580.65.06", python="3.12"),
+]
+"""Where the fix of a warning once broke what worked: it changed cuDNN against the pin of another package."""
+
+
+@every("combination", [*UNGENTLE, *drawn(25, seed=18)])
+def test_after_the_fix_of_a_warning_it_is_gone_and_nothing_new_is_broken(combination: Combination) -> None:
+    found = examine(combination, POLICY, fixes=True).diagnosis
+    for finding in found.root_causes:
+        then = after(combination, finding) if finding.severity is Severity.WARNING else None
+        if then is not None:
+            assert not errors(then) - errors(found), (finding.message, finding.fixes)
+            assert finding.message not in [one.message for one in then.root_causes], finding.fixes
 
 
 def test_a_driver_that_works_is_kept_where_other_releases_agree() -> None:

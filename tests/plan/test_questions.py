@@ -4,26 +4,31 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import Severity, Verdict
-from gpudoctor.plan import Combination
+from gpudoctor.findings import Policy, Severity, Verdict
+from gpudoctor.plan import Combination, examine
 from tests import told
-from tests.plan.samples import checked
 
 QUESTIONS = list(csv.DictReader(Path(__file__).with_name("questions.csv").read_text(encoding="utf-8").splitlines()))
 """`cause` is the first root cause, "unknown", or empty if it works; `fact` is what decides."""
 _OPTIONS = set(Combination.__struct_fields__)
 
 
+def asked(question: dict[str, str]) -> Combination:
+    """Return the combination that a question is about."""
+    stated: dict[str, Any] = {name: value for name, value in question.items() if value and name in _OPTIONS - {"requirements"}}
+    gpus = (question["gpu"],) if question["gpu"] else ()
+    return Combination(requirements=tuple(question["requirements"].split()), gpus=gpus, **stated)
+
+
 def answer(question: dict[str, str]) -> tuple[str, str]:
     """Return the first root cause of a combination, "unknown" or nothing, and what is said; of a contradiction the error alone."""
-    stated = {name: value for name, value in question.items() if value and name in _OPTIONS - {"requirements"}}
-    gpus = (question["gpu"],) if question["gpu"] else ()
     try:
-        found = checked(*question["requirements"].split(), gpus=gpus, **stated)
+        found = examine(asked(question), Policy(level=None)).diagnosis
     except UsageError as error:
         return str(error), ""
     errors = [finding.name for finding in found.root_causes if finding.severity is Severity.ERROR] or [found.verdict.value]

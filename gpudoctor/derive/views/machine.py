@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gpudoctor.derive.add_on_wheels import extended_by
 from gpudoctor.derive.all_reduce import Result, across_gpus, result
 from gpudoctor.derive.driver import Driver, driver
 from gpudoctor.derive.fabric import fabric_of, switches
@@ -288,8 +289,12 @@ class MachineView(DriverCallsView):
         """Whether another framework than `name`, and none of the `failing`, fits driver and GPU, which lets the environment still train.
 
         In an assumed environment none replaces another that the user asked for; only a package may want it, as MediaPipe wants JAX.
+        What computes for a framework that fails, as vLLM does for PyTorch, fails with it.
         """
-        others = (other for other in self.frameworks if other.name not in {name, *failing})
+        failing = failing | {name}
+        others = (
+            other for other in self.frameworks if other.name not in failing and not failing.intersection(map(extended_by, other.published))
+        )
         return not self._asked_for(name) and any(other.fits for other in others if not self.supposed or self._asked_for(other.name))
 
     def _asked_for(self, framework: str) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
-from gpudoctor.derive import MachineView, Stack, wheel_platform
-from gpudoctor.derive.gpu_code import Fit, runs
+from gpudoctor.derive import EffectiveCode, MachineView, Stack, wheel_platform
+from gpudoctor.derive.gpu_code import COMPILED_WHERE_IT_RUNS, Code, Fit, runs
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.diagnose.advice.environments import new_environment
@@ -17,6 +19,10 @@ from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution, Platform
 from gpudoctor.versions import parse
 
+_FOR_CUDA = re.compile(r"(?P<stem>.+-cu(?:da)?)\d\d(?P<minor>[\dx]?)")
+"""A name that ends with a CUDA version: cupy-cuda12x, cudf-cu12, spconv-cu118."""
+_MAJORS = (13, 12, 11, 10)
+
 
 def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.FIX) -> tuple[Fix, ...]:
     """Return the fix that installs the nearest release of what was asked for that works here; () if the framework itself was asked for."""
@@ -26,12 +32,33 @@ def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.
     here = constraints(machine)
     found = _nearest(asked, here) or _nearest(asked, msgspec.structs.replace(here, python=""))
     if found is None:
-        return (_elsewhere(asked.name, here, kind),)
+        return (_for_another_cuda(asked, here, kind) or _elsewhere(asked.name, here, kind),)
     label, pin = f"{asked.name} {found.release}", asked.pinned(str(found.release))
     if not here.installable(found):
         return (new_environment(machine, Pick(label, (pin,), pythons=found.pythons), kind=kind),)
     title = f"Install {label}, the nearest release that is known to work here"
     return (install_fix(title, machine.observed.python, pin, kind=kind),)
+
+
+def _for_another_cuda(asked: Distribution, here: Constraints, kind: FixKind) -> Fix | None:
+    """Return the fix that installs the same package for another CUDA, the newest that works here: cupy-cuda11x for cupy-cuda12x; None if none does."""
+    for name in siblings(asked.name):
+        other = msgspec.structs.replace(asked, name=name)
+        found = _nearest(other, here)
+        if found is not None:
+            title = f"Replace {asked.name} with {name} {found.release}, which is built for CUDA {found.built_with_cuda}"
+            return install_fix(title, here.machine.observed.python, other.pinned(str(found.release)), replace=(asked.name,), kind=kind)
+    return None
+
+
+def siblings(name: str) -> tuple[str, ...]:
+    """Return what a package may be called for other CUDA versions, the newest first; () for a name without one."""
+    named = _FOR_CUDA.fullmatch(name)
+    if named is None:
+        return ()
+    digits = range(9, -1, -1) if named["minor"].isdigit() else ("",)
+    others = (f"{named['stem']}{major}{digit}{named['minor'] if digit == '' else ''}" for major in _MAJORS for digit in digits)
+    return tuple(other for other in others if other != name)
 
 
 def _elsewhere(name: str, here: Constraints, kind: FixKind) -> Fix:
@@ -81,4 +108,14 @@ def _works(row: FrameworkRelease, here: Constraints) -> bool:
 
 
 def _runs(row: FrameworkRelease, here: Constraints) -> bool:
-    return here.driver_runs(row.built_with_cuda) and all(runs(row, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in here.capabilities)
+    code = _code(row, here)
+    return here.driver_runs(row.built_with_cuda) and all(runs(code, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in here.capabilities)
+
+
+def _code(row: FrameworkRelease, here: Constraints) -> Code:
+    """Return a release's GPU code: of one that compiles it at run time, what the newest compiler of its CUDA produces."""
+    compilers = here.machine.matrix.cudas(row.built_with_cuda) if row.built_with_cuda else ()
+    made = [one.sass for one in compilers if one.sass]
+    if row.sass is not None or not made or not row.distribution.startswith(COMPILED_WHERE_IT_RUNS):
+        return row
+    return EffectiveCode(sass=made[-1], ptx=None, where="")

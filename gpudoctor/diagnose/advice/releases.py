@@ -13,11 +13,12 @@ from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import GpuBuild
-from gpudoctor.snapshot import Missing
+from gpudoctor.snapshot import Distribution, Missing
 from gpudoctor.versions import Version
 
 _LOCAL_SINCE = Version(1, 8)
 """From this PyTorch on, its index has the default build under a local version too: https://pytorch.org/get-started/previous-versions/"""
+_WITHOUT_WHEEL = {STUB, "sdist", "repository"}
 
 
 class Pick(msgspec.Struct, frozen=True):
@@ -130,5 +131,12 @@ def works_here(machine: MachineView, row: FrameworkRelease) -> bool:
 def newest(machine: MachineView, distribution: str, *, accepts: str = "", near: str = "") -> str:
     """Return the newest release of a distribution with a wheel for this platform and Python, or the nearest to `near`; "" if the tables have none."""
     here = constraints(machine, accepts)
-    found = [str(row.release) for row in here.releases(distribution) if row.accelerator not in {STUB, "sdist", "repository"}]
+    found = [str(row.release) for row in here.releases(distribution) if row.accelerator not in _WITHOUT_WHEEL]
     return min(found, key=lambda release: nearness(release, near), default="")
+
+
+def nearest(machine: MachineView, to: Distribution, suits: Callable[[FrameworkRelease], bool]) -> str:
+    """Return the nearest release of a distribution that suits and, if it has GPU code, works here; "" if the tables have none."""
+    rows = (row for row in constraints(machine).releases(to.name) if row.accelerator not in _WITHOUT_WHEEL)
+    fitting = (str(row.release) for row in rows if suits(row) and (row.accelerator != "cuda" or works_here(machine, row)))
+    return min(fitting, key=lambda release: nearness(release, to.version), default="")

@@ -21,8 +21,6 @@ from gpudoctor.findings import DOWNLOAD, Fix, FixKind, Impact, Problem, Rung, Se
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import Distribution, is_absent
 
-_SHARED = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
-"""Packages that install the same files for every CUDA version (read in the RECORD of their wheels)."""
 _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD)
 
 
@@ -70,9 +68,7 @@ def _unmet_by_framework(environment: EnvironmentView) -> dict[Distribution, list
 
 def _overwritten(environment: EnvironmentView, stack: Stack) -> Iterator[Problem]:
     """Report packages of one library for two CUDA versions."""
-    groups = ([found for name, found in stack.distributions.items() if _library(name) == library] for library in _SHARED)
-    twins = [group for group in groups if len(group) > 1]
-    if twins:
+    if twins := stack.overwriting:
         pairs = "; ".join(_labels(group) for group in twins)
         yield Problem(
             message=f"{pairs} {is_there(stack, many=True)} and contain the same files; the package installed last is used.",
@@ -80,11 +76,6 @@ def _overwritten(environment: EnvironmentView, stack: Stack) -> Iterator[Problem
             evidence=tuple(map(as_evidence, chain.from_iterable(twins))),
             fixes=(_keep_one(environment, twins), _SEPARATE),
         )
-
-
-def _library(name: str) -> str:
-    """Return the library of a package for one CUDA: nvidia-nccl for nvidia-nccl-cu12."""
-    return name.rpartition("-cu")[0]
 
 
 def _labels(distributions: list[Distribution]) -> str:

@@ -6,10 +6,11 @@ import msgspec
 
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.cuda_libraries import WHEELS, Origin
-from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.packages import install_fix
+from gpudoctor.diagnose.advice.releases import nearest
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind
-from gpudoctor.snapshot import Cause, Missing, TextLog
+from gpudoctor.snapshot import Cause, Distribution, Missing, TextLog
 from gpudoctor.versions import Version
 
 
@@ -38,12 +39,30 @@ def _installs_its_own(framework: FrameworkView) -> bool:
     return any(line.startswith(WHEELS["cudnn"]) for row in framework.published for line in row.requires)
 
 
+def _for_the_same(framework: FrameworkView, specifier: str) -> tuple[Fix, ...]:
+    """Return the fix that installs a release built with the cuDNN that is there, if another package requires that; () otherwise."""
+    found, own, stack = framework.cudnn, framework.observed.distribution, framework.environment.stack_or_missing
+    if isinstance(stack, Missing) or isinstance(found.loaded, Missing) or not own:
+        return ()
+    elsewhere = tuple(
+        demand.requirement.specifier for demand in stack.demands if demand.requirement.name == found.wheel and demand.by.name != own
+    )
+    if not contradict((specifier, *elsewhere)):
+        return ()
+    major, there = found.loaded.major, Distribution(own, framework.release, "")
+    release = nearest(framework.machine, there, lambda row: row.cudnn is not None and row.cudnn.major == major)
+    title = f"Install {own} {release}, which is built with cuDNN {major}"
+    return (install_fix(title, framework.machine.observed.python, f"{own}=={release}"),) if release else ()
+
+
 def install_cudnn(framework: FrameworkView, wanted: Version) -> tuple[Fix, ...]:
     """Return fixes that install a cuDNN that works with the framework."""
     found, stack = framework.cudnn, framework.environment.stack_or_missing
     required = next((demand.requirement.specifier for demand in found.demands), "") or f">={wanted}"
     next_major = f"<{wanted.major + 1}"  # metadata such as jax 0.4.25's has no upper bound
     specifier = required if satisfies(f"{wanted.major + 1}", required) is False else f"{required},{next_major}"
+    if others := _for_the_same(framework, specifier):
+        return others
     install = install_fix(f"Install {found.wheel}{specifier}", framework.machine.observed.python, f"{found.wheel}{specifier}")
     if found.origin is Origin.WHEEL:
         return (install,)

@@ -3,11 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.packages import Violation
+from gpudoctor.derive.packages import Stack, Violation
+from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.lacking import lacking
 from gpudoctor.diagnose.advice.packages import install_fix
-from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.diagnose.advice.releases import nearest, pick
 from gpudoctor.diagnose.advice.requirements import (
     NVIDIA_PACKAGES,
     accepted,
@@ -18,9 +19,11 @@ from gpudoctor.diagnose.advice.requirements import (
     unmet_requirements,
 )
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Fix, Impact, Problem, Rung, Severity
+from gpudoctor.findings import Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.frameworks import stack_of
+from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot.distributions import with_extras
 
 
 @rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK)
@@ -34,7 +37,7 @@ def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Probl
             message=unmet_requirements(of_package, stack),
             severity=Severity.ERROR if stack.supposed else None,
             evidence=(as_evidence(found), *requirements(of_package)),
-            fixes=_install_within_bounds(found, of_package, environment),
+            fixes=(*_install_within_bounds(found, of_package, environment), *_install_another(found, of_package, environment)),
         )
     for contradiction in stack.contradictions:
         if not contradiction.name.startswith(NVIDIA_PACKAGES):
@@ -49,3 +52,21 @@ def _install_within_bounds(found: Distribution, violations: list[Violation], env
     if stack_of(found.name) == found.name and pick(machine, found.name, accepts=specifier) is not None:
         return install_framework(machine, found.name, accepts=specifier)
     return (install_fix(f"Install {requirement}", environment.observed.python, requirement),)
+
+
+def _install_another(found: Distribution, violations: list[Violation], environment: EnvironmentView) -> Iterator[Fix]:
+    """Yield the fix that installs another release of the only package that does not accept what is there; a framework has fixes of its own."""
+    demanding, stack = {violation.demand.by for violation in violations}, environment.stack
+    by = demanding.pop()
+    if demanding or stack_of(by.name) == by.name or not stack.stated(by):
+        return
+    release = nearest(environment.machine, by, lambda row: _accepts(row, by, found, stack))
+    if release:
+        pin = f"{with_extras(by.name, by.extras)}=={release}"
+        title = f"Install {by.name} {release}, which accepts {found.label}"
+        yield install_fix(title, environment.observed.python, pin, kind=FixKind.INSTEAD)
+
+
+def _accepts(row: FrameworkRelease, by: Distribution, found: Distribution, stack: Stack) -> bool:
+    bounds = (one.specifier for one in stack.required(row, by.extras) if one.name == found.name)
+    return all(satisfies(found.version, bound) is not False for bound in bounds)
