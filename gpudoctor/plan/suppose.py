@@ -123,7 +123,7 @@ def _is_framework(distribution: Distribution, packages: Packages, matrix: Matrix
     by_the_way = distribution.name.startswith(_BETWEEN_GPUS) or framework_of(packages.first_to_want(distribution.name))
     if not distribution.requirement and by_the_way:
         return False
-    return bool(framework_of(distribution.name)) or any(row.accelerator == "cuda" for row in _of_others(distribution.name, matrix))
+    return bool(framework_of(distribution.name)) or any(row.accelerator in {"cuda", "cpu"} for row in _of_others(distribution.name, matrix))
 
 
 def _of_others(name: str, matrix: Matrix) -> tuple[FrameworkRelease, ...]:

@@ -124,6 +124,7 @@ def test_what_computes_for_a_framework_fails_with_it(requirements: tuple[str, ..
         ("cupy-cuda13x==13.6.0", "V100", NEW, "cupy-cuda12x"),
         ("nvidia-dali-cuda130==2.4.0", "V100", NEW, "nvidia-dali-cuda120"),
         ("cudf-cu13==26.8.0", "V100", NEW, "cudf-cu12"),
+        ("xgboost-cpu==3.1.1", "L4", NEW, "xgboost"),
     ],
 )
 def test_the_same_package_for_another_cuda_is_offered(requirement: str, gpu: str, driver: str, sibling: str) -> None:
@@ -131,3 +132,14 @@ def test_the_same_package_for_another_cuda_is_offered(requirement: str, gpu: str
     assert fix.installs[0].startswith(f"{sibling}=="), fix.title
     assert fix.removes == (requirement.partition("==")[0],)
     assert checked(*fix.installs, gpus=(gpu,), driver=driver, python="3.11").verdict is not Verdict.BROKEN
+
+
+def test_a_package_whose_wheels_have_no_cuda_cannot_use_the_gpu() -> None:
+    for beside in ((), ("torch==2.2.1",)):
+        found = checked("dgl==2.1.0", *beside, gpus=("L4",), driver=NEW, python="3.10")
+        assert (found.verdict, found.root_causes[0].name) == (Verdict.BROKEN, "cpu-only-build")
+        assert "Use another GPU" not in found.root_causes[0].fixes[0].title
+    assert checked("xgboost-cpu==3.1.1", "torch==2.8.0", gpus=("L4",), driver=NEW, python="3.10").verdict is Verdict.READY, (
+        "its name says so"
+    )
+    assert checked("dgl==2.1.0", python="3.10", os="macos").verdict is not Verdict.BROKEN

@@ -46,16 +46,17 @@ def _for_another_cuda(asked: Distribution, here: Constraints, kind: FixKind) -> 
         other = msgspec.structs.replace(asked, name=name)
         found = _nearest(other, here)
         if found is not None:
-            title = f"Replace {asked.name} with {name} {found.release}, which is built for CUDA {found.built_with_cuda}"
+            cuda = f"CUDA {found.built_with_cuda}" if found.built_with_cuda else "CUDA"
+            title = f"Replace {asked.name} with {name} {found.release}, which is built for {cuda}"
             return install_fix(title, here.machine.observed.python, other.pinned(str(found.release)), replace=(asked.name,), kind=kind)
     return None
 
 
 def siblings(name: str) -> tuple[str, ...]:
-    """Return what a package may be called for other CUDA versions, the newest first; () for a name without one."""
+    """Return what a package may be called for other CUDA versions, the newest first; xgboost for xgboost-cpu. () for another name."""
     named = _FOR_CUDA.fullmatch(name)
     if named is None:
-        return ()
+        return (name.removesuffix("-cpu"),) if name.endswith("-cpu") else ()
     digits = range(9, -1, -1) if named["minor"].isdigit() else ("",)
     others = (f"{named['stem']}{major}{digit}{named['minor'] if digit == '' else ''}" for major in _MAJORS for digit in digits)
     return tuple(other for other in others if other != name)
@@ -66,6 +67,8 @@ def _elsewhere(name: str, here: Constraints, kind: FixKind) -> Fix:
     if not here.machine.matrix.releases(name, here.platform):
         system = "WSL 2" if here.machine.site.platform == Platform.WINDOWS else "another platform"
         return Fix(f"Use {system}: no release of {name} has a wheel for {wheel_platform.label(here.platform)}.", kind=kind)
+    if not any(row.accelerator == "cuda" for row in here.machine.matrix.releases(name, here.platform)):
+        return Fix(f"Use another package, or build {name} from source with CUDA: no wheel of it has CUDA.", kind=kind)
     title = f"Use another GPU: no release of {name} in the tables is known to work on this machine."
     return Fix(title, kind=kind, action=Action.REPLACE_HARDWARE)
 
