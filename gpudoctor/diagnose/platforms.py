@@ -8,12 +8,10 @@ from collections.abc import Callable, Sequence
 from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
-from gpudoctor.signatures.phrases import AMD
+from gpudoctor.signatures.phrases import AMD, WSL
 from gpudoctor.snapshot import Host, Platform, TextLog
 
-_WSL = expression(
-    r"(?i)^\W{0,3}\(WSL ?[12]?\) ?[-:]|(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard"
-)
+_WSL = expression(WSL)
 _WSL1 = expression(r"(?i)\bWSL ?1\b")
 _JETSON = expression(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
 _AMD = expression(AMD)

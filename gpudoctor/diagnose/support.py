@@ -23,6 +23,7 @@ from gpudoctor.diagnose.text_facts import Ask, Asks, HintedLine, Words, first_ev
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
+from gpudoctor.signatures.memory import LISTED_PROCESS
 from gpudoctor.signatures.packages import WANTS_GLIBC
 from gpudoctor.snapshot import Fact, Host, Platform, Python, Status, TextLog
 
@@ -94,9 +95,12 @@ def _full(machine: MachineView, _: str) -> Iterator[Evidence]:
 _REQUEST = r"(?:--gres[= ]\S{0,20}gpu\S{0,12}|--gpus\S{0,20}[= ]\S{1,12}|\s-G ?\d|nvidia\.com/gpu)"
 _REQUESTS_GPU = expression(_REQUEST)
 _WOULD_REQUEST = expression(
-    rf"(?i)\b(?:with|adding|using|setting|specifying|after|only) [^\n]{{0,40}}{_REQUEST}[^\n]{{0,60}}\b(?:works?|worked|visible|fine|fix\w{{0,2}}|solv\w{{1,2}}|detected|found|sees|true|there)\b|{_REQUEST}[^\n]{{0,40}}\b(?:recommend|suggest|should i|solve|fixe|help)"
+    rf"(?i)\b(?:with|adding|using|setting|specifying|after|only) [^\n]{{0,40}}{_REQUEST}[^\n]{{0,60}}\b(?:works?|worked|visible|fine|fix\w{{0,2}}|solv\w{{1,2}}|detected|found|sees|true|there)\b|{_REQUEST}[^\n]{{0,40}}\b(?:recommend|suggest|should i|solve|fixe|help)|\b(?:fixed|solved|works?|worked|helps?|helped|missing|forgot|forgotten|needs?|instead|should|must)\b[^\n.]{{0,30}}{_REQUEST}"
+    rf"|\bsrun\b[^\n]{{0,40}}{_REQUEST}[^\n]{{0,60}}\b(?:works?|worked|helps?|helped|is fine|sees)\b"
 )
 """A request that would cure a job, so the job made none."""
+_OF_STEP = expression(r"\bsrun\b")
+"""A step of a job may need a request of its own: https://slurm.schedmd.com/srun.html"""
 _NOT_ON_A_NODE = expression(r"(?i)\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b")
 
 
@@ -104,8 +108,9 @@ def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the line that shows a Slurm job, if no line requests a GPU."""
     lines = text.splitlines()
     found = next((line for line in reversed(lines) if UNDER_SLURM.search(line)), "")
+    helped = any(_OF_STEP.search(line) and _WOULD_REQUEST.search(line) for line in lines)
     requested = any(_REQUESTS_GPU.search(line) and not _WOULD_REQUEST.search(line) for line in lines)
-    if found and (not requested or _NOT_ON_A_NODE.search(text)):
+    if found and (not requested or helped or _NOT_ON_A_NODE.search(text)):
         yield Words("Slurm without a request for a GPU", found.strip(), "the log")
 
 
@@ -127,6 +132,18 @@ def _others_hold_memory(_: MachineView, text: str) -> Iterator[Evidence]:
     others = total - free - (_size(_OWN, text) or 0)
     if others > total / 2:
         yield Words("memory that other programs hold", f"{others:.0f} of {total:.0f} MiB", "the log")
+
+
+_A_DESKTOPS = 2048
+"""MiB that no desktop takes."""
+
+
+def _listed_processes(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield how much memory the processes hold that a text lists by number, if it is most of the GPU's."""
+    sizes = [int(found["size"]) for found in LISTED_PROCESS.finditer(text)]
+    totals = [gpu.memory_total >> 20 for gpu in machine.observed.listed_gpus if isinstance(gpu.memory_total, int)]
+    if len(sizes) > 1 and sum(sizes) > max(_A_DESKTOPS, _MOST * max(totals, default=0)):
+        yield Words("memory that listed processes hold", f"{sum(sizes)} MiB", "the log")
 
 
 def _size(pattern: re.Pattern[str], text: str) -> float | None:
@@ -230,7 +247,7 @@ _FACTS: Asks = {
     "cuda-visible-devices-masked": (_masked,),
     "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver),
     "scheduler-gpu-not-allocated": (_requests_none,),
-    "gpu-memory-held-by-other-process": (_full, _others_hold_memory),
+    "gpu-memory-held-by-other-process": (_full, _others_hold_memory, _listed_processes),
     "cuda-visible-devices-set-too-late": (_set_by_program,),
     "cuda-visible-devices-uuid-unsupported": (_named_by_uuid,),
     "gpu-memory-preallocation": (_preallocated,),

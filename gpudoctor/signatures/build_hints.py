@@ -150,7 +150,7 @@ BUILD_HINTS = (
     Hint(r"(?i)\bldd\b[^\n]{0,60}\b2\.\d{1,2}\b", "", "ldd (GNU libc) 2.17"),
     # triton/backends/nvidia/compiler.py
     Hint(
-        r"Internal Triton PTX codegen error|\bPTXASError\b",
+        r"(?i)Internal Triton PTX codegen error|\bPTXASError\b|\btriton[/\\](?:backends|compiler|runtime|common)\b|\btriton\b\W{0,30}(?:version\W{1,3})?\d\.\d",
         "triton-ptxas-too-old",
         "PTXASError: PTXAS error: Internal Triton PTX codegen error",
     ),

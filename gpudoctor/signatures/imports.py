@@ -115,11 +115,21 @@ IMPORTS = (
     Signature(
         r"'(?:"
         + _FRAMEWORKS
-        + r")' is not a package|cannot import name '\w{1,40}' from '(?:random|types|typing|queue|logging|tokenize|copy|platform|inspect|math|code)' \(|module 'torch\._C' has no attribute '"
-        + rf"(?!{OF_CUDA_BUILDS})",
+        + r")' is not a package|cannot import name '\w{1,40}' from '(?:random|types|typing|queue|logging|tokenize|copy|platform|inspect|math|code)' \(",
         _SHADOWED,
         "a file or another copy is imported instead of the package",
         ("No module named 'tensorflow.python'; 'tensorflow' is not a package",),
+    ),
+    # torch/__init__.py, whose compiled module is of another release; Python 2 does not name it: https://github.com/pytorch/pytorch/issues/2094
+    Signature(
+        rf"module 'torch\._C' has no attribute '(?!{OF_CUDA_BUILDS})|'module' object has no attribute '(?:_init_names|\w{{3,20}}(?:Tensor|Storage)Base)'",
+        ("two-copies-of-framework",),
+        "the Python files and the compiled module of PyTorch are of different releases",
+        (
+            "AttributeError: module 'torch._C' has no attribute 'BFloat16StorageBase'",
+            "AttributeError: 'module' object has no attribute 'DoubleTensorBase'",
+        ),
+        despite_versions=True,  # the text may name only one of the releases
     ),
     # LLVM's OpenMP runtime, kmp_i18n
     Signature(
@@ -226,9 +236,19 @@ UNNAMED = (
         vague=True,
         cure="Load the named library first: name its path in LD_PRELOAD, or import the package that needs it before all others.",
     ),
+    # Python in a clone of PyTorch, or in a folder into which a wheel was unpacked: https://github.com/pytorch/pytorch/issues/574, /issues/1633
+    Signature(
+        r'File "(?![^"\n]{0,200}(?:site-packages|dist-packages|lib(?:64)?/python))(?:[^"\n]{0,200}[/\\])?torch[/\\]__init__\.pyc?", line \d{1,5}, in <module>',
+        _SHADOWED,
+        "PyTorch is imported from a source folder instead of the installed package",
+        ('File "torch/__init__.py", line 45, in <module>',),
+        vague=True,
+        despite_versions=True,
+        cure="Start Python in another folder, which has no folder torch.",
+    ),
     # tensorflow/python/pywrap_tensorflow.py; torch/__init__.py
     Signature(
-        r"No module named '_?pywrap_tensorflow(?:_internal)?'|No module named ['\"]?tensorflow\.python['\"]?\s{0,4}$|No module named 'torch\._C'"
+        r"No module named '_?pywrap_tensorflow(?:_internal)?'|No module named ['\"]?tensorflow\.python['\"]?\s{0,4}$|No module named ['\"]?(?:torch\._C|_C)\b|\bname '_C' is not defined"
         r"|Failed to load PyTorch C extensions|^ImportError: [^\n]{0,200}libtorch\w{0,20}\.so|cannot import name '\w{1,60}' from '(?:torch|tensorflow|jax|jaxlib)[\w.]{0,60}'",
         ("framework-import-fails",),
         "the installed framework cannot be imported",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import AMD, SLURM, USES_GPU_ELSEWHERE
+from gpudoctor.signatures.phrases import AMD, SLURM, USES_GPU_ELSEWHERE, WSL
 from gpudoctor.signatures.signature import Hint
 
 _AS_USER = r"\b(?:without (?:sudo|root)|as (?:a |my )?(?:normal |regular |own )?user)\b"
@@ -136,7 +136,7 @@ MACHINE_HINTS = (
     # platforms, by which gpudoctor/diagnose/platforms.py names a cause
     # not the patterns by which Ollama searches every Linux for libcuda
     Hint(
-        r"(?i)^\W{0,3}\(WSL ?[12]?\) ?[-:]|(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard",
+        WSL,
         "",
         "uname -r: 5.15.153.1-microsoft-standard-WSL2",
     ),
@@ -155,7 +155,7 @@ MACHINE_HINTS = (
         "AMD Radeon RX 7900 XTX",
     ),
     Hint(
-        r"(?i)\bNVIDIA_VISIBLE_DEVICES\s?[=:]\s?['\"]?\d{1,2}:\d{1,2},\d{1,2}:\d|\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-(?:GPU-)?[0-9a-f]{8}",
+        r"(?i)\bNVIDIA_VISIBLE_DEVICES\s?[=:]\s?['\"]?\d{1,2}:\d{1,2},\d{1,2}:\d|\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-(?:GPU-)?[0-9a-f]{8}|\bMIG (?:is |was |has been |mode )?(?:enabled|activated|on\b)|\b(?:enabled?|activated?) MIG\b",
         "mig-one-instance-per-process",
         "MIG 3g.40gb Device 0: (UUID: MIG-3f3d2b9e)",
     ),
@@ -183,7 +183,7 @@ MACHINE_HINTS = (
         "docker run --gpus all --rm trainer:2 python train.py",
     ),
     Hint(
-        r"(?i)\b(?:used|held|occupied|taken) by (?:another|other) (?:process|program|user)|\b(?:another|other|somebody|someone|colleague|first|second|previous|old)(?:'s| else's)? (?:\S{1,12} ){0,5}(?:takes?|uses?|holds?|occup(?:y|ies)|is using) (?:\w{1,8} )?\d{1,3}(?:\.\d)? ?(?:of (?:the )?\d{1,3} ?)?(?:[gm]i?b|%)",
+        r"(?i)\b(?:used|held|occupied|taken) by (?:another|other) (?:process|program|user)|\b(?:another|other|somebody|someone|colleague|first|second|previous|old)(?:'s| else's)? (?:\S{1,12} ){0,5}(?:takes?|taking|uses?|using|holds?|holding|occup(?:y|ies|ying)|is using)(?: up)? (?:\w{1,8} |~)?\d{1,3}(?:\.\d)? ?(?:of (?:the )?\d{1,3} ?)?(?:[gm]i?b?\b|%)",
         "gpu-memory-held-by-other-process",
         "22 GiB are used by another process",
     ),
@@ -211,11 +211,13 @@ MACHINE_HINTS = (
         "DataLoader(dataset, pin_memory=True)",
     ),
     Hint(
-        r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok|(?:is|was|are|gets?) (?:detected|found|recogni[sz]ed|visible|seen))\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo|super-?user)\b",
+        r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok|(?:is|was|are|gets?) (?:detected|found|recogni[sz]ed|visible|seen))\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo|super-?user)\b"
+        r"|\b(?:not|n't|without) (?:using|being|logged in as) (?:the )?root\b|\bonly (?:works? )?(?:as|for|with) (?:the )?(?:user )?\W?root\b|\b(?:possible|able)\b[^\n.]{0,24}\bas (?:the )?(?:user )?\W{0,2}root\b|\bsu root\b[^\n]{0,60}\b(?:works?|fine|ok)\b",
         "device-permission-denied",
         "nvidia-smi works with sudo",
     ),
     # nvidia-smi -q
+    Hint(r"\bSW Power Cap\s{0,40}: Active", "power-throttled", "SW Power Cap                      : Active"),
     Hint(r"(?i)\bcompute[ _]mode\b[^\n]{0,40}\bprohibited\b", "compute-prohibited", "Compute Mode : Prohibited"),
     Hint(
         r"(?i)\bexclusive[_ -](?:process|thread)\b|(?<![\w.])E\. (?:Process|Thread)\b",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.signature import Signature
+from gpudoctor.expressions import expression
+from gpudoctor.signatures.signature import Hint, Signature
 
 _GPU_MEMORY = (
     "gpu-memory-insufficient",
@@ -17,6 +18,10 @@ _BY_DESIGN = ("gpu-memory-preallocation", "gpu-memory-insufficient")
 _MEMORY = r"\b(?:(?:gpu|device|nvidia|cuda|video|graphics)(?: ?\d{1,2}|'s)?[ -](?:memory|ram)|vram)\b"
 _TAKEN = r"(?:occupied|held|used|allocated|taken|full|reserved|locked)\b"
 _TAKES_MOST = "TensorFlow or JAX takes most GPU memory at start, by design"
+
+_PROCESS = r"^\W{0,6}(?:PID\W{0,3})?\d{3,8}\b(?! ?[MG]i?B)[^\n|]{0,60}?\s(?P<size>\d{3,6}) ?MiB\W{0,3}$"
+LISTED_PROCESS = expression(rf"(?m){_PROCESS}")
+"""A process by its number and the GPU memory that it holds, as people copy it from nvidia-smi."""
 
 MEMORY = (
     # torch/utils/data and csrc/DataLoader.cpp of 2.15; NCCL's sources; https://github.com/NVIDIA/nccl/issues/525 and 342
@@ -145,12 +150,23 @@ MEMORY = (
         said=True,
     ),
     Signature(
-        rf"(?i)\b(?:kill|interrupt|terminat|exit|stopp|crash)\w{{0,6}}\b[^\n]{{0,80}}(?:\bnot|\bnever|n't) (?:release|free|clear)d? (?:up )?(?:the |all |its )?{_MEMORY}",
+        rf"(?i)\b(?:kill|interrupt|terminat|exit|stopp|crash)\w{{0,6}}\b[^\n]{{0,80}}(?:\bnot|\bnever|n't) (?:release|free|clear)d? (?:up )?(?:the |all |its )?{_MEMORY}"
+        rf"|\b(?:w(?:o|ill )n.?t|does ?n.?t|do ?n.?t) (?:let go of|give back|return) (?:the |its |all )?(?:{_MEMORY}|memory\b)|\b(?:hold|keep|hang)s? on ?to (?:the |its |all )?(?:{_MEMORY}|memory\b)[^\n.]{{0,16}}\bafter\b",
         _HELD,
         _STAYS,
         ("killing the server does not free the GPU memory",),
         vague=True,
         said=True,
+    ),
+    Signature(
+        r"(?i)\b(?:process|program|script|server|vllm|sglang|ollama|training|job|kernel|notebook)\b (?:has|have|had|was|were|is) (?:already |now |just )?(?:been )?(?:shut ?down|killed|stopped|terminated|closed|interrupted)(?:,? (?:but |and )?nvidia-smi\b[^\n]{0,20})?:?\s{0,4}$",
+        _HELD,
+        _STAYS,
+        ("vLLM has been shut down:",),
+        vague=True,
+        last=True,
+        said=True,
+        needs_support=True,
     ),
     # https://docs.jax.dev/en/latest/gpu_memory_allocation.html, https://www.tensorflow.org/guide/gpu#limiting_gpu_memory_growth
     Signature(
@@ -242,3 +258,4 @@ STARVED = (
     ),
 )
 """What TensorFlow and JAX, which take most memory at start, say if a library finds none."""
+MEMORY_HINTS = (Hint(_PROCESS, "", "4242 python train.py 5154MiB"),)

@@ -21,7 +21,7 @@ NO_CUDNN = (
     "cudnn-shadowed-by-system",
 )
 _QUOTE = r"[\"'`]?"
-_CUDA_FILE = rf"lib(?=cu|nv|nccl|npp)(?!cudnn|cuda\.|nvidia|nvinfer)[\w-]{{3,40}}\.so[\d.]*{_QUOTE}"
+_CUDA_FILE = rf"lib(?=cu|nv|nccl|npp)(?!cudnn|cuda\.|nvidia|nvinfer|nccl-)[\w-]{{3,40}}\.so[\d.]*{_QUOTE}"
 
 MISSING_LIBRARIES = (
     Signature(

@@ -145,6 +145,15 @@ MODULES = (
         "nvidia_uvm is not loaded",
         ("modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/6.8.0-45-generic", "Could not load UVM kernel module"),
     ),
+    # what gpudoctor/read/readers/across_lines.py says of a container whose device files are named one by one
+    Signature(
+        r"given other device files, not /dev/nvidia-uvm",
+        ("uvm-not-loaded", "container-no-gpu-access"),
+        "a container has no device file of nvidia_uvm, without which CUDA does not start",
+        ("the container is given other device files, not /dev/nvidia-uvm",),
+        vague=True,
+        cure="Give the container /dev/nvidia-uvm and /dev/nvidia-uvm-tools too, or start it with NVIDIA's runtime.",
+    ),
     # strace: libcuda looks for the file before nvidia-modprobe makes it, so it may be there later
     Signature(
         r"\"/dev/nvidia-uvm\"[^\n]{0,60} = -1 ENOENT",

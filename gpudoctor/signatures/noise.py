@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 HARMLESS = (
-    # NCCL's plugin and InfiniBand messages, c10d's socket.cpp
+    # NCCL's plugin and InfiniBand messages of 2.8 to 2.28 (src/plugin/plugin_open.cc, before that src/net.cc), c10d's socket.cpp
     (
-        r"Failed to open libibverbs\.so|NET/Plugin ?: (?:No plugin found|Could not find)",
-        "NCCL works without InfiniBand and without a network plugin",
+        r"Failed to open libibverbs\.so|(?:NET|TUNER|PROFILER|ENV|GIN)/Plugin ?: ?(?:No plugin found|Could not find|dlerror=|Plugin load returned)|\blibnccl-(?:net|tuner|profiler|env|gin)\S{0,24}\.so: cannot open",
+        "NCCL works without InfiniBand and without plugins",
     ),
     (
         r"client socket cannot be initialized to connect to[^\n]{0,120}Address family not supported",

@@ -17,6 +17,8 @@ CARD = r"(?:e-?gpu|gpu|(?:graphics? |video )?card|(?:[rg]tx ?)?[1-5]0[5-9]0(?: t
 """A GPU by what people call it, or by its model."""
 AMD = r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bamdgpu-install\b|\bAMD (?:GPUs?|cards?|graphics|video card|RX|Instinct|\d{4} ?(?:XTX?|GRE)|version instead)\b|\bRX ?[5-9]\d{2,3}(?: ?XTX?)?\b"
 """A GPU of AMD; a processor "with Radeon Graphics" is in many machines with an NVIDIA GPU."""
+WSL = r"(?i)^\W{0,3}\(WSL ?[12]?\) ?[-:]|(?<!running under )\bwindows subsystem for linux\b|(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard"
+"""What names WSL, not the patterns by which Ollama searches every Linux for libcuda, nor what nvidia-container-cli logs on every Linux."""
 SLURM = r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b|\bslurm\b)"
 """What shows that a program runs under Slurm, or on a node that hands out jobs."""
 DRIVER = r"(?:(?:nvidia|nvidias|graphics?|gpu|video|cuda|display|card)[ -]){1,3}drivers?(?:/(?:kernel )?modules?)?"

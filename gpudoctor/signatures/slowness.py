@@ -45,6 +45,16 @@ SLOWNESS = (
         ("the GPU is power throttled",),
         vague=True,
     ),
+    # as people say it; nvidia-smi must show why
+    Signature(
+        r"(?i)\b(?:clocks?|clock speeds?|frequenc(?:y|ies)|MHz)\b[^\n.]{0,40}\b(?:drop|fall|fell|lower|reduc|throttl|decreas|stuck|limited|capped)\w{0,5}\b|\b(?:frequency|clock) (?:reduction|drops?)\b|\bthrottl(?:es?|ed|ing)\b|\b(?:capped|limited|stuck) (?:at|to) (?:about |around |~)?\d{2,3} ?W\b",
+        ("power-throttled", "thermal-throttled", "hw-slowdown"),
+        "the GPU lowers its clocks",
+        ("at full load the clocks drop", "one of the GPUs is capped to 150 W"),
+        vague=True,
+        last=True,
+        needs_support=True,
+    ),
     Signature(
         r"(?i)\bgpu\b[^\n]{0,60}\b(?:slower than|half as fast as|half the speed of)\b[^\n]{0,30}\b(?:other|same|identical|another) [^\n]{0,20}\bgpus?\b"
         r"|\b(?:only|just) [\d.,]{1,6} ?(?:TFLOPS|TFLOP/s|GB/s)\b[^\n]{0,60}\b(?:expect\w{0,3}|others?|instead|should|nominal)",

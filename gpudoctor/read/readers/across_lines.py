@@ -50,6 +50,7 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     yield from _cdi(lines)
     yield from _acs(lines)
     yield from _instances(lines)
+    yield from _devices(lines)
 
 
 def _shown(name: str, text: str, line: Line) -> Statement:
@@ -108,19 +109,37 @@ def _acs(lines: Sequence[Line]) -> Iterator[Statement]:
 
 
 _INSTANCE = expression(r"^\s{0,8}MIG (?:\d{1,2}c\.)?\dg\.\d{1,3}gb\S{0,8}\s{1,8}Device\s{1,4}\d{1,2}:")
+_SEVERAL_INSTANCES = expression(
+    r"(?i)^(?=[^\n]{0,300}\bMIG\b)[^\n]{0,300}\b(?:several|multiple|two|three|four|five|six|seven|[2-7]x?) (?:\w{1,8} |\dg\.\d{1,3}gb )?(?:MIG )?(?:instances|devices|slices|partitions|migs)\b"
+)
 _COUNTS_DEVICES = expression(r"\bdevice_count\(\)\W{0,4}$")
 
 
 def _instances(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield that a framework counts one device where `nvidia-smi -L` lists several MIG instances."""
-    if sum(1 for line in lines if _INSTANCE.match(line.text)) < 2:
+    several = sum(1 for line in lines if _INSTANCE.match(line.text)) > 1 or any(_SEVERAL_INSTANCES.search(line.text) for line in lines)
+    if not several:
         return
     for place, line in enumerate(lines[:-1]):
         if _COUNTS_DEVICES.search(line.text) and lines[place + 1].text.strip() == "1":
-            yield _shown("instances", "device_count(): 1", lines[place + 1])
+            yield _shown("instances", "with MIG only one device: device_count() is 1", lines[place + 1])
             return
 
 
+_GIVES_DEVICE = expression(
+    r"--device[= ]/dev/nvidia(?:\d|ctl)\b|\blxc\.mount\.entry ?[:=] ?/dev/nvidia(?:\d|ctl)\b|^\s{2,12}- [\"']?/dev/nvidia(?:\d|ctl):"
+)
+
+
+def _devices(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that a container is given a GPU's device files one by one, and not that of nvidia_uvm."""
+    given = next((line for line in lines if _GIVES_DEVICE.search(line.text)), None)
+    if given and not any("nvidia-uvm" in line.text or "/dev/nvidia*" in line.text for line in lines):
+        yield _shown("uvm device", "the container is given other device files, not /dev/nvidia-uvm", given)
+
+
 READER = Reader(
-    "several lines", blocks=_statements, cues=("lspci", "/cdi", "cdi.", "hostpath", "containerpath", "setpci", "device_count()")
+    "several lines",
+    blocks=_statements,
+    cues=("lspci", "/cdi", "cdi.", "hostpath", "containerpath", "setpci", "device_count()", "/dev/nvidia"),
 )

@@ -34,7 +34,19 @@ READER = Reader(
             rf"\blibnvidia-compute-\d{{3}}(?:-server)?{_ARCHITECTURE} \(\S{{5,60}}, {_VERSION}",
             Rank.LOG,
         ),
-        Form("libraries", rf"\bnvidia-driver-\d{{3}}(?:-open|-server){{0,2}}{_ARCHITECTURE} {_VERSION}-\w", Rank.LOG),
+        # dpkg.log, what apt prints while it installs, `apt list`
+        Form(
+            "libraries",
+            rf"\b(?:upgrade|install) libnvidia-compute-\d{{3}}(?:-server)?{_ARCHITECTURE} \S{{3,60}} {_VERSION}-\w",
+            Rank.LOG,
+        ),
+        Form("libraries", rf"\b(?:Unpacking|Setting up) libnvidia-compute-\d{{3}}(?:-server)?{_ARCHITECTURE} \({_VERSION}-\w", Rank.LOG),
+        Form(
+            "libraries",
+            rf"^(?:libnvidia-compute|nvidia-utils)-\d{{3}}(?:-server)?/\S{{3,60}} {_VERSION}-\S{{1,40}} \S{{1,12}} \[installed",
+            Rank.LISTING,
+        ),
+        Form("libraries", rf"\bnvidia-driver-\d{{3}}(?:-open|-server){{0,2}}{_ARCHITECTURE} (?:to )?{_VERSION}-\w", Rank.LOG),
         # rpm -qa, pacman -Q
         Form(
             "libraries",

@@ -59,7 +59,9 @@ _WINDOWS = expression(
     r"(?i)\bI(?:'m| am)? (?:\w{1,12} ){0,2}?(?:run(?:ning)?|us(?:e|ing)|work(?:ing)?)(?: \w{1,12}){0,2} (?P<value>windows)\b(?! (?:sub|\d|server|only))"
 )
 """Windows without its version; a sentence that names others too is none of the writer's own."""
-_WSL = expression(r"(?i)^\W{0,3}\(WSL ?2\) ?[-:]|\b(?:in|inside|under|on|use|used|using|via|through|with|my) wsl(?: ?2)?\b")
+_WSL = expression(
+    r"(?i)^\W{0,3}\(WSL ?2\) ?[-:]|\b(?:in|inside|under|on|use|used|using|via|through|with|my) wsl(?: ?2)?\b|(?<!running under )\bwindows subsystem for linux\b(?! ?\(?(?:wsl ?)?(?:version )?1\b)"
+)
 _JETSON = expression(r"(?i)\b(?:jetson|orin|xavier|jetpack ?\d\.\d)\b")
 _COMMAND = expression(r"(?i)\b(?:install|requirements?|dockerfile)\b|[<>!~]=| -> |^\s*(?:File |from |import )")
 

@@ -339,6 +339,8 @@ CASES: Final = (
     ("windows-native-no-gpu", "Windows 11, python 3.10\nTensor Flow Version: 2.13.0\nKeras Version: 2.13.1\nGPU is NOT AVAILABLE\nwith pip install tensorflow==2.10 the same notebook says available\n"),
     ("windows-native-no-gpu", "win11, py 3.10. tensorflow==2.14 : tf.config.list_physical_devices('GPU') -> []\n"),
     ("no-cuda-wheel-for-platform", "On my macbook pip finds no tensorflow-gpu. Where is it?\n"),
+    ("triton-ptxas-too-old", "GeForce RTX 4070, triton 2.0.0\nptxas fatal   : Value 'sm_89' is not defined for option 'gpu-name'\n"),
+    ("triton-ptxas-too-old", "[pip3] torch==2.1.0\n[pip3] triton==2.1.0\nptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -301,6 +301,14 @@ CASES: Final = (
     ("device-permission-denied", "Torch is not able to use GPU; add --skip-torch-cuda-test to COMMANDLINE_ARGS variable to disable this check\n$ ls -l /dev/nvidia0\ncrw-rw---- 1 root render 195, 0 Feb 11 07:40 /dev/nvidia0\n"),
     ("vgpu-unlicensed", "CUDA error: all CUDA-capable devices are busy or unavailable\nThe license status in nvidia-smi -q is 'Unlicensed (Restricted)'.\n"),
     ("vgpu-unlicensed", "vGPU Software Licensed Product | License Status | Unlicensed (Unrestricted)\nRuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable\n"),
+    ("driver-library-mismatch", "2025-03-11 06:14:40 upgrade libnvidia-compute-550:amd64 550.120-0ubuntu0.22.04.1 550.144.03-0ubuntu0.22.04.1\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  550.120  Fri Sep 13 10:10:01 UTC 2024\n"),
+    ("driver-library-mismatch", "Unpacking libnvidia-compute-535:amd64 (535.230.02-0ubuntu0.24.04.1) over (535.183.01-0ubuntu0.24.04.1) ...\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n"),
+    ("driver-library-mismatch", "libnvidia-compute-570/noble-updates,now 570.133.07-0ubuntu0.24.04.1 amd64 [installed,automatic]\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.16  Fri Jan 24 21:01:50 UTC 2025\n"),
+    ("driver-library-mismatch", "unattended-upgrades moved nvidia-driver-535:amd64 to 535.230.02-0ubuntu0.22.04.3 last night\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  535.183.01  Sun May 12 19:39:15 UTC 2024\n"),
+    ("device-permission-denied", "lxc exec trainer -- su root -c nvidia-smi works\nlxc exec trainer -- su anna -c nvidia-smi\nNo devices were found\n"),
+    ("device-permission-denied", "torch.cuda.is_available() is False for everybody, it only works as root.\n"),
+    ("uvm-not-loaded", "lxc.mount.entry: /dev/nvidia0 dev/nvidia0 none bind,optional,create=file\nlxc.mount.entry: /dev/nvidiactl dev/nvidiactl none bind,optional,create=file\nnvidia-smi works in the container, torch.cuda.is_available() is False.\n"),
+    ("uvm-not-loaded", "docker run --device /dev/nvidia0 --device /dev/nvidiactl trainer\n>>> torch.cuda.is_available()\nFalse\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -372,5 +380,8 @@ NEAR_MISSES: Final = (
     ("driver-hung", "task:kworker/3:1     state:D stack:    0 pid:  211 ppid:     2 flags:0x00004000\n nfs_wait_on_request+0x2f/0x40 [nfs]\n"),
     ("vgpu-unlicensed", "License Status : Licensed (Expiry: 2027-1-31 0:0:0 GMT)\n"),
     ("device-permission-denied", "torch.cuda.is_available() returns False\nuid=1001(ana) gid=1001(ana) groups=1001(ana),44(video)\ncrw-rw---- 1 root video 195,   0 Mar  3 08:11 /dev/nvidia0\ncrw-rw---- 1 root video 195, 255 Mar  3 08:11 /dev/nvidiactl\ncrw-rw---- 1 root video 511,   0 Mar  3 08:11 /dev/nvidia-uvm\n"),
+    ("driver-library-mismatch", "libnvidia-compute-570/noble-updates,now 570.133.07-0ubuntu0.24.04.1 amd64 [installed,automatic]\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  570.133.07  Fri Mar 14 13:12:07 UTC 2025\n"),
+    ("driver-library-mismatch", "2025-03-11 06:14:40 upgrade libnvidia-compute-550:amd64 550.120-0ubuntu0.22.04.1 550.144.03-0ubuntu0.22.04.1\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  550.144.03  Mon Dec 30 17:44:08 UTC 2024\n"),
+    ("uvm-not-loaded", "docker run --device /dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm trainer\n>>> torch.cuda.is_available()\nTrue\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

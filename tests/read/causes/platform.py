@@ -202,6 +202,10 @@ CASES: Final = (
     ("container-cdi-spec-stale", "/var/run/cdi/nvidia.yaml:\n    - major: 195\n      path: /dev/nvidia0\n    - path: /dev/nvidia-uvm\n      major: 506\n$ ls -l /dev/nvidia-uvm\ncrw-rw-rw- 1 root root 507, 0 Jul  2 10:00 /dev/nvidia-uvm\n"),
     ("wsl1", "Windows 10.0.17134. In the Debian app from the Microsoft Store: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("wsl-multi-gpu-limit", "WSL2 on Windows 11 with 5x RTX A5000\nRuntimeError: Unexpected error from cudaGetDeviceCount(). Error 2: out of memory\n"),
+    ("wsl-libcuda-not-on-path", "I set up Ubuntu in the Windows Subsystem for Linux yesterday.\nOSError: libcuda.so: cannot open shared object file: No such file or directory\n"),
+    ("scheduler-gpu-not-allocated", "srun --ntasks=1 python fit.py\nRuntimeError: No CUDA GPUs are available\nI forgot --gres=gpu:1 in the job script.\n"),
+    ("scheduler-gpu-not-allocated", "#SBATCH --partition=accelerated\nRuntimeError: No CUDA GPUs are available\nsolved with --gpus=1\n"),
+    ("scheduler-gpu-not-allocated", "#SBATCH --gpus=1\nsrun python fit.py\nRuntimeError: No CUDA GPUs are available\nWith srun --gpus=1 python fit.py it works.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -246,5 +250,6 @@ NEAR_MISSES: Final = (
     ("container-cdi-spec-stale", "    hostPath: /usr/lib64/libcuda.so.575.57.08\n    containerPath: /usr/lib64/libcuda.so.575.57.08\n$ cat /sys/module/nvidia/version\n575.57.08\n"),
     ("wsl1", "Windows 10.0.22631. In the Debian app from the Microsoft Store: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("wsl-multi-gpu-limit", "WSL2 with 1x RTX 4090\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
+    ("wsl-libcuda-not-on-path", "I0512 nvc.c:372] attempting to load dxcore to see if we are running under Windows Subsystem for Linux (WSL)\nOSError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

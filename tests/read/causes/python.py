@@ -131,6 +131,10 @@ CASES: Final = (
     ("python-version-unsupported", "pip install torch==1.4.0+cpu\nERROR: No matching distribution found for torch==1.4.0+cpu\nPython 3.9\n"),
     ("keras3-mismatch", "TF 2.16.1: the model of my old project cannot be built. With TF_USE_LEGACY_KERAS=1 it trains.\n"),
     ("two-copies-of-framework", "There was an old tensorflow in ~/miniconda2/lib/python2.7/site-packages all the time, and pip writes to /usr/lib/python2.7/dist-packages.\n"),
+    ("two-copies-of-framework", "module load python_gpu (torch 1.9.0)\npip install --user torch==2.0.1\nAttributeError: module 'torch._C' has no attribute '_TensorBase'\n"),
+    ("two-copies-of-framework", "AttributeError: 'module' object has no attribute 'FloatStorageBase'\n"),
+    ("two-copies-of-framework", "  File \"/home/me/src/pytorch/torch/__init__.py\", line 55, in <module>\n    __all__ += [name for name in dir(_C)\nNameError: name '_C' is not defined\n"),
+    ("two-copies-of-framework", "  File \"E:\\unpacked\\torch\\__init__.py\", line 81, in <module>\n    from torch._C import *\nModuleNotFoundError: No module named 'torch._C'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -156,5 +160,6 @@ NEAR_MISSES: Final = (
     ("wrong-python-environment", "torch==2.5.1+cu124\nIs CUDA available: True\nThe same script in a notebook is slower than in the terminal.\n"),
     ("wrong-python-environment", "torch.cuda.is_available() returns True, in the terminal and in Jupyter.\n"),
     ("two-copies-of-framework", "Requirement already satisfied: torch in ./venv/lib/python3.11/site-packages (2.5.1)\n"),
+    ("two-copies-of-framework", "  File \"/usr/lib/python3.9/site-packages/torch/__init__.py\", line 45, in <module>\n    from torch._C import *\nModuleNotFoundError: No module named 'torch._C'\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -135,6 +135,12 @@ CASES: Final = (
     ("exclusive-compute-mode", "The queue sets our cards to EXCLUSIVE_THREAD. tensorflow stops at once: the context is in use.\n"),
     ("mig-one-instance-per-process", "NVIDIA_VISIBLE_DEVICES=0:0,0:1\nmpirun -np 2 python train.py\nInternal: no supported devices found for platform CUDA\n"),
     ("no-gpu", "The same jax image is on all our hosts, and not all of them have a GPU.\nUnable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices.\n"),
+    ("mig-one-instance-per-process", "We enabled MIG and made three 2g.20gb instances of the H100.\n>>> torch.cuda.device_count()\n1\n"),
+    ("mig-one-instance-per-process", "MIG is enabled on our A30, and torch.cuda.device_count() returns 1\n"),
+    ("gpu-memory-held-by-other-process", "two other processes are occupying 30 GB of this A100\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"),
+    ("gpu-memory-held-by-other-process", "The inference server doesn't give back its GPU memory when I stop it.\n"),
+    ("gpu-memory-held-by-other-process", "SGLang has been stopped, but nvidia-smi shows:\n|   0  NVIDIA L40S                    On  |   00000000:41:00.0 Off |                    0 |\n| N/A   51C    P0             98W /  350W |   43210MiB /  46068MiB |     97%      Default |\n"),
+    ("gpu-memory-held-by-other-process", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.\n2213341 python serve.py 9144MiB\n2213388 python serve.py 8070MiB\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -172,5 +178,8 @@ NEAR_MISSES: Final = (
     ("cuda-visible-devices-masked", "torch==2.5.1\nAll four GPUs train. CUDA_VISIBLE_DEVICES is not set.\n"),
     ("cuda-visible-devices-set-too-late", "import numpy as np\nimport os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'\nimport torch\ntorch==2.5.1\n"),
     ("exclusive-compute-mode", "torch==2.5.1\nAll eight GPUs are in use by the training, as planned.\n"),
+    ("gpu-memory-held-by-other-process", "The training has been stopped:\n| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n|   0  NVIDIA L40S                    On  |   00000000:41:00.0 Off |                    0 |\n| N/A   31C    P8             33W /  350W |       4MiB /  46068MiB |      0%      Default |\n"),
+    ("mig-one-instance-per-process", "NVIDIA A100-PCIE-40GB\n>>> torch.cuda.device_count()\n1\ntorch==2.5.1\n"),
+    ("gpu-memory-held-by-other-process", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.\n1822 /usr/lib/xorg/Xorg 210MiB\n2091 /usr/bin/gnome-shell 150MiB\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -102,6 +102,8 @@ CASES: Final = (
     ("nccl-p2p-acs-iommu", "$ for b in $(lspci -d 10b5: | cut -d' ' -f1); do sudo setpci -s $b ECAP_ACS+0x6.w; done\n001f\n001f\nEvery run with two GPUs is slow.\n"),
     ("nccl-p2p-acs-iommu", "all_reduce_perf -g 4 stops at its first size\n$ sudo setpci -s 41:08.0 f2a.w\n005d\n"),
     ("nccl-p2p-acs-iommu", "$ setpci -s 17:00.0 ECAP_ACS+6.w\n001d\n"),
+    ("power-throttled", "Under load the clocks fall to 900 MHz although the limit is 400 W.\n        SW Power Cap                      : Active\n"),
+    ("power-throttled", "one card of the four is capped at 150 W\n        SW Power Cap                      : Active\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -129,5 +131,8 @@ NEAR_MISSES: Final = (
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nOne GPU only; iommu=off is not set.\nRuntimeError: mat1 and mat2 shapes cannot be multiplied\n"),
     ("nccl-p2p-acs-iommu", "$ sudo setpci -s 41:08.0 ECAP_ACS+0x6.w\n0000\n$ sudo setpci -s 41:09.0 ECAP_ACS+0x6.w\n0001\n"),
     ("nccl-p2p-acs-iommu", "$ sudo setpci -v -s 41:08.0 ECAP_ACS+0x6.w=0000\n"),
+    ("power-throttled", "torch 2.4.1+cu124\nThe clocks drop to 210 MHz when nothing runs.\n        SW Power Cap                      : Not Active\n"),
+    ("cuda-library-missing", "torch==2.5.1\nn3:771:771 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found (libnccl-net.so), using internal implementation\nn3:771:771 [0] NCCL INFO TUNER/Plugin: Could not find: libnccl-tuner.so. Using internal tuner plugin.\n"),
+    ("nccl-version-conflict", "INFO 02-03 10:11:12 utils.py:975] Found nccl from library libnccl.so.2\nn3:771:771 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found (libnccl-net.so), using internal implementation\nNCCL version 2.20.5+cuda12.4\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
