@@ -133,7 +133,7 @@ def _assumed(counted: CountedStep) -> Iterator[str]:
         also = f" and {more} more places" if more else ""
         yield (
             f"The step reads values of tensors ({'; '.join(places)}{also}), and a trace has none: conditions are taken as what needs more "
-            "memory, numbers as 1, and masks as selecting everything."
+            "memory, numbers as 1, masks as selecting everything, those that exclude each other together, and packed sequences as of full length."
         )
 
 

@@ -266,6 +266,76 @@ def build():
     return model
 """
 
+ROUTED = """
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+EXPERTS, CHOSEN = 8, 2
+
+class Routed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.router = nn.Linear(16, EXPERTS)
+        self.experts = nn.ModuleList(nn.Sequential(nn.Linear(16, 32), nn.ReLU(), nn.Linear(32, 16)) for _ in range(EXPERTS))
+
+    def forward(self, x):
+        rows = x.flatten(0, 1)
+        weights, chosen = self.router(rows).softmax(-1).topk(CHOSEN)
+        return self.mixed(rows, weights, chosen).view(x.shape).mean(1)
+
+    def mixed(self, rows, weights, chosen):
+        return (self.experts[0](rows.repeat(CHOSEN, 1)) * weights.reshape(-1, 1)).view(CHOSEN, -1, 16).sum(0)
+
+class Compared(Routed):
+    def mixed(self, rows, weights, chosen):
+        out = torch.zeros_like(rows)
+        for number, expert in enumerate(self.experts):
+            token, place = torch.where(chosen == number)
+            out.index_add_(0, token, expert(rows[token]) * weights[token, place, None])
+        return out
+
+class Classes(Routed):
+    def mixed(self, rows, weights, chosen):
+        out = torch.zeros_like(rows)
+        masks = F.one_hot(chosen, num_classes=EXPERTS).permute(2, 1, 0)
+        for number in (masks.sum(dim=(-1, -2)) > 0).nonzero():
+            place, token = torch.where(masks[number[0]])
+            out.index_add_(0, token, self.experts[0](rows[token]) * weights[token, place, None])
+        return out
+
+class Masked(Routed):
+    def mixed(self, rows, weights, chosen):
+        out = torch.zeros_like(rows)
+        for number, expert in enumerate(self.experts):
+            mask = (chosen == number).any(-1)
+            if mask.any():
+                out[mask] = out[mask] + expert(rows[mask]) * weights.sum(-1)[mask].unsqueeze(-1)
+        return out
+
+def routed(): return Routed(), torch.zeros(2, 12, 16)
+def compared(): return Compared(), torch.zeros(2, 12, 16)
+def classes(): return Classes(), torch.zeros(2, 12, 16)
+def masked(): return Masked(), torch.zeros(2, 12, 16)
+
+class Recurrent(nn.Module):
+    def __init__(self, kind, packs):
+        super().__init__()
+        self.layer, self.packs = kind(16, 32, batch_first=True), packs
+
+    def forward(self, x, lengths):
+        if not self.packs:
+            return self.layer(x)[0][:, -1]
+        packed = nn.utils.rnn.pack_padded_sequence(x, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        return nn.utils.rnn.pad_packed_sequence(self.layer(packed)[0], batch_first=True)[0][:, -1]
+
+INPUTS = torch.zeros(2, 4, 16), torch.full((2,), 4)
+def gru(): return Recurrent(nn.GRU, False), INPUTS
+def packed_gru(): return Recurrent(nn.GRU, True), INPUTS
+def lstm(): return Recurrent(nn.LSTM, False), INPUTS
+def packed_lstm(): return Recurrent(nn.LSTM, True), INPUTS
+"""
+
 
 @pytest.fixture(scope="module")
 def torch(framework_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -385,6 +455,24 @@ def test_what_a_step_takes_for_values_is_told(counted: Callable[..., Model], tor
     assert "masks as selecting everything" in masks.assumptions[0]
     assert masks.full is not None
     assert masks.full.kept.per_sample > plain - 8
+
+
+@pytest.mark.index
+@pytest.mark.parametrize("function", ["compared", "classes", "masked"])
+def test_experts_compute_each_token_as_often_as_it_is_routed(function: str, counted: Callable[..., Model], torch: Path) -> None:
+    one, other = (counted(ROUTED, name, torch, batch=4) for name in (function, "routed"))
+    assert (one.forward_flops, one.step_flops) == (other.forward_flops, other.step_flops)
+    assert any("exclude each other" in said for said in one.assumptions)
+
+
+@pytest.mark.index
+@pytest.mark.parametrize("kind", ["gru", "lstm"])
+def test_packed_sequences_are_counted_as_of_full_length(kind: str, counted: Callable[..., Model], torch: Path) -> None:
+    plain, packed = (counted(ROUTED, name, torch, batch=4) for name in (kind, f"packed_{kind}"))
+    assert plain.full
+    assert packed.full
+    assert plain.forward_flops == packed.forward_flops == 2 * 4 * (3 if kind == "gru" else 4) * 32 * (16 + 32)
+    assert packed.full.kept.per_sample == pytest.approx(plain.full.kept.per_sample, rel=0.02)
 
 
 @pytest.mark.index

@@ -9,6 +9,8 @@ import contextlib
 import math
 import sys
 
+MATRIX = 2
+"""Dimensions."""
 LARGE = 8192
 """The least batch that is traced: small ones are on the line through this one and a larger one."""
 
@@ -57,7 +59,8 @@ class Engine:
         while isinstance(module, (parallel.DataParallel, parallel.DistributedDataParallel)):
             module = module.module
         module.train()
-        with self._fake, self._dropout(self._torch):
+        # oneDNN's recurrent layers have a workspace whose size no fake tensor knows
+        with self._fake, self._dropout(self._torch), self._torch.backends.mkldnn.flags(enabled=False):
             renew(self._torch, module)
             facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
             inputs = [self._inputs(example, batch) for batch in batches]
@@ -98,8 +101,13 @@ class Engine:
         for hold in (True, False):
             values.hold, values.conditions = hold, 0
             try:
-                with values.mode():
-                    runs.append([self._step(module, *one) for one in inputs])
+                for _ in range(2):  # the first time no mask is known to exclude others
+                    known = values.excluding()
+                    with values.mode():
+                        steps = [self._step(module, *one) for one in inputs]
+                    if values.excluding() == known:
+                        break
+                runs.append(steps)
             except self._unknown as error:
                 raise self._refused(self._needed) from error
             except Exception as error:
@@ -225,9 +233,10 @@ class Engine:
         class Watch(TorchDispatchMode):
             supports_higher_order_operators, flops = True, 0
             cast = self._torch.ops.aten._to_copy.default  # noqa: SLF001 -- its public name
+            groups = getattr(getattr(self._torch.ops.aten, "_grouped_mm", None), "default", None)
 
             def __torch_dispatch__(self, function, types, arguments=(), named=None):
-                result = values.selected(function, arguments)
+                result = grouped(*arguments, **(named or {})) if function is self.groups else values.selected(function, arguments)
                 result = function(*arguments, **(named or {})) if result is None else result
                 formula = formulas.get(getattr(function, "overloadpacket", function))
                 self.flops += formula(*arguments, **(named or {}), out_val=result) if formula else 0
@@ -247,6 +256,12 @@ def formulas(aten, known):
     same = {fused + "_for_cpu": fused, fused + "_for_cpu_backward": fused + "_backward"}
     lacking = {getattr(aten, name, None): known[getattr(aten, like)] for name, like in same.items() if hasattr(aten, like)}
     return {getattr(aten, "_grouped_mm", None): grouped_flops, **lacking, **known}
+
+
+def grouped(rows, others, offsets=None, **_named):
+    """What a matmul of groups of rows returns: a matrix for each group where both are rows. PyTorch 2.13 refuses FP32 that is fake."""
+    shape = (*rows.shape[:-1], others.shape[-1])
+    return rows.new_empty((len(offsets), *shape) if rows.dim() == others.dim() == MATRIX else shape)
 
 
 def grouped_flops(rows, *_others, out_val, **_named):

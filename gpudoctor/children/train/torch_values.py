@@ -1,6 +1,11 @@
-"""What a trace, which has no values of tensors, takes for those that a step reads: conditions hold or do not, a number is 1, and a mask selects everything."""
+"""What a trace, which has no values of tensors, takes for those that a step reads.
+
+Conditions hold or do not, a number is 1, packed sequences have the full length, and a mask selects everything; but masks that exclude each other select
+everything together: a tensor compared with one number after another, and the classes of one_hot, as experts find their tokens.
+"""
 
 import itertools
+import math
 import os
 import traceback
 
@@ -8,6 +13,12 @@ NUMBERS, CONDITIONS = ("item", "tolist", "__float__"), ("__bool__", "equal", "al
 SIZES = ("numpy", "__array__", "__int__", "__index__")
 SELDOM = ("any", "isnan", "isinf", "isneginf", "isposinf")
 """What holds for no tensor where other conditions hold: code that asks most often raises then."""
+VIEWS = (
+    *("__getitem__", "__get__", "select", "permute", "transpose", "movedim", "squeeze", "unsqueeze", "view", "reshape", "flatten"),
+    *("contiguous", "bool", "to", "int", "long"),
+)
+"""What leaves the share of a mask that holds as it is."""
+RECURRENT = ("lstm", "gru", "rnn_tanh", "rnn_relu")
 ARITHMETIC = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "neg", "abs")
 COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne", "bool")
 WHOLE = ("index", "int", "round", "floor", "ceil", "trunc")
@@ -65,26 +76,32 @@ class Values:
 
     def __init__(self, torch):
         self.hold, self.conditions, self.places = None, 0, {}
+        self.compared = {}
+        """By place, the numbers that a tensor is compared with."""
         self._torch = torch
         aten = torch.ops.aten
         self._selected = {
-            aten.nonzero.default: lambda one: one.new_empty((one.numel(), one.dim()), dtype=torch.long),
+            aten.nonzero.default: lambda one: one.new_empty((held(one), one.dim()), dtype=torch.long),
             aten.masked_select.default: lambda one, mask: one.new_empty(torch.broadcast_shapes(one.shape, mask.shape).numel()),
             aten._unique2.default: lambda one, *_: self._unique(one),  # noqa: SLF001 -- what torch.unique calls
             aten.index.Tensor: self._indexed,
         }
 
+    def note(self):
+        """Note where a value is read; backward runs none of the user's code."""
+        self.places.update({one: None for one in [place(self._torch)] if one})
+
     def condition(self, *, seldom=False):
         """Whether a condition holds."""
         self.conditions += 1
-        self.places[place(self._torch)] = None
+        self.note()
         if self.conditions > MOST:
             raise ValueNeededError
         return self.hold != seldom
 
     def number(self, shape=()):
         """What stands for a number, or for a list of them of this shape."""
-        self.places[place(self._torch)] = None
+        self.note()
         return [self.number(shape[1:]) for _ in range(shape[0])] if shape else Number(self)
 
     def mode(self):
@@ -92,7 +109,8 @@ class Values:
         from torch._subclasses.fake_tensor import FakeTensor
         from torch.overrides import TorchFunctionMode
 
-        values, flags = self, self._torch.bool
+        values, flags, torch = self, self._torch.bool, self._torch
+        packed = Packed(torch)
 
         class Assumed(TorchFunctionMode):
             def __torch_function__(self, function, types, arguments=(), named=None):
@@ -104,19 +122,44 @@ class Values:
                     return 1.0 if name == "__float__" else values.number(tensor.shape)
                 if unknown and name in (*NUMBERS, *CONDITIONS):
                     return values.condition(seldom=hasattr(tensor, "seldom"))
+                if name == "__getitem__":
+                    arguments = tensor, indices(arguments[1], FakeTensor)
+                known = packed.result(name, function, arguments, named or {})
+                if known is not None:
+                    values.note()
+                    return known
                 result = function(*arguments, **(named or {}))
                 if name in SELDOM:
                     result.seldom = True
+                if isinstance(result, torch.Tensor):
+                    values.share(name, tensor, arguments, result)
                 return result
 
         return Assumed()
+
+    def excluding(self):
+        """How many masks are known to exclude others."""
+        return sum(map(len, self.compared.values()))
+
+    def share(self, name, tensor, arguments, result):
+        """Note which share of a mask holds, if others exclude it."""
+        if name in ("eq", "__eq__") and type(arguments[-1]) is int and not result.is_floating_point():
+            numbers = self.compared.setdefault(place(self._torch), set())
+            numbers.add(arguments[-1])
+            result.share = 1 / len(numbers)
+        elif name == "one_hot":
+            result.share = 1 / result.shape[-1]
+        elif hasattr(tensor, "share") and name in VIEWS:
+            result.share = tensor.share
+        elif hasattr(tensor, "share") and name == "any":
+            result.share = min(1, tensor.share * tensor.numel() / result.numel())
 
     def selected(self, function, arguments):
         """What an operation returns whose size depends on values, if they select everything; None: it is no such operation."""
         known = self._selected.get(function)
         made = known(*arguments) if known else None
         if made is not None:
-            self.places[place(self._torch)] = None
+            self.note()
         return made
 
     def _unique(self, one):
@@ -129,9 +172,58 @@ class Values:
     def _indexed(self, tensor, indices):
         """What a tensor holds at masks and indices; None if there is no mask."""
         if any(map(self._masks, indices)):
-            every = [[one.new_empty(one.numel(), dtype=self._torch.long)] * one.dim() if self._masks(one) else [one] for one in indices]
+            every = [[one.new_empty(held(one), dtype=self._torch.long)] * one.dim() if self._masks(one) else [one] for one in indices]
             return self._torch.ops.aten.index.Tensor(tensor, list(itertools.chain.from_iterable(every)))
         return None
+
+
+class Packed:
+    """Packed sequences, all of the full length: how many there are at each step is known."""
+
+    def __init__(self, torch):
+        self._torch, self._modes = torch, torch.utils._python_dispatch._disable_current_modes  # noqa: SLF001 -- there is no public one
+        self._counts = []
+
+    def result(self, name, function, arguments, named):
+        """What a function of packed sequences returns; None: it is none."""
+        if name == "_pack_padded_sequence":
+            return self._pack(*arguments)
+        if not any(one is counts for one in arguments for counts in self._counts):
+            return None
+        if name in RECURRENT:
+            return self._recur(function, *arguments)
+        if name == "_pad_packed_sequence":
+            return self._pad(*arguments)
+        with self._modes():
+            found = function(*arguments, **named)
+            return int(found) if isinstance(found, self._torch.Tensor) and not found.dim() else found
+
+    def _pack(self, padded, lengths, batch_first):
+        steps = padded.transpose(0, 1) if batch_first else padded
+        with self._modes():
+            self._counts.append(self._torch.full((len(steps),), len(lengths)))
+        return steps.reshape(-1, *steps.shape[2:]), self._counts[-1]
+
+    def _recur(self, function, rows, counts, *others):
+        made, *states = function(rows.unflatten(0, (len(counts), -1)), *others, False)  # the batch is not first
+        return (made.flatten(0, 1), *states)
+
+    def _pad(self, rows, counts, batch_first, *_others):
+        made = rows.unflatten(0, (len(counts), -1))
+        lengths = self._torch.zeros(made.shape[1], dtype=self._torch.long)
+        return made.transpose(0, 1) if batch_first else made, lengths
+
+
+def held(mask):
+    """How many places of a mask hold."""
+    return math.ceil(mask.numel() * getattr(mask, "share", 1))
+
+
+def indices(index, unknown):
+    """An index that is not known as 0, which makes the same shape."""
+    if isinstance(index, tuple):
+        return tuple(indices(one, unknown) for one in index)
+    return 0 if isinstance(index, unknown) and not index.dim() and index.constant is None and index.element_size() > 1 else index
 
 
 def errors():
@@ -142,8 +234,8 @@ def errors():
 
 
 def place(framework):
-    """Where the user's code is: the innermost frame outside of the framework and of this folder."""
+    """Where the user's code is: the innermost frame outside of the framework and of this folder; "" in backward."""
     ours = os.path.dirname(os.path.abspath(__file__)), os.path.dirname(framework.__file__)
     frames = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_stack(None))
-    name, line = next(one for one in frames if not one[0].startswith(ours))
-    return "{}, line {}".format(os.path.basename(name), line)
+    found = next((one for one in frames if not one[0].startswith(ours)), None)
+    return "{}, line {}".format(os.path.basename(found[0]), found[1]) if found else ""
