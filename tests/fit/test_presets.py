@@ -65,6 +65,12 @@ def test_the_text_that_a_diffusion_model_attends_to_has_no_gradient() -> None:
     assert preset("stable-diffusion").step_flops == 2_469_799_198_720
 
 
+@pytest.mark.parametrize(("name", "forward"), [("sdxl", 6_761_236_398_080), ("whisper-tiny", 71_082_196_992)])
+def test_two_inputs_have_the_flops_of_the_published_classes(name: str, forward: int) -> None:
+    """FlopCounterMode of PyTorch 2.13, with diffusers 0.42 and transformers 5.24."""
+    assert model(name).forward_flops == forward
+
+
 @pytest.mark.parametrize(("named", "name"), [("meta-llama/Llama-3.1-8B", "llama-8b"), ("openai-community/gpt2", "gpt2")])
 def test_a_preset_is_found_by_its_name_on_the_hub(named: str, name: str) -> None:
     assert model(named, Sample()).name == name
