@@ -218,6 +218,8 @@ def _takes_as_needed(machine: MachineView) -> bool:
     return is_set and "gpu-memory-preallocation" not in hinted("\n".join(line.value for line in log.lines))
 
 
+_TRIED_CUDA = expression(r"Unable to initialize backend '(?:cuda|gpu)'")
+"""What JAX says of a platform that it tried, so no setting kept it to the CPU."""
 _ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
 """What pip says of a wheel for Jetson's architecture: it is for another Python."""
 _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch)
@@ -243,6 +245,7 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "wsl-driver-stack-broken": (_has_linux_driver_in_wsl,),
     "gpu-too-new-for-build": (knows_gpus_since_long,),
     "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed),
+    "env-hides-gpu": (lambda machine: _logs(machine, _TRIED_CUDA),),
     "jetson-needs-vendor-wheel": (lambda machine: _logs(machine, _ARM_WHEEL),),
     "gpu-memory-insufficient": (_has_free_memory,),
     "gpu-memory-held-by-other-process": (_has_free_memory,),

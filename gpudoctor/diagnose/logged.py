@@ -34,6 +34,7 @@ from gpudoctor.findings import (
     Outcome,
     OutcomeKind,
     Problem,
+    Rung,
     Severity,
     SubjectKind,
 )
@@ -73,6 +74,8 @@ _AFTER_IMPORT = frozenset({"cpu-only-build", "windows-native-no-gpu", "no-cuda-w
 """What is only worth knowing of a framework that cannot be imported."""
 _CLOSER_THAN_PLATFORM = frozenset({*LIBRARIES, "container-no-gpu-access", "gpu-too-new-for-build", "extension-missing-arch", "no-gpu"})
 """What the text shows of libraries, of a new GPU, of the architectures that somebody compiled for, of a machine that has no GPU, and of how a container is started, is nearer than the platform that it runs on."""
+_KEEP_FROM_SIGHT = frozenset({Rung.LIBCUDA, Rung.FRAMEWORK})
+"""What breaks these lets no framework see the GPU, and does not come and go."""
 _EXPLAIN_NO_ERROR = frozenset({"slow-ptx-jit"})
 """Findings of what only takes long."""
 
@@ -125,7 +128,7 @@ class LogReading:
         """Yield the cause that the whole text is most like, of those that no fact excludes, if it is like any."""
         if self._log.likeness.fault < _TELLS_FAULT:
             return
-        known = by_name.keys() - self._excluded - _acquitted(runs, self._machine)
+        known = by_name.keys() - self._excluded - _acquitted(runs, self._machine) - _refuted(by_name, self._machine)
         alike = [one for one in self._log.likeness.causes if one.cause in known and _is_open(by_name[one.cause], runs)]
         if alike:
             rules = [by_name[one.cause] for one in alike]
@@ -254,6 +257,14 @@ def _acquitted(runs: Sequence[RuleRun], machine: MachineView) -> frozenset[str]:
     found = (one.meetings_or_missing for one in machine.frameworks)
     compiled = any(not isinstance(one, Missing) and one.lacking(Fit.PTX) for one in found)
     return frozenset(passed - {"gpu-too-new-for-build"} if compiled else passed)
+
+
+def _refuted(by_name: Mapping[str, Rule], machine: MachineView) -> frozenset[str]:
+    """Return the causes that a framework which sees the GPU disproves, if none in the text sees none."""
+    answers = {one.observed.sees_gpu for one in machine.frameworks}
+    if True not in answers or False in answers:
+        return frozenset()
+    return frozenset(name for name, rule in by_name.items() if rule.predicts and rule.breaks in _KEEP_FROM_SIGHT)
 
 
 def _problem(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Problem:

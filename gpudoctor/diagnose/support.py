@@ -25,7 +25,7 @@ from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
 from gpudoctor.signatures.memory import LISTED_PROCESS
 from gpudoctor.signatures.packages import WANTS_GLIBC
-from gpudoctor.snapshot import Fact, Host, Platform, Python, Status, TextLog
+from gpudoctor.snapshot import Fact, Host, Nvml, Platform, Python, Status, TextLog
 
 _NEARLY_ALL, _MOST = 0.8, 0.5
 """Shares of a GPU's memory in use: what leaves no room for training, and what no driver takes for itself where no process is listed."""
@@ -77,6 +77,18 @@ def _nvidia_smi_is_missing(machine: MachineView, text: str) -> Iterator[Evidence
 def _tensorflow_finds_no_library(machine: MachineView, text: str) -> Iterator[Evidence]:
     if machine.site.platform != Platform.WSL2 and _NO_LIBCUDA.search(text) and (neither := _NO_LIBCUDART.search(text)):
         yield Words("neither libcuda nor libcudart", neither[0], "the log")
+
+
+_COLAB = expression(r"(?i)\bcolab(?:oratory)?\b")
+
+
+def _on_colab(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield that a program runs in a notebook of Google's, whose runtime has no GPU unless its type says so; nothing if the text shows one."""
+    nvml = machine.observed.nvml
+    answered = isinstance(nvml, Nvml) and isinstance(nvml.driver_version, str)
+    named = any(isinstance(gpu.name, str) for gpu in machine.observed.listed_gpus)
+    if not named and not answered and "no-gpu" not in hinted(text) and (found := _COLAB.search(text)):
+        yield Words("notebook", found[0], "the text")
 
 
 def _nvml_finds_no_driver(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -246,6 +258,7 @@ def _preallocated(machine: MachineView, _: str) -> Iterator[Evidence]:
 _FACTS: Asks = {
     "cuda-visible-devices-masked": (_masked,),
     "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver),
+    "no-gpu": (_on_colab,),
     "scheduler-gpu-not-allocated": (_requests_none,),
     "gpu-memory-held-by-other-process": (_full, _others_hold_memory, _listed_processes),
     "cuda-visible-devices-set-too-late": (_set_by_program,),

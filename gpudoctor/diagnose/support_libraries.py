@@ -289,6 +289,17 @@ def _older_linker(machine: MachineView, text: str) -> Iterator[Evidence]:
             yield Evidence("installed", one.label, one.where)
 
 
+_OF_CUPY = expression(
+    r"CuPy failed to load|\b(?:import|install) cupy\b|\binstall cupy-cuda\d|\bcupy_backends\b|/cupy/_?\w|\"cupy/\w|(?m:^\W{0,3}cupy(?: version)?:? v?\d{1,2}\.\d)"
+)
+
+
+def _cupy_beside_other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the installed CUDA, if CuPy asks for a library of another: each of its wheels is for one CUDA release."""
+    if _OF_CUPY.search(text):
+        yield from _other_cuda(machine, text)
+
+
 LIBRARIES: Asks = {
     "cuda-version-mismatch": (_other_cuda, _other_cuda_than_any_build),
     "cudnn-wrong-major": (_other_cudnn,),
@@ -298,4 +309,5 @@ LIBRARIES: Asks = {
     "mixed-conda-pip": (_from_conda_and_pip,),
     "cudnn-shadowed-by-system": (_before_own_cudnn,),
     "nvidia-wheel-version-conflict": (_older_linker,),
+    "cupy-wheel-cuda-mismatch": (_cupy_beside_other_cuda,),
 }

@@ -99,10 +99,10 @@ BUILD_HINTS = (
     ),
     # a framework in the text sees the GPU, as another does not
     Hint(r"PhysicalDevice\(name='/physical_device:GPU:0'", "", "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]"),
-    # CuPy's own imports: https://docs.cupy.dev/en/stable/install.html
+    # CuPy's own imports, and its packages, each for one CUDA: https://docs.cupy.dev/en/stable/install.html
     Hint(
-        r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy_backends\b|/cupy/_?\w|\"cupy/\w|^\W{0,3}cupy(?: version)?:? v?\d{1,2}\.\d",
-        "cupy-wheel-cuda-mismatch",
+        r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy-cuda\d{2,3}|\bcupy_backends\b|/cupy/_?\w|\"cupy/\w|^\W{0,3}cupy(?: version)?:? v?\d{1,2}\.\d",
+        "",
         "CuPy failed to load libnvrtc.so.12",
     ),
     # as people call the build, in English and in Chinese

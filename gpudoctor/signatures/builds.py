@@ -104,7 +104,7 @@ BUILDS = (
     ),
     # jax/_src/xla_bridge.py of 0.3 and 0.4 with the jaxlib of PyPI
     Signature(
-        r"module 'jaxlib\.xla_extension' has no attribute '(?:GpuAllocatorConfig|get_gpu_client)'",
+        r"(?<!RuntimeError: Unable to initialize backend 'rocm': )module 'jaxlib\.xla_extension' has no attribute '(?:GpuAllocatorConfig|get_gpu_client)'",
         ("cpu-only-build", "no-cuda-wheel-for-platform"),
         "jaxlib is built without CUDA",
         ("Unable to initialize backend 'cuda': module 'jaxlib.xla_extension' has no attribute 'GpuAllocatorConfig'",),
@@ -160,7 +160,7 @@ BUILDS = (
     # cupy/__init__.py: https://github.com/cupy/cupy/issues/8226
     Signature(
         r"Failed to import CuPy\.|CuPy failed to load lib|CuPy is not correctly installed",
-        ("cupy-wheel-cuda-mismatch", "cuda-version-mismatch"),
+        ("cupy-wheel-cuda-mismatch", "cuda-version-mismatch", "cuda-library-missing"),
         "CuPy did not find the CUDA libraries of its wheel",
         ("Failed to import CuPy.", "CuPy failed to load libnvrtc.so.12"),
     ),

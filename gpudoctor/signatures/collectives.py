@@ -171,7 +171,7 @@ STALLED = (
         vague=True,
     ),
     Signature(
-        r"Watchdog caught collective operation timeout|NCCL operations have failed or timed out|unhandled cuda error|ncclUnhandledCudaError|ncclRemoteError|ncclInternalError|NCCL communicator was aborted|No transport found for rank \d|nvmlDeviceGetP2PStatus\([^)\n]{1,80}\) failed"
+        r"Watchdog caught collective operation timeout|NCCL operations have failed or timed out|unhandled cuda error|\bnccl[A-Z]\w{3,40} failed: internal error|ncclUnhandledCudaError|ncclRemoteError|ncclInternalError|NCCL communicator was aborted|No transport found for rank \d|nvmlDeviceGetP2PStatus\([^)\n]{1,80}\) failed"
         r"|(?:Net :|WARN) Connection closed by remote peer|WARN (?:Net : )?Call to (?:recv|send|poll)\b[^\n]{0,80}\bfailed ?:|NET/Socket : socket progress error|remote process exited or there was a network error|monitoredBarrier|NCCL [Ee]rror [13]\b|socketProgress\w{0,4}: Connection closed",
         ("all-reduce-failed",),
         "a collective operation between GPUs failed or timed out",

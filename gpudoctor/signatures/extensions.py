@@ -159,7 +159,9 @@ COMPILED_FOR_A_FRAMEWORK = (
         ("site-packages/torch/lib/libtorch_python.so: undefined symbol: _ZN2at",),
     ),
     Signature(
-        r"(?:undefined |^ {0,8})symbol:? _Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl)\w|undefined symbol: TFE?_[A-Z]\w"
+        r"(?:undefined |^ {0,8})symbol:? _Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl"
+        # RAPIDS, MXNet, PaddlePaddle: https://github.com/rapidsai/cudf/issues/8404
+        r"|N4cudf|NK4cudf|N5cudf|N3rmm|N4raft|N5mxnet|N6paddle|N3phi|10rmm)\w|undefined symbol: TFE?_[A-Z]\w"
         r"|\bcpython-\d{2,3}\S{0,40}\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops|libtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
         ("extension-abi-mismatch", "two-copies-of-framework"),
         "an extension was compiled for a different version of the framework",
@@ -168,6 +170,7 @@ COMPILED_FOR_A_FRAMEWORK = (
             "undefined symbol: _ZN2at4_ops",
             "undefined symbol: _ZN5torch3jit",
             "undefined symbol: _ZN10tensorflow12OpDefBuilder",
+            "libcudf.so: undefined symbol: _ZN3rmm6Logger6record",
             "PyTorch version mismatch! DeepSpeed ops were compiled and installed with a different version",
         ),
     ),
@@ -184,6 +187,8 @@ COMPILED_FOR_A_FRAMEWORK = (
 
 _EXTENSION = r"flash[-_]?att|flashinfer|xformers|/apex/|/csrc/|third_party|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama|torch_scatter|mmcv"
 """A compiled extension, by its name or by the folder of its sources."""
+_ITS_FUNCTION = r"invalid device function"
+"""cudaErrorInvalidDeviceFunction, 8 and since CUDA 10.1 98: a kernel that is not compiled for the GPU. Frameworks build for many; HIP gives it too, of frameworks."""
 # before the status that the same line has: csrc/flash_attn of flash-attn and xFormers, which print the place of the failed launch;
 # a program's own check of a launch, such as that of NVIDIA's samples
 WITHOUT_KERNELS = (
@@ -198,5 +203,26 @@ WITHOUT_KERNELS = (
             "CUDA error (/src/third_party/flash-attention/hopper/flash_fwd_launch_template.h:175): no kernel image is available",
             "GPUassert: no kernel image is available for execution on the device blur.cu 41",
         ),
+    ),
+    # dlib's gpu_data.cpp, Caffe's CUDA_CHECK and what programs make of the status
+    Signature(
+        rf"\.(?:cuh?|cpp)\b[^\n]{{0,80}}{_ITS_FUNCTION}|{_ITS_FUNCTION}(?: \((?:8|98)\)|:? (?:in |at )?\S{{0,200}}\.cuh?\b)|\bError text: {_ITS_FUNCTION}"
+        rf"|(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert|cudaSuccess|Cuda kernel failed\.|\bcode: (?:8|98), reason)[^\n]{{0,60}}{_ITS_FUNCTION}",
+        ("extension-missing-arch",),
+        "a compiled extension or program has no kernels for this GPU",
+        (
+            "cuda_utils.h:164. code: 98, reason: invalid device function",
+            "roi_pooling_layer.cu:91] Check failed: error == cudaSuccess (8 vs. 0)  invalid device function",
+            "cudaCheckError() failed : invalid device function",
+            "Error text: invalid device function",
+        ),
+    ),
+    # TensorRT's runtime.cpp
+    Signature(
+        r"engine plan file is generated on an incompatible device",
+        ("extension-missing-arch",),
+        "a TensorRT engine was built for another GPU than this one",
+        ("The engine plan file is generated on an incompatible device, expecting compute 6.1 got compute 7.5, please rebuild.",),
+        cure="Delete the engine or plan file and build it again on the GPU that will run it.",
     ),
 )

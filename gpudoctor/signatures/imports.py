@@ -46,6 +46,17 @@ IMPORTS = (
         "a module was built for another release of NumPy than the installed one",
         ("ImportError: numpy.core.multiarray failed to import", "ModuleNotFoundError: No module named 'numpy._core'"),
     ),
+    # Numba 0.49 and its _ensure_critical_deps; Cython, for cuda-python 11.7.1 and RAPIDS 22.06: https://docs.rapids.ai/notices/rsn0020/
+    Signature(
+        r"cannot import name '(?:numpy_support|six)'(?: from 'numba|$| \()|Numba needs NumPy [\d.]{1,6} or (?:less|greater)|C function cuda\.\w{3,20}\.\w{3,60} has wrong signature",
+        ("package-requirement-conflict", "extension-abi-mismatch"),
+        "a package needs another release of Numba, NumPy or cuda-python than the installed one",
+        (
+            "ImportError: cannot import name 'numpy_support' from 'numba'",
+            "ImportError: Numba needs NumPy 1.24 or less",
+            "TypeError: C function cuda.ccudart.cudaStreamSynchronize has wrong signature (expected __pyx_t_4cuda_7ccudart_cudaError_t",
+        ),
+    ),
     Signature(
         r"module 'ml_dtypes' has no attribute|cannot import name '\w{1,40}' from 'typing_extensions'|module 'typing_extensions' has no attribute",
         ("package-requirement-conflict",),

@@ -164,6 +164,11 @@ LIBRARIES = (
         rf"Could not (?:find|load) '{_DLL}'|WinDLL\(build_info\.cudart_dll_name\)|which depends on \\?\"{_DLL}|Library {_DLL} is not found or cannot be loaded|dynamic library \((?:lib)?cu(?!dnn)[\w.;]{{2,40}}\) that \w{{2,20}} depends on",
         "Library cublas64_12.dll is not found or cannot be loaded",
     ),
+    # ctypes of Windows since Python 3.8: https://github.com/cupy/cupy/blob/v13.6.0/cupy_backends/cuda/_softlink.pyx
+    _not_found(
+        rf"(?:Could not find module '[^'\n]{{0,200}}|\bfailed to load ){_DLL}",
+        "CuPy failed to load nvrtc64_120_0.dll: FileNotFoundError: Could not find module 'nvrtc64_120_0.dll' (or one of its dependencies).",
+    ),
     # CTranslate2, torch/__init__.py since 2.0, NVRTC, Numba
     _not_found(
         rf"Library {_CUDA}\S{{0,20}} is not found or cannot be loaded|{_CUDA}\.so\.\S{{1,12}} not found in the system path"
@@ -278,10 +283,16 @@ LIBRARIES = (
         vague=True,
     ),
     Signature(
-        r"undefined symbol:? \W?p?nccl[A-Z]\w{1,80}",
+        r"undefined symbol:? \W?p?nccl[A-Z]\w{1,80}"
+        # gcc and nvcc, for functions that came with NCCL 2.4 to 2.19: https://github.com/horovod/horovod/issues/3791
+        r"|\W(?:ncclComm(?:GetAsyncError|InitRankConfig|Finalize|Split|Register)|ncclMemAlloc|ncclConfig_t)\W{1,3}(?:was not declared|is undefined|undeclared|has not been declared)",
         ("nccl-version-conflict",),
-        "the loaded NCCL is older than this build needs",
-        ("undefined symbol: ncclCommRegister", 'undefined symbol: "ncclCommSplit"'),
+        "NCCL is older than this build needs",
+        (
+            "undefined symbol: ncclCommRegister",
+            'undefined symbol: "ncclCommSplit"',
+            "error: 'ncclCommGetAsyncError' was not declared in this scope",
+        ),
     ),
     # read in libnccl 2.32.3 and in NCCL's sources of 2.30.7
     Signature(

@@ -104,6 +104,12 @@ MACHINE_HINTS = (
         "no GPU was allocated to the job",
         said=True,
     ),
+    # what Ray's tune prints of all trials, and what a task is given: https://docs.ray.io/en/latest/ray-core/scheduling/accelerators.html
+    Hint(
+        r"(?:Resources requested|Logical resource usage): [^\n]{0,60}\b0(?:\.0)?/[1-9]\d{0,3}(?:\.0)? GPUs\b|\bray\.get_gpu_ids\(\)(?!\W{0,16}\d)",
+        "scheduler-gpu-not-allocated",
+        "Resources requested: 1/8 CPUs, 0/1 GPUs, 0.0/4.88 GiB heap",
+    ),
     Hint(r"(?i)modprobe nvidia[-_]uvm|nvidia-modprobe", "uvm-not-loaded", "modprobe nvidia_uvm"),
     # a program of root's loads nvidia_uvm, and others then find it
     Hint(
@@ -212,10 +218,13 @@ MACHINE_HINTS = (
     ),
     Hint(
         r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok|(?:is|was|are|gets?) (?:detected|found|recogni[sz]ed|visible|seen))\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo|super-?user)\b"
-        r"|\b(?:not|n't|without) (?:using|being|logged in as) (?:the )?root\b|\bonly (?:works? )?(?:as|for|with) (?:the )?(?:user )?\W?root\b|\b(?:possible|able)\b[^\n.]{0,24}\bas (?:the )?(?:user )?\W{0,2}root\b|\bsu root\b[^\n]{0,60}\b(?:works?|fine|ok)\b",
+        r"|\b(?:not|n't|without) (?:using|being|logged in as) (?:the )?root\b|\bonly (?:works? )?(?:as|for|with) (?:the )?(?:user )?\W?root\b|\b(?:possible|able)\b[^\n.]{0,24}\bas (?:the )?(?:user )?\W{0,2}root\b|\bsu root\b[^\n]{0,60}\b(?:works?|fine|ok)\b"
+        r"|\bsudo (?:-\w{1,3} )?\S{0,60}python\S{0,6} [^\n]{0,200}(?:#|->|=>)[^\n\w]{0,4}(?:it |this )?works?\b|\bonly\b[^\n.]{0,40}\b(?:as|with|by|for|under|using|use[sd]?|when|if)\b[^\n.]{0,16}\b(?:root|sudo|super-?users?|admin(?:istrator)?s?)\b",
         "device-permission-denied",
         "nvidia-smi works with sudo",
     ),
+    # a notebook of Google's has a GPU only if its type of runtime does: https://research.google.com/colaboratory/faq.html
+    Hint(r"(?i)\b(?:google )?colab(?:oratory)?\b(?!\.research)(?![\w-])", "", "Running on Google Colab, Python 3.10"),
     # nvidia-smi -q
     Hint(r"\bSW Power Cap\s{0,40}: Active", "power-throttled", "SW Power Cap                      : Active"),
     Hint(r"(?i)\bcompute[ _]mode\b[^\n]{0,40}\bprohibited\b", "compute-prohibited", "Compute Mode : Prohibited"),

@@ -9,7 +9,7 @@ from gpudoctor.signatures.signature import Signature
 
 # TensorFlow's, PyTorch's and JAX's answers as people print them
 SEES_NO_GPU = Signature(
-    r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[\]|^\W{0,6}\[\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[\]|empty list)|Is GPU Available: (?:False|\[\])"
+    r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[ ?\]|^\W{0,6}\[ ?\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[ ?\]|empty list)|Is GPU Available: (?:False|\[\])"
     # torch/utils/cpp_extension.py, where a toolkit is installed
     r"|No CUDA runtime is found, using CUDA_HOME="
     r"|msg=\"inference compute\" id=\S{1,40} library=cpu\b"

@@ -32,7 +32,7 @@ HARMLESS = (
     (r"ARM64 does not support NUMA", "a GPU works without NUMA nodes"),
     # jax/_src/xla_bridge.py
     (
-        r"Unable to initialize backend '(?:tpu|tpu_driver|rocm|plugin|metal|interpreter)': (?!.{0,80}GpuAllocatorConfig)",
+        r"(?<!RuntimeError: )Unable to initialize backend '(?:tpu|tpu_driver|rocm|plugin|metal|interpreter)': (?!.{0,80}GpuAllocatorConfig)",
         "JAX tries every backend that it knows",
     ),
     # https://numpy.org/doc/stable/user/troubleshooting-importerror.html: only as an error it stops an import

@@ -168,6 +168,14 @@ SETTINGS = (
         ("|  No MIG devices found                                                                |", "No GPU instances found: Not Found"),
         vague=True,
     ),
+    # jax/_src/xla_bridge.py raises this, instead of going on with another platform, only for one that a setting names; "gpu" stands for cuda and rocm
+    Signature(
+        r"RuntimeError: Unable to initialize backend '(?:rocm|tpu|METAL|iree\w{0,8}|xpu)'|Unable to initialize backend '(?:rocm|tpu|METAL|xpu)'[^\n]{0,300}set JAX_PLATFORMS='' to automatically",
+        ("env-hides-gpu",),
+        "a setting names a platform that JAX cannot start here",
+        ("RuntimeError: Unable to initialize backend 'rocm': module 'jaxlib.xla_extension' has no attribute 'GpuAllocatorConfig'",),
+        cure="Set JAX_PLATFORMS=cuda, or unset it and do not set jax_platforms in the program.",
+    ),
     # accelerate's configuration, transformers' TrainingArguments, JAX
     Signature(
         r"(?i)\b(?:use_cpu|no_cuda)\b\W{1,5}true\b|\bJAX_PLATFORMS?\W{1,5}cpu\b(?! to skip)|\bJAX_PLATFORM_NAME\W{1,5}cpu\b",

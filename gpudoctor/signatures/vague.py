@@ -76,7 +76,7 @@ _FAILURES = (
         ("CUDA unknown error",),
         ("uvm-broken-after-suspend", "uvm-not-loaded", "cuda-init-fails", "device-permission-denied"),
         "CUDA reports an unknown error, usually from a kernel driver in a bad state",
-        also=rf"{_OF_CUDA}: unknown error\b|\bcuInit\(\)\W{{1,3}}unknown\b|Cuda failure (?:999 )?'unknown error'|\(30 vs\. 0\)|\berror=30 : |\bcuda[A-Z]\w{{3,40}} returned (?:30|999)\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
+        also=rf"{_OF_CUDA}: unknown error\b|\bcuInit\(\)\W{{1,3}}unknown\b|Cuda failure (?:999 )?'unknown error'|\(30 vs\. 0\)|\berror=30 : |\bcuda[A-Z]\w{{3,40}} returned (?:30|999)\b|\bcode: (?:30|999), reason: unknown error\b|unknown error initializing cuda driver library|Found an unknown error - this may be due",
         tells="lsmod | grep nvidia_uvm; sudo dmesg | grep -E 'PM: suspend|NVRM' | tail -5",
     ),
     status(
@@ -93,7 +93,7 @@ _FAILURES = (
         ("CUDA driver initialization failed, you might not have a CUDA gpu",),
         ("cuda-init-fails", "uvm-hmm-init-failure", "driver-library-mismatch", "preloaded-library-intercepts-cuda"),
         "CUDA failed to initialise",
-        also=rf"\bcudaErrorInitializationError\b|{_OF_CUDA}: initialization error\b(?!:)|\b(?:cuda driver library|nvcuda|cudart) init failure: 3\b",
+        also=rf"\bcudaErrorInitializationError\b|{_OF_CUDA}: initialization error\b(?!:)|\bcode: 3, reason: initialization error\b|\b(?:cuda driver library|nvcuda|cudart) init failure: 3\b",
         tells="sudo dmesg | grep request_free_mem_region; cat /proc/driver/nvidia/version",
     ),
     # HAMi-core's logger, include/log_utils.h; glibc's loader

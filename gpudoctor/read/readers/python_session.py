@@ -54,7 +54,7 @@ _QUESTIONS = (
     _Question(
         rf"(?<!len\(){_LIST_GPUS}",
         "tensorflow devices",
-        r"(?:[\w ]{0,20}\ban )?(?P<value>\[\]|\[PhysicalDevice|empty list)",
+        r"(?:[\w ]{0,20}\ban )?(?P<value>\[ ?\]|\[PhysicalDevice|empty list)",
     ),
     _Question(r"\bxla_bridge\.get_backend\(\)\.platform\b", "jax devices", r"(?P<value>cpu|gpu|cuda)\b"),
     _Question(
@@ -136,8 +136,13 @@ def _beside(line: Line, following: Line | None) -> Iterator[Statement]:
         end = asked[number + 1][0].start() if number + 1 < len(asked) else len(text)
         says = _SAYS.match(text, match.end(), end)
         found = re.compile(rf"['\"(`]{{0,2}}{answer}").match(text, says.end(), end) if says else None
-        if what and found and found["value"]:
+        if what and found and _is_answer(what, found["value"]):
             yield Statement(what, found["value"].strip(), _NAME, line.number, Rank.TOOL)
+
+
+def _is_answer(what: str, value: str | None) -> bool:
+    """Return whether a value answers a question: a variable may be empty."""
+    return bool(value) or (value is not None and what.startswith("variable:"))
 
 
 def _asked(text: str) -> list[tuple[re.Match[str], str, str]]:
@@ -160,7 +165,7 @@ def _taken(pending: list[tuple[str, str]], line: Line) -> Iterator[Statement]:
         match = re.match(rf"(?:Out\[\d{{1,5}}\]:)?[\s('\",#]{{0,6}}{answer}", rest)
         if match is None:
             break
-        if what and match["value"]:
+        if what and _is_answer(what, match["value"]):
             statements.append(Statement(what, match["value"].strip(), _NAME, line.number, Rank.TOOL))
         rest, count = rest[match.end() :], count + 1
     if count and (not rest.strip("\t )'\",].") or "PhysicalDevice" in rest or "Device(" in rest):

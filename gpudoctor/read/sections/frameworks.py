@@ -15,7 +15,7 @@ from gpudoctor.snapshot import Cause, Fact, Framework, Host, Missing
 from gpudoctor.snapshot.distributions import normalise
 
 NO_GPU = frozenset(
-    ("False", "false", "No", "NA", "N/A", "None", "not available", "0", "cpu", "CPU", "CpuDevice", "Cpu", "[]", "empty list")
+    ("False", "false", "No", "NA", "N/A", "None", "not available", "0", "cpu", "CPU", "CpuDevice", "Cpu", "[]", "[ ]", "empty list")
 )
 """How frameworks say that they can use no GPU."""
 _NO_CUDA = frozenset(("None", "Could not collect", "False"))

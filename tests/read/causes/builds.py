@@ -208,6 +208,11 @@ CASES: Final = (
     ("extension-missing-arch", "[pip3] torch==2.9.0+cu128\n[pip3] bitsandbytes==0.48.2\n[pip3] nvidia-cudnn-cu12==9.10.2.21\nGPU 0: Tesla V100-SXM2-32GB\nNvidia driver version: 570.86.15\nError no kernel image is available for execution on the device at line 62 in file /src/csrc/ops.cu\n"),
     ("extension-missing-arch", "[pip3] torch==2.10.0+cu126\n[pip3] bitsandbytes==0.49.0\n[pip3] nvidia-cudnn-cu12==9.10.2.21\nGPU 0: Tesla P40\nNvidia driver version: 560.35.03\nError no kernel image is available for execution on the device at line 62 in file /src/csrc/ops.cu\n"),
     ("extension-missing-arch", "torch 2.7.1+cu118\nGPU 0: NVIDIA GeForce GTX 1080 Ti\nbitsandbytes 0.46.1\nError named symbol not found at line 81 in file /src/csrc/ops.cu\n"),
+    ("extension-missing-arch", "dlib 19.24, RTX 3050, CUDA 12.2\nRuntimeError: Error while calling cudaOccupancyMaxPotentialBlockSize(&num_blocks,&num_threads,K) in file /tmp/dlib/dlib/cuda/cuda_utils.h:164. code: 98, reason: invalid device function\n"),
+    ("extension-missing-arch", "GTX 760, py-faster-rcnn\nF0319 16:42:04.8 3385 roi_pooling_layer.cu:91] Check failed: error == cudaSuccess (8 vs. 0)  invalid device function\n"),
+    ("extension-missing-arch", "Tesla K80\ncudaCheckError() failed : invalid device function\n"),
+    ("extension-missing-arch", "CUDA Error:\n    File:       deploy/vision/inference.cpp\n    Error code: 98\n    Error text: invalid device function\n"),
+    ("extension-missing-arch", "[TRT] [E] 6: The engine plan file is generated on an incompatible device, expecting compute 8.0 got compute 8.9, please rebuild.\n"),
     ("extension-missing-arch", "torch: 2.9.1+cu128, bitsandbytes 0.45.0, RTX 5090, cudnn 9.10\nRuntimeError: Error Error invalid device function at line 359 in file /src/csrc/ops.cu\n"),
     ("extension-missing-arch", "=================BUG REPORT=================\nbitsandbytes-0.41.3\nGPU: GTX 1080; torch 2.1.0+cu121; cuDNN 8902\nWARNING: Compute capability < 7.5 detected! Only slow 8-bit matmul is supported for your GPU!\nError no kernel image is available for execution on the device at line 167 in file /mmfs1/gscratch/zlab/timdettmers/git/bitsandbytes/csrc/ops.cu\n"),
     ("extension-missing-arch", "AssertionError: SM90 kernel is not available. Make sure you GPUs with compute capability 9.0.\ntorch 2.8.0+cu128, RTX 5060 Ti\n"),
@@ -341,6 +346,7 @@ CASES: Final = (
     ("no-cuda-wheel-for-platform", "On my macbook pip finds no tensorflow-gpu. Where is it?\n"),
     ("triton-ptxas-too-old", "GeForce RTX 4070, triton 2.0.0\nptxas fatal   : Value 'sm_89' is not defined for option 'gpu-name'\n"),
     ("triton-ptxas-too-old", "[pip3] torch==2.1.0\n[pip3] triton==2.1.0\nptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'\n"),
+    ("extension-abi-mismatch", ">>> import cudf\nImportError: site-packages/cudf/_lib/copying.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZN4cudf6detail6gatherERKNS_10table_viewEPN3rmm2mr22device_memory_resourceE\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -439,5 +445,6 @@ NEAR_MISSES: Final = (
     ("package-requirement-conflict", "Windows 10\nTensor Flow Version: 2.12.0\nKeras Version: 2.12.0\nGPU is NOT AVAILABLE\nwith pip install tensorflow==2.10 it says available\n"),
     ("cudnn-missing", "-- Found cuDNN: /usr/lib/x86_64-linux-gnu/libcudnn.so\n-- Enabling CUDA support for dlib.  DLIB WILL USE CUDA\ntorch==2.5.1\n"),
     ("gpu-below-framework-minimum", "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=4\ntensorflow==2.15.0\n"),
+    ("cpu-only-build", "Is it normal that JAX says this on my machine?\nxla_bridge.py:350] Unable to initialize backend 'tpu_driver': NOT_FOUND: Unable to find driver in registry given worker:\nxla_bridge.py:350] Unable to initialize backend 'rocm': NOT_FOUND: Could not find registered platform with name: \"rocm\". Available platform names are: Interpreter CUDA Host\n>>> jax.devices()\n[GpuDevice(id=0, process_index=0)]\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -110,6 +110,7 @@ CASES: Final = (
     ("uvm-hmm-init-failure", "nvidia-uvm: uvm_pmm_gpu.c:3126 request_free_mem_region() err -34\n"),
     ("uvm-hmm-init-failure", "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06\nCUDA driver initialization failed, you might not have a CUDA gpu.\n"),
     ("uvm-hmm-init-failure", 'msg="cuda driver library init failure: 3"\nlibcuda.so.575.64.03 with nvidia-driver-575-open\n'),
+    ("cuda-init-fails", "Windows 10, GT 710\nRuntimeError: Error while calling cudaGetDevice(&the_device_id) in file C:\\dlib\\dlib\\cuda\\gpu_data.cpp:204. code: 3, reason: initialization error\n"),
     ("cuda-init-fails", "RuntimeError: CUDA driver initialization failed, you might not have a CUDA gpu.\n"),
     ("cuda-init-fails", "CUDA failure 304: OS call failed or operation not supported on this OS ; GPU=0 ; hostname=node3\n"),
     ("forward-compat-unsupported-hw", "CUDA failure 804: forward compatibility was attempted on non supported HW ; GPU=0\n"),

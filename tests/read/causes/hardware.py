@@ -116,6 +116,7 @@ CASES: Final = (
     ("gpu-count-mismatch", "$ lspci | grep -i nvidia\n1b:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 40GB] (rev a1)\n43:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 40GB] (rev a1)\n52:00.0 3D controller: NVIDIA Corporation GA100 [A100 SXM4 40GB] (rev a1)\n$ nvidia-smi --list-gpus | wc -l\n2\n"),
     ("gpu-count-mismatch", "$ lspci -d 10de: | grep -c '3D controller'\n8\n$ nvidia-smi -L | wc -l\n6\n"),
     ("gpu-count-mismatch", "The box has eight A40. Since Monday nvidia-smi lists just 7 of them.\n"),
+    ("no-gpu", "Google Colab\nprint(tf.__version__)\ntf.test.is_gpu_available()\n2.15.0\nFalse\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -152,5 +153,6 @@ NEAR_MISSES: Final = (
     ("gpu-lacks-bf16", "On our A100 the model does not start in bf16.\n"),
     ("gpu-count-mismatch", "$ lspci -d 10de: | grep -c '3D controller'\n8\n$ nvidia-smi -L | wc -l\n8\n"),
     ("gpu-count-mismatch", "$ docker run --rm --gpus 2 trainer bash\n$ lspci -d 10de: | grep -c '3D controller'\n8\n$ nvidia-smi -L | wc -l\n2\n"),
+    ("no-gpu", "Google Colab\nGPU: Tesla T4\nprint(tf.__version__)\ntf.test.is_gpu_available()\n2.15.0\nFalse\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

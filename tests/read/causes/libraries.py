@@ -25,6 +25,7 @@ CASES: Final = (
     ("cuda-library-missing", "(PreconditionNotMet) The third-party dynamic library (cublas64_11.dll) that Paddle depends on is not configured correctly. (error code is 126)\n"),
     ("cuda-version-mismatch", "TF2.4\nCUDA 11.2\nCould not load dynamic library 'libcusolver.so.10'; dlerror: libcusolver.so.10: cannot open shared object file\n"),
     ("cudnn-wrong-major", "TensorFlow version: 2.17.0\nPython version: 3.11.9\ncuDNN: 9.1\nGPU: NVIDIA L4\n" + _CPU_ONLY),
+    ("cudnn-version-mismatch", 'OSError: [WinError 127] The specified procedure could not be found. Error loading "D:\\env\\Lib\\site-packages\\paddle\\..\\nvidia\\cudnn\\bin\\cudnn_adv64_9.dll" or one of its dependencies.\n'),
     ("cudnn-version-mismatch", "RuntimeError: cuDNN version mismatch: PyTorch was compiled against 7102 but linked against 7005\n"),
     ("cudnn-shadowed-by-system", "RuntimeError: cuDNN version incompatibility: PyTorch was compiled against (8, 7, 0) but linked against (8, 1, 1)\n$ echo $LD_LIBRARY_PATH\n/opt/cudnn/8.1.1/lib64:/opt/cuda/11.2/lib64\n"),
     ("triton-ptxas-too-old", "triton.runtime.errors.PTXASError: PTXAS error: Internal Triton PTX codegen error\nptxas fatal   : Value 'sm_110a' is not defined for option 'gpu-name'\n"),
@@ -196,6 +197,11 @@ CASES: Final = (
     ("libcuda-is-stub", 'strace: openat(AT_FDCWD, "/opt/nvidia/cuda/lib64/stubs/libcuda.so.1", O_RDONLY|O_CLOEXEC) = 7\n'),
     ("libcuda-is-stub", "7f1c3a000000-7f1c3a00c000 r-xp 00001000 fd:00 917321                     /usr/local/cuda/lib64/stubs/libcuda.so\n"),
     ("libcuda-is-stub", "Trying to load driver...        ok\n        Loaded from /usr/local/cuda/lib64/stubs/libcuda.so\n"),
+    ("cuda-library-missing", "cupy-cuda comes with the project\nRuntimeError: CuPy failed to load libnvrtc.so.12: OSError: libnvrtc.so.12: cannot open shared object file: No such file or directory\n"),
+    ("cuda-library-missing", "RuntimeError: CuPy failed to load nvrtc64_112_0.dll: FileNotFoundError: Could not find module 'nvrtc64_112_0.dll' (or one of its dependencies). Try using the full path with constructor syntax.\n"),
+    ("cupy-wheel-cuda-mismatch", 'CUDA 11.4\n  File "cupy/cuda/runtime.pxd", line 5, in init cupy.cuda.device\nImportError: libcudart.so.10.2: cannot open shared object file: No such file or directory\n'),
+    ("nccl-version-conflict", "horovod/common/ops/nccl_operations.cc:112:5: error: 'ncclCommInitRankConfig' was not declared in this scope\n"),
+    ("pip-nvidia-libs-not-on-path", "Ubuntu 22.04\npip install tensorflow[and-cuda]\n>>> tf.__version__\n'2.16.1'\n>>> tf.config.list_physical_devices('GPU')\n[ ]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -237,5 +243,6 @@ NEAR_MISSES: Final = (
     ("glibc-too-old", "The wheel needs glibc 2.28. ldd (GNU libc) 2.35\ntorch==2.5.1\n"),
     ("libcuda-is-stub", 'openat(AT_FDCWD, "/usr/local/cuda/lib64/stubs/libcuda.so.1", O_RDONLY|O_CLOEXEC) = -1 ENOENT (No such file or directory)\n'),
     ("libcuda-is-stub", "$ find / -name 'libcuda.so*'\n/usr/local/cuda/lib64/stubs/libcuda.so\n/usr/lib/x86_64-linux-gnu/libcuda.so.1\n"),
+    ("cuda-version-mismatch", "Ubuntu on WSL2, TF 2.11.0, is TensorRT needed here?\nuse GPU [PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nCould not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open shared object file: No such file or directory; LD_LIBRARY_PATH: /usr/local/cuda/lib64:/usr/lib/wsl/lib\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

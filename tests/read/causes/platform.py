@@ -206,6 +206,8 @@ CASES: Final = (
     ("scheduler-gpu-not-allocated", "srun --ntasks=1 python fit.py\nRuntimeError: No CUDA GPUs are available\nI forgot --gres=gpu:1 in the job script.\n"),
     ("scheduler-gpu-not-allocated", "#SBATCH --partition=accelerated\nRuntimeError: No CUDA GPUs are available\nsolved with --gpus=1\n"),
     ("scheduler-gpu-not-allocated", "#SBATCH --gpus=1\nsrun python fit.py\nRuntimeError: No CUDA GPUs are available\nWith srun --gpus=1 python fit.py it works.\n"),
+    ("scheduler-gpu-not-allocated", "Resources requested: 4/16 CPUs, 0/2 GPUs, 0.0/9.91 GiB heap\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"),
+    ("scheduler-gpu-not-allocated", ">>> ray.get_gpu_ids()\n[]\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -251,5 +253,6 @@ NEAR_MISSES: Final = (
     ("wsl1", "Windows 10.0.22631. In the Debian app from the Microsoft Store: NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("wsl-multi-gpu-limit", "WSL2 with 1x RTX 4090\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
     ("wsl-libcuda-not-on-path", "I0512 nvc.c:372] attempting to load dxcore to see if we are running under Windows Subsystem for Linux (WSL)\nOSError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
+    ("scheduler-gpu-not-allocated", "Resources requested: 4/16 CPUs, 1/2 GPUs, 0.0/9.91 GiB heap\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -135,6 +135,8 @@ CASES: Final = (
     ("two-copies-of-framework", "AttributeError: 'module' object has no attribute 'FloatStorageBase'\n"),
     ("two-copies-of-framework", "  File \"/home/me/src/pytorch/torch/__init__.py\", line 55, in <module>\n    __all__ += [name for name in dir(_C)\nNameError: name '_C' is not defined\n"),
     ("two-copies-of-framework", "  File \"E:\\unpacked\\torch\\__init__.py\", line 81, in <module>\n    from torch._C import *\nModuleNotFoundError: No module named 'torch._C'\n"),
+    ("package-requirement-conflict", "  File \"site-packages/cudf/utils/cudautils.py\", line 7, in <module>\n    from numba import cuda, numpy_support\nImportError: cannot import name 'numpy_support' from 'numba' (site-packages/numba/__init__.py)\n"),
+    ("package-requirement-conflict", "TypeError: C function cuda.ccudart.cudaMemcpyAsync has wrong signature (expected __pyx_t_4cuda_7ccudart_cudaError_t (void *, void const *), got cudaError_t (void *, void const *))\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

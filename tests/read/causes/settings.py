@@ -141,6 +141,9 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "The inference server doesn't give back its GPU memory when I stop it.\n"),
     ("gpu-memory-held-by-other-process", "SGLang has been stopped, but nvidia-smi shows:\n|   0  NVIDIA L40S                    On  |   00000000:41:00.0 Off |                    0 |\n| N/A   51C    P0             98W /  350W |   43210MiB /  46068MiB |     97%      Default |\n"),
     ("gpu-memory-held-by-other-process", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.\n2213341 python serve.py 9144MiB\n2213388 python serve.py 8070MiB\n"),
+    ("env-hides-gpu", "$ JAX_PLATFORMS=gpu python train.py\nRuntimeError: Unable to initialize backend 'rocm': module 'jaxlib.xla_extension' has no attribute 'GpuAllocatorConfig' (set JAX_PLATFORMS='' to automatically choose an available backend)\njax-cuda12-plugin==0.4.36\njax==0.4.36\njaxlib==0.4.36\n"),
+    ("cuda-visible-devices-masked", "ray==2.9.0\n>>> os.environ['CUDA_VISIBLE_DEVICES']\n''\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
+    ("device-permission-denied", "$ python -c 'import tensorflow as tf; tf.Session()'\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n$ sudo python -c 'import tensorflow as tf; tf.Session()'  # works\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -181,5 +184,7 @@ NEAR_MISSES: Final = (
     ("gpu-memory-held-by-other-process", "The training has been stopped:\n| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n|   0  NVIDIA L40S                    On  |   00000000:41:00.0 Off |                    0 |\n| N/A   31C    P8             33W /  350W |       4MiB /  46068MiB |      0%      Default |\n"),
     ("mig-one-instance-per-process", "NVIDIA A100-PCIE-40GB\n>>> torch.cuda.device_count()\n1\ntorch==2.5.1\n"),
     ("gpu-memory-held-by-other-process", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.\n1822 /usr/lib/xorg/Xorg 210MiB\n2091 /usr/bin/gnome-shell 150MiB\n"),
+    ("env-hides-gpu", "I set the platform name only as a fallback: jax.config.update('jax_platform_name', 'cpu')\nRuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (you may need to uninstall the failing plugin package, or set JAX_PLATFORMS=cpu to skip this backend.)\n"),
+    ("env-hides-gpu", "xla_bridge.py:350] Unable to initialize backend 'rocm': NOT_FOUND: Could not find registered platform with name: \"rocm\".\n[CudaDevice(id=0)]\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

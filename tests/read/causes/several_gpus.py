@@ -14,6 +14,7 @@ CASES: Final = (
     ("fabric-prerequisites-missing", "Failed to start NVIDIA fabric manager service.\nmodprobe: ib_umad is not loaded\n8 x NVIDIA B200\n"),
     ("fabric-prerequisites-missing", "Error 802: system not yet initialized\nnvlsm is missing on this node\n"),
     ("fabric-manager-version-mismatch", "fabric manager NVIDIA GPU driver interface version 575.57.08 doesn't match with driver version 580.65.06.\n"),
+    ("all-reduce-failed", "horovod.common.exceptions.HorovodInternalError: ncclCommInitRank failed: internal error\n"),
     ("all-reduce-failed", "gpu5:77:91 [1] misc/ibvwrap.cc:187 NCCL WARN Call to ibv_modify_qp failed with error Network is unreachable\n"),
     (_P2P, "Two RTX 4090: DDP hangs at the first step. It works with NCCL_P2P_DISABLE=1.\n"),
     (_P2P, "multi-GPU training gets stuck\n$ lspci -vvv | grep ACSCtl\nACSCtl: SrcValid+ TransBlk- ReqRedir+ CmpltRedir+ UpstreamFwd+\n"),
