@@ -14,6 +14,7 @@ from gpudoctor.diagnose.support_builds import knows_gpus_since_long
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.signatures import hinted, recognise
+from gpudoctor.signatures.cures import HELPED, NOT_HELPED
 from gpudoctor.signatures.phrases import SLURM, USES_GPU_ELSEWHERE
 from gpudoctor.snapshot import Fact, KernelDriver, Nvml, Platform, Status, TextLog
 
@@ -218,6 +219,12 @@ def _takes_as_needed(machine: MachineView) -> bool:
     return is_set and "gpu-memory-preallocation" not in hinted("\n".join(line.value for line in log.lines))
 
 
+def _did_not_help(cause: str) -> Callable[[MachineView], bool]:
+    """Return whether the text says that what cures a cause did not help, and of nothing else that cures it that it did."""
+    failed, helped = expression(NOT_HELPED[cause]), expression(HELPED[cause])
+    return lambda machine: _logs(machine, failed) and not _logs(machine, helped)
+
+
 _TRIED_CUDA = expression(r"Unable to initialize backend '(?:cuda|gpu)'")
 """What JAX says of a platform that it tried, so no setting kept it to the CPU."""
 _ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
@@ -229,7 +236,9 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "container-no-gpu-access": (_is_gpu_seen, lambda machine: _logs(machine, _ANSWERS_INSIDE)),
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),
     "device-permission-denied": (_is_seen_without(_OF_USERS), _may_open_all),
-    "cuda-visible-devices-masked": (_sees_despite_mask,),
+    "cuda-visible-devices-masked": (_sees_despite_mask, _did_not_help("cuda-visible-devices-masked")),
+    "ld-library-path-shadowing": (_did_not_help("ld-library-path-shadowing"),),
+    "nccl-p2p-acs-iommu": (_did_not_help("nccl-p2p-acs-iommu"),),
     "kernel-module-not-built": (lambda machine: bool(known(machine.kernel_modules.installed)), _is_driver_loaded, of_another_module),
     "nouveau-loaded": (_is_driver_loaded, lambda machine: _logs(machine, _NONE_FOUND)),
     "secure-boot-unsigned-module": (lambda machine: machine.kernel_modules.secure_boot is False, _is_driver_loaded, of_another_module),
@@ -244,7 +253,7 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "wsl-libcuda-not-on-path": (_is_libcuda_cached,),
     "wsl-driver-stack-broken": (_has_linux_driver_in_wsl,),
     "gpu-too-new-for-build": (knows_gpus_since_long,),
-    "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed),
+    "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed, _did_not_help("gpu-memory-preallocation")),
     "env-hides-gpu": (lambda machine: _logs(machine, _TRIED_CUDA),),
     "jetson-needs-vendor-wheel": (lambda machine: _logs(machine, _ARM_WHEEL),),
     "gpu-memory-insufficient": (_has_free_memory,),

@@ -51,8 +51,9 @@ _NO_GPU_GIVEN = "NoDevFiles"
 
 
 def _masked(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield what the variable is set to, unless its first GPU is the one that every machine with a GPU has."""
     value = machine.variables.values.get(VARIABLE, _NO_GPU_GIVEN)
-    if value != _NO_GPU_GIVEN and not value.startswith("MIG-"):
+    if value != _NO_GPU_GIVEN and not value.startswith("MIG-") and value.partition(",")[0].strip() != "0":
         yield Evidence(VARIABLE, value or '""', "the text")
 
 

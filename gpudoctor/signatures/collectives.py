@@ -39,24 +39,6 @@ COLLECTIVES = (
         _PEERS_FAIL,
         ("p2pBandwidthLatencyTest hangs",),
     ),
-    Signature(
-        r"(?i)NCCL_P2P_DISABLE\W{0,4}1?[^\n]{0,80}\b(?:work(?:s|ed)?\b(?! for(?! (?:me|us)\b))|fix|resolv|solv|help|workaround|work around|avoid)|NCCL_P2P_DISABLE[^\n]{0,60}\bdid the trick\b|\b(?:works?|around|fix\w{0,3}|resolv\w{1,3}|solv\w{1,3}|runs?|trains?|unless|only with|without|need for)\b[^\n.;!?]{0,60}\bNCCL_P2P_DISABLE",
-        (_P2P,),
-        _PEERS_FAIL,
-        ("It works with NCCL_P2P_DISABLE=1",),
-    ),
-    Signature(
-        r"(?i)\bdisabl\w{0,4} (?:the )?(?:iommu|acs|vt-d)\b[^\n]{0,200}\b(?:fix|solv|resolv|work|help)|\b(?:fix|solv|resolv|help)\w{0,4}\b[^\n]{0,60}\bdisabl\w{0,4} (?:the )?(?:iommu|acs|vt-d)",
-        (_P2P,),
-        _PEERS_FAIL,
-        ("disabling IOMMU in the BIOS solved it",),
-    ),
-    Signature(
-        r"(?i)\b(?:intel_iommu=off|amd_iommu=off|iommu=soft|pci=noacs)\b[^\n]{0,80}\b(?:fix|solv|resolv|work|help)|\b(?:fix|solv|resolv|help)\w{0,4}\b[^\n]{0,60}\b(?:intel_iommu=off|amd_iommu=off|iommu=soft|pci=noacs)\b",
-        (_P2P,),
-        _PEERS_FAIL,
-        ("booting with intel_iommu=off fixed it",),
-    ),
     # https://github.com/pytorch/pytorch/issues/132397 and 87363
     Signature(
         r"(?i)\b(?:tensors?|data|values?|weights?)\b[^\n]{0,60}\b(?:between|across)\b[^\n]{0,30}\b(?:gpus?|cuda devices)\b[^\n]{0,60}\b(?:wrong|zeros?|corrupt|change|incorrect|does ?n.t work|modified|garbage|nan)",

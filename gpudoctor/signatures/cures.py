@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpudoctor.signatures.phrases import cured, works_only
+from gpudoctor.signatures.phrases import cured, not_helped, works_only
 from gpudoctor.signatures.signature import Hint, Signature
 
 
@@ -57,7 +57,7 @@ CURES = (
         "with NVIDIA_DRIVER_CAPABILITIES=compute,utility it works",
     ),
     Cure(
-        rf"(?:NCCL_P2P_DISABLE{_ON}|NCCL_P2P_LEVEL ?= ?\w{{2,4}}|(?:disabl|turn)\w{{0,3}} (?:off )?(?:the )?(?:ACS|IOMMU|P2P)\b|iommu=(?:off|pt|soft)\b)",
+        rf"(?:NCCL_P2P_DISABLE(?:{_ON})?|NCCL_P2P_LEVEL ?= ?\w{{2,4}}|(?:disabl|turn)\w{{0,3}} (?:off )?(?:the )?(?:ACS|IOMMU|P2P|VT-d)\b|(?:\w{{1,8}}_)?iommu=(?:off|pt|soft)\b|pci=noacs\b)",
         "nccl-p2p-acs-iommu",
         "the GPUs work together once they do not copy directly to one another",
         "with NCCL_P2P_DISABLE=1 it works",
@@ -98,3 +98,8 @@ def _told(cure: Cure) -> str:
 WHAT_HELPED = tuple(Signature(_told(cure), (cure.cause,), cure.meaning, (cure.line,), said=True) for cure in CURES)
 """They name one cause each, so they explain the errors that name it beside others."""
 CURE_HINTS = tuple(Hint(_told(cure), cure.cause, cure.line, said=True) for cure in CURES)
+_TOLD_BY_STEP = frozenset(("gpu-memory-preallocation", "ld-library-path-shadowing", "cuda-visible-devices-masked", "nccl-p2p-acs-iommu"))
+"""Causes that the step always cures, if the step did not help it is another one."""
+HELPED = {cure.cause: _told(cure) for cure in CURES if cure.cause in _TOLD_BY_STEP}
+NOT_HELPED = {cure.cause: rf"(?i){not_helped(cure.step)}" for cure in CURES if cure.cause in _TOLD_BY_STEP}
+"""For these, how people say that it helped, or did not."""

@@ -44,13 +44,13 @@ def unloaded(file: str) -> str:
     )
 
 
-_HELPED = r"(?<!not )(?<!n't )(?<!never )(?:fixe[sd]|solve[sd]|resolve[sd]|help(?:ed|s)|work(?:ed|s)|did the trick|succeed(?:ed|s))\b"
+_HELPED = r"(?<!not )(?<!n't )(?<!never )(?:fixe[sd]|solve[sd]|resolve[sd]|help(?:ed|s)|work(?:ed|s)|avoid(?:ed|s)|did the trick|succeed(?:ed|s))\b"
 
 
 def cured(step: str) -> str:
     """Return the pattern of a sentence that says that a step helped, or that what failed works since."""
     return (
-        rf"\b{step}[^\n]{{0,60}}?\b{_HELPED}|\b{_HELPED}[^\n.]{{0,24}}\b(?:by|after|when|once|with)\b[^\n.]{{0,40}}\b{step}"
+        rf"\b{step}[^\n]{{0,60}}?\b{_HELPED}|\b{_HELPED}(?:[^\n.:]{{0,12}}: |[^\n.]{{0,24}}\b(?:by|after|when|once|with)\b[^\n.]{{0,40}}\b){step}"
         rf"|\b(?:solution|fix|workaround|work-around)\b[^\n.]{{0,24}}(?:\b(?:is|was)\b|:)[^\n.]{{0,24}}\b{step}"
     )
 
@@ -67,10 +67,18 @@ BUT_NOT = r"(?:(?!\b(?:not?|never|still|neither|cannot|same (?:error|problem|iss
 def works_only(step: str) -> str:
     """Return the pattern of a sentence that sets a step against what follows: "with X it runs", "X makes the error disappear", "the error goes away with X"."""
     return (
-        rf"\b(?:with|once|after|when|setting|only)\b{BUT_NOT}{{0,40}}?{step}{BUT_NOT}{{0,60}}?\b(?!tried){SUCCEEDS}"
+        rf"\b(?:unless|(?:need|have|has|had) to set)\b (?:\w{{1,12}} ){{0,2}}{step}|\b(?:with|once|after|when|setting|only)\b{BUT_NOT}{{0,40}}?{step}{BUT_NOT}{{0,60}}?\b(?!tried){SUCCEEDS}"
         rf"|(?:^|[.,;:] ){step}{BUT_NOT}{{0,30}}?(?:made|makes|lets|,) {BUT_NOT}{{0,30}}?{SUCCEEDS}"
-        rf"|{SUCCEEDS}{BUT_NOT}{{0,12}}\b(?:with|once|after|when)\b{BUT_NOT}{{0,40}}?{step}"
+        rf"|{SUCCEEDS}{BUT_NOT}{{0,12}}\b(?:with|once|after|when|if)\b{BUT_NOT}{{0,40}}?{step}(?![^\n.]{{0,20}}\?)"
         rf"|{step}[^\n]{{0,30}}(?:\u4ee5\u540e|\u4e4b\u540e|\u540e|\u5c31)[^\n]{{0,8}}(?:\u597d\u4e86|\u6b63\u5e38|\u53ef\u4ee5|\u884c\u4e86|\u89e3\u51b3)"
+    )
+
+
+def not_helped(step: str) -> str:
+    """Return the pattern of a sentence that says that a step did not help: "with X it still hangs", "X made no difference", "fails with X too"."""
+    return (
+        rf"{step}[^\n.;:]{{0,40}}?(?:(?:\bnot|n't|\bnever) (?:help|fix|solve|resolve|change|work|make)|\bno (?:effect|difference|change|help|luck|avail)\b|\bsame (?:error|problem|hang|issue|result|thing)\b|\bstill (?:hang|fail|crash|stuck))"
+        rf"|(?:(?:\bnot|n't) (?:work|help)|\b(?:still|also) (?:hangs?|fails?|crashe?s?))(?: even)? (?:with|after|when)\b[^\n.;:]{{0,30}}?{step}|\b(?:hangs?|fails?|crashes) with {step},? (?:too|either|as well)\b"
     )
 
 

@@ -57,7 +57,7 @@ _COMMON = frozenset(
     ]
 )
 """Words that many lines contain: others are better cues."""
-_MOST, _MOST_ALONE = 64, 1024
+_MOST, _MOST_ALONE = 64, 2048
 """Ways to write out alternatives that follow others, and those of one expression; beyond, an alternative counts as unknown text."""
 _SHORT, _TELLING, _OTHERS = 4, 3, 3
 """Characters of a run to which a common word is preferred; of a run that is worth looking for; how many runs are looked for beside the first."""
