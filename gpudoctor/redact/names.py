@@ -14,7 +14,7 @@ _PUBLIC_WORDS = (
     " anaconda.com conda.io huggingface.co microsoft.com intel.com amd.com keras.io readthedocs.io rfc-editor.org kubernetes.io k8s.io"
     " stackoverflow.com jax.dev openxla.org freedesktop.org slurm.schedmd.com schedmd.com ietf.org gnu.org abseil.io"
     " rpmfusion.org archlinux.org apptainer.org astral.sh cupy.dev k3s.io numpy.org onnxruntime.ai opennmt.net podman.io pypa.io rapids.ai vllm.ai"
-    " aka.ms apple.com man7.org protobuf.dev qemu.org rust-for-linux.com"
+    " aka.ms apple.com man7.org protobuf.dev qemu.org ray.io rust-for-linux.com"
 )
 PUBLIC = frozenset(_PUBLIC_WORDS.split())
 """Domains of documentation, package indexes and error messages: they identify no machine."""
