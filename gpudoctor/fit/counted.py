@@ -13,6 +13,8 @@ from gpudoctor.fit.tally import FULL, HALF, INDEX, Tally
 
 _MOST_TOKENS, _MOST_SIDE = 10**8, 1 << 17
 """More are not believed."""
+_COLOURS = 3
+"""Channels of an image at most; what an encoder makes of one has more."""
 
 
 class Sample(msgspec.Struct, frozen=True):
@@ -37,7 +39,8 @@ class Sample(msgspec.Struct, frozen=True):
         if self.tokens:
             raise UsageError(f"{name} takes images, not tokens; state their size with --image HxW.")
         if fixed and self.image not in {None, usual[1:]}:
-            raise UsageError(f"{name} takes images of {usual[1]}x{usual[2]} only; leave out --image.")
+            what = "images" if usual[0] <= _COLOURS else "latents"
+            raise UsageError(f"{name} takes {what} of {usual[1]}x{usual[2]} only; leave out --image.")
         return (usual[0], *(self.image or usual[1:]))
 
 

@@ -86,6 +86,8 @@ def test_a_preset_is_found_by_its_name_on_the_hub(named: str, name: str) -> None
         ("vgg16", Sample(tokens=7), "takes images, not tokens"),
         ("vgg16", Sample(image=(16, 16)), "too small"),
         ("vit-b", Sample(image=(384, 384)), "224x224 only"),
+        ("stable-diffusion", Sample(image=(512, 512)), "latents of 64x64 only"),
+        ("lenet", Sample(image=(32, 32)), "images of 28x28 only"),
         ("llama-7b", Sample(tokens=1 << 60), "it takes 1 to 100,000,000"),
     ],
 )
