@@ -146,3 +146,22 @@ def test_any_part_in_any_order_is_read(data: st.DataObject, matrix: Matrix) -> N
 )
 def test_the_licence_or_the_head_of_a_report_tells_the_flavour(text: str, flavour: str, matrix: Matrix) -> None:
     assert driver(text, matrix).flavour == flavour
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "$ cat /sys/module/nvidia/version\n535.129.03\n",
+        "`cat /sys/module/nvidia/version` prints 535.129.03\n",
+        "cat /sys/module/nvidia/version -> 535.129.03\n",
+    ],
+)
+def test_the_loaded_module_has_the_version_that_sysfs_shows(text: str, matrix: Matrix) -> None:
+    version = driver(text, matrix).version
+    assert not isinstance(version, Missing)
+    assert version.value == "535.129.03"
+
+
+def test_an_answer_of_sysfs_decides(matrix: Matrix) -> None:
+    text = "$ cat /sys/module/nvidia/version\n535.129.03\n$ nvidia-smi\nFailed to initialize NVML: Driver/library version mismatch\nNVML library version: 535.183\n"
+    assert causes(text, matrix)[:1] == ["driver-library-mismatch"]

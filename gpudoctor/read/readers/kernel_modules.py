@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import VERSION, Form, Reader
@@ -12,6 +13,20 @@ _NAME = "kernel modules"
 _ROW = expression(r"^[a-z0-9]\w{1,60}\s{1,60}\d{4,9}\s{1,4}-?\d{1,6}(?:\s|$)")
 _WHOLE = 20
 """Modules that every machine with a GPU has loaded; a shorter list was cut or searched."""
+_ASKS = {
+    "module": expression(r"/sys/module/nvidia/version[`\"']?\s{0,4}$"),
+    "module version": expression(r"\bmodinfo (?:-F ?|--field[= ])version nvidia[`\"']?\s{0,4}$"),
+}
+"""Commands that print the version of the loaded module, or of the installed one, and nothing else."""
+_ANSWER = expression(r"\s{0,4}(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\s{0,4}")
+
+
+def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    yield from _whole_list(lines)
+    for line, following in pairwise(lines):
+        answer = _ANSWER.fullmatch(following.text) if "version" in line.text else None
+        asked = (what for what, command in _ASKS.items() if command.search(line.text)) if answer else ()
+        yield from (Statement(what, answer["value"], _NAME, following.number, Rank.TOOL) for what in asked if answer)
 
 
 def _whole_list(lines: Sequence[Line]) -> Iterator[Statement]:
@@ -49,7 +64,8 @@ READER = Reader(
             r"(?i)\b(?:with|have|has|using|use|installed|running|run|on|loaded)\b[^\n.?]{0,24}\b(?P<value>open(?:-source)?(?: nvidia)?(?: gpu)? kernel modules?)\b",
             Rank.PROSE,
         ),
-        Form("no module", r"(?P<value>/proc/driver/nvidia(?:/version)?'?: No such file or directory)"),
+        Form("module", rf"/sys/module/nvidia/version['`\"]?(?: {{1,4}}(?:->|=>|is|says|prints|shows|returns)|:) {{1,4}}['`\"]?{VERSION}"),
+        Form("no module", r"(?P<value>(?:/proc/driver/nvidia(?:/version)?|/sys/module/nvidia(?:/version)?)'?: No such file or directory)"),
         # dkms 2 and 3
         Form(
             "dkms",
@@ -74,5 +90,5 @@ READER = Reader(
         ),
         Form("no module for", r"modinfo: ERROR: Module (?P<value>nvidia) not found"),
     ),
-    blocks=_whole_list,
+    blocks=_statements,
 )
