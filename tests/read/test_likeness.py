@@ -81,6 +81,18 @@ def test_columns_of_programs_suggest_nothing() -> None:
     assert likeness(["Filesystem Size Used Avail Use% Mounted", "shm 64M 0 64M 0% /dev/shm"]) == Likeness()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "W tensorflow/compiler/tf2tensorrt/utils/py_utils.cc:38] TF-TRT Warning: Cannot dlopen some TensorRT libraries, so they are not used.",
+        "I tensorflow/core/platform/cpu_feature_guard.cc:193] This TensorFlow binary is optimized to use the CPU, and is not the one of the GPU",
+        "ERROR: it is not possible to see the GPU in this container",
+    ],
+)
+def test_lines_that_programs_log_suggest_nothing(line: str) -> None:
+    assert likeness([line]) == Likeness()
+
+
 def test_people_who_tell_of_a_fault_hear_its_cause_and_others_hear_nothing(matrix: Matrix) -> None:
     """Floors below what is reached: the models have learned these texts, and `scripts/learn_words --measure` says how they do on others."""
     right: Counter[bool] = Counter()

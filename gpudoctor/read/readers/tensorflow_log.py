@@ -15,6 +15,14 @@ READER = Reader(
             r"(?P<value>Loaded runtime CuDNN library|Successfully opened dynamic library lib(?:cud|cub)\w{2,8}\.so)",
             Rank.LOG,
         ),
+        # what only a build with CUDA can fail at: its errors come after it has a GPU
+        Form(
+            "tensorflow opens",
+            r"(?P<value>Blas [GSDCZ]EM[MV] launch failed|cuDNN launch failure|Failed to get convolution algorithm|Could not create cudnn handle|failed to create cublas handle"
+            r"|failed to run cuBLAS routine|failed to allocate [^\n]{1,60} from device: CUDA_ERROR|CUDA_ERROR_OUT_OF_MEMORY|cudaGetDevice\(\) failed"
+            r"|Created TensorFlow device \([^)\n]{0,200}device:GPU:\d)",
+            Rank.LOG,
+        ),
         Form("gpu", r"(?:GPU \(|-> {1,3}\(?)device: (?P<name>\d{1,2}), name: (?P<value>[^,]{3,80}),", Rank.LOG),
         # until CUDA 10 the soname has the whole version
         Form("tensorflow cuda", r"opened (?:dynamic|CUDA) library lib(?:cudart|cublas)\.so\.(?P<value>\d\.\d|10\.[0-2])\b", Rank.LOG),

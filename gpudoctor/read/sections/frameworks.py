@@ -44,7 +44,7 @@ def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Fram
         return None
     stand_ins = spec_of(name).stand_ins
     package, version = max(candidates, key=lambda pair: (pair[1].rank, pair[0] not in stand_ins))
-    if certain := [other for other, one in packages if one.rank > (Rank.LOG if other == name else Rank.PROSE)]:
+    if certain := [other for other, one in packages if one.rank > (Rank.LOG if other == name else Rank.PROSE) and _is_whole(one.value)]:
         distribution = package if package in certain else certain[0]
     elif not (packages or imported):
         distribution = ""
@@ -105,6 +105,11 @@ def _architectures(stated: Statement | None) -> tuple[str, ...] | Missing:
     return tuple(dict.fromkeys(found)) or NOT_STATED
 
 
+def _is_whole(version: str) -> bool:
+    """Return whether a version has all its parts, as pip prints it; people write "tensorflow 2.0" of tensorflow-gpu too."""
+    return version.count(".") > 1
+
+
 def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix, platform: str) -> str:
     """Return the package of a framework if only name and version were given; "" if builds with CUDA have the same version.
 
@@ -122,7 +127,7 @@ def _distribution(name: str, version: Statement, stated: Stated, matrix: Matrix,
     ]
     with_cuda = {row.distribution for row in rows if row.accelerator == "cuda"}
     here = {row.accelerator for row in rows if row.distribution == name and row.platform == platform}
-    by_pip = version.what.startswith("package:") and version.rank > Rank.PROSE
+    by_pip = version.what.startswith("package:") and version.rank > Rank.PROSE and _is_whole(version.value)
     other_builds = (
         not by_pip and _sees_gpu(name, stated) is not False and "cuda" not in here and bool(here) and any(row.builds for row in rows)
     )
