@@ -140,11 +140,11 @@ def test_a_gpu_too_old_for_every_build_is_told() -> None:
 
 
 def test_a_package_that_no_table_lists_is_planned_and_named() -> None:
-    plan = planned("L4", "580.65.06", TORCH, "fbgemm-gpu")
+    plan = planned("L4", "580.65.06", TORCH, "torchsparse")
     assert plan.exit_code == 3
-    assert pins(plan) == ["torch==2.15.0", "fbgemm-gpu"]
+    assert pins(plan) == ["torch==2.15.0", "torchsparse"]
     assert plan.environment is not None
-    assert "fbgemm-gpu" in plan.environment.not_checked[0]
+    assert "torchsparse" in plan.environment.not_checked[0]
 
 
 def test_cuda_that_pip_does_not_install_is_named() -> None:

@@ -25,7 +25,7 @@ def copy(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
     for folder in ("diagnose", "machines", "seams"):
         shutil.copytree(ROOT / "tests" / folder, tmp_path / "tests" / folder, ignore=shutil.ignore_patterns("__pycache__", "*.json"))
-    for file in ("pyproject.toml", "tests/__init__.py", "tests/builders.py"):
+    for file in ("pyproject.toml", "tests/__init__.py", "tests/builders.py", "tests/shipped.py"):
         shutil.copy(ROOT / file, tmp_path / file)
     return tmp_path
 

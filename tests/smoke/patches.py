@@ -23,7 +23,7 @@ WRONG_ROW = """
 import tensorflow as tf
 _matmul = tf.matmul
 def matmul(left, right, **options):
-    factors = 1 + 0.01 * tf.one_hot(3, tf.shape(left)[0])
+    factors = 1 + 0.03 * tf.one_hot(3, tf.shape(left)[0])
     return _matmul(left, right, **options) * factors[:, None]
 tf.matmul = matmul
 """
@@ -97,7 +97,7 @@ def matmul(left, right, **options):
     product = _matmul(left, right, **options)
     if left.dtype != tf.bfloat16:
         return product
-    factors = 1 + 0.01 * tf.one_hot(32, tf.shape(left)[0])  # one of the rows that are looked at
+    factors = 1 + 0.03 * tf.one_hot(32, tf.shape(left)[0])  # one of the rows that are looked at
     return tf.cast(tf.cast(product, tf.float32) * factors[:, None], tf.bfloat16)
 tf.matmul = matmul
 """
