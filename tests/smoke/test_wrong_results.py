@@ -86,5 +86,6 @@ def test_only_a_precision_of_level_full_is_wrong(start: Start) -> None:
     assert (finding["code"], finding["name"]) == ("GD902", "smoke-wrong-result")
     assert ": BF16 matmul on CPU:0 is off by 0.0" in finding["message"]
     assert {product["precision"]: product["error"] for product in seen.smoke["products"]} == pytest.approx(
-        {"fp32": 0, "bf16": 0.03}, abs=5e-3  # BF16 rounds by up to 0.004
+        {"fp32": 0, "bf16": 0.03},
+        abs=5e-3,  # BF16 rounds by up to 0.004
     )
