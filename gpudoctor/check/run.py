@@ -52,7 +52,7 @@ def _start_ahead(inventory: Inventory, interrupts: Interrupts) -> None:
     with suppress(Interrupted):
         interrupts.allow()
         tried(ahead, inventory)
-        interrupts.hold()
+        interrupts.hold()  # in here: one that comes before the last line would not be suppressed
     interrupts.hold()
 
 

@@ -11,12 +11,9 @@ import msgspec
 from gpudoctor.derive import MachineView
 from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.diagnose.advice.by_hand import BY_HAND
-from gpudoctor.diagnose.advice.remedies import remedy
-from gpudoctor.diagnose.advice.shell import root_for
-from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.engine import RuleRun, stamp
 from gpudoctor.diagnose.excluded import excluded
+from gpudoctor.diagnose.log_problems import of_sign, of_words
 from gpudoctor.diagnose.platforms import CLOSER, closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
@@ -25,11 +22,8 @@ from gpudoctor.diagnose.text_facts import HintedLine, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import (
     MACHINE,
-    Action,
     Confidence,
     Evidence,
-    Fix,
-    FixKind,
     Impact,
     Outcome,
     OutcomeKind,
@@ -42,9 +36,8 @@ from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
 from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU, SEE_NO_GPU, STILL_SEES_NONE
 from gpudoctor.signatures.settings import COUNTS_NO_GPU
-from gpudoctor.snapshot import Missing, Nvml, Platform, TextLog
+from gpudoctor.snapshot import Missing, Nvml, TextLog
 
-_MOST_CANDIDATES = 4
 _TELLS_FAULT = 0.55
 """The least probability of a fault at which the words of a text may name its cause."""
 _WORD = expression(r"[a-z][\w-]{1,60}")
@@ -119,7 +112,7 @@ class LogReading:
                 continue
             likely = [by_name[name] for name in choice.likely]
             found.add(likely[0].name)
-            problem = _problem(sign, likely, self._log, self._machine, why=choice.why.get(likely[0].name))
+            problem = of_sign(sign, likely, self._log, self._machine, why=choice.why.get(likely[0].name))
             more.append(_run(likely[0], problem, runs, self._machine))
         earlier = [_noted(run) if found & _FAIL_TO_IMPORT and run.rule.name in _AFTER_IMPORT else run for run in runs]
         return [*earlier, *more, *(() if found else self._alike(by_name, runs))]
@@ -132,7 +125,7 @@ class LogReading:
         alike = [one for one in self._log.likeness.causes if one.cause in known and _is_open(by_name[one.cause], runs)]
         if alike:
             rules = [by_name[one.cause] for one in alike]
-            yield _run(rules[0], _guess(alike[0].words, rules, self._machine), runs, self._machine)
+            yield _run(rules[0], of_words(alike[0].words, rules, self._machine), runs, self._machine)
 
     def _choice(self, sign: Recognised, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> _Choice | None:
         """Return the causes of a sign that nothing excludes; None if none is likely, or if the sign needs more than its own line."""
@@ -267,85 +260,8 @@ def _refuted(by_name: Mapping[str, Rule], machine: MachineView) -> frozenset[str
     return frozenset(name for name, rule in by_name.items() if rule.predicts and rule.breaks in _KEEP_FROM_SIGHT)
 
 
-def _problem(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Problem:
-    """Return the problem that a sign tells of, with what speaks for its likeliest cause."""
-    rule = likely[0]
-    sure = not sign.signature.guess and (why is not None or len(sign.signature.causes) == 1)
-    where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
-    return Problem(
-        message=f"The log says that {sign.signature.meaning}.",
-        evidence=tuple(dict.fromkeys((Evidence("log", sign.line, where), *((why,) if why else ())))),
-        fixes=(
-            *(() if sure else _candidates(sign.signature.tells, likely, machine)),
-            *_fixes(rule, sign.signature.cure, machine, sure=sure),
-            read_page(rule.name),
-        ),
-        severity=max(rule.severity, Severity.WARNING),
-        confidence=Confidence.LIKELY if sure else Confidence.POSSIBLE,
-        subject=MACHINE,
-    )
-
-
-def _guess(words: Sequence[str], likely: Sequence[Rule], machine: MachineView) -> Problem:
-    """Return the problem of a cause that only these words of the text speak for: a warning, since nothing proves it."""
-    return Problem(
-        message=f"{likely[0].title}: only the words of the text suggest it, no error message proves it.",
-        evidence=(Evidence("words", ", ".join(words), "the text"),),
-        fixes=(*_candidates("", likely, machine), *_fixes(likely[0], "", machine, sure=False), read_page(likely[0].name)),
-        severity=Severity.WARNING,
-        confidence=Confidence.POSSIBLE,
-        subject=MACHINE,
-    )
-
-
 def _run(rule: Rule, problem: Problem, runs: Sequence[RuleRun], machine: MachineView) -> RuleRun:
     """Return a run of a rule with this problem, its finding numbered after the notes that the rule found on the machine."""
     notes = sum(finding.id.partition("#")[0] == rule.code for run in runs for finding in run.findings)
     outcome = Outcome(code=rule.code, name=rule.name, subject=MACHINE, kind=OutcomeKind.FOUND)
     return RuleRun(rule, outcome, (stamp(rule, MACHINE, problem, notes, machine),), None, ("",))
-
-
-_NEEDS_UNIX = expression(
-    r"(?:^|[|;&] ?)(?:sudo|grep|ls|ldconfig|lspci|find|dmesg|systemctl|readelf|ldd|which|free)\b|/(?:proc|dev|etc|usr)\b|\$\w|'"
-)
-"""A program by its name where a command begins, a path, a variable, or quotes that cmd.exe does not know."""
-
-
-def _runnable(command: str, machine: MachineView) -> str:
-    """Return a command; empty on Windows if it is for a Unix shell."""
-    return "" if machine.site.platform == Platform.WINDOWS and _NEEDS_UNIX.search(command) else command
-
-
-def _fixes(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
-    """Yield what fixes a cause that only a log names, and how to confirm it; `cure` is what fixes this line."""
-    if cure:
-        yield Fix(cure)
-        return
-    command = _runnable(BY_HAND.get(rule.name, ""), machine)
-    if not rule.advice and sure and command:
-        yield Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK)
-    advice = rule.advice(machine) if rule.advice else remedy(rule.name)
-    for number, fix in enumerate(one for one in advice if one.kind is not FixKind.CHECK or _runnable(one.command, machine) == one.command):
-        first = f"If it is {rule.name}: {fix.title[0].lower()}{fix.title[1:]}"
-        title = fix.title if sure or number else first
-        yield fix if sure else msgspec.structs.replace(fix, title=title, action=Action.INVESTIGATE)
-
-
-def _candidates(telling: str, likely: Sequence[Rule], machine: MachineView) -> tuple[Fix, ...]:
-    """Return the command that tells likely causes apart, `telling`, or one for each of the likeliest; their names if there is none here."""
-    tells, first = _runnable(telling, machine), likely[:_MOST_CANDIDATES]
-    commands = [(rule, _runnable(BY_HAND.get(rule.name, ""), machine)) for rule in first]
-    if telling or not any(command for _, command in commands):
-        names = ", ".join(rule.name for rule in first)
-        title = f"Find out which it is, likeliest first: {names}" if len(first) > 1 else "Confirm it"
-        return (Fix(title if tells else f"{title}.", tells, root_for(tells), kind=FixKind.CHECK),) if tells or len(first) > 1 else ()
-    return tuple(
-        Fix(
-            f"Check for {rule.name}, candidate {number}" if len(likely) > 1 else "Confirm it",
-            command,
-            root_for(command),
-            kind=FixKind.CHECK,
-        )
-        for number, (rule, command) in enumerate(commands, 1)
-        if command
-    )

@@ -15,6 +15,7 @@ from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import CUDA
+from gpudoctor.signatures.phrases import CUPY
 from gpudoctor.snapshot import Distribution, Fact, Missing, Platform
 from gpudoctor.versions import Version
 
@@ -289,9 +290,7 @@ def _older_linker(machine: MachineView, text: str) -> Iterator[Evidence]:
             yield Evidence("installed", one.label, one.where)
 
 
-_OF_CUPY = expression(
-    r"CuPy failed to load|\b(?:import|install) cupy\b|\binstall cupy-cuda\d|\bcupy_backends\b|/cupy/_?\w|\"cupy/\w|(?m:^\W{0,3}cupy(?: version)?:? v?\d{1,2}\.\d)"
-)
+_OF_CUPY = expression(CUPY)
 
 
 def _cupy_beside_other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import cured
+from gpudoctor.signatures.phrases import CUPY, cured
 from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
@@ -99,12 +99,8 @@ BUILD_HINTS = (
     ),
     # a framework in the text sees the GPU, as another does not
     Hint(r"PhysicalDevice\(name='/physical_device:GPU:0'", "", "[PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]"),
-    # CuPy's own imports, and its packages, each for one CUDA: https://docs.cupy.dev/en/stable/install.html
-    Hint(
-        r"CuPy failed to load|\b(?:import|install) cupy\b|\bcupy-cuda\d{2,3}|\bcupy_backends\b|/cupy/_?\w|\"cupy/\w|^\W{0,3}cupy(?: version)?:? v?\d{1,2}\.\d",
-        "",
-        "CuPy failed to load libnvrtc.so.12",
-    ),
+    # its packages too, each for one CUDA
+    Hint(rf"{CUPY}|\bcupy-cuda\d{{2,3}}", "", "CuPy failed to load libnvrtc.so.12"),
     # as people call the build, in English and in Chinese
     Hint(
         r"(?i)\bcpu[- ]?only (?:mode|version|build|wheel|package)|(?<![a-z])cpu ?(?:\u7248|\u7684\u7248)|(?<![a-z])gpu ?\u7248\u672c?\u7684?(?:\u600e\u4e48|\u5982\u4f55)",

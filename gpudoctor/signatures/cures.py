@@ -98,8 +98,8 @@ def _told(cure: Cure) -> str:
 WHAT_HELPED = tuple(Signature(_told(cure), (cure.cause,), cure.meaning, (cure.line,), said=True) for cure in CURES)
 """They name one cause each, so they explain the errors that name it beside others."""
 CURE_HINTS = tuple(Hint(_told(cure), cure.cause, cure.line, said=True) for cure in CURES)
-_TOLD_BY_STEP = frozenset(("gpu-memory-preallocation", "ld-library-path-shadowing", "cuda-visible-devices-masked", "nccl-p2p-acs-iommu"))
-"""Causes that their step always cures: where it did not help, the cause is another."""
-HELPED = {cure.cause: _told(cure) for cure in CURES if cure.cause in _TOLD_BY_STEP}
-NOT_HELPED = {cure.cause: rf"(?i){not_helped(cure.step)}" for cure in CURES if cure.cause in _TOLD_BY_STEP}
-"""For these, how people say that it helped, or did not."""
+_ALWAYS_CURED = frozenset(("gpu-memory-preallocation", "ld-library-path-shadowing", "cuda-visible-devices-masked", "nccl-p2p-acs-iommu"))
+"""Causes that their cures always remove: a cure that did not help excludes them."""
+HELPED = {cure.cause: _told(cure) for cure in CURES if cure.cause in _ALWAYS_CURED}
+NOT_HELPED = {cure.cause: rf"(?i){not_helped(cure.step)}" for cure in CURES if cure.cause in _ALWAYS_CURED}
+"""How people say of each that its cure helped, or did not."""

@@ -131,11 +131,11 @@ IMPORTS = (
         "a file or another copy is imported instead of the package",
         ("No module named 'tensorflow.python'; 'tensorflow' is not a package",),
     ),
-    # torch/__init__.py, whose compiled module is of another release; Python 2 does not name it: https://github.com/pytorch/pytorch/issues/2094
+    # torch/__init__.py, whose compiled module has another version; Python 2 does not name it: https://github.com/pytorch/pytorch/issues/2094
     Signature(
         rf"module 'torch\._C' has no attribute '(?!{OF_CUDA_BUILDS})|'module' object has no attribute '(?:_init_names|\w{{3,20}}(?:Tensor|Storage)Base)'",
         ("two-copies-of-framework",),
-        "the Python files and the compiled module of PyTorch are of different releases",
+        "the Python files and the compiled module of PyTorch have different versions",
         (
             "AttributeError: module 'torch._C' has no attribute 'BFloat16StorageBase'",
             "AttributeError: 'module' object has no attribute 'DoubleTensorBase'",

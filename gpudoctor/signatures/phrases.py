@@ -135,6 +135,8 @@ def is_supposed(line: str, place: int, *, said: bool) -> bool:
     return _MEET.search(clause) is not None or (said and _SUPPOSED.search(clause) is not None)
 
 
+CUPY = r"CuPy failed to load|\b(?:import|install) cupy\b|\binstall cupy-cuda\d|\bcupy_backends\b|/cupy/_?\w|\"cupy/\w|(?m:^\W{0,3}cupy(?: version)?:? v?\d{1,2}\.\d)"
+"""What shows that CuPy is used, by its own imports: https://docs.cupy.dev/en/stable/install.html"""
 OF_CUDA_BUILDS = r"_cuda_(?:[gs]etDevice|getDeviceCount|init|getDriverVersion)'"
 """How names end in torch/csrc/cuda/Module.cpp, which only a build with CUDA has."""
 USES_GPU_ELSEWHERE = (

@@ -31,11 +31,11 @@ WINDOWS = (
         ("OSError: [WinError 193] %1 is not a valid Win32 application", "DLL load failed: %1 is not a valid Win32 application."),
         tells="python -c 'import struct; print(8 * struct.calcsize(\"P\"))'",
     ),
-    # a part of cuDNN beside the parts of another release: https://github.com/PaddlePaddle/PaddleOCR/issues/14904
+    # cuDNN's libraries from two releases: https://github.com/PaddlePaddle/PaddleOCR/issues/14904
     Signature(
         r"WinError 127\][^\n]{0,300}\bcudnn\w{0,30}64_\d{1,2}\.dll",
         ("cudnn-version-mismatch", "cudnn-shadowed-by-system", "nvidia-wheel-version-conflict"),
-        "a part of cuDNN asks another part, of another release, for a function that it lacks",
+        "cuDNN libraries of different versions are loaded, and one lacks a function that another calls",
         (
             r'OSError: [WinError 127] The specified procedure could not be found. Error loading "C:\venv\Lib\site-packages\paddle\..\nvidia\cudnn\bin\cudnn_cnn64_9.dll"',
         ),

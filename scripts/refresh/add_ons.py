@@ -151,8 +151,9 @@ _FBGEMM = {
     "1.2": "2.7",
     "1.3": "2.8",
     "1.4": "2.9",
+    "1.5": "2.10",
+    "1.6": "2.11",
 }
-_FBGEMM |= {"1.5": "2.10", "1.6": "2.11"}
 _DOCUMENTED = {("fbgemm-gpu", series): f"torch=={torch}.*" for series, torch in _FBGEMM.items()}
 """What the documentation of a series requires beside its METADATA."""
 

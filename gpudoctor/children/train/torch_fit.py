@@ -9,8 +9,6 @@ import contextlib
 import math
 import sys
 
-MATRIX = 2
-"""Dimensions."""
 LARGE = 8192
 """The least batch that is traced: small ones are on the line through this one and a larger one."""
 
@@ -27,10 +25,11 @@ class Engine:
             from torch._subclasses.fake_tensor import FakeTensorMode
             from torch.utils.flop_counter import flop_registry
 
-            self._fake, self._formulas = FakeTensorMode(allow_non_fake_inputs=True), formulas(torch.ops.aten, flop_registry)
+            self._fake = FakeTensorMode(allow_non_fake_inputs=True)
         except ImportError:
             raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
-        about, self._dropout = neighbour("torch_values"), neighbour("torch_gpu").dropout_as_on_gpus
+        about, flops, self._dropout = neighbour("torch_values"), neighbour("torch_flops"), neighbour("torch_gpu").dropout_as_on_gpus
+        self._formulas, self._grouped = flops.formulas(torch.ops.aten, flop_registry), flops.grouped
         self._values, self._unknown, self._needed = about.Values(torch), about.errors(), about.NEEDED
 
     def around(self, build):
@@ -228,7 +227,7 @@ class Engine:
         """A mode that counts FLOPs, and adds to `own` what autocast makes of parameters, by storage. FlopCounterMode would mislead the tracker."""
         from torch.utils._python_dispatch import TorchDispatchMode
 
-        formulas, values = self._formulas, self._values
+        formulas, values, grouped = self._formulas, self._values, self._grouped
 
         class Watch(TorchDispatchMode):
             supports_higher_order_operators, flops = True, 0
@@ -248,25 +247,6 @@ class Engine:
 
     def _no_hook(self, _hook):
         return self._torch.utils.hooks.RemovableHandle(collections.OrderedDict())
-
-
-def formulas(aten, known):
-    """The FLOP formulas of operations: PyTorch's own, and those that it lacks, in 2.13 for attention on the CPU and in 2.15 for groups of rows."""
-    fused = "_scaled_dot_product_flash_attention"
-    same = {fused + "_for_cpu": fused, fused + "_for_cpu_backward": fused + "_backward"}
-    lacking = {getattr(aten, name, None): known[getattr(aten, like)] for name, like in same.items() if hasattr(aten, like)}
-    return {getattr(aten, "_grouped_mm", None): grouped_flops, **lacking, **known}
-
-
-def grouped(rows, others, offsets=None, **_named):
-    """What a matmul of groups of rows returns: a matrix for each group where both are rows. PyTorch 2.13 refuses FP32 that is fake."""
-    shape = (*rows.shape[:-1], others.shape[-1])
-    return rows.new_empty((len(offsets), *shape) if rows.dim() == others.dim() == MATRIX else shape)
-
-
-def grouped_flops(rows, *_others, out_val, **_named):
-    """The FLOPs of a matmul of groups of rows with a matrix for each, as experts compute, or of its gradient."""
-    return 2 * rows.numel() * out_val.shape[-1]
 
 
 def moments(kept, events):

@@ -54,11 +54,13 @@ def _for_another_cuda(asked: Distribution, here: Constraints, kind: FixKind) -> 
 
 def siblings(name: str) -> tuple[str, ...]:
     """Return what a package may be called for other CUDA versions, the newest first; xgboost for xgboost-cpu. () for another name."""
+    if name.endswith("-cpu"):
+        return (name.removesuffix("-cpu"),)
     named = _FOR_CUDA.fullmatch(name)
     if named is None:
-        return (name.removesuffix("-cpu"),) if name.endswith("-cpu") else ()
-    digits = range(9, -1, -1) if named["minor"].isdigit() else ("",)
-    others = (f"{named['stem']}{major}{digit}{named['minor'] if digit == '' else ''}" for major in _MAJORS for digit in digits)
+        return ()
+    minors = "9876543210" if named["minor"].isdigit() else (named["minor"],)
+    others = (f"{named['stem']}{major}{minor}" for major in _MAJORS for minor in minors)
     return tuple(other for other in others if other != name)
 
 

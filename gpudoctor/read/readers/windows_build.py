@@ -32,7 +32,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 
 
 def _may_name_build(text: str) -> bool:
-    return len(text) <= _SENTENCES and ("10.0." in text or "uild" in text or "UILD" in text)
+    return len(text) <= _SENTENCES and ("10.0." in text or "build" in text.lower())
 
 
 READER = Reader("Windows build", blocks=_blocks, cues=("wsl", "subsystem", "lxrun", "bash on", "store"))

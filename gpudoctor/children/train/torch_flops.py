@@ -1,0 +1,23 @@
+"""The FLOPs of PyTorch's operations where PyTorch itself has no formula, and a result where it refuses fake tensors. Tested with PyTorch 2.13 and 2.15."""
+
+MATRIX = 2
+"""Dimensions."""
+
+
+def formulas(aten, known):
+    """The FLOP formulas of operations: PyTorch's own, and those that it lacks, in 2.13 for attention on the CPU and in 2.15 for groups of rows."""
+    fused = "_scaled_dot_product_flash_attention"
+    same = {fused + "_for_cpu": fused, fused + "_for_cpu_backward": fused + "_backward"}
+    lacking = {getattr(aten, name, None): known[getattr(aten, like)] for name, like in same.items() if hasattr(aten, like)}
+    return {getattr(aten, "_grouped_mm", None): grouped_flops, **lacking, **known}
+
+
+def grouped(rows, others, offsets=None, **_named):
+    """What a matmul of groups of rows returns: a matrix for each group where both are rows. PyTorch 2.13 refuses FP32 that is fake."""
+    shape = (*rows.shape[:-1], others.shape[-1])
+    return rows.new_empty((len(offsets), *shape) if rows.dim() == others.dim() == MATRIX else shape)
+
+
+def grouped_flops(rows, *_others, out_val, **_named):
+    """The FLOPs of a matmul of groups of rows with a matrix for each, as experts compute, or of its gradient."""
+    return 2 * rows.numel() * out_val.shape[-1]

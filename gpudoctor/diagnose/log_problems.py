@@ -1,0 +1,95 @@
+"""The problem that a text's sign or words tell of: what speaks for its likeliest cause, how to tell the causes apart, and what fixes it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.by_hand import BY_HAND
+from gpudoctor.diagnose.advice.remedies import remedy
+from gpudoctor.diagnose.advice.shell import root_for
+from gpudoctor.diagnose.advice.system import read_page
+from gpudoctor.diagnose.rule import Rule
+from gpudoctor.expressions import expression
+from gpudoctor.findings import MACHINE, Action, Confidence, Evidence, Fix, FixKind, Problem, Severity
+from gpudoctor.signatures import Recognised
+from gpudoctor.snapshot import Platform, TextLog
+
+_MOST_CANDIDATES = 4
+_NEEDS_UNIX = expression(
+    r"(?:^|[|;&] ?)(?:sudo|grep|ls|ldconfig|lspci|find|dmesg|systemctl|readelf|ldd|which|free)\b|/(?:proc|dev|etc|usr)\b|\$\w|'"
+)
+"""A program by its name where a command begins, a path, a variable, or quotes that cmd.exe does not know."""
+
+
+def of_sign(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Problem:
+    """Return the problem that a sign tells of, with what speaks for its likeliest cause."""
+    rule = likely[0]
+    sure = not sign.signature.guess and (why is not None or len(sign.signature.causes) == 1)
+    where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
+    return Problem(
+        message=f"The log says that {sign.signature.meaning}.",
+        evidence=tuple(dict.fromkeys((Evidence("log", sign.line, where), *((why,) if why else ())))),
+        fixes=(
+            *(() if sure else _candidates(sign.signature.tells, likely, machine)),
+            *_fixes(rule, sign.signature.cure, machine, sure=sure),
+            read_page(rule.name),
+        ),
+        severity=max(rule.severity, Severity.WARNING),
+        confidence=Confidence.LIKELY if sure else Confidence.POSSIBLE,
+        subject=MACHINE,
+    )
+
+
+def of_words(words: Sequence[str], likely: Sequence[Rule], machine: MachineView) -> Problem:
+    """Return the problem of a cause that only these words of the text speak for: a warning, since nothing proves it."""
+    return Problem(
+        message=f"{likely[0].title}: only the words of the text suggest it, no error message proves it.",
+        evidence=(Evidence("words", ", ".join(words), "the text"),),
+        fixes=(*_candidates("", likely, machine), *_fixes(likely[0], "", machine, sure=False), read_page(likely[0].name)),
+        severity=Severity.WARNING,
+        confidence=Confidence.POSSIBLE,
+        subject=MACHINE,
+    )
+
+
+def _runnable(command: str, machine: MachineView) -> str:
+    """Return a command; empty on Windows if it is for a Unix shell."""
+    return "" if machine.site.platform == Platform.WINDOWS and _NEEDS_UNIX.search(command) else command
+
+
+def _fixes(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
+    """Yield what fixes a cause that only a log names, and how to confirm it; `cure` is what fixes this line."""
+    if cure:
+        yield Fix(cure)
+        return
+    command = _runnable(BY_HAND.get(rule.name, ""), machine)
+    if not rule.advice and sure and command:
+        yield Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK)
+    advice = rule.advice(machine) if rule.advice else remedy(rule.name)
+    for number, fix in enumerate(one for one in advice if one.kind is not FixKind.CHECK or _runnable(one.command, machine) == one.command):
+        first = f"If it is {rule.name}: {fix.title[0].lower()}{fix.title[1:]}"
+        title = fix.title if sure or number else first
+        yield fix if sure else msgspec.structs.replace(fix, title=title, action=Action.INVESTIGATE)
+
+
+def _candidates(telling: str, likely: Sequence[Rule], machine: MachineView) -> tuple[Fix, ...]:
+    """Return the command that tells likely causes apart, `telling`, or one for each of the likeliest; their names if there is none here."""
+    tells, first = _runnable(telling, machine), likely[:_MOST_CANDIDATES]
+    commands = [(rule, _runnable(BY_HAND.get(rule.name, ""), machine)) for rule in first]
+    if telling or not any(command for _, command in commands):
+        names = ", ".join(rule.name for rule in first)
+        title = f"Find out which it is, likeliest first: {names}" if len(first) > 1 else "Confirm it"
+        return (Fix(title if tells else f"{title}.", tells, root_for(tells), kind=FixKind.CHECK),) if tells or len(first) > 1 else ()
+    return tuple(
+        Fix(
+            f"Check for {rule.name}, candidate {number}" if len(likely) > 1 else "Confirm it",
+            command,
+            root_for(command),
+            kind=FixKind.CHECK,
+        )
+        for number, (rule, command) in enumerate(commands, 1)
+        if command
+    )
