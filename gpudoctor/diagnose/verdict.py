@@ -11,7 +11,7 @@ from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
 from gpudoctor.findings import Finding, LadderRow, Level, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Unchecked, Verdict
 from gpudoctor.findings.naming import few, gpu_names
-from gpudoctor.snapshot import SUPPOSED, TEXT, Cause, Missing, Snapshot, StageState
+from gpudoctor.snapshot import SUPPOSED, TEXT, Cause, Missing, Snapshot, StageState, TextLog
 from gpudoctor.snapshot.gaps import gaps
 
 _FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}
@@ -63,9 +63,7 @@ def _no_framework(machine: MachineView) -> tuple[str, ...]:
 def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun]) -> Iterable[str]:
     rung = required(machine.policy)
     if machine.observed.origin == TEXT:
-        suspect = any(finding.severity > Severity.NOTE for run in runs for finding in run.findings)
-        no_error = "" if suspect else "no error was found in the text, which"
-        return (f"{no_error or 'the text'} does not show that training works",)
+        return (f"{_of_text(machine, runs)} does not show that training works",)
     if rung is None:
         return ()
     if machine.hardware:
@@ -73,6 +71,17 @@ def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun]) -> Iterable[st
     if machine.policy.allow_cpu:
         return () if machine.cpu_framework or rung < Rung.TRAINED else _untrained(machine.observed)
     return ("no NVIDIA GPU was found",)
+
+
+def _of_text(machine: MachineView, runs: Sequence[RuleRun]) -> str:
+    """Return the text as the subject of a clause, after what was not found in it. It may tell of an error whose causes are all excluded."""
+    from gpudoctor.signatures import recognise  # noqa: PLC0415 -- 20 ms, which only text needs
+
+    if any(finding.severity > Severity.NOTE for run in runs for finding in run.findings):
+        return "the text"
+    log = machine.observed.text_log
+    tells = isinstance(log, TextLog) and recognise("\n".join(line.value for line in log.lines))
+    return f"no {'cause of an error' if tells else 'error'} was found in the text, which"
 
 
 def _unproven_gpus(machine: MachineView, rung: Rung) -> Iterator[str]:
