@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 import gpudoctor
 from gpudoctor.errors import UsageError
+from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Affine, Model
+from gpudoctor.model_files.configuration import of_config
 from gpudoctor.trace import Step, through, traced
 from tests.seams.imported import imported
 
@@ -336,6 +338,35 @@ def lstm(): return Recurrent(nn.LSTM, False), INPUTS
 def packed_lstm(): return Recurrent(nn.LSTM, True), INPUTS
 """
 
+RECURRENT = """
+import json, sys
+import torch
+from torch import nn
+
+class Last(nn.Module):
+    def __init__(self, kind, **sizes):
+        super().__init__()
+        self.layer = kind(16, 32, batch_first=True, **sizes)
+
+    def forward(self, x):
+        return self.layer(x)[0][:, -1]
+
+def lstm(): return Last(nn.LSTM), torch.zeros(4, 12, 16)
+def gru(): return Last(nn.GRU), torch.zeros(4, 12, 16)
+def deep(): return Last(nn.LSTM, num_layers=2, bidirectional=True), torch.zeros(4, 12, 16)
+
+def kept(name, onednn):
+    module, example = globals()[name]()
+    own, saved = {one.untyped_storage().data_ptr() for one in module.parameters()}, []
+    with torch.backends.mkldnn.flags(enabled=onednn), torch.autograd.graph.saved_tensors_hooks(lambda one: saved.append(one) or one, lambda one: one):
+        nn.functional.cross_entropy(module(example), torch.zeros(4, dtype=torch.long))
+    storages = {one.untyped_storage().data_ptr(): one.untyped_storage().nbytes() for one in saved}
+    return sum(size for place, size in storages.items() if place not in own)
+
+if __name__ == "__main__":
+    print(json.dumps({name: [kept(name, False), kept(name, True)] for name in sys.argv[1:]}))
+"""
+
 
 @pytest.fixture(scope="module")
 def torch(framework_python: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
@@ -476,6 +507,19 @@ def test_packed_sequences_are_counted_as_of_full_length(kind: str, counted: Call
 
 
 @pytest.mark.index
+def test_recurrent_layers_keep_what_pytorchs_own_operations_save(
+    counted: Callable[..., Model], torch: Path, framework_python: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """On the CPU PyTorch gives an LSTM to oneDNN instead, whose workspace no GPU has."""
+    names = ("lstm", "gru", "deep")
+    traced = {name: counted(RECURRENT, name, torch, batch=4).full for name in names}
+    ran = subprocess.run([framework_python("torch"), tmp_path / "builders.py", *names], capture_output=True, text=True, check=True)
+    saved = json.loads(ran.stdout)
+    assert {name: held.kept.at(4) for name, held in traced.items() if held} == {name: own for name, (own, _) in saved.items()}
+    assert [name for name, (own, onednn) in saved.items() if onednn > 2 * own] == ["lstm", "deep"]
+
+
+@pytest.mark.index
 @pytest.mark.parametrize("function", ["sized", "loops"])
 def test_a_size_that_depends_on_values_is_refused_with_its_place(function: str, counted: Callable[..., Model], torch: Path) -> None:
     with pytest.raises(
@@ -527,6 +571,36 @@ def test_a_configuration_is_built_by_transformers(tmp_path: Path, torch: Path, t
     config.write_text('{"model_type": "mamba", "num_hidden_layers": 1}')
     with pytest.raises(UsageError, match="token by token"):
         traced(str(torch), str(config), Step(batch=2, seq=32))
+
+
+SPARSE: dict[str, object] = {
+    "hidden_size": 256,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 4,
+    "vocab_size": 100,
+}
+EXPERTS: list[dict[str, object]] = [
+    {"model_type": "mixtral", "intermediate_size": 512, "num_local_experts": 4, **SPARSE},
+    {"model_type": "qwen2_moe", "moe_intermediate_size": 256, "num_experts": 8, **SPARSE},
+]
+
+
+@pytest.mark.index
+def test_the_formula_keeps_in_bf16_what_experts_keep(
+    tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Autocast leaves their matmuls in FP32: https://github.com/pytorch/pytorch/issues/174763."""
+    config = tmp_path / "config.json"
+    monkeypatch.setenv("PYTHONPATH", str(transformers))
+    for fields in EXPERTS:
+        config.write_text(json.dumps(fields))
+        true = traced(str(torch), str(config), Step(batch=2, seq=64, precision="bf16"))
+        formula = of_config("config.json", fields).model("config.json", Sample(64))
+        assert formula.half
+        assert true.half
+        assert formula.forward_flops == true.forward_flops
+        assert formula.half.kept.per_sample == pytest.approx(true.half.kept.per_sample, rel=0.05)
 
 
 REFUSED = {

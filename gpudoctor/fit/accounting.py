@@ -168,9 +168,13 @@ def _held(model: Model, asked: Asked) -> Activations:
     if not known and other:  # traced, in one width
         lines = {name: line.times(factor) for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine)}
         known = msgspec.structs.replace(NOTHING, **lines)
-    if not known or not asked.lora:
-        return known or NOTHING
-    kept = known.kept.per_sample - known.frozen + asked.lora * known.adapted
+    if not known:
+        return NOTHING
+    kept = known.kept.per_sample
+    if asked.lora:
+        kept += asked.lora * known.adapted - known.frozen
+    if asked.lora or asked.shard:  # weights are in 16 bits themselves, not cast for each matmul
+        kept -= known.uncast
     return msgspec.structs.replace(known, kept=Affine(kept, known.kept.fixed))
 
 

@@ -33,6 +33,8 @@ class Activations(msgspec.Struct, frozen=True, kw_only=True):
     """The part of it, per sample, that is kept only to train weights that LoRA freezes."""
     adapted: int = 0
     """What adapters of rank 1 keep per sample."""
+    uncast: int = 0
+    """The part of it, per sample, by which layers that autocast leaves in FP32 keep more than with weights in 16 bits."""
     checkpointed: Affine
     """The part of it that remains if every block is recomputed: what is outside of blocks, and each block's input. Without blocks: `kept`."""
     recomputed: Affine = Affine(0)

@@ -66,10 +66,11 @@ def experts(tally: Tally, x: Tensor, count: int, chosen: int, width: int, name: 
     """Gated layers, some of which a router chooses for each token, and perhaps one more of width `shared` that all tokens go through."""
     tokens, read = x.shape
     tally.keep(linear(count, bias=False, adapted=False)(tally, x), wide=True)  # the router's shares
-    y = gated(width, name)(tally, tally.made(x, (tokens * chosen, read)))
+    with tally.uncast():
+        y = gated(width, name)(tally, tally.made(x, (tokens * chosen, read)))
+        tally.keep(y)
     for rows, columns in ((read, width), (read, width), (width, read)):
         tally.matrix(rows, columns, adapted=True, count=count - 1)
-    tally.keep(y)
     tally.bytes((INDEX + FULL) * tokens * chosen)
     if shared:
         tally.keep(gated(shared, name)(tally, x))

@@ -44,7 +44,7 @@ class Tally:
     """What was counted so far, in numbers of one width; the inputs of adapted linear layers perhaps in FP8."""
 
     def __init__(self, width: int = FULL, *, fp8: bool = False) -> None:
-        self.width, self.fp8 = width, fp8
+        self.width, self._narrow, self.fp8 = width, width, fp8
         self.parameters = self.forward = self.backward = self.buffers = self.cached = self.tied = self.scores = self.frozen = 0
         self.largest_block = self.block_flops = self.adapted = 0
         self.matrices: Counter[tuple[int, int, bool]] = Counter()
@@ -66,7 +66,7 @@ class Tally:
         self._fixed: Counter[int] = Counter()
         self._entries: list[Tensor] = []
         """What each block reads."""
-        self._sum = self._made = self._working = self._before = self._block = 0
+        self._sum = self._made = self._working = self._before = self._block = self._uncast = 0
         self._alive: list[tuple[int, int]] = []
         """For each layer, the bytes that are alive in its backward, and the parameters of the layers before it."""
 
@@ -102,6 +102,7 @@ class Tally:
             size = round((tensor.whole or tensor.size) * (width or (FULL if key[1] else self.width)))
             self._kept[key] = size, tensor.block
             self._sum += size
+            self._uncast += size // 2 * (self.width > self._narrow)
 
     def read(self, tensor: Tensor, *, trains: bool = False, in_fp8: bool = False) -> None:
         """Count what a matmul's backward needs of its input: each makes its own copy in FP8, and under autocast of one in FP32."""
@@ -113,6 +114,13 @@ class Tally:
     def alive(self, count: int) -> None:
         """Note bytes that are alive at once, in any precision, beside what was kept so far."""
         self._alive.append((self._sum + count, self.parameters))
+
+    @contextmanager
+    def uncast(self) -> Iterator[None]:
+        """Count grouped matmuls, which autocast leaves in the precision of their weights: https://github.com/pytorch/pytorch/issues/174763."""
+        self.width = self.width if self.fp8 else FULL
+        yield
+        self.width = self._narrow
 
     def bytes(self, count: int, *, fixed: int = 0) -> None:
         """Count bytes that backward needs in any precision, and those that do not grow with the batch."""
@@ -163,6 +171,7 @@ class Tally:
             kept=Affine(self._sum, self._fixed.total()),
             frozen=sum(size for key, (size, _) in self._kept.items() if key not in self._lasting),
             adapted=self.width * self.adapted,
+            uncast=self._uncast,
             checkpointed=Affine(outside + entries, self._fixed[0]),
             recomputed=Affine(max(0, most - transient), most_fixed),
             transient=Affine(transient),

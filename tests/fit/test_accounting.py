@@ -16,6 +16,7 @@ from gpudoctor.fit.counted import Network, Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import PRESETS, model
 from gpudoctor.fit.transformers import Transformer, transformer
+from gpudoctor.model_files.configuration import of_config
 from gpudoctor.run_words import SPELLINGS, spelt
 from tests.fit.models import preset, presets
 
@@ -26,6 +27,7 @@ def without_dropout(name: str, sample: Sample) -> Model:
     return model(name, sample) if "rows" in fields else transformer(name, fields["model_type"], fields, "").model(name, sample)
 
 
+MIXTRAL = {"model_type": "mixtral", "num_local_experts": 8}
 WITH_MATRICES = ("bert-base", "gpt2", "llama-1b", "llama-8b", "vit-b")
 
 
@@ -250,6 +252,20 @@ def test_what_no_run_has_is_one_sentence(options: dict[str, object], says: str) 
 def test_adapters_that_are_as_large_as_what_they_adapt_are_refused() -> None:
     with pytest.raises(UsageError, match="--lora 5,000: such adapters have no fewer parameters than what they adapt"):
         trained(preset("llama-7b"), Asked(lora=5000))
+
+
+def test_experts_keep_as_much_in_bf16_as_in_fp32_where_autocast_runs_them() -> None:
+    """A token keeps 4096 numbers that each of 2 experts reads and makes, and 14336 of gate, its function, up and their product."""
+    one = of_config("config.json", MIXTRAL).model("config.json", Sample(512))
+    asked = Asked(precision="bf16")
+    experts = 32 * 512 * 2 * (2 * 4096 + 4 * 14336)
+    kept = next(moments(one, asked, 1)).activations
+    assert one.half
+    assert one.half.uncast == 2 * experts
+    sharded = msgspec.structs.replace(asked, gpus=2, shard="fsdp")
+    assert kept - next(moments(one, sharded, 1)).activations == one.half.uncast
+    adapted = [next(moments(one, Asked(precision="bf16", lora=rank), 1)).activations for rank in (1, 2)]
+    assert adapted[0] < kept - one.half.uncast < kept
 
 
 def test_a_dropout_keeps_a_byte_for_each_of_its_numbers() -> None:
