@@ -251,6 +251,32 @@ def silu():
 def celu():
     inputs = keras.Input((16,))
     return keras.Model(inputs, keras.layers.Dense(5)(keras.layers.Dense(1024, activation="celu")(inputs)))
+
+def recurrent():
+    inputs = keras.Input((16, 8))
+    return keras.Model(inputs, keras.layers.Dense(5)(keras.layers.Bidirectional(keras.layers.LSTM(64))(inputs)))
+
+class Product(keras.layers.Layer):
+    def build(self, shape):
+        self.matrix = self.add_weight(shape=(16, 16))
+
+    def call(self, x):
+        return keras.ops.matmul(x, self.matrix)
+
+def function():
+    import tensorflow as tf
+
+    inputs, layer = keras.Input((16,)), Product()
+    layer.call = tf.function(layer.call)
+    return keras.Model(inputs, keras.layers.Dense(5)(layer(inputs)))
+
+class Repeated(Product):
+    def call(self, x):
+        return keras.ops.fori_loop(0, 3, lambda _, made: keras.ops.tanh(super(Repeated, self).call(made)), x)
+
+def loop():
+    inputs = keras.Input((16,))
+    return keras.Model(inputs, keras.layers.Dense(5)(Repeated()(inputs)))
 """
 
 
@@ -709,6 +735,26 @@ def test_keras_keeps_no_zeros_for_the_gradient_of_a_maximum(counted: Callable[..
     assert celu is not None
     masks, hidden = 2 * 1024, 2 * 4 * 1024
     assert celu.kept.per_sample == 4 * (16 + 5) + masks + hidden
+
+
+def test_keras_counts_the_steps_of_recurrent_layers_and_what_functions_hold(
+    counted: Callable[..., Model], imported_tensorflow: Path
+) -> None:
+    """TensorFlow's graph has a loop or a function as one operation. A loop keeps as much for each sample: 7.2 numbers a step and unit of an LSTM."""
+    recurrent, function = (counted(KERAS, name, imported_tensorflow) for name in ("recurrent", "function"))
+    steps = 2 * 16 * 64
+    assert recurrent.forward_flops == 2 * (steps * 4 * (8 + 64) + 5 * 2 * 64)
+    assert recurrent.full is not None
+    assert 7 * 4 * steps < recurrent.full.kept.per_sample < 8 * 4 * steps
+    assert recurrent.full.kept.fixed == 0
+    assert function.forward_flops == 2 * (16 * 16 + 16 * 5)
+
+
+def test_a_loop_of_tensorflow_that_is_trained_through_is_refused(counted: Callable[..., Model], imported_tensorflow: Path) -> None:
+    with pytest.raises(
+        UsageError, match=r"^builders:loop trains through StatelessWhile of TensorFlow, .*: unroll it, or set KERAS_BACKEND to jax\.$"
+    ):
+        counted(KERAS, "loop", imported_tensorflow)
 
 
 def test_a_keras_model_is_traced(counted: Callable[..., Model]) -> None:

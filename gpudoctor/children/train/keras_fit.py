@@ -8,6 +8,8 @@ import functools
 
 ALIASES = ("Reshape", "Squeeze", "ExpandDims", "Identity", "StopGradient", "PreventGradient", "CheckNumerics")
 """Operations whose result shares the memory of their first input."""
+HIDING = ("While", "StatelessWhile", "If", "StatelessIf", "Case", "StatelessCase")
+"""Operations that compute what their graph does not show."""
 
 
 class Engine:
@@ -98,6 +100,10 @@ class Engine:
     def _tensorflow(self, model, inputs):
         import tensorflow as tf
 
+        tf.config.run_functions_eagerly(True)  # or a tf.function would be one operation
+        for layer in model._flatten_layers():  # noqa: SLF001 -- there is no public way to those inside of others
+            if hasattr(layer, "unroll"):  # a loop keeps as much for each sample
+                layer.unroll = True
         graph = tf.__internal__.FuncGraph("step")  # unlike tf.Graph it takes constants that layers made eagerly
         with graph.as_default():
             trained, fixed = ([placeholder(tf, one) for one in part] for part in (model.trainable_variables, model.non_trainable_variables))
@@ -108,6 +114,13 @@ class Engine:
         varying = following([one for one in graph.get_operations() if one.type == "Placeholder" or one.op_def.is_stateful], graph)
         run = forward | needed(getattr(one, "values", one).op for one in gradients)  # of an embedding, values by index
         backward = following([start.op], graph) & run
+        hidden = sorted({one.type for one in backward}.intersection(HIDING))
+        if hidden:
+            raise self._refused(
+                "trains through {} of TensorFlow, whose steps its graph does not show: unroll it, or set KERAS_BACKEND to jax".format(
+                    hidden[0]
+                )
+            )
         scaled = {product for one in backward for product in scaled_products(one, run) if product.inputs[1].op not in backward}
         read = [tensor for one in backward for tensor in (one.inputs[:1] if one in scaled else one.inputs) if tensor.op not in backward]
         kept = {
