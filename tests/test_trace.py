@@ -231,6 +231,13 @@ def on_gpu():
 def branches():
     _, params, batch = build()
     return lambda params, batch: loss(params, batch) if batch[0, 0] > 0 else 0.0, params, batch
+
+def grouped(params, rows):
+    sizes = jnp.full(4, len(rows) // 4)
+    return jnp.square(lax.ragged_dot(jnp.tanh(rows @ params["first"]), params["experts"], sizes)).mean()
+
+def experts():
+    return grouped, {"first": jnp.zeros((10, 20)), "experts": jnp.zeros((4, 20, 30))}, jnp.zeros((8, 10))
 """
 KERAS = """
 import keras
@@ -693,6 +700,13 @@ def test_flops_in_jax_are_those_of_matmul_and_convolution(counted: Callable[...,
     convolution, dense, loop = 2 * 5 * 5 * 4 * 27, 2 * 100 * 10, 6 * 2 * 10 * 10
     assert model.forward_flops == convolution + dense + loop
     assert model.step_flops == 2 * convolution + 4 * dense + 3 * loop
+
+
+@pytest.mark.index
+def test_flops_of_experts_in_jax_are_counted(counted: Callable[..., Model], framework_python: Callable[[str], Path]) -> None:
+    model = counted(JAX, "experts", framework_python("jax"), batch=8)
+    first, grouped = 2 * 10 * 20, 2 * 20 * 30
+    assert (model.forward_flops, model.step_flops) == (first + grouped, 2 * first + 3 * grouped)
 
 
 @pytest.mark.index

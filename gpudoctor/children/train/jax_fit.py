@@ -1,6 +1,6 @@
 """Counts a training step of (loss function, params, batch) by shapes alone. Tested with JAX 0.6 and 0.12.
 
-FLOPs are those of every dot_general and conv_general_dilated that the gradient needs. `kept` is what autodiff saves for backward. `peak` is what XLA
+FLOPs are those of every matmul and convolution that the gradient needs. `kept` is what autodiff saves for backward. `peak` is what XLA
 allocates for the compiled gradient beside its arguments and the gradients; it fuses and recomputes, so this can be less. The compiler is the CPU's.
 """
 
@@ -110,9 +110,8 @@ def flops(jaxpr, convolutions):
         needed.update(map(id, equation.invars))
         name, parameters = equation.primitive.name, equation.params
         *shapes, made = [getattr(one.aval, "shape", ()) for one in (*equation.invars, equation.outvars[0])]
-        if name == "dot_general":
-            (summed, _), _ = parameters["dimension_numbers"]
-            total += 2 * math.prod(made) * math.prod(shapes[0][side] for side in summed)
+        if name in ("dot_general", "ragged_dot_general"):
+            total += 2 * math.prod(shapes[0]) * math.prod(made_of(shapes[1], parameters))
         elif name == "conv_general_dilated":
             own = 2 * math.prod(made) * math.prod(shapes[1]) // shapes[1][parameters["dimension_numbers"].rhs_spec[0]]
             total += convolutions.setdefault(tuple(sorted(map(math.prod, (*shapes, made)))), own)
@@ -120,6 +119,14 @@ def flops(jaxpr, convolutions):
             parts = [flops(part, convolutions) for part in inner(parameters)]
             total += (max if name == "cond" else sum)(parts or [0]) * parameters.get("length", 1)
     return total
+
+
+def made_of(second, parameters):
+    """The sides of a matmul's second array that are neither summed nor shared with the first, nor count groups of rows."""
+    ragged = parameters.get("ragged_dot_dimension_numbers")
+    (_, summed), (_, shared) = ragged.dot_dimension_numbers if ragged else parameters["dimension_numbers"]
+    groups = ragged.rhs_group_dimensions if ragged else ()
+    return [side for place, side in enumerate(second) if place not in (*summed, *shared, *groups)]
 
 
 def inner(parameters):
