@@ -166,8 +166,9 @@ def _held(model: Model, asked: Asked) -> Activations:
     if asked.precision == "fp8" and not asked.lora:
         known = model.fp8 or known
     if not known and other:  # traced, in one width
-        lines = {name: line.times(factor) for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine)}
-        known = msgspec.structs.replace(NOTHING, **lines)
+        lines = ((name, line) for name, line in msgspec.structs.asdict(other).items() if isinstance(line, Affine))
+        scaled = {name: Affine(round(line.per_sample * factor), round(line.fixed * factor)) for name, line in lines}
+        known = msgspec.structs.replace(NOTHING, **scaled)
     if not known:
         return NOTHING
     kept = known.kept.per_sample

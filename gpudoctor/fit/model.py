@@ -19,10 +19,6 @@ class Affine(msgspec.Struct, frozen=True):
         """Its value for a batch."""
         return self.fixed + self.per_sample * batch
 
-    def times(self, factor: float) -> Affine:
-        """Return so many times as much."""
-        return Affine(round(self.per_sample * factor), round(self.fixed * factor))
-
 
 class Activations(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that a training step holds beside parameters, gradients and optimizer state, in one width of numbers."""

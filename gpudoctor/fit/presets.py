@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import msgspec
 
 from gpudoctor.amounts import count
 from gpudoctor.errors import UsageError
+from gpudoctor.fit import layers, structures
 from gpudoctor.fit.counted import USUAL, Network, Sample
+from gpudoctor.fit.layers import Row, Rows
 from gpudoctor.fit.model import Model
-from gpudoctor.fit.networks import rows_of
 from gpudoctor.fit.transformers import TABLE, transformer
 from gpudoctor.nearest import suggestion
 
 PRESETS = TABLE.presets
-"""By name: [the rows of a network](networks.py), or the fields of a transformer's config.json; and where they are published."""
+"""By name: the rows of a network, or the fields of a transformer's config.json; and where they are published."""
+_KINDS: dict[str, Any] = {**vars(layers), **vars(structures)}
 _HEAD = 128
 _ASPECT = 128
 """The width of a transformer for each of its layers, about that of Llama 7B (4096 to 32) and GPT-3 (12288 to 96)."""
@@ -47,6 +51,22 @@ def network(name: str) -> Network:
     return transformer(name, fields["model_type"], fields, fields["source"])
 
 
+def rows_of(described: Iterable[Any], sizes: Mapping[Any, Any] = {}) -> Rows:
+    """Return the rows of [kind, sizes…, {named sizes}], of ["times", N, rows] and of parts, whose first row names their sizes: "$width"."""
+    rows: list[Row] = []
+    for kind, *values in described:
+        named = values.pop() if values and isinstance(values[-1], dict) else {}
+        given: list[Any] = [rows_of(one, sizes) if isinstance(one, list) else sizes.get(one, one) for one in values]
+        if kind == "times":
+            rows += given[1] * given[0]
+        elif kind in TABLE.parts:
+            names, *part = TABLE.parts[kind]
+            rows += rows_of(part, dict(zip(names, given, strict=True)))
+        else:
+            rows.append(_KINDS[kind](*given, **named))
+    return tuple(rows)
+
+
 def _of_parameters(text: str, sample: Sample) -> Model:
     """Return a transformer such as Llama with so many parameters: "params=7e9,layers=32,width=4096"."""
     parts = [part.partition("=") for part in text.lower().split(",")]
@@ -54,10 +74,10 @@ def _of_parameters(text: str, sample: Sample) -> Model:
     if len(sizes) < len(parts) or "params" not in sizes:
         raise UsageError(f"{text}: state each of params, layers and width once, as in params=7e9,layers=32,width=4096.")
     parameters = sizes["params"]
-    layers = sizes.get("layers") or max(1, round((parameters / (12 * _ASPECT**2)) ** (1 / 3)))
-    width = sizes.get("width") or max(8, round(math.sqrt(parameters / (12 * layers)) / 8) * 8)
+    depth = sizes.get("layers") or max(1, round((parameters / (12 * _ASPECT**2)) ** (1 / 3)))
+    width = sizes.get("width") or max(8, round(math.sqrt(parameters / (12 * depth)) / 8) * 8)
     shape = {
-        "num_hidden_layers": layers,
+        "num_hidden_layers": depth,
         "hidden_size": width,
         "num_attention_heads": max(1, width // _HEAD),
         "head_dim": min(_HEAD, width),
@@ -66,7 +86,7 @@ def _of_parameters(text: str, sample: Sample) -> Model:
     found = transformer(text, "llama", shape, "").model(text, sample)
     if len(sizes) == len(_FIELDS) and found.parameters > _APART * parameters:
         raise UsageError(
-            f"{layers} layers of width {width} have {found.parameters:,} parameters, not {parameters:,}; leave out one of them."
+            f"{depth} layers of width {width} have {found.parameters:,} parameters, not {parameters:,}; leave out one of them."
         )
     flops = ("forward_flops", "step_flops", "block_flops")
     return msgspec.structs.replace(
@@ -75,5 +95,5 @@ def _of_parameters(text: str, sample: Sample) -> Model:
         parameters=parameters,
         trainable=parameters,
         largest_block=min(found.largest_block, parameters),
-        assumptions=(f"Assumed: a transformer such as Llama, {layers} layers of width {width}, a vocabulary of 32000.",),
+        assumptions=(f"Assumed: a transformer such as Llama, {depth} layers of width {width}, a vocabulary of 32000.",),
     )

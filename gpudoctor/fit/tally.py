@@ -61,9 +61,8 @@ class Tally:
         """Those that backward needs although LoRA freezes the weights."""
         self._outer: set[int] = set()
         """The numbers of those that are needed outside of the block that makes them."""
-        self._inside: Counter[int] = Counter()
-        """By block, the bytes kept in any precision, and those for any batch."""
         self._fixed: Counter[int] = Counter()
+        """By block, the bytes kept for any batch."""
         self._entries: list[Tensor] = []
         """What each block reads."""
         self._sum = self._made = self._working = self._before = self._block = self._uncast = 0
@@ -124,9 +123,8 @@ class Tally:
 
     def bytes(self, count: int, *, fixed: int = 0) -> None:
         """Count bytes that backward needs in any precision, and those that do not grow with the batch."""
-        self._inside[self._block] += count
+        self.keep(self.given((count,)), width=1)
         self._fixed[self._block] += fixed
-        self._sum += count
 
     def matrix(self, rows: int, columns: int, *, adapted: bool, count: int = 1) -> None:
         """Count weight matrices."""
@@ -159,11 +157,12 @@ class Tally:
     @property
     def activations(self) -> Activations:
         """What a step holds."""
-        inside, known = self._inside.copy(), {number for number, _ in self._kept}
+        inside: Counter[int] = Counter()
         for (number, _), (size, block) in self._kept.items():
             inside[block] += size * (number not in self._outer)
         blocks = range(1, len(self._entries) + 1)
         outside = self._sum - sum(inside[block] for block in blocks)
+        known = {number for number, _ in self._kept}
         entries = sum(one.bytes(self.width) for one in self._entries if one.number not in known)
         transient = max(0, *(alive - self._sum for alive, _ in self._alive))
         most, most_fixed = (max((counted[block] for block in blocks), default=0) for counted in (inside, self._fixed))
