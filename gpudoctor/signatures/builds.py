@@ -83,7 +83,7 @@ BUILDS = (
     ),
     # jax/_src/xla_bridge.py of 0.2 to 0.12, for a platform that somebody asked for
     Signature(
-        r"Unknown backend:? '?(?:gpu|cuda)|no platforms that are instances of (?:gpu|cuda) are present|Backend '(?:gpu|cuda)' failed to initialize|Unable to initialize backend '(?:gpu|cuda)'(?!: (?:NOT_FOUND|INVALID_ARGUMENT): (?:Could not find registered platform|.{0,40}'TpuPlatform))",
+        r"Unknown backend:? '?(?:gpu|cuda)|no platforms that are instances of (?:gpu|cuda) are present|Backend '(?:gpu|cuda)' failed to initialize|Unable to initialize backend '(?:gpu|cuda)'(?!: (?:NOT_FOUND|INVALID_ARGUMENT): (?:Could not find registered platform|.{0,40}'TpuPlatform)|: FAILED_PRECONDITION: No visible GPU)",  # the plugin for CUDA says that
         ("cpu-only-build", "jax-plugin-version-mismatch", "no-driver", "cuda-visible-devices-masked", "no-gpu"),
         "JAX has no CUDA backend that starts",
         (

@@ -275,14 +275,15 @@ CONTAINERS = (
     ),
     # what people say of a node without GPUs, and kubectl shows: https://kubernetes.io/docs/tasks/manage-gpus/scheduling-gpus/
     Signature(
-        r"(?i)\bnvidia\.com/gpu\b\W{1,6}0\b(?![/.\d])"
+        # as `describe` and YAML print a node, and as people write; not what a pod's own YAML asks for, nor what `describe` says that pods took
+        r"(?i)\bnvidia\.com/gpu(?:\W{0,4}['\"`]|:? {2,24})0\b(?![/.\d]|\s{1,20}\d)|(?<=\S )[`'\"]?nvidia\.com/gpu[`'\"]?: ?0\b(?![/.\d]|[^\n]{0,40}\b(?:limits?|requests?)\b)"
         rf"|{_CLUSTER}[^\n]{{0,80}}(?:\b(?:not|unable to|fails? to)\b|n't)[^\n]{{0,20}}\b(?:see|detect|find|show|advertis|regist|report|list|expos|recogni[sz]|discover)\w{{0,4}}\b[^\n]{{0,30}}{_GPUS}"
         rf"|{_CLUSTER}[^\n]{{0,80}}\b(?:sees|finds|found|shows|reports|detects|advertises|lists|registers) (?:0|no|zero|any) (?:\w{{1,12}} )?{_GPUS}"
         r"|(?<!if )\bno (?:allocatable |schedulable |nvidia )?(?:gpu resources?|allocatable gpus?)\b(?! (?:is|are) (?:need|requir|us)ed)"
         r"|\u8bbe\u5907\u63d2\u4ef6[^\n]{0,20}(?:\u68c0\u6d4b\u4e0d\u5230|\u627e\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230)",
         ("container-toolkit-missing", "scheduler-gpu-not-allocated", "no-driver"),
         "the Kubernetes node offers no GPU",
-        ("nvidia.com/gpu: 0", "kubectl describe node shows no GPU resource", "the device plugin does not see the GPU"),
+        ("nvidia.com/gpu:     0", "kubectl describe node shows no GPU resource", "the device plugin does not see the GPU"),
         vague=True,
         last=True,
         tells="kubectl logs -n kube-system -l name=nvidia-device-plugin-ds; kubectl get runtimeclass",

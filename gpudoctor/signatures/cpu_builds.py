@@ -92,7 +92,7 @@ CPU_BUILDS = (
     ),
     # what other packages say without CUDA: Paddle, MXNet, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
     Signature(
-        r"you have installed CPU version PaddlePaddle|Compile with USE_CUDA=1 to enable GPU usage|\.cc:\d{1,4}: (?:GPU is not enabled|Please compile with CUDA enabled)|\b(?:built|compiled) without (?:CUDA|GPU) support\b|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build"
+        r"you have installed CPU version PaddlePaddle|Compile with USE_CUDA=1 to enable GPU usage|\.cc:\d{1,4}: (?:GPU is not enabled|Please compile with CUDA enabled)|\b(?:built|compiled) without (?:CUDA|GPU) support\b|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build|(?i:\brecompile with CMake option) -DUSE_(?:GPU|CUDA)"
         r"|Device API cuda is not enabled\. Please install the cuda version|package was not compiled with CUDA support"
         r"|module 'faiss' has no attribute 'StandardGpuResources'|provider 'CUDAExecutionProvider' is not in available provider names"
         r"|PyTorch was compiled without CUDA support|Torch was not compiled with CUDA|CUDA execution provider is not enabled in this build",
@@ -115,9 +115,10 @@ CPU_BUILDS = (
         vague=True,
         last=True,
     ),
-    # common/arg.cpp and src/llama-model.cpp of llama.cpp: it says so too if CUDA failed to start
+    # common/arg.cpp of llama.cpp: it says so too if CUDA failed to start. src/llama-model.cpp counts layers only in a build that can offload them,
+    # and 0 of them as the program asked; Ollama counts them in any build
     Signature(
-        r"not compiled with GPU offload support|no usable GPU found, --|llama\.cpp was compiled without (?:GPU|CUDA) support|offloaded 0/\d{1,4} layers to GPU|\bBLAS ?= ?0\b",
+        r"not compiled with GPU offload support|no usable GPU found, --|llama\.cpp was compiled without (?:GPU|CUDA) support|(?<!load_tensors: )offloaded 0/\d{1,4} layers to GPU|\bBLAS ?= ?0\b",
         ("cpu-only-build", "no-driver", "container-no-gpu-access"),
         "llama.cpp found no GPU, or was compiled without CUDA",
         (

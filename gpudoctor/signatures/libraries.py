@@ -172,8 +172,9 @@ LIBRARIES = (
     # CTranslate2, torch/__init__.py since 2.0, NVRTC, Numba
     _not_found(
         rf"Library {_CUDA}\S{{0,20}} is not found or cannot be loaded|{_CUDA}\.so\.\S{{1,12}} not found in the system path"
-        r"|failed to open (?:lib)?nvrtc-builtins",
+        r"|failed to open (?:lib)?nvrtc-builtins|nvrtc: error: failed to load builtins",
         "failed to open libnvrtc-builtins.so.12.4",
+        "nvrtc: error: failed to load builtins",
     ),
     *MISSING_LIBRARIES,
     # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc: https://github.com/jax-ml/jax/issues/29042

@@ -82,6 +82,11 @@ MACHINE_HINTS = (
         "root@3f1c9a7be210:/# nvidia-smi",
     ),
     Hint(
+        r"(?i)\bafter (?:[\w.-]{1,12} ){0,6}(?:while|time|hours?|days?|weeks?)\b(?=(?:(?!\. )[^\n]){0,100}\b(?:gpus?|cuda|cpu)\b)(?:(?!\. )[^\n]){0,100}\b(?:stops?|stopped|no longer|only|just|reverts?|falls? back|fell back|switch\w{2,3}|loses?|lost|ignores?|unavailable)\b",
+        "container-cgroup-device-lost",
+        "after 12 hours it stops using the GPU",
+    ),
+    Hint(
         r"(?:apt|apt-get|aptitude)\b[^\n]{0,60} install [^\n]{0,80}\b(?:nvidia-(?:driver|utils|dkms)-\d{3}|cuda-drivers)\b|\b[Ii]nstalled (?:the )?nvidia-(?:driver|utils|dkms)-\d{3}|^ii {1,4}(?:libnvidia-compute|nvidia-driver|nvidia-utils)-\d{3}",
         "wsl-linux-driver-installed",
         "sudo apt install nvidia-utils-535",

@@ -71,6 +71,15 @@ MANAGEMENT = (
         said=True,
         last=True,
     ),
+    Signature(
+        rf"(?i)\b(?:restart|re-?creat)(?:ing|ed|es?|s)? (?:of )?(?:[\w-]{{1,16}} ){{0,3}}{_CONTAINER}\b[^\n.]{{0,40}}\b(?:fix|help|(?:brings?|brought|gets?|got) [^\n.]{{1,24}}\bback\b|recover|solv|resolv|restor|works? again|worked again)",
+        ("container-cgroup-device-lost",),
+        "a container has lost its GPU devices",
+        ("Restarting the ollama container makes things work again",),
+        vague=True,
+        said=True,
+        needs_support=True,
+    ),
     # the device of WSL's driver, which WSL 1 lacks too
     Signature(
         r"/dev/dxg\b[^\n]{0,24}(?:No such file|not found|\bmissing\b|does not exist|doesn't exist)|\b(?:no|missing) /dev/dxg\b",
@@ -110,12 +119,12 @@ MANAGEMENT = (
         ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver", "Failed to initialize NVML: Driver Not Loaded"),
         tells="lsmod | grep -E 'nvidia|nouveau'; lspci -nnk -d 10de:; mokutil --sb-state; sudo modprobe nvidia",
     ),
-    # nvidia-smi asks libcuda which CUDA release the driver serves
+    # nvidia-smi asks libcuda which CUDA release the driver serves: nvmlSystemGetCudaDriverVersion_v2 in nvml.h
     Signature(
-        r"\bDriver Version: \d[\d.]{4,12}\s{1,20}CUDA Version: ERR!",
+        r"\bDriver Version: \d[\d.]{4,12}\s{1,20}CUDA Version: (?:ERR!|N/A)",
         ("libcuda-not-on-loader-path", "wsl-driver-stack-broken", "driver-library-mismatch", "container-no-gpu-access"),
         "NVML works, and nvidia-smi cannot load libcuda",
-        ("Driver Version: 550.54.15    CUDA Version: ERR!",),
+        ("Driver Version: 550.54.15    CUDA Version: ERR!", "Driver Version: 470.57.02    CUDA Version: N/A"),
         vague=True,
         tells="ldconfig -p | grep libcuda.so.1; cat /proc/driver/nvidia/version",
     ),

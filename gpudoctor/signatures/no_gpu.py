@@ -42,12 +42,12 @@ SEES_NO_GPU = Signature(
     needs_support=True,
 )
 _SAID = (
-    r"(?i)\b(?:tensorflow|keras|torch|jax)\b[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b"
-    r"|\b(?:tensorflow|keras|torch|jax)\b[^\n]{0,40}\b(?:sees?|detects?|finds?|found|reports?|shows?|uses?|gets?) (?:no|zero) (?:nvidia |cuda )?(?:gpus?|devices?)\b"
+    r"(?i)\b(?:tensorflow|keras|torch|jax)\b(?!\[)[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b"
+    r"|\b(?:tensorflow|keras|torch|jax)\b(?!\[)[^\n]{0,40}\b(?:sees?|detects?|finds?|found|reports?|shows?|uses?|gets?) (?:no|zero) (?:nvidia |cuda )?(?:gpus?|devices?)\b"
     r"|\bno gpus? (?:is|are|was|were) (?:being )?used\b|\bgpus?(?: device)?(?: (?:is|was|are))?(?:n't| not)(?: being| getting)? (?:recogni[sz]ed|detected|found|visible|used|utili[sz]ed|available)\b"
     r"|\b(?:can'?t|cannot|trouble|unable to|fail\w{0,3} to)\b[^\n.]{0,20}\bget\w{0,4} (?:the |my |it to use the |it to use my )?gpus?\b(?: to (?:work|be)| recogni[sz]ed| detected| working)?"
 )
-"""As people say it."""
+"""As people say it. The name with an extra is what somebody installs, which speaks for a cause."""
 _SAID_OF_ALL = (
     r"(?i)(?:\b(?:not|cannot|unable to|failed to|fails to)|n't)(?: \w{1,12}){0,2} (?:list|detect|find|see|recogni|identif|regist|pick)\w{0,6} (?:up )?(?:(?:the|my|any|an?|our|its|nvidia|cuda|[rg]tx|\d{3,4}|ti|discrete|graphics|video) ){0,4}(?:gpus?|cards?)\b"
     r"|(?:\bcannot|\bcan'?t|\bunable to|\bnot able to) use (?:the |my |any |our |its ){0,2}(?:nvidia )?gpus?\b(?! memory)|\b(?:torch|tensorflow|jax|cuda) (?:says|returns|prints|shows|is) false\b"

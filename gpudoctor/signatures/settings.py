@@ -113,7 +113,7 @@ SETTINGS = (
     # xla/stream_executor and TensorFlow's gpu_device.cc
     Signature(
         r"FAILED_PRECONDITION: No visible GPU devices|\bNo visible GPU devices\b",
-        ("cuda-visible-devices-masked", "no-gpu", "no-driver"),
+        ("cuda-visible-devices-masked", "no-gpu", "no-driver", "scheduler-gpu-not-allocated", "container-no-gpu-access"),
         "no GPU is visible to the framework",
         ("FAILED_PRECONDITION: No visible GPU devices.",),
         vague=True,

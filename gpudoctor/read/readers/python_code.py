@@ -31,7 +31,8 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     used: Line | None = None
     imported: Line | None = None
     for line in lines:
-        if _SETS.search(line.text):
+        sets = _SETS.search(line.text)
+        if sets and not line.text[: sets.start()].rstrip().endswith("#"):
             yield _statement(line, used, imported)
         used = used or (line if _USES_CUDA.search(line.text) else None)
         imported = imported or (line if _may_load_a_framework(line.text) else None)

@@ -347,6 +347,8 @@ CASES: Final = (
     ("triton-ptxas-too-old", "GeForce RTX 4070, triton 2.0.0\nptxas fatal   : Value 'sm_89' is not defined for option 'gpu-name'\n"),
     ("triton-ptxas-too-old", "[pip3] torch==2.1.0\n[pip3] triton==2.1.0\nptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'\n"),
     ("extension-abi-mismatch", ">>> import cudf\nImportError: site-packages/cudf/_lib/copying.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZN4cudf6detail6gatherERKNS_10table_viewEPN3rmm2mr22device_memory_resourceE\n"),
+    ("cpu-only-build", "lgb.train({'device_type': 'cuda'}, data)\nlightgbm.basic.LightGBMError: CUDA Tree Learner was not enabled in this build.\nPlease recompile with CMake option -DUSE_CUDA=1\n"),
+    ("cpu-only-build", "With device=gpu the plain wheel only answers: recompile with CMake option -DUSE_GPU=1\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -446,5 +448,8 @@ NEAR_MISSES: Final = (
     ("cudnn-missing", "-- Found cuDNN: /usr/lib/x86_64-linux-gnu/libcudnn.so\n-- Enabling CUDA support for dlib.  DLIB WILL USE CUDA\ntorch==2.5.1\n"),
     ("gpu-below-framework-minimum", "export TF_MIN_GPU_MULTIPROCESSOR_COUNT=4\ntensorflow==2.15.0\n"),
     ("cpu-only-build", "Is it normal that JAX says this on my machine?\nxla_bridge.py:350] Unable to initialize backend 'tpu_driver': NOT_FOUND: Unable to find driver in registry given worker:\nxla_bridge.py:350] Unable to initialize backend 'rocm': NOT_FOUND: Could not find registered platform with name: \"rocm\". Available platform names are: Interpreter CUDA Host\n>>> jax.devices()\n[GpuDevice(id=0, process_index=0)]\n"),
+    ("cpu-only-build", "load_tensors: offloading 0 repeating layers to GPU\nload_tensors: offloaded 0/29 layers to GPU\nload_tensors:   CPU_Mapped model buffer size =  4460.45 MiB\n"),
+    ("cpu-only-build", "llm_load_tensors: offloaded 0/33 layers to GPU\nThe script passes n_gpu_layer=-1, without an s.\n"),
+    ("cpu-only-build", "RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (you may need to uninstall the failing plugin package, or set JAX_PLATFORMS=cpu to skip this backend.)\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

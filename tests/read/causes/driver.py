@@ -310,6 +310,9 @@ CASES: Final = (
     ("device-permission-denied", "torch.cuda.is_available() is False for everybody, it only works as root.\n"),
     ("uvm-not-loaded", "lxc.mount.entry: /dev/nvidia0 dev/nvidia0 none bind,optional,create=file\nlxc.mount.entry: /dev/nvidiactl dev/nvidiactl none bind,optional,create=file\nnvidia-smi works in the container, torch.cuda.is_available() is False.\n"),
     ("uvm-not-loaded", "docker run --device /dev/nvidia0 --device /dev/nvidiactl trainer\n>>> torch.cuda.is_available()\nFalse\n"),
+    ("libcuda-not-on-loader-path", "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: N/A      |\n|   0  NVIDIA T1000        Off  | 00000000:01:00.0 Off |                  N/A |\n"),
+    ("uvm-not-loaded", "$ sudo modprobe nvidia-uvm fixes it until the next reboot\nOSError: (External) CUDA error(999), unknown error.\n  [Hint: 'cudaErrorUnknown'. This indicates that an unknown internal error has occurred.]\n"),
+    ("driver-too-old", "OSError: (External) CUDA error(35), CUDA driver version is insufficient for CUDA runtime version.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

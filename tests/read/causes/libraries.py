@@ -202,6 +202,8 @@ CASES: Final = (
     ("cupy-wheel-cuda-mismatch", 'CUDA 11.4\n  File "cupy/cuda/runtime.pxd", line 5, in init cupy.cuda.device\nImportError: libcudart.so.10.2: cannot open shared object file: No such file or directory\n'),
     ("nccl-version-conflict", "horovod/common/ops/nccl_operations.cc:112:5: error: 'ncclCommInitRankConfig' was not declared in this scope\n"),
     ("pip-nvidia-libs-not-on-path", "Ubuntu 22.04\npip install tensorflow[and-cuda]\n>>> tf.__version__\n'2.16.1'\n>>> tf.config.list_physical_devices('GPU')\n[ ]\n"),
+    ("cuda-library-missing", "cupy-cuda90 6.0.0\n    raise CompileException(log, self.src, self.name, options)\ncupy.cuda.compiler.CompileException: nvrtc: error: failed to load builtins\n"),
+    ("pip-nvidia-libs-not-on-path", "Clean venv, Python 3.12, I took tensorflow[and-cuda] from pip and it does not recognize the GPU.\n| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4 |\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

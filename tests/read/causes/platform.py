@@ -208,6 +208,8 @@ CASES: Final = (
     ("scheduler-gpu-not-allocated", "#SBATCH --gpus=1\nsrun python fit.py\nRuntimeError: No CUDA GPUs are available\nWith srun --gpus=1 python fit.py it works.\n"),
     ("scheduler-gpu-not-allocated", "Resources requested: 4/16 CPUs, 0/2 GPUs, 0.0/9.91 GiB heap\nfailed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"),
     ("scheduler-gpu-not-allocated", ">>> ray.get_gpu_ids()\n[]\nRuntimeError: No CUDA GPUs are available\n"),
+    ("container-cgroup-device-lost", "After some hours my whisper service only uses the CPU.\nRecreating the docker container always solves it.\n"),
+    ("container-cgroup-device-lost", "After a day or two of uptime, v0.9 of our server stops using the card and all work is on the CPU. Restarting the pod makes it work again.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -254,5 +256,10 @@ NEAR_MISSES: Final = (
     ("wsl-multi-gpu-limit", "WSL2 with 1x RTX 4090\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
     ("wsl-libcuda-not-on-path", "I0512 nvc.c:372] attempting to load dxcore to see if we are running under Windows Subsystem for Linux (WSL)\nOSError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
     ("scheduler-gpu-not-allocated", "Resources requested: 4/16 CPUs, 1/2 GPUs, 0.0/9.91 GiB heap\nRuntimeError: No CUDA GPUs are available\n"),
+    ("container-toolkit-missing", "Capacity:\n  nvidia.com/gpu:     4\nAllocatable:\n  nvidia.com/gpu:     4\nAllocated resources:\n  Resource           Requests    Limits\n  nvidia.com/gpu     0           0\n"),
+    ("container-toolkit-missing", "kind: Pod\nspec:\n  containers:\n  - name: prepare\n    image: prepare:4\n    resources:\n      limits:\n        nvidia.com/gpu: 0\n"),
+    ("container-toolkit-missing", "I put `nvidia.com/gpu: 0` into the limits of the pod that only copies files.\n"),
+    ("container-toolkit-missing", "$ podman run --rm --device nvidia.com/gpu=0 ubuntu nvidia-smi -L\nGPU 0: NVIDIA L4\n"),
+    ("container-cgroup-device-lost", "GPU 0: NVIDIA A30\nAfter two hours the training is finished. I restart the container to bring in new data.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

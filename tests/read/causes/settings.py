@@ -186,5 +186,6 @@ NEAR_MISSES: Final = (
     ("gpu-memory-held-by-other-process", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 512.00 MiB.\n1822 /usr/lib/xorg/Xorg 210MiB\n2091 /usr/bin/gnome-shell 150MiB\n"),
     ("env-hides-gpu", "I set the platform name only as a fallback: jax.config.update('jax_platform_name', 'cpu')\nRuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (you may need to uninstall the failing plugin package, or set JAX_PLATFORMS=cpu to skip this backend.)\n"),
     ("env-hides-gpu", "xla_bridge.py:350] Unable to initialize backend 'rocm': NOT_FOUND: Could not find registered platform with name: \"rocm\".\n[CudaDevice(id=0)]\n"),
+    ("cuda-visible-devices-set-too-late", "import torch\nprint(torch.cuda.device_count())\n#os.environ['CUDA_VISIBLE_DEVICES'] = '0,1'\n2\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
