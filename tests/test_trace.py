@@ -553,6 +553,17 @@ def test_recurrent_layers_keep_what_pytorchs_own_operations_save(
 
 
 @pytest.mark.index
+@pytest.mark.parametrize("function", ["lstm", "gru"])
+def test_recurrent_layers_keep_half_as_much_in_bf16_as_cudnn_is_called(function: str, counted: Callable[..., Model], torch: Path) -> None:
+    """The loss keeps logarithms of 32 classes and a label in any precision."""
+    full, half = counted(RECURRENT, function, torch, batch=4).full, counted(RECURRENT, function, torch, batch=4, precision="bf16").half
+    assert full
+    assert half
+    loss = 4 * 32 + 8
+    assert half.kept.per_sample - loss == (full.kept.per_sample - loss) // 2
+
+
+@pytest.mark.index
 @pytest.mark.parametrize("function", ["sized", "loops"])
 def test_a_size_that_depends_on_values_is_refused_with_its_place(function: str, counted: Callable[..., Model], torch: Path) -> None:
     with pytest.raises(

@@ -1,7 +1,7 @@
 """Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. Tested with PyTorch 2.15.
 
 Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters,
-autocast's copies of them, buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's, but for dropout.
+autocast's copies of them, buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's, but for dropout and recurrent layers.
 """
 
 import collections
@@ -28,8 +28,9 @@ class Engine:
             self._fake = FakeTensorMode(allow_non_fake_inputs=True)
         except ImportError:
             raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
-        about, flops, self._dropout = neighbour("torch_values"), neighbour("torch_flops"), neighbour("torch_gpu").dropout_as_on_gpus
+        about, flops, self._as_on_gpus = neighbour("torch_values"), neighbour("torch_flops"), neighbour("torch_gpu").layers_as_on_gpus
         self._formulas, self._grouped = flops.formulas(torch.ops.aten, flop_registry), flops.grouped
+        self._recurrent = about.RECURRENT
         self._values, self._unknown, self._needed = about.Values(torch), about.errors(), about.NEEDED
 
     def around(self, build):
@@ -59,7 +60,7 @@ class Engine:
             module = module.module
         module.train()
         # oneDNN's recurrent layers have a workspace whose size no fake tensor knows
-        with self._fake, self._dropout(self._torch), self._torch.backends.mkldnn.flags(enabled=False):
+        with self._fake, self._as_on_gpus(self._torch, self._recurrent), self._torch.backends.mkldnn.flags(enabled=False):
             renew(self._torch, module)
             facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
             inputs = [self._inputs(example, batch) for batch in batches]

@@ -139,8 +139,12 @@ def changed(one, change):
 
 
 @contextlib.contextmanager
-def dropout_as_on_gpus(torch):
-    """Have dropout keep a mask of bytes, and attention no scores for its own, as their kernels for GPUs do. The CPU's keep a mask of numbers, and all scores."""
+def layers_as_on_gpus(torch, recurrent):
+    """Have layers keep what their kernels for GPUs do.
+
+    Dropout keeps a mask of bytes, and attention no scores for its own; the CPU's keep a mask of numbers, and all scores. Autocast casts all that a recurrent
+    layer reads; on the CPU it leaves states in FP32.
+    """
     functional = torch.nn.functional
     drop, attend = functional.dropout, functional.scaled_dot_product_attention
 
@@ -151,7 +155,26 @@ def dropout_as_on_gpus(torch):
         return attend(query, key, value, attn_mask, 0.0, *others, **named)
 
     functional.dropout, functional.scaled_dot_product_attention = masked, fused
+    for name in recurrent:
+        setattr(torch._VF, name, cast(torch, getattr(torch._VF, name)))  # noqa: SLF001 -- where recurrent layers find it
     try:
         yield
     finally:
         functional.dropout, functional.scaled_dot_product_attention = drop, attend
+        for name in recurrent:
+            delattr(torch._VF, name)  # noqa: SLF001 -- as above
+
+
+def cast(torch, function):
+    """The function of tensors, all of them in autocast's type, as https://github.com/pytorch/pytorch/pull/42385 has it for GPUs."""
+
+    def half(one):
+        if isinstance(one, (tuple, list)):
+            return [half(part) for part in one]
+        floating = isinstance(one, torch.Tensor) and one.is_floating_point()
+        return one.to(torch.get_autocast_dtype("cpu")) if floating else one
+
+    def called(*arguments):
+        return function(*(map(half, arguments) if torch.is_autocast_enabled("cpu") else arguments))
+
+    return called
