@@ -22,6 +22,8 @@ pytestmark = pytest.mark.untraced  # the same code a thousand times: tests of ea
 
 REFLOWING = {"wrapped at 72", "wrapped at 80", "cut at 80", "in a table"}
 """Disguises that break the columns of a table, the lines of a list and the answers of a form, which cannot be repaired: sentences survive them."""
+SHARES = 18
+"""Into which the cases are dealt among the disguises."""
 FENCED = {"in capitals around"}
 """Disguises that put a text into a code block, where a heading is a comment."""
 PIP_ACCOUNT = "which is incompatible."
@@ -35,8 +37,8 @@ def cases(disguise: str) -> list[Case]:
 
 
 def share(chosen: Sequence[Case], number: int) -> list[Case]:
-    """A twelfth of the cases, another one for the next number: each text meets a twelfth of all disguises, whatever texts are added."""
-    return [case for case in chosen if zlib.crc32(case[2].encode()) % 12 == number % 12]
+    """A share of the cases, another one for the next number: each text meets one in so many disguises, whatever texts are added."""
+    return [case for case in chosen if zlib.crc32(case[2].encode()) % SHARES == number % SHARES]
 
 
 def _is_listing(text: str) -> bool:
