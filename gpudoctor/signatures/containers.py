@@ -129,7 +129,7 @@ CONTAINERS = (
     # https://github.com/NVIDIA/libnvidia-container, src/nvc.c, src/driver.c, src/dxcore.c and src/cli/configure.c
     Signature(
         r"WSL environment detected but no adapters were found",
-        ("wsl-driver-stack-broken", "wsl1"),
+        ("wsl-driver-stack-broken", "wsl1", "no-gpu"),
         "WSL has no GPU from the Windows driver",
         ("nvidia-container-cli: initialization error: WSL environment detected but no adapters were found",),
     ),

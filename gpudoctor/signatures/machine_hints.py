@@ -128,6 +128,12 @@ MACHINE_HINTS = (
         "container-no-gpu-access",
         "The NVIDIA Driver was not detected",
     ),
+    # capabilities without libcuda: https://docs.nvidia.com/datacenter/cloud-native/container-toolkit/latest/docker-specialized.html
+    Hint(
+        r"\bNVIDIA_DRIVER_CAPABILITIES['\"]?\s?[=:]\s?['\"]?(?![a-z,]{0,40}(?:all|compute)\b)[a-z]",
+        "container-no-gpu-access",
+        "NVIDIA_DRIVER_CAPABILITIES=utility",
+    ),
     # xla/stream_executor/cuda/cuda_diagnostics.cc
     Hint(
         r"kernel driver does not appear to be running on this host",
@@ -257,7 +263,8 @@ MACHINE_HINTS = (
     ),
     Hint(
         r"(?i)\b(?:no|(?:not|n't) have an?) (?:nvidia |dedicated |discrete )?gpus? (?:\w{1,12} ){0,2}in (?:this|my|the|that|our) (?:machine|computer|pc|laptop|server|vm|box|host|node|instance)\b"
-        r"|\b(?:machine|computer|pc|laptop|server|vm|box|host|instance) (?:(?:has|have|had|comes with) no|do(?:es)?(?:n't| not) have (?:a|an|any)) (?:nvidia |dedicated |discrete )?gpus?\b",
+        r"|\b(?:machine|computer|pc|laptop|server|vm|box|host|instance) (?:(?:has|have|had|comes with) no|do(?:es)?(?:n't| not) have (?:a|an|any)) (?:nvidia |dedicated |discrete )?(?:gpus?|(?:graphics|video) cards?)\b"
+        r"|\bwithout (?:a|any) (?:nvidia|dedicated|discrete) (?:gpus?|(?:graphics|video) cards?)\b(?! (?:driver|support|memory))",
         "no-gpu",
         "there is no GPU in this machine",
         said=True,

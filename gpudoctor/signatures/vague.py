@@ -18,7 +18,7 @@ _FAILURES = (
         ("gres/gpu count reported lower than configured (7 < 8)", "RmInitAdapter failed! (0x24:0x72:1568)", "rm_init_adapter failed"),
     ),
     Signature(
-        r"(?i)\bnvidia-smi\b[^\n]{0,30}\b(?:only|just)\b[^\n]{0,20}\b(?:\d|1[0-5]|one|two|three|four|five|six|seven) (?:gpus?\b|cards?\b|of (?:them|the|my|our|\d))(?![^\n.]{0,24}\bas (?:it should|expected|intended))"
+        r"(?i)\bnvidia-smi\b[^\n]{0,30}\b(?:only|just)\b[^\n]{0,20}\b(?:\d|1[0-5]|one|two|three|four|five|six|seven) (?:gpus?\b|cards?\b|of (?:them|the|my|our|\d))(?![^\n.]{0,24}\b(?:as (?:it should|expected|intended)|us(?:ed?|ing)|utili[sz]\w{1,5}|busy|idle|active|working|running|loaded|occupied)\b)"
         r"|(?i:\bnvidia-smi (?:lists?|listed|shows?|showed|sees|saw|reports?|reported|finds|found) (?:only|just) (?:\d|1[0-5])(?=[.,;)]|$))",
         ("gpu-count-mismatch",),
         "nvidia-smi lists fewer GPUs than are installed",

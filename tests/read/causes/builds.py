@@ -349,6 +349,7 @@ CASES: Final = (
     ("extension-abi-mismatch", ">>> import cudf\nImportError: site-packages/cudf/_lib/copying.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZN4cudf6detail6gatherERKNS_10table_viewEPN3rmm2mr22device_memory_resourceE\n"),
     ("cpu-only-build", "lgb.train({'device_type': 'cuda'}, data)\nlightgbm.basic.LightGBMError: CUDA Tree Learner was not enabled in this build.\nPlease recompile with CMake option -DUSE_CUDA=1\n"),
     ("cpu-only-build", "With device=gpu the plain wheel only answers: recompile with CMake option -DUSE_GPU=1\n"),
+    ("gpu-below-framework-minimum", "UserWarning: You will need a GPU with NVIDIA Pascal™ or newer architecture\nDetected GPU 0: Tesla K80\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

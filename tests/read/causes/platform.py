@@ -210,6 +210,8 @@ CASES: Final = (
     ("scheduler-gpu-not-allocated", ">>> ray.get_gpu_ids()\n[]\nRuntimeError: No CUDA GPUs are available\n"),
     ("container-cgroup-device-lost", "After some hours my whisper service only uses the CPU.\nRecreating the docker container always solves it.\n"),
     ("container-cgroup-device-lost", "After a day or two of uptime, v0.9 of our server stops using the card and all work is on the CPU. Restarting the pod makes it work again.\n"),
+    ("container-no-gpu-access", "docker run --rm --runtime=nvidia -e NVIDIA_DRIVER_CAPABILITIES=utility app\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
+    ("no-gpu", "This PC is without a dedicated GPU, it only has what is in the processor.\nnvidia-container-cli: initialization error: WSL environment detected but no adapters were found: unknown\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -261,5 +263,6 @@ NEAR_MISSES: Final = (
     ("container-toolkit-missing", "I put `nvidia.com/gpu: 0` into the limits of the pod that only copies files.\n"),
     ("container-toolkit-missing", "$ podman run --rm --device nvidia.com/gpu=0 ubuntu nvidia-smi -L\nGPU 0: NVIDIA L4\n"),
     ("container-cgroup-device-lost", "GPU 0: NVIDIA A30\nAfter two hours the training is finished. I restart the container to bring in new data.\n"),
+    ("container-no-gpu-access", "-e NVIDIA_DRIVER_CAPABILITIES=compute,utility is set everywhere\nImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

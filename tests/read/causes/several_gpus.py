@@ -135,5 +135,7 @@ NEAR_MISSES: Final = (
     ("power-throttled", "torch 2.4.1+cu124\nThe clocks drop to 210 MHz when nothing runs.\n        SW Power Cap                      : Not Active\n"),
     ("cuda-library-missing", "torch==2.5.1\nn3:771:771 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found (libnccl-net.so), using internal implementation\nn3:771:771 [0] NCCL INFO TUNER/Plugin: Could not find: libnccl-tuner.so. Using internal tuner plugin.\n"),
     ("nccl-version-conflict", "INFO 02-03 10:11:12 utils.py:975] Found nccl from library libnccl.so.2\nn3:771:771 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found (libnccl-net.so), using internal implementation\nNCCL version 2.20.5+cuda12.4\n"),
+    ("gpu-count-mismatch", "GPU 0: NVIDIA A100-PCIE-40GB\nGPU 1: NVIDIA A100-PCIE-40GB\nIn nvidia-smi only one GPU is busy, the script uses no more.\n"),
+    ("gpu-count-mismatch", "GPU available: True (cuda), used: True\nLOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0,1]\nnvidia-smi shows that just one of the GPUs is utilized.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
