@@ -18,8 +18,10 @@ from hypothesis import strategies as st
 
 import gpudoctor
 from gpudoctor.errors import UsageError
-from gpudoctor.fit.counted import Sample
+from gpudoctor.fit.counted import Network, Sample
+from gpudoctor.fit.layers import conv, flatten, function, linear, norm
 from gpudoctor.fit.model import Affine, Model
+from gpudoctor.fit.structures import loss
 from gpudoctor.model_files.configuration import of_config
 from gpudoctor.trace import Step, through, traced
 from tests.seams.imported import imported
@@ -561,6 +563,27 @@ def test_recurrent_layers_keep_half_as_much_in_bf16_as_cudnn_is_called(function:
     assert half
     loss = 4 * 32 + 8
     assert half.kept.per_sample - loss == (full.kept.per_sample - loss) // 2
+
+
+NORMED = """
+import torch
+from torch import nn
+
+def build():
+    layers = [nn.Conv2d(3, 16, 3), nn.GroupNorm(4, 16), nn.SiLU(), nn.Conv2d(16, 16, 3), nn.Flatten(), nn.Linear(16 * 16, 10)]
+    return nn.Sequential(*layers), torch.zeros(2, 3, 8, 8)
+"""
+
+
+@pytest.mark.index
+def test_autocast_runs_in_fp32_what_it_does_on_a_gpu(counted: Callable[..., Model], torch: Path) -> None:
+    """The CPU's leaves a group norm and what follows in BF16."""
+    rows = conv(16, 3), norm("group", 4), function("silu"), conv(16, 3), flatten(), linear(10), loss()
+    true, formula = counted(NORMED, "build", torch, batch=4, precision="bf16"), Network(rows, (3, 8, 8)).model("normed")
+    assert true.half
+    assert formula.half
+    assert true.half.kept.per_sample == formula.half.kept.per_sample
+    assert formula.half.kept.per_sample > 16 * 36 * (4 + 4 + 2)
 
 
 @pytest.mark.index

@@ -26,12 +26,16 @@ class Kept(NamedTuple):
     input: bool = False
     output: bool = False
     others: int = 0
+    wide: int = 0
+    """How many of them are in FP32 under autocast, as are then the input and what it returns."""
 
 
 FUNCTIONS = {
     **dict.fromkeys(("relu", "tanh", "sigmoid", "softmax"), Kept(output=True)),
     **dict.fromkeys(("gelu", "silu", "elu", "leaky_relu"), Kept(input=True)),
-    "gelu_new": Kept(input=True, others=3),  # transformers' NewGELUActivation computes it from PyTorch's elementwise operations
+    "gelu_new": Kept(
+        input=True, others=3, wide=2
+    ),  # transformers' NewGELUActivation, by elementwise operations; autocast takes powers in FP32
     "linear": Kept(),
 }
 
@@ -160,9 +164,14 @@ def norm(tally: Tally, x: Tensor, of: str, groups: int = 1, share: int = 1) -> T
 @layer
 def function(tally: Tally, x: Tensor, name: str) -> Tensor:
     """An elementwise function, by its name in FUNCTIONS."""
-    kept, y = FUNCTIONS[name], tally.made(x, x.shape)
-    for tensor in (*[x] * kept.input, *[y] * kept.output, *(tally.made(x, x.shape) for _ in range(kept.others))):
-        tally.keep(tensor)
+    kept = FUNCTIONS[name]
+    y = tally.made(x, x.shape, wide=x.wide or kept.wide > 0)
+    if kept.input:
+        tally.keep(x, wide=kept.wide > 0)
+    if kept.output:
+        tally.keep(y)
+    for other in range(kept.others):
+        tally.keep(tally.made(x, x.shape, wide=x.wide or other < kept.wide))
     return y
 
 

@@ -76,9 +76,9 @@ def test_the_peak_is_that_of_pytorchs_memory_tracker(name: str, optimizer: str, 
     assert found.moment == moment
 
 
-@pytest.mark.parametrize(("name", "traced"), [("vit-b", 73_686_736), ("gpt2", 815_362_048)])
+@pytest.mark.parametrize(("name", "traced"), [("vit-b", 73_686_736), ("gpt2", 1_041_854_464)])
 def test_autocast_copies_what_each_matmul_reads(name: str, traced: int) -> None:
-    """Bytes per sample that PyTorch 2.15 saves for backward under BF16 autocast: queries, keys and values each copy their input."""
+    """Bytes per sample that PyTorch 2.15 saves for backward under BF16 autocast of GPUs: queries, keys and values each copy their input."""
     held = without_dropout(name, Sample()).half
     assert held
     assert held.kept.per_sample == traced

@@ -1,7 +1,7 @@
 """Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. Tested with PyTorch 2.15.
 
 Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters,
-autocast's copies of them, buffers and gradients, by torch.distributed's memory tracker. Kernels and autocast rules are the CPU's, but for dropout and recurrent layers.
+autocast's copies of them, buffers and gradients, by torch.distributed's memory tracker. Kernels are the CPU's; see torch_gpu.py for where a GPU's keep something else.
 """
 
 import collections

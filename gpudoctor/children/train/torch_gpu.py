@@ -1,6 +1,7 @@
 """Has PyTorch code that asks for CUDA run as if a GPU were there: its tensors stay on the CPU, where they are only traced."""
 
 import contextlib
+import functools
 import threading
 import types
 import weakref
@@ -26,6 +27,14 @@ ANSWERS = {
 IDLE = ("device", "device_of", "stream", "current_stream", "default_stream")
 """What torch.cuda makes and enters, where it changes nothing."""
 TENSORS = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Byte", "Bool")
+IN_FP32 = (
+    *("layer_norm", "native_layer_norm", "group_norm", "rms_norm", "softmax", "log_softmax", "logsumexp", "softplus", "interpolate"),
+    *("acos", "asin", "cosh", "erfinv", "exp", "expm1", "log", "log10", "log1p", "log2", "reciprocal", "rsqrt", "sinh", "tan"),
+    *("pow", "__pow__", "__rpow__", "cosine_similarity", "cdist", "pdist", "dist", "renorm"),
+    *("cross_entropy", "nll_loss", "kl_div", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "binary_cross_entropy_with_logits"),
+    *("poisson_nll_loss", "cosine_embedding_loss", "margin_ranking_loss", "multi_margin_loss", "soft_margin_loss", "triplet_margin_loss"),
+)
+"""Functions that autocast runs in FP32 on a GPU, and not on the CPU: https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/autocast_mode.h"""
 MADE = weakref.WeakKeyDictionary()
 """By a change of parameters, what it made of each, and what that was made of, which keeps its address from others."""
 
@@ -142,8 +151,8 @@ def changed(one, change):
 def layers_as_on_gpus(torch, recurrent):
     """Have layers keep what their kernels for GPUs do.
 
-    Dropout keeps a mask of bytes, and attention no scores for its own; the CPU's keep a mask of numbers, and all scores. Autocast casts all that a recurrent
-    layer reads; on the CPU it leaves states in FP32.
+    Dropout keeps a mask of bytes, and attention no scores for its own; the CPU's keep a mask of numbers, and all scores. Autocast runs more in FP32, and casts
+    all that a recurrent layer reads; the CPU's leaves states in FP32: https://github.com/pytorch/pytorch/pull/42385.
     """
     functional = torch.nn.functional
     drop, attend = functional.dropout, functional.scaled_dot_product_attention
@@ -154,27 +163,40 @@ def layers_as_on_gpus(torch, recurrent):
     def fused(query, key, value, attn_mask=None, dropout_p=0.0, *others, **named):  # noqa: ARG001 -- left out
         return attend(query, key, value, attn_mask, 0.0, *others, **named)
 
-    functional.dropout, functional.scaled_dot_product_attention = masked, fused
-    for name in recurrent:
-        setattr(torch._VF, name, cast(torch, getattr(torch._VF, name)))  # noqa: SLF001 -- where recurrent layers find it
+    changes = [(functional, "dropout", masked), (functional, "scaled_dot_product_attention", fused)]
+    for places, names, kind in (((functional, torch, torch.Tensor), IN_FP32, torch.float32), ((torch._VF,), recurrent, None)):  # noqa: SLF001 -- of nn.RNN
+        found = [(place, name) for place in places for name in names if hasattr(place, name)]
+        changes += [(place, name, cast(torch, getattr(place, name), kind)) for place, name in found]
+    before = [(place, name, getattr(place, name)) for place, name, _ in changes]
+    for change in changes:
+        setattr(*change)
     try:
         yield
     finally:
-        functional.dropout, functional.scaled_dot_product_attention = drop, attend
-        for name in recurrent:
-            delattr(torch._VF, name)  # noqa: SLF001 -- as above
+        for change in before:
+            setattr(*change)
 
 
-def cast(torch, function):
-    """The function of tensors, all of them in autocast's type, as https://github.com/pytorch/pytorch/pull/42385 has it for GPUs."""
+def cast(torch, function, kind):
+    """The function, whose tensors under autocast are in this type, or in autocast's."""
 
-    def half(one):
-        if isinstance(one, (tuple, list)):
-            return [half(part) for part in one]
-        floating = isinstance(one, torch.Tensor) and one.is_floating_point()
-        return one.to(torch.get_autocast_dtype("cpu")) if floating else one
-
-    def called(*arguments):
-        return function(*(map(half, arguments) if torch.is_autocast_enabled("cpu") else arguments))
+    @functools.wraps(function)
+    def called(*arguments, **named):
+        current = autocast_type(torch)
+        return function(*([converted(torch, one, kind or current) for one in arguments] if current else arguments), **named)
 
     return called
+
+
+def autocast_type(torch):
+    """Autocast's type; None where it is off."""
+    if hasattr(torch, "get_autocast_dtype"):
+        return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
+    return torch.get_autocast_cpu_dtype() if torch.is_autocast_cpu_enabled() else None  # before PyTorch 2.4
+
+
+def converted(torch, one, kind):
+    """Tensors of numbers in another type, in lists too; anything else as it is."""
+    if isinstance(one, (tuple, list)):
+        return type(one)(converted(torch, part, kind) for part in one)
+    return one.to(kind) if isinstance(one, torch.Tensor) and one.is_floating_point() else one
