@@ -33,9 +33,8 @@ class Kept(NamedTuple):
 FUNCTIONS = {
     **dict.fromkeys(("relu", "tanh", "sigmoid", "softmax"), Kept(output=True)),
     **dict.fromkeys(("gelu", "silu", "elu", "leaky_relu"), Kept(input=True)),
-    "gelu_new": Kept(
-        input=True, others=3, wide=2
-    ),  # transformers' NewGELUActivation, by elementwise operations; autocast takes powers in FP32
+    # transformers' NewGELUActivation, by elementwise operations; autocast takes powers in FP32
+    "gelu_new": Kept(input=True, others=3, wide=2),
     "linear": Kept(),
 }
 
