@@ -38,10 +38,10 @@ settings.load_profile("busy")
 
 pytest_plugins = ("tests.seams.fixtures", "tests.seams.skips")
 
-TRACED = 24
+TRACED = 12
 """Coverage follows the programs that every so many-th test starts: following all of them took three times as long and covered nothing more."""
 
-LONG = 0.03
+LONG = 0.05
 """Seconds of processor time for which coverage follows a test: one that takes longer repeats the same code, which takes three times as long then.
 
 A test that compares times is marked `untraced`: while a timer of processor time runs, Linux counts that time in ticks of milliseconds.

@@ -32,8 +32,8 @@ HARMLESS = [text for text in texts.HARMLESS if "physical_device:GPU" not in text
 
 @pytest.mark.parametrize("noise", HARMLESS)
 def test_harmless_lines_add_no_finding(noise: str, matrix: Matrix) -> None:
-    """Each text meets one of them."""
-    chosen = CASES[HARMLESS.index(noise) :: len(HARMLESS)]
+    """Every second text meets one of them."""
+    chosen = CASES[HARMLESS.index(noise) :: 2 * len(HARMLESS)]
     assert {name: causes(f"{text}\n{noise}", matrix) for name, _, text in chosen} == {
         name: causes(text, matrix) for name, _, text in chosen
     }

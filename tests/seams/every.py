@@ -14,7 +14,7 @@ import pytest
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
 
-MEASURED = 12
+MEASURED = 50
 """Coverage follows this many cases of each test: the others run the same code again."""
 Test = Callable[..., None]
 
