@@ -109,17 +109,28 @@ _MEET = expression(
 )
 
 
+_COMMENTED_OUT = expression(r"#(?:export |[^\"'\n]{0,80}\b(?:environ|putenv)\W{1,3}(?:(?:setdefault|update)\W{1,3})?)?$")
+"""What stands before the name. A space follows the prompt of root."""
 _QUOTATION = expression(r"[\"`]")
 """A mark of a quotation, which is part of the clause before it: if you see "..."."""
 
 
 def meant(match: re.Match[str], *, said: bool) -> re.Match[str] | None:
-    """Return the first of a pattern's matches in a line, from `match` on, that its clause does not only suppose; None if all are supposed.
+    """Return the first of a pattern's matches in a line, from `match` on, that is neither only supposed nor commented out; None if there is none.
 
     A clause supposes with "if you get ...", or with "make sure that no driver is missing" of what is said by people.
     """
     matches = chain((match,), match.re.finditer(match.string, match.end()))
-    return next((one for one in matches if not is_supposed(one.string, _place(one), said=said)), None)
+    return next((one for one in matches if not _is_unreal(one.string, _place(one), said=said)), None)
+
+
+def _is_unreal(line: str, place: int, *, said: bool) -> bool:
+    return is_supposed(line, place, said=said) or is_commented_out(line, place)
+
+
+def is_commented_out(line: str, place: int) -> bool:
+    """Return whether a variable, whose name begins at a place in a line, is set by code that is commented out."""
+    return _COMMENTED_OUT.search(line[max(0, place - _BEFORE) : place]) is not None
 
 
 def _place(match: re.Match[str]) -> int:

@@ -140,6 +140,7 @@ def faults(function: str, calls: int, *, short: bool) -> Iterator[str]:
         yield from (*answers, *spoiled, *DEATHS, f"sleep {min(DELAY, DELAYS // calls)}")
         return
     chance = random.Random(function)
-    yield chance.choice([chance.choice(answers), *(chance.choice(spoiled) for _ in spoiled[:1]), chance.choice(["crash", "leave"])])
+    kinds = [kind for kind in (answers, spoiled, ["crash", "leave"]) if kind]
+    yield chance.choice(chance.choice(kinds))
     if function in PROMISED:
         yield "hang"

@@ -37,7 +37,7 @@ def cases(disguise: str) -> list[Case]:
 
 
 def share(chosen: Sequence[Case], number: int) -> list[Case]:
-    """A share of the cases, another one for the next number: each text meets one in so many disguises, whatever texts are added."""
+    """A share of the cases, another one for the next number: each text meets one in SHARES of the disguises, whatever texts are added."""
     return [case for case in chosen if zlib.crc32(case[2].encode()) % SHARES == number % SHARES]
 
 

@@ -116,11 +116,8 @@ class Engine:
         backward = following([start.op], graph) & run
         hidden = sorted({one.type for one in backward}.intersection(HIDING))
         if hidden:
-            raise self._refused(
-                "trains through {} of TensorFlow, whose steps its graph does not show: unroll it, or set KERAS_BACKEND to jax".format(
-                    hidden[0]
-                )
-            )
+            told = "trains through {} of TensorFlow, whose steps its graph does not show: unroll it, or set KERAS_BACKEND to jax"
+            raise self._refused(told.format(hidden[0]))
         scaled = {product for one in backward for product in scaled_products(one, run) if product.inputs[1].op not in backward}
         read = [tensor for one in backward for tensor in (one.inputs[:1] if one in scaled else one.inputs) if tensor.op not in backward]
         kept = {

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.signatures.phrases import is_commented_out
 
 _VARIABLE = "CUDA_VISIBLE_DEVICES"
 _SETS = expression(
@@ -32,7 +33,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     imported: Line | None = None
     for line in lines:
         sets = _SETS.search(line.text)
-        if sets and not line.text[: sets.start()].rstrip().endswith("#"):
+        if sets and not is_commented_out(line.text, line.text.index(_VARIABLE, sets.start())):
             yield _statement(line, used, imported)
         used = used or (line if _USES_CUDA.search(line.text) else None)
         imported = imported or (line if _may_load_a_framework(line.text) else None)

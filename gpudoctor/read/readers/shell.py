@@ -9,12 +9,13 @@ from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.readers.sentences import END, is_advice
 from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.signatures.phrases import is_commented_out
 from gpudoctor.snapshot.variable_names import WHOLE
 
 _NAME = r"(?P<name>[A-Z][A-Z0-9_]{1,50})"
 _VALUE = r"(?:\"(?P<double>[^\"\n]{0,1000})\"|'(?P<single>[^'\n]{0,1000})'|(?P<bare>[^\s'\";`]{0,1000}))"
 _PROMPT = expression(
-    r"^\s{0,20}(?:\$env:|(?:(?:\([\w.-]{1,40}\) ?)?[^\s=]{0,80}[$#>] {0,3})?(?:- {1,3})?(?:(?:export|env|sudo|declare -x|set|SET|setx|%env|ENV|ARG) {1,3}){0,3})"
+    r"^\s{0,20}(?:\$env:|(?:(?:\([\w.-]{1,40}\) ?)?[^\s=]{0,80}(?:[$>] {0,3}|# {1,3}))?(?:- {1,3})?(?:(?:export|env|sudo|declare -x|set|SET|setx|%env|ENV|ARG) {1,3}){0,3})"
 )
 _SETTING = expression(rf"{_NAME}(?: ?= ?){_VALUE}(?:\s{{1,10}}|,|;|&|$)")
 _MAPPING = expression(rf"{_NAME}: {{1,20}}{_VALUE}\s{{0,3}}$")
@@ -57,11 +58,16 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
         while found:
             yield found["name"], _value(found)
             found = _SETTING.match(text, found.end())
-        others = [*_OPTION.finditer(text), *(_PYTHON.finditer(text) if "environ" in text else ())]
+        others = [*_OPTION.finditer(text), *_in_python(text)]
     else:
         others = [_MAPPING.fullmatch(text.strip(" -")) if ": " in text else _APART.search(text) if "_" in text else None]
-        others += _PYTHON.finditer(text) if "environ" in text else ()
+        others += _in_python(text)
     yield from ((one["name"], _value(one)) for one in others if one)
+
+
+def _in_python(text: str) -> Iterator[re.Match[str]]:
+    found = _PYTHON.finditer(text) if "environ" in text else ()
+    return (one for one in found if not is_commented_out(text, one.start("name")))
 
 
 def _said(text: str) -> Iterator[tuple[str, str]]:

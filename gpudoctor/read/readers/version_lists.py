@@ -84,7 +84,7 @@ def _of_sentence(line: Line) -> dict[str, Statement]:
     """Return the facts of a sentence if it lists nothing else, or at least two and nothing that compares; of one thing the first, of Windows and WSL in it WSL."""
     if len(line.text) > _LONGEST:
         return {}
-    text = _HAS.sub("", line.text.strip(" \t>*-#.`"))
+    text = _HAS.sub("", line.text.strip(" \t>*-#$.`"))
     text = _JOINED.sub(r"\1 ", text)
     text = _BUILT_WITH.sub(r"\1+cu\2\3", text)
     parts = [part for part in _BETWEEN.split(text) if part]

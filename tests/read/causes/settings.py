@@ -187,5 +187,8 @@ NEAR_MISSES: Final = (
     ("env-hides-gpu", "I set the platform name only as a fallback: jax.config.update('jax_platform_name', 'cpu')\nRuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (you may need to uninstall the failing plugin package, or set JAX_PLATFORMS=cpu to skip this backend.)\n"),
     ("env-hides-gpu", "xla_bridge.py:350] Unable to initialize backend 'rocm': NOT_FOUND: Could not find registered platform with name: \"rocm\".\n[CudaDevice(id=0)]\n"),
     ("cuda-visible-devices-set-too-late", "import torch\nprint(torch.cuda.device_count())\n#os.environ['CUDA_VISIBLE_DEVICES'] = '0,1'\n2\n"),
+    ("cuda-visible-devices-masked", "import torch\n#os.environ['CUDA_VISIBLE_DEVICES'] = ''\nprint(torch.cuda.is_available())\nFalse\n"),
+    ("cuda-visible-devices-masked", "# import os; os.environ.setdefault('CUDA_VISIBLE_DEVICES', '-1')\nimport torch\nprint(torch.cuda.is_available())\nFalse\n"),
+    ("cuda-visible-devices-masked", "~/.bashrc: #export CUDA_VISIBLE_DEVICES=-1\nprint(torch.cuda.is_available())\nFalse\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
