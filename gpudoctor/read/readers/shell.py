@@ -58,7 +58,7 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
         while found:
             yield found["name"], _value(found)
             found = _SETTING.match(text, found.end())
-        others = [*_OPTION.finditer(text), *_in_python(text)]
+        others: list[re.Match[str] | None] = [*_OPTION.finditer(text), *_in_python(text)]
     else:
         others = [_MAPPING.fullmatch(text.strip(" -")) if ": " in text else _APART.search(text) if "_" in text else None]
         others += _in_python(text)
