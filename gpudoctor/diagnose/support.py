@@ -256,7 +256,13 @@ def _preallocated(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("memory in use", f"{found.used >> 20} of {found.total >> 20} MiB", "nvidia-smi")
 
 
+def _has_gpu(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield the GPU that a setting keeps from use."""
+    yield from (Evidence("GPU", gpu.name, "the text") for gpu in machine.observed.listed_gpus if isinstance(gpu.name, str))
+
+
 _FACTS: Asks = {
+    "env-hides-gpu": (_has_gpu,),
     "cuda-visible-devices-masked": (_masked,),
     "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver),
     "no-gpu": (_on_colab,),

@@ -277,7 +277,7 @@ def _before_own_cudnn(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("LD_LIBRARY_PATH", found[1], "the environment")
 
 
-_LINKER_SYMBOL = expression(r"\b__nvJitLink[A-Z][a-z]\w{2,40}?_(\d{2})_(\d)\b")
+_LINKER_SYMBOL = expression(r"\b_{1,2}nvJitLink[A-Z][a-z]\w{2,40}?_(\d{2})_(\d)\b")
 """A function of nvJitLink, whose name ends with the CUDA release that needs it."""
 
 

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.rules.platform.container import NO_DEVICES
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
-from gpudoctor.snapshot import Platform
+from gpudoctor.snapshot import Fact, Platform
 
 
 def _uvm_is_not_loaded(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -123,6 +123,14 @@ def _is_not_listed(machine: MachineView, text: str) -> Iterator[Evidence]:
             yield Evidence("installed packages", f"no {missing['name']} among {len(names)}", listed[0].where)
 
 
+def _is_there_in_another(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the release of a framework that the text states and that cannot be imported: another Python has it."""
+    missing = _NOT_IMPORTED.search(text)
+    for one in machine.frameworks if missing else ():
+        if missing and one.name == missing["name"] and isinstance(one.observed.version, Fact):
+            yield Evidence("installed for another Python", one.label, one.observed.version.where)
+
+
 _GPU_SEEN = "/physical_device:GPU:0"
 
 
@@ -156,6 +164,7 @@ SYSTEM: Asks = {
     "device-permission-denied": (_is_shut_to_others,),
     "wsl-pinned-memory-limit": (_pins_memory_in_wsl,),
     "framework-missing": (_is_not_listed,),
+    "wrong-python-environment": (_is_there_in_another,),
     "wsl1": (_is_wsl1,),
     "amd-gpu-unsupported": (_names_amd,),
     "wsl-driver-stack-broken": (_is_wsl,),

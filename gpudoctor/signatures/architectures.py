@@ -78,7 +78,7 @@ ARCHITECTURES = (
         ("CUBLAS_STATUS_ARCH_MISMATCH",),
     ),
     Signature(
-        r"CUFFT_INTERNAL_ERROR|CUBLAS_STATUS_EXECUTION_FAILED|CUDNN_STATUS_EXECUTION_FAILED|CUDNN_STATUS_MAPPING_ERROR|[Ii]nvalid device function|cudaErrorInvalidDeviceFunction|device kernel image is invalid|cudaErrorInvalidKernelImage|CUDA_ERROR_INVALID_IMAGE",
+        r"CUFFT_INTERNAL_ERROR|CUBLAS_STATUS_EXECUTION_FAILED|CUBLAS_STATUS_NOT_SUPPORTED|CUDNN_STATUS_EXECUTION_FAILED|CUDNN_STATUS_MAPPING_ERROR|[Ii]nvalid device function|cudaErrorInvalidDeviceFunction|device kernel image is invalid|cudaErrorInvalidKernelImage|CUDA_ERROR_INVALID_IMAGE",
         ("gpu-too-new-for-build", "gpu-too-old-for-build"),
         "a CUDA library or kernel failed on this GPU",
         ("CUFFT_INTERNAL_ERROR", "CUBLAS_STATUS_EXECUTION_FAILED", "cudaErrorInvalidDeviceFunction"),

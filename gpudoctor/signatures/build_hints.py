@@ -44,6 +44,9 @@ BUILD_HINTS = (
         "gpu-too-old-for-build",
         "GeForce GT 740M",
     ),
+    # the package whose import fails
+    Hint(r"\bimport torchaudio\b|/torchaudio/|\bfrom torchaudio\b", "torch-torchaudio-mismatch", "import torchaudio"),
+    Hint(r"\bimport torchvision\b|/torchvision/|\bfrom torchvision\b", "torch-torchvision-mismatch", "import torchvision"),
     # what people say of a release
     Hint(
         r"(?i)\b(?:abandon|dropp?|deprecat|remov|leav|no longer support)\w{0,3}\b[^\n.]{0,40}\b(?:volta|pascal|maxwell|kepler|sm_?[3-7]\d)\b",

@@ -10,12 +10,13 @@ _HEADER = r"['\"]?(?:cuda(?:_\w{2,20})?\.h|cu(?:blas|rand|sparse|solver|fft)\w{0
 BUILDING = (
     # triton/runtime/build.py of 3.9; gcc, clang, the TinyCC of Triton for Windows, MSVC
     Signature(
-        r"No working C\+\+ compiler found in torch\._inductor|Failed to find C compiler\. Please specify via CC",
+        r"No working C\+\+ compiler found in torch\._inductor|Failed to find C compiler\. Please specify via CC|No such file or directory: '(?:/usr/bin/)?(?:g?cc|[gc]\+\+|clang(?:\+\+)?)'",
         ("c-compiler-missing",),
         "Triton or Inductor found no compiler",
         (
             "RuntimeError: Failed to find C compiler. Please specify via CC environment variable",
             "InvalidCxxCompiler: No working C++ compiler found in torch._inductor.config.cpp.cxx: (None, 'g++')",
+            "FileNotFoundError: [Errno 2] No such file or directory: 'gcc'",
         ),
     ),
     # torch/_dynamo/exc.py of 2.7, torch/_inductor/scheduler.py

@@ -172,7 +172,7 @@ CONTAINERS = (
     ),
     Signature(
         rf"{_CLI}(?:initialization error: driver (?:rpc )?error|detection error: driver rpc error): timed out",
-        ("driver-hung", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
+        ("driver-hung", "gpu-fell-off-bus", "wsl-driver-stack-broken", "persistence-mode-off"),
         "the driver did not answer the container toolkit",
         ("nvidia-container-cli: initialization error: driver rpc error: timed out",),
     ),

@@ -151,6 +151,13 @@ COMPILED_FOR_A_FRAMEWORK = (
         "torchaudio does not match the installed torch",
         ("PyTorch and TorchAudio were compiled with different CUDA versions", "libtorchaudio.so: undefined symbol"),
     ),
+    # PyTorch 1.8 to 1.13 split libtorch_cuda; the words tell which package was built for such a release
+    Signature(
+        r"\blibtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
+        ("extension-abi-mismatch", "torch-torchaudio-mismatch", "torch-torchvision-mismatch", "two-copies-of-framework"),
+        "an extension was compiled for a different version of the framework",
+        ("OSError: libtorch_cuda_cpp.so: cannot open shared object file: No such file or directory",),
+    ),
     # glibc's dynamic loader: PyTorch's own libraries lack a symbol only if one of them does not match the others
     Signature(
         r"/torch/(?:lib/lib\w{3,30}|_C\S{0,40})\.so[\d.]{0,8}: undefined symbol: _Z\w{0,40}(?:N2at|N3c10|N5torch|N6caffe2)",
@@ -162,7 +169,7 @@ COMPILED_FOR_A_FRAMEWORK = (
         r"(?:undefined |^ {0,8})symbol:? _Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl"
         # RAPIDS, MXNet, PaddlePaddle: https://github.com/rapidsai/cudf/issues/8404
         r"|N4cudf|NK4cudf|N5cudf|N3rmm|N4raft|N5mxnet|N6paddle|N3phi|10rmm)\w|undefined symbol: TFE?_[A-Z]\w"
-        r"|\bcpython-\d{2,3}\S{0,40}\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops|libtorch_cuda_c(?:u|pp)\.so: cannot open shared object file",
+        r"|\bcpython-\d{2,3}\S{0,40}\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops",
         ("extension-abi-mismatch", "two-copies-of-framework"),
         "an extension was compiled for a different version of the framework",
         (

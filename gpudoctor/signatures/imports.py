@@ -69,7 +69,7 @@ IMPORTS = (
         r"|cannot import name '(?:builder|runtime_version|service_reflection|reflection|symbol_database|message_factory)'(?: from 'google\.protobuf|$| \()"
         r"|'(?:MessageFactory|SymbolDatabase)' object has no attribute '|module 'google\.(?:\w{0,20}\.?_\w{1,20}|protobuf[\w.]{0,40})' has no attribute|_CheckCalledFromGeneratedFile"
         r"|unexpected keyword argument '(?:serialized_options|create_key|has_options)'|Couldn't (?:build|parse) (?:proto )?file (?:content|into descriptor pool)"
-        r"|Protocol Buffer runtime library, (?:which is not compatible|but the installed version)|No module named '?google\.protobuf|Downgrade the protobuf package to 3\.20"
+        r"|Protocol Buffer runtime library, (?:which is not compatible|but the installed version)|No module named '?google\.protobuf|Downgrade the protobuf package to 3\.20|generated code is out of date and must be regenerated with protoc"
         r"|Couldn't find field google\.protobuf|unexpected keyword argument '(?:syntax|serialized_pb)'",
         ("protobuf-mismatch",),
         "protobuf does not match the generated code",
@@ -106,7 +106,7 @@ IMPORTS = (
     # https://github.com/pytorch/pytorch/issues/123097; mkl-service's _mklinitmodule.c; libmkl_rt
     Signature(
         r"undefined symbol: iJIT_\w{1,40}|undefined symbol: mkl_\w{1,60}|libmkl_\w{1,40}\.so[.\d]{0,6}: undefined symbol|MKL_THREADING_LAYER=\w{1,20} is (?:incompatible|not compatible) with"
-        r"|MKL (?:FATAL )?ERROR: (?:Cannot load|Error on loading function)|Cannot load (?:neither )?(?:lib)?mkl_\w{1,40}\.(?:so|dll)",
+        r"|libmkl_\w{1,40}\.so[.\d]{0,6}: cannot open shared object file|MKL (?:FATAL )?ERROR: (?:Cannot load|Error on loading function)|Cannot load (?:neither )?(?:lib)?mkl_\w{1,40}\.(?:so|dll)",
         ("mkl-version-incompatible",),
         "the installed MKL does not fit the packages that load it",
         (

@@ -114,7 +114,7 @@ LIBRARIES = (
     ),
     # one library of a CUDA release beside another of an older one: https://github.com/pytorch/pytorch/issues/111469 and /issues/88869
     Signature(
-        r"undefined symbol: (?:__)?(?:nvJitLink|nvrtc|cublas|cusparse|cusolver|cufft|curand|cuda)[A-Z]\w{1,80}"
+        r"undefined symbol: _{0,2}(?:nvJitLink|nvrtc|cublas|cusparse|cusolver|cufft|curand|cuda)[A-Z]\w{1,80}"
         r"|symbol \w{1,80},? version lib(?:cu|nv)\S{1,60} not defined in file|undefined symbol: \w{1,80}, version lib(?:cublas|cusparse|cusolver|cufft|curand|cudart)",
         (
             "ld-library-path-shadowing",

@@ -18,6 +18,14 @@ MACHINE_HINTS = (
     Hint(r"(?i)\bfabric ?manager\b|\bNVSwitch\b|\bHGX\b", "fabric-manager-missing", "nvidia-fabricmanager.service: inactive (dead)"),
     # nv-fabricmanager on a machine without NVSwitches, which needs none
     Hint(r"\bNV_WARN_NOTHING_TO_DO\b", "", "NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]"),
+    # a column of nvidia-smi's table, a field of nvidia-smi -q, and how people name it: https://docs.nvidia.com/deploy/driver-persistence/
+    Hint(
+        r"(?i)\b(?:persistence(?:[ -]m(?:ode)?)?|persistenced)\b(?: is| was)?\W{1,30}(?:off|disabled|inactive|not (?:on|enabled|running|active))\b|\bnon-persistence mode\b|\b(?:without|no) persistence(?: mode)?\b",
+        "persistence-mode-off",
+        "Persistence-M: Off",
+    ),
+    # what divides a GPU among containers
+    Hint(r"/\S{0,200}lib(?:vgpu|cuda-control)\.so\b", "", "/etc/ld.so.preload: /usr/local/vgpu/libvgpu.so"),
     # what the fabric manager of NVLink 5 needs: https://docs.nvidia.com/datacenter/tesla/fabric-manager-user-guide/
     Hint(
         r"(?i)\b(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex|infiniband-diags)\b[^\n]{0,80}\b(?:not|missing|absent|fail\w{0,3}|without|lacks?)\b|\b(?:missing|without|no|(?:not|n't) (?:load|start|install|run)\w{0,3}) (?:\w{1,12} ){0,2}(?:ib_umad|mlx5_ib|nvlsm|nvidia-imex)\b",

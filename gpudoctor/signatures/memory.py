@@ -258,4 +258,12 @@ STARVED = (
     ),
 )
 """What TensorFlow and JAX, which take most memory at start, say if a library finds none."""
-MEMORY_HINTS = (Hint(_PROCESS, "", "4242 python train.py 5154MiB"),)
+MEMORY_HINTS = (
+    Hint(_PROCESS, "", "4242 python train.py 5154MiB"),
+    # nvidia-smi's row of a process that has ended, or that runs in another container
+    Hint(
+        r"^[\s|]{1,8}\d{1,2}\s[^\n|]{0,24}?\d{2,8}\s{1,8}[CG](?:\+[CG])?\s{1,8}(?:Unknown Error|\[Not Found\]|\[Unknown\])\s{1,60}\d{3,6}MiB",
+        "gpu-memory-held-by-other-process",
+        "|    0     31794    C   Unknown Error                                 5371MiB |",
+    ),
+)

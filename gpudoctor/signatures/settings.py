@@ -87,6 +87,15 @@ SETTINGS = (
         "a program reads CUDA_VISIBLE_DEVICES as numbers, and it holds UUIDs",
         ("ValueError: invalid literal for int() with base 10: 'MIG-",),
     ),
+    # std::stoi, ast.literal_eval and float() on such an entry
+    Signature(
+        r"\bwhat\(\):\s{1,4}sto(?:i|l|ul|ll)\b|SyntaxError: invalid (?:decimal literal|token|syntax)|could not convert string to float: '(?:MIG|GPU)-|ValueError: malformed node or string",
+        ("cuda-visible-devices-uuid-unsupported",),
+        "a program reads CUDA_VISIBLE_DEVICES as numbers, and it holds UUIDs",
+        ("  what():  stoi",),
+        vague=True,
+        needs_support=True,
+    ),
     # what Slurm sets for a job without a GPU: https://slurm.schedmd.com/gres.html
     Signature(
         r"invalid literal for int\(\) with base 10: 'NoDevFiles'",
@@ -183,5 +192,16 @@ SETTINGS = (
         "a setting makes the framework use the CPU",
         ("- use_cpu: True", "JAX_PLATFORMS=cpu"),
         vague=True,
+    ),
+    # options of the programs themselves: AUTOMATIC1111, Forge and Fooocus; ComfyUI's comfy/cli_args.py
+    Signature(
+        r"(?<![\w\[-])--(?:use|always|force)-cpu\b(?!-)|\bmain\.py\b[^\n\[]{0,80} --cpu\b",
+        ("env-hides-gpu",),
+        "an option makes the program use the CPU",
+        ("set COMMANDLINE_ARGS=--use-cpu all --no-half",),
+        vague=True,
+        said=True,
+        needs_support=True,
+        cure="Start the program without the option that makes it use the CPU.",
     ),
 )

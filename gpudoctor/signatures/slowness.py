@@ -7,6 +7,12 @@ from gpudoctor.signatures.signature import Signature
 _USE = r"(?:\.cuda\(|\.to\(|\bcuda\b|\bgpu\b|\bsession\b)"
 _LONG = r"\b(?:minutes?|(?:very|really|extremely|so) (?:long|slow)|long time)\b"
 
+_STARTS_SLOWLY = (
+    rf"(?i)\b(?:is_gpu_available\(\)|list_physical_devices\([^)\n]{{0,12}}\)|tf\.Session\(\)|jax\.devices\(\)|creating (?:the |a )?(?:gpu |tensorflow )?device)\W{{0,4}} {{0,2}}[^\n]{{0,20}}\b(?:takes?|took|needs?|lasts?)\b[^\n]{{0,30}}{_LONG}"
+    rf"|\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st|initial) (?:\w{{1,12}} )?(?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b[^\n]{{0,80}}(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)"
+    rf"|(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)[^\n]{{0,60}}\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st) (?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b"
+)
+
 # nvidia-smi -q -d PERFORMANCE of 390 to 580
 SLOWNESS = (
     # PTX of a build without machine code for the GPU: https://github.com/pytorch/pytorch/issues/537, /issues/18359
@@ -29,12 +35,18 @@ SLOWNESS = (
     ),
     # as people say it; the GPU and the build's CUDA must tell
     Signature(
-        rf"(?i)\b(?:is_gpu_available\(\)|list_physical_devices\([^)\n]{{0,12}}\)|tf\.Session\(\)|jax\.devices\(\)|creating (?:the |a )?(?:gpu |tensorflow )?device)\W{{0,4}} {{0,2}}[^\n]{{0,20}}\b(?:takes?|took|needs?|lasts?)\b[^\n]{{0,30}}{_LONG}"
-        rf"|\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st|initial) (?:\w{{1,12}} )?(?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b[^\n]{{0,80}}(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)"
-        rf"|(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)[^\n]{{0,60}}\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st) (?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b",
+        _STARTS_SLOWLY,
         ("slow-ptx-jit",),
         "the start takes long: the driver compiles PTX for a GPU that the build has no machine code for",
         ("TensorFlow is extremely slow during startup", "the first batch takes over 4 minutes"),
+        vague=True,
+        needs_support=True,
+    ),
+    Signature(
+        _STARTS_SLOWLY,
+        ("persistence-mode-off",),
+        "the start takes long: the driver initialises the GPU for each program again",
+        ("the first GPU call is slow",),
         vague=True,
         needs_support=True,
     ),
@@ -85,7 +97,7 @@ SLOWNESS = (
         vague=True,
     ),
     Signature(
-        r"(?i)\bgpu\b[^\n]{0,60}\bslower than (?:on )?(?:the |my )?cpu\b|\bcpu\b[^\n]{0,20}\bfaster than\b[^\n]{0,24}\bgpu\b|\bgpu (?:training )?is as slow as (?:the )?cpu\b",
+        r"(?i)\bgpu\b[^\n]{0,60}(?<!not )(?<!n't )(?<!no )\bslower than (?:on )?(?:the |my )?cpu\b|(?<!not )(?<!n't )(?<!no )\bslower (?:on|with|using) (?:the |my |a )?gpus?\b[^\n.?]{0,40}\b(?:than|versus|vs|compared)\b[^\n.?]{0,30}\bcpu\b|\bcpu\b[^\n]{0,20}\bfaster than\b[^\n]{0,24}\bgpu\b|\bgpu (?:training )?is as slow as (?:the )?cpu\b",
         ("gpu-not-faster-than-cpu",),
         "training on the GPU is no faster than on the CPU",
         ("training on the GPU is slower than the CPU",),

@@ -107,6 +107,16 @@ _FAILURES = (
         ),
         vague=True,
     ),
+    # what a library in the way does to CUDA's functions; only a preloaded one makes it of these
+    Signature(
+        r"(?i)\b(?:hangs?|hung|freezes?|froze|stuck|segfaults?|crashe[sd])\b[^\n.]{0,30}\b(?:first|any|every|each) (?:cuda|gpu) call\b"
+        r"|^#\d{1,3}\s{1,4}(?:0x\w{1,16} in )?cu[\w:]{2,60} \([^\n]{0,200}\) from \S{0,200}lib(?:cudnn|cuda|cublas|cudart)",
+        ("preloaded-library-intercepts-cuda",),
+        "a call of CUDA does not return while a library is preloaded",
+        ("hangs at the first CUDA call", "#0  cudnnCreate () from libcudnn.so.9"),
+        vague=True,
+        needs_support=True,
+    ),
     Signature(
         r"(?:failed call to cuInit|operation cuInit\(0\) failed|Unexpected error from cudaGetDeviceCount|\b(?:cuda driver library|nvcuda|cudart) init failure: \d)",
         ("cuda-init-fails",),

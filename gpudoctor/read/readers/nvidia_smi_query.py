@@ -40,6 +40,9 @@ _SIGNS = (
         "gpu reset status",
         "performance state",
         "power readings",
+        "power limit",
+        "sw power cap",
+        "hw slowdown",
         "pcie generation",
         "virtualization mode",
         "licensed product",
@@ -60,6 +63,13 @@ UNKNOWN = "any"
 _ONE = expression(r"nvidia-smi\b[^|]{0,60}?(?: -i| --id[= ]) ?(?P<gpu>\d{1,3})\b")
 _ALONE = ("compute_mode", "gpu_current_temp", "gpu_shutdown_temp", "gpu_slowdown_temp", "gpu_recovery_action", "performance_state")
 """Labels that state a fact of a GPU even in an excerpt without headings."""
+_HEADINGS = {
+    "enforced_power_limit": "power_readings",
+    "current_power_limit": "gpu_power_readings",
+    "default_power_limit": "power_readings",
+    **dict.fromkeys(("sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"), REASONS[0]),
+}
+"""The heading above a label, which an excerpt may leave out."""
 _GPU = expression(r"^\s*(?:GPU\s+|<gpu id=\")(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)(?:\">)?\s*$")
 _LABEL = expression(r"^\s*(?P<label>v?[A-Z][\w .()/-]{0,60}?)(?:\s*:(?:\s+(?P<value>\S.{0,300})|$)|\s*$)")
 _ELEMENT = expression(r"<(?P<label>/?[a-zA-Z_]\w{1,60})>(?:(?P<value>[^<]{1,300})</\w{1,60}>)?")
@@ -146,6 +156,9 @@ class _Output:
 
     def _of_excerpt(self, label: str, value: str) -> Iterator[tuple[str, str]]:
         """Yield what a label states outside the section of a GPU: only what no other program prints."""
+        heading = _HEADINGS.get(label, "")
+        if heading and self.section.rpartition("_")[2] != heading.rpartition("_")[2]:
+            self.section = heading
         if not value:
             self._enter(label)
         elif label in _ALONE or self.section in _SECTIONS or self.epoch:

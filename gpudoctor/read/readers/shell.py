@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
@@ -24,6 +24,10 @@ _OPTION = expression(rf"(?:^|\s)(?:-e|--env)[ =]{{1,2}}[\"']?{_NAME}={_VALUE}")
 _PYTHON = expression(rf"environ(?:\[[\"']|\.setdefault\([\"']){_NAME}[\"'](?:\]\s{{0,3}}=|,)\s{{0,3}}{_VALUE}")
 _OF_POD = expression(rf"^\s{{0,40}}-? ?name: [\"']?{_NAME}[\"']?\s{{0,3}}$")
 _ECHO = expression(rf"\becho {{1,3}}\"?\$\{{?{_NAME}\}}?\"?\s{{0,3}}$")
+_ASSIGNED = expression(r"^\s{0,8}(?:export |set )?(?P<name>[A-Za-z_]\w{0,40})=[\"']?(?P<value>[\w.,:/-]{1,80})[\"']?(?:\s|;|$)")
+"""What a script assigns to a variable of its own."""
+_OTHER = expression(r"\$\{?(?P<name>[A-Za-z_]\w{0,40})\}?$")
+"""A value that is another variable's."""
 _IN_SENTENCE = expression(rf"(?:[\w,:(`] {{1,3}}[\"'`(]{{0,2}}(?:exports?|exported|setx?|sets|set -x) |`){_NAME}=(?:{_VALUE})")
 _ENDS_ASIDE = expression(r"[^()\n]{0,40}\)")
 """The rest of an aside in parentheses: where it begins on the line above, that tells what it is ("e.g.")."""
@@ -32,18 +36,27 @@ _UNSET = {"None", "not", "<unset>", "(unset)", "unset"}
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    assigned: dict[str, str] = {}
     for place, line in enumerate(lines):
         if not _may_set(line.text):
             continue
         for name, value in _settings(line.text.strip(" `")):
-            if name in WHOLE and value not in _UNSET:
-                yield Statement(f"variable:{name}", value.strip(), "shell", line.number, Rank.TOOL)
+            if name in WHOLE and value not in _UNSET and (whole := _resolved(value.strip(), assigned)) is not None:
+                yield Statement(f"variable:{name}", whole, "shell", line.number, Rank.TOOL)
+        if "=" in line.text and (own := _ASSIGNED.match(line.text)):
+            assigned[own["name"]] = own["value"]
         for name, value in _said(line.text) if "=" in line.text else ():
             yield Statement(f"variable:{name}", value.strip("`.,)"), "shell", line.number, Rank.PROSE)
         after = lines[place + 1].text.strip() if place + 1 < len(lines) else ""
         below = _below(line.text, after)
         if below and below[0] in WHOLE:
             yield Statement(f"variable:{below[0]}", below[1], "shell", line.number, Rank.TOOL)
+
+
+def _resolved(value: str, assigned: Mapping[str, str]) -> str | None:
+    """Return a value, that of another variable if the lines above assign it; None if only the shell knows it."""
+    other = _OTHER.match(value)
+    return assigned.get(other["name"]) if other else value
 
 
 def _may_set(text: str) -> bool:

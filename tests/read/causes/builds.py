@@ -350,6 +350,12 @@ CASES: Final = (
     ("cpu-only-build", "lgb.train({'device_type': 'cuda'}, data)\nlightgbm.basic.LightGBMError: CUDA Tree Learner was not enabled in this build.\nPlease recompile with CMake option -DUSE_CUDA=1\n"),
     ("cpu-only-build", "With device=gpu the plain wheel only answers: recompile with CMake option -DUSE_GPU=1\n"),
     ("gpu-below-framework-minimum", "UserWarning: You will need a GPU with NVIDIA Pascal™ or newer architecture\nDetected GPU 0: Tesla K80\n"),
+    ("c-compiler-missing", "  File \"/opt/app/lib/python3.11/site-packages/triton/runtime/build.py\", line 48, in _build\nFileNotFoundError: [Errno 2] No such file or directory: 'gcc'\n"),
+    ("nvidia-wheel-version-conflict", "nvidia-cusolver-cu12  11.7.5.82\nnvidia-nvjitlink-cu12 12.6.85\nundefined symbol: _nvJitLinkCreate_12_9\n"),
+    ("gpu-too-new-for-build", "PyTorch 2.3.0+cu121, RTX 5060 Ti\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasLtMatmul`\n"),
+    ("torch-torchaudio-mismatch", '    import torchaudio\n  File "/opt/v/lib/python3.8/site-packages/torchaudio/_extension.py", line 88, in _init_extension\nOSError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory\n'),
+    ("torch-torchvision-mismatch", "torch 2.1.0\nfrom torchvision import transforms\nOSError: libtorch_cuda_cpp.so: cannot open shared object file: No such file or directory\n"),
+    ("extension-abi-mismatch", "from mmcv import _ext\nImportError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -452,5 +458,8 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "load_tensors: offloading 0 repeating layers to GPU\nload_tensors: offloaded 0/29 layers to GPU\nload_tensors:   CPU_Mapped model buffer size =  4460.45 MiB\n"),
     ("cpu-only-build", "llm_load_tensors: offloaded 0/33 layers to GPU\nThe script passes n_gpu_layer=-1, without an s.\n"),
     ("cpu-only-build", "RuntimeError: Unable to initialize backend 'cuda': FAILED_PRECONDITION: No visible GPU devices. (you may need to uninstall the failing plugin package, or set JAX_PLATFORMS=cpu to skip this backend.)\n"),
+    ("gpu-too-new-for-build", "RTX 3090, torch 2.4.0+cu121\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx`\n"),
+    ("gpu-too-new-for-build", "PyTorch 2.7.1+cu128, RTX 5060 Ti\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasLtMatmul`\n"),
+    ("c-compiler-missing", "FileNotFoundError: [Errno 2] No such file or directory: 'ccache/model.pt'\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -117,6 +117,8 @@ CASES: Final = (
     ("gpu-count-mismatch", "$ lspci -d 10de: | grep -c '3D controller'\n8\n$ nvidia-smi -L | wc -l\n6\n"),
     ("gpu-count-mismatch", "The box has eight A40. Since Monday nvidia-smi lists just 7 of them.\n"),
     ("no-gpu", "Google Colab\nprint(tf.__version__)\ntf.test.is_gpu_available()\n2.15.0\nFalse\n"),
+    ("power-throttled", "training got slow\n        SW Power Cap                      : Active\n        Current Power Limit               : 150.00 W\n        Default Power Limit               : 300.00 W\n"),
+    ("gpu-not-faster-than-cpu", "Training my LSTM is much slower with the GPU than with the CPU, RTX 2070, TensorFlow 2.10.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -154,5 +156,7 @@ NEAR_MISSES: Final = (
     ("gpu-count-mismatch", "$ lspci -d 10de: | grep -c '3D controller'\n8\n$ nvidia-smi -L | wc -l\n8\n"),
     ("gpu-count-mismatch", "$ docker run --rm --gpus 2 trainer bash\n$ lspci -d 10de: | grep -c '3D controller'\n8\n$ nvidia-smi -L | wc -l\n2\n"),
     ("no-gpu", "Google Colab\nGPU: Tesla T4\nprint(tf.__version__)\ntf.test.is_gpu_available()\n2.15.0\nFalse\n"),
+    ("power-throttled", "        SW Power Cap                      : Active\n        Current Power Limit               : 300.00 W\n        Default Power Limit               : 300.00 W\n"),
+    ("gpu-not-faster-than-cpu", "Is it normal that the GPU is not slower than the CPU?\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -212,6 +212,8 @@ CASES: Final = (
     ("container-cgroup-device-lost", "After a day or two of uptime, v0.9 of our server stops using the card and all work is on the CPU. Restarting the pod makes it work again.\n"),
     ("container-no-gpu-access", "docker run --rm --runtime=nvidia -e NVIDIA_DRIVER_CAPABILITIES=utility app\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
     ("no-gpu", "This PC is without a dedicated GPU, it only has what is in the processor.\nnvidia-container-cli: initialization error: WSL environment detected but no adapters were found: unknown\n"),
+    ("preloaded-library-intercepts-cuda", "cat /etc/ld.so.preload\n/usr/local/vgpu/libvgpu.so\nThe renderer hangs at the first CUDA call.\n"),
+    ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/srv/hook/libvgpu.so ./infer\nThread 1 received signal SIGSEGV, Segmentation fault.\n#0  cudnnCreate () from /srv/lib/libcudnn.so.9\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -264,5 +266,7 @@ NEAR_MISSES: Final = (
     ("container-toolkit-missing", "$ podman run --rm --device nvidia.com/gpu=0 ubuntu nvidia-smi -L\nGPU 0: NVIDIA L4\n"),
     ("container-cgroup-device-lost", "GPU 0: NVIDIA A30\nAfter two hours the training is finished. I restart the container to bring in new data.\n"),
     ("container-no-gpu-access", "-e NVIDIA_DRIVER_CAPABILITIES=compute,utility is set everywhere\nImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"),
+    ("preloaded-library-intercepts-cuda", "The job hangs at the first CUDA call, driver 550.54, RTX 3090\n"),
+    ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/usr/local/vgpu/libvgpu.so\n>>> torch.cuda.is_available()\nTrue\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -137,6 +137,11 @@ CASES: Final = (
     ("two-copies-of-framework", "  File \"E:\\unpacked\\torch\\__init__.py\", line 81, in <module>\n    from torch._C import *\nModuleNotFoundError: No module named 'torch._C'\n"),
     ("package-requirement-conflict", "  File \"site-packages/cudf/utils/cudautils.py\", line 7, in <module>\n    from numba import cuda, numpy_support\nImportError: cannot import name 'numpy_support' from 'numba' (site-packages/numba/__init__.py)\n"),
     ("package-requirement-conflict", "TypeError: C function cuda.ccudart.cudaMemcpyAsync has wrong signature (expected __pyx_t_4cuda_7ccudart_cudaError_t (void *, void const *), got cudaError_t (void *, void const *))\n"),
+    ("protobuf-mismatch", "tensorflow 1.15.5, protobuf 5.26.1\nIf this call came from a _pb2.py file, your generated code is out of date and must be regenerated with protoc >= 3.19.0.\n"),
+    ("mkl-version-incompatible", "import torch\nOSError: libmkl_core.so.2: cannot open shared object file: No such file or directory\nmkl                       2025.3.0\n"),
+    ("package-requirement-conflict", "The conflict is caused by:\n    torchvision 0.14.1 depends on torch==1.13.1\n    The user requested torch==2.0.0\n"),
+    ("wrong-python-environment", "$ pip list | grep torch\ntorch 2.3.1\n$ python train.py\nModuleNotFoundError: No module named 'torch'\n"),
+    ("wrong-python-environment", "(tf) $ python -c 'import tensorflow as tf; print(tf.__version__)'\n2.13.1\n(tf) $ ipython\nIn [1]: import tensorflow\nModuleNotFoundError: No module named 'tensorflow'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -163,5 +168,6 @@ NEAR_MISSES: Final = (
     ("wrong-python-environment", "torch.cuda.is_available() returns True, in the terminal and in Jupyter.\n"),
     ("two-copies-of-framework", "Requirement already satisfied: torch in ./venv/lib/python3.11/site-packages (2.5.1)\n"),
     ("two-copies-of-framework", "  File \"/usr/lib/python3.9/site-packages/torch/__init__.py\", line 45, in <module>\n    from torch._C import *\nModuleNotFoundError: No module named 'torch._C'\n"),
+    ("wrong-python-environment", "torch 2.4.1\n>>> torch.cuda.is_available()\nTrue\nModuleNotFoundError: No module named 'torch.utils.data.graph'\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -144,6 +144,14 @@ CASES: Final = (
     ("env-hides-gpu", "$ JAX_PLATFORMS=gpu python train.py\nRuntimeError: Unable to initialize backend 'rocm': module 'jaxlib.xla_extension' has no attribute 'GpuAllocatorConfig' (set JAX_PLATFORMS='' to automatically choose an available backend)\njax-cuda12-plugin==0.4.36\njax==0.4.36\njaxlib==0.4.36\n"),
     ("cuda-visible-devices-masked", "ray==2.9.0\n>>> os.environ['CUDA_VISIBLE_DEVICES']\n''\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
     ("device-permission-denied", "$ python -c 'import tensorflow as tf; tf.Session()'\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n$ sudo python -c 'import tensorflow as tf; tf.Session()'  # works\n"),
+    ("cuda-visible-devices-uuid-unsupported", "export CUDA_VISIBLE_DEVICES=MIG-3f1c2a44-0000-5555-aaaa-000011112222\nValueError: could not convert string to float: 'MIG-3f1c2a44-0000-5555-aaaa-000011112222'\n"),
+    ("cuda-visible-devices-uuid-unsupported", "$ echo $CUDA_VISIBLE_DEVICES\nGPU-5f0d31aa-1c1c-2b2b-3d3d-4e4e5f5f6a6a\nterminate called after throwing an instance of 'std::invalid_argument'\n  what():  stoi\n"),
+    ("cuda-visible-devices-masked", "GPU_ID=3\nCUDA_VISIBLE_DEVICES=$GPU_ID python train.py\nRuntimeError: No CUDA GPUs are available\n"),
+    ("env-hides-gpu", "set COMMANDLINE_ARGS=--use-cpu all --precision full\nGPU: GeForce GTX 1660\nThe GPU stays at 0 % during generation\n"),
+    ("env-hides-gpu", "python main.py --listen --cpu\nI have a GeForce RTX 3080, and an image takes ten minutes.\n"),
+    ("gpu-memory-held-by-other-process", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n|    0   N/A  N/A     22310      C   [Not Found]                     21374MiB |\n"),
+    ("persistence-mode-off", "Persistence Mode : Disabled\nthe first CUDA call of each program takes 12 seconds on this 8-GPU node\n"),
+    ("persistence-mode-off", "8 x H100, nvidia-persistenced is not running\nnvidia-container-cli: detection error: driver rpc error: timed out\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -190,5 +198,9 @@ NEAR_MISSES: Final = (
     ("cuda-visible-devices-masked", "import torch\n#os.environ['CUDA_VISIBLE_DEVICES'] = ''\nprint(torch.cuda.is_available())\nFalse\n"),
     ("cuda-visible-devices-masked", "# import os; os.environ.setdefault('CUDA_VISIBLE_DEVICES', '-1')\nimport torch\nprint(torch.cuda.is_available())\nFalse\n"),
     ("cuda-visible-devices-masked", "~/.bashrc: #export CUDA_VISIBLE_DEVICES=-1\nprint(torch.cuda.is_available())\nFalse\n"),
+    ("cuda-visible-devices-masked", "gpu=0\nexport CUDA_VISIBLE_DEVICES=$gpu\npython train.py\nRuntimeError: No CUDA GPUs are available\n"),
+    ("cuda-visible-devices-uuid-unsupported", 'CUDA_VISIBLE_DEVICES=0 python train.py\n  File "train.py", line 3\nSyntaxError: invalid syntax\n'),
+    ("env-hides-gpu", "usage: launch.py [-h] [--use-cpu {all,sd}]\nRTX 3060\nlaunch.py: error: unrecognized arguments: --foo\n"),
+    ("persistence-mode-off", "nvidia-container-cli: initialization error: driver rpc error: timed out\nPersistence-M: On\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
