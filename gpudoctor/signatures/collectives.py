@@ -106,7 +106,7 @@ COLLECTIVES = (
     ),
     # torch/nn/parallel/data_parallel.py
     Signature(
-        r"There is an imbalance between your GPUs|You may want to exclude GPU \d{1,3} which",
+        r"(?i)\bthere is an imbalance between your gpus|\byou may want to exclude gpu \d{1,3} which",
         ("mixed-gpu-models",),
         "the GPUs differ in memory or speed, so the slowest sets the pace",
         ("UserWarning: There is an imbalance between your GPUs. You may want to exclude GPU 1 which",),

@@ -77,7 +77,7 @@ INSTALLERS = (
         ),
     ),
     Signature(
-        r"ResolutionImpossible|because these package versions have conflicting dependencies|^\W{0,8}The conflict is caused by:"
+        r"ResolutionImpossible|because these package versions have conflicting dependencies|^\W{0,8}(?:The conflict is caused by:|The user requested [\w.-]{2,60}[=<>~!])"
         r"|[Bb]ecause \S{1,80} depends on [^\n]{1,200} we can conclude that (?:your requirements|the requirements|\S{1,80}) and \S{1,80} are incompatible"
         r"|\bversion solving failed\b|depends on both \S{1,80} \([^)\n]{1,40}\) and \S{1,80} \([^)\n]{1,40}\), version solving failed",
         ("package-requirement-conflict",),

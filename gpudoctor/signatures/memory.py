@@ -120,7 +120,7 @@ MEMORY = (
     ),
     # as people say it; what else is known of the memory must speak for a cause
     Signature(
-        r"(?i)\boom\b(?![-_ ]?kill)|\b(?:runs?|ran|running) out of (?:gpu |video |v)?(?:memory|ram)\b|\b(?:cuda|gpu|error|with(?: an?)?)\W{1,4}out of memory\b",
+        r"(?i)\boom\b(?![-_ ]?kill)|\b(?:runs?|ran|running) out of (?:gpu |video |v)?(?:memory|ram)\b|\b(?:cuda|gpu|error|with(?: an?)?)\W{1,4}out[ -]of[ -]memory\b",
         _GPU_MEMORY,
         "the program ran out of memory",
         ("OOM at start although the model is small",),

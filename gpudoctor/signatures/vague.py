@@ -98,7 +98,7 @@ _FAILURES = (
     ),
     # HAMi-core's logger, include/log_utils.h; glibc's loader
     Signature(
-        r"\[HAMI-core (?:ERROR|Warn)|ERROR: ld\.so: object '[^'\n]{1,200}(?:gpu|cuda|nvml)[^'\n]{0,60}' from \S{1,40} cannot be preloaded",
+        r"\[HAMI-core (?:ERROR|Warn)|ERROR: ld\.so: object '[^'\n]{1,200}(?:gpu|cuda|nvml)[^'\n]{0,60}' from \S{1,40} cannot be preloaded|\b(?i:segfault\w{0,2}|segmentation fault|sigsegv|crash\w{0,2})\b[^\n]{0,80}\blib(?:vgpu|cuda-control)\.so",
         ("preloaded-library-intercepts-cuda",),
         "a preloaded library that answers CUDA's calls fails",
         (

@@ -214,6 +214,7 @@ CASES: Final = (
     ("no-gpu", "This PC is without a dedicated GPU, it only has what is in the processor.\nnvidia-container-cli: initialization error: WSL environment detected but no adapters were found: unknown\n"),
     ("preloaded-library-intercepts-cuda", "cat /etc/ld.so.preload\n/usr/local/vgpu/libvgpu.so\nThe renderer hangs at the first CUDA call.\n"),
     ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/srv/hook/libvgpu.so ./infer\nThread 1 received signal SIGSEGV, Segmentation fault.\n#0  cudnnCreate () from /srv/lib/libcudnn.so.9\n"),
+    ("preloaded-library-intercepts-cuda", "Segmentation fault in cuMemAlloc_v2 of /usr/local/vgpu/libvgpu.so, RTX 4090\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -142,6 +142,7 @@ CASES: Final = (
     ("package-requirement-conflict", "The conflict is caused by:\n    torchvision 0.14.1 depends on torch==1.13.1\n    The user requested torch==2.0.0\n"),
     ("wrong-python-environment", "$ pip list | grep torch\ntorch 2.3.1\n$ python train.py\nModuleNotFoundError: No module named 'torch'\n"),
     ("wrong-python-environment", "(tf) $ python -c 'import tensorflow as tf; print(tf.__version__)'\n2.13.1\n(tf) $ ipython\nIn [1]: import tensorflow\nModuleNotFoundError: No module named 'tensorflow'\n"),
+    ("package-requirement-conflict", "    The user requested torch==2.1.2\n    torchaudio 2.2.0 depends on torch==2.2.0\n\nTo fix this you could try to:\n1. loosen the range of package versions you've specified\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -169,5 +170,6 @@ NEAR_MISSES: Final = (
     ("two-copies-of-framework", "Requirement already satisfied: torch in ./venv/lib/python3.11/site-packages (2.5.1)\n"),
     ("two-copies-of-framework", "  File \"/usr/lib/python3.9/site-packages/torch/__init__.py\", line 45, in <module>\n    from torch._C import *\nModuleNotFoundError: No module named 'torch._C'\n"),
     ("wrong-python-environment", "torch 2.4.1\n>>> torch.cuda.is_available()\nTrue\nModuleNotFoundError: No module named 'torch.utils.data.graph'\n"),
+    ("package-requirement-conflict", "torch 2.3.1+cu121\n>>> torch.cuda.is_available()\nTrue\nvllm 0.5.3 depends on torch==2.3.1, as the notes say.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -152,6 +152,7 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n|    0   N/A  N/A     22310      C   [Not Found]                     21374MiB |\n"),
     ("persistence-mode-off", "Persistence Mode : Disabled\nthe first CUDA call of each program takes 12 seconds on this 8-GPU node\n"),
     ("persistence-mode-off", "8 x H100, nvidia-persistenced is not running\nnvidia-container-cli: detection error: driver rpc error: timed out\n"),
+    ("gpu-memory-held-by-other-process", "PID       GPU Memory\n41111 8000MiB\n42222 7000 MiB\nCUDA out-of-memory when the second server starts\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

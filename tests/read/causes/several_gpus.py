@@ -105,6 +105,7 @@ CASES: Final = (
     ("nccl-p2p-acs-iommu", "$ setpci -s 17:00.0 ECAP_ACS+6.w\n001d\n"),
     ("power-throttled", "Under load the clocks fall to 900 MHz although the limit is 400 W.\n        SW Power Cap                      : Active\n"),
     ("power-throttled", "one card of the four is capped at 150 W\n        SW Power Cap                      : Active\n"),
+    ("mixed-gpu-models", "there is an imbalance between your gpus. you may want to exclude gpu 2 which has less than 75% of the memory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
