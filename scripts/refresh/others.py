@@ -33,7 +33,7 @@ PROJECTS = (
     "paddlepaddle-gpu",
     *_MXNET,
 )
-_OLDEST = {"cupy": (11, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 4)}
+_OLDEST = {"cupy": (11, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 0)}
 _PROVIDERS = ("/libonnxruntime_providers_cuda.so", "/onnxruntime_providers_cuda.dll")
 """The library of onnxruntime with the GPU code."""
 _MODULE = "onnxruntime/capi/onnxruntime_pybind11_state."

@@ -53,6 +53,7 @@ CODE = [
     ("torch==1.13.1", "sm_86 runs on 8.9, which is of its major", "RTX 4090", ""),
     ("torch==2.5.1", "sm_50 runs on 5.2", "GTX 980", ""),
     ("torch==2.5.1", "built for sm_50 and newer", "Tesla K80", "gpu-too-old-for-build"),
+    ("tensorrt==10.5.0", "its notes end support of 7.0", V100, "gpu-below-framework-minimum"),
     ("tensorflow[and-cuda]==2.17.0", "built for sm_60 and newer", P100, ""),
     ("tensorflow[and-cuda]==2.17.0", "built for sm_60 and newer", "GTX 980 Ti", "gpu-too-old-for-build"),
 ]
@@ -79,6 +80,8 @@ def test_pythons(requirement: str, fact: str, python: str, cause: str) -> None:
 
 
 CUDA_12_2 = {"system_cuda": "12.2", "system_cudnn": "8.9"}
+CUDA_10_0 = {"python": "3.7", "system_cuda": "10.0", "system_cudnn": "7.6"}
+CUDA_10_1 = {**CUDA_10_0, "system_cuda": "10.1"}
 CUDA_11_8 = {"system_cuda": "11.8", "system_cudnn": "8.6"}
 
 PLATFORMS = [
@@ -191,6 +194,8 @@ TOGETHER = [
     (("tensorflow[and-cuda]==2.16.2", "tf-keras==2.15.0"), "the same", {}, "package-requirement-conflict"),
     (("tensorflow[and-cuda]==2.15.1", "keras==3.0.0"), "TensorFlow 2.15 requires Keras 2.15", {}, "keras3-mismatch"),
     (("tensorflow[and-cuda]==2.17.0", "keras==2.15.0"), "TensorFlow 2.17 requires Keras 3", {}, "keras3-mismatch"),
+    (("torch==1.7.1", "numpy==1.19.5"), "the last NumPy for Python 3.6", {"python": "3.6"}, ""),
+    (("torch==1.7.1", "numpy==1.20.0"), "the last NumPy for Python 3.6 is 1.19.5", {"python": "3.6"}, "python-version-unsupported"),
     (("torch==2.2.0", "numpy==1.26.4"), "built for NumPy 1", {}, ""),
     (("torch==2.2.0", "numpy==2.1.0"), "built for NumPy 1", {}, "numpy2-abi-mismatch"),
     (("torch==2.3.0", "numpy==2.1.0"), "runs with NumPy 2", {}, ""),
@@ -222,6 +227,12 @@ TOGETHER = [
     ),
     (("tensorflow==2.12.0",), "requires a jax of the time, not the newest", {"gpus": (A100,), **CUDA_11_8}, ""),
     (("tensorflow==2.12.1", "jax[cuda12]==0.4.30"), "each loads its own CUDA", {"gpus": (A100,), **CUDA_11_8}, ""),
+    (("tensorflow==1.15.0", "keras==2.2.5"), "it calls tf.get_default_graph", CUDA_10_0, ""),
+    (("tensorflow-gpu==2.2.0", "keras==2.2.5"), "which TensorFlow 2.0 lost", CUDA_10_1, "package-requirement-conflict"),
+    (("tensorflow-gpu==2.2.0", "keras==2.3.1"), "it calls _TensorLike", CUDA_10_1, ""),
+    (("tensorflow-gpu==2.3.0", "keras==2.3.1"), "which TensorFlow 2.3 lost", CUDA_10_1, "package-requirement-conflict"),
+    (("tensorflow-gpu==2.3.0", "tensorflow-addons==0.12.1"), "for TensorFlow 2.3 and 2.4", CUDA_10_1, ""),
+    (("tensorflow-gpu==2.3.0", "tensorflow-addons==0.14.0"), "for TensorFlow 2.4 to 2.6", CUDA_10_1, "package-requirement-conflict"),
     (("tensorflow[and-cuda]==2.17.0", "tensorflow-probability==0.24.0"), "it imports tf_keras", {}, "package-requirement-conflict"),
     (("tensorflow[and-cuda]==2.17.0", "tensorflow-probability==0.24.0", "tf-keras==2.17.0"), "and finds it", {}, ""),
     (("tensorflow[and-cuda]==2.17.0", "tensorflow-probability==0.24.0", "tf-keras"), "and finds it", {}, ""),
