@@ -175,9 +175,10 @@ class Stack:
     def _by_a_patch(self, one: Distribution, named: set[str]) -> Iterator[Demand]:
         """What a later patch of a release requires of its framework and the release leaves open: tf-keras 2.15.1's TensorFlow for 2.15.0.
 
-        tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata has no bound.
+        tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata has no bound. What an installer
+        adds for others need not be imported: tensorflow-hub requires tf-keras, and imports it beside Keras 3 alone.
         """
-        row = None if stack_of(one.name) is None or framework_of(one.name) else self.row(one)
+        row = None if stack_of(one.name) is None or framework_of(one.name) or not self.stated(one) else self.row(one)
         later = () if row is None else self.matrix.releases(one.name, row.platform)
         for patch in (other for other in later if row is not None and row.release < other.release and row.release[:2] == other.release[:2]):
             for found in filter(None, map(requirement, patch.requires)):
