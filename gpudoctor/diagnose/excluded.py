@@ -200,6 +200,11 @@ def _has_free_memory(machine: MachineView) -> bool:
     return any(int(one[1]) > int(one[2]) / 2 for one in found if one)
 
 
+def _is_driver_mounted(machine: MachineView) -> bool:
+    """Return whether the text shows the driver's libraries in the folder of a container where GKE mounts them."""
+    return _is_hinted(machine, "libcuda-not-on-loader-path")
+
+
 _OTHER_MODULE = expression(
     r"could not insert (?:module )?'?(?:[^\s']{0,80}/)?(?!nvidia)[a-z][\w-]{2,30}(?:\.ko)?'?: |/var/lib/dkms/(?!nvidia)[a-z]|\bdkms\b[^\n]{0,80}\s(?!nvidia)[a-z][\w-]{2,30}/v?\d|^\s{0,4}(?!nvidia)[a-z][\w-]{2,30}/v?\d|DKMS module:? '?(?!nvidia)[a-z]"
 )
@@ -233,7 +238,7 @@ _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).runnin
 _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "wsl-linux-driver-installed": (_is_nowhere_near_wsl,),
     "no-driver": (_is_driver_loaded, _is_gpu_seen, lambda machine: _logs(machine, _ELSEWHERE)),
-    "container-no-gpu-access": (_is_gpu_seen, lambda machine: _logs(machine, _ANSWERS_INSIDE)),
+    "container-no-gpu-access": (_is_gpu_seen, _is_driver_mounted, lambda machine: _logs(machine, _ANSWERS_INSIDE)),
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),
     "device-permission-denied": (_is_seen_without(_OF_USERS), _may_open_all),
     "cuda-visible-devices-masked": (_sees_despite_mask, _did_not_help("cuda-visible-devices-masked")),

@@ -21,6 +21,7 @@ CLOSER: dict[str, dict[str, str]] = {
         "libcuda-not-on-loader-path": "wsl-libcuda-not-on-path",
         "no-driver": "wsl-driver-stack-broken",
         "driver-hung": "wsl-driver-stack-broken",
+        "exclusive-compute-mode": "wsl-driver-stack-broken",
         "nccl-p2p-acs-iommu": "wsl-multi-gpu-limit",
         "all-reduce-failed": "wsl-multi-gpu-limit",
     },
@@ -74,9 +75,11 @@ def named_amd(machine: MachineView, text: Sequence[str]) -> str:
     return next((line.strip()[:80] for line in text if _AMD.search(line)), "")
 
 
+named_wsl = _on(Platform.WSL2, words=_WSL)
+"""What says that the text is about WSL; empty if nothing does."""
 _KNOWN: dict[str, Callable[[MachineView, Sequence[str]], str]] = {
     "WSL 1": _on(Platform.WSL1, words=_WSL1),
-    "WSL": _on(Platform.WSL2, words=_WSL),
+    "WSL": named_wsl,
     "macOS": _on(Platform.MACOS),
     "Jetson": _on(Platform.JETSON, words=_JETSON),
     "AMD GPU": named_amd,

@@ -198,8 +198,40 @@ def _on_disk(_: MachineView, text: str) -> Iterator[Evidence]:
         if missing.intersection(_missing(f"{said[1]}: dlerror")):
             yield Evidence(said[1], said[0], "a sentence")
     for folder, name in _ON_DISK.findall(_NOT_OPENED.sub(" ", text)):
-        if name in missing:
+        if name in missing and not _OF_WHEELS.search(folder):
             yield Words(name, f"{folder}{name}", "the text")
+
+
+_OF_WHEELS = expression(r"-packages/nvidia/")
+"""Where NVIDIA's packages for pip put their libraries."""
+
+
+def _in_folder_of_wheels(_: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the path of a missing library in NVIDIA's packages for pip, if the text shows one."""
+    missing = set(_missing(text))
+    for folder, name in _ON_DISK.findall(_NOT_OPENED.sub(" ", text)):
+        if name in missing and _OF_WHEELS.search(folder):
+            yield Words(name, f"{folder}{name}", "the text")
+
+
+_SAID_INSTALLED = expression(
+    r"(?i)(?<!no )(?<!not )\b(nvidia-[a-z]{2,16}-cu\d{2})\b(?:[`'\"]|==[\d.]{1,16}){0,2} (?:(?:package|wheel) )?(?:is|are|was|were) (?:already |also |both )?(?:installed|present|there|in (?:the|my|this) (?:environment|env|venv))\b"
+    r"|\b(?:i|we)(?:'ve| have| had)? (?:already |also |even )?(?:pip[ -])?installed (?:the )?(?:package )?[`'\"]?(nvidia-[a-z]{2,16}-cu\d{2})\b"
+)
+_LATEST_CUDNN = 9
+"""The cuDNN that pip installs if no version is asked for: https://pypi.org/project/nvidia-cudnn-cu12/"""
+
+
+def _said_to_be_in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield NVIDIA's package for pip that contains a missing library, if somebody says that it is installed."""
+    said = {(found[1] or found[2]).lower(): found[0] for found in _SAID_INSTALLED.finditer(text)}
+    for wanted in _missing(text):
+        package = next((wheel for name, wheel in WHEELS.items() if wanted.lower().startswith(f"lib{name}")), "")
+        for name, words in said.items():
+            of_cuda, _, major = name.rpartition("-cu")
+            fits = _major(wanted) == _LATEST_CUDNN if wanted.startswith("libcudnn") else int(major) in _cudas_of(wanted, machine)
+            if of_cuda == package and fits:
+                yield Words(name, words, "a sentence")
 
 
 def _another_version(wanted: str, text: str) -> Iterator[Evidence]:
@@ -277,6 +309,22 @@ def _before_own_cudnn(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("LD_LIBRARY_PATH", found[1], "the environment")
 
 
+def _wheels_of_two_cudas(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield two of NVIDIA's installed packages for one library and two CUDA releases."""
+    places: dict[str, Distribution] = {}
+    for one in _wheels(machine):
+        library, _, suffix = one.name.rpartition("-cu")
+        if suffix.isdigit() and (first := places.setdefault(library, one)) is not one:
+            yield Evidence("installed", f"{first.label}, {one.label}", one.where)
+
+
+def _cuda_in_search_path(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a folder of CUDA in LD_LIBRARY_PATH, which programs search before their own libraries."""
+    found = _OF_SYSTEM.search(machine.variable("LD_LIBRARY_PATH"))
+    if found and not _OF_WHEELS.search(found[1]):
+        yield Evidence("LD_LIBRARY_PATH", found[1], "the environment")
+
+
 _LINKER_SYMBOL = expression(r"\b_{1,2}nvJitLink[A-Z][a-z]\w{2,40}?_(\d{2})_(\d)\b")
 """A function of nvJitLink, whose name ends with the CUDA release that needs it."""
 
@@ -302,11 +350,13 @@ def _cupy_beside_other_cuda(machine: MachineView, text: str) -> Iterator[Evidenc
 LIBRARIES: Asks = {
     "cuda-version-mismatch": (_other_cuda, _other_cuda_than_any_build),
     "cudnn-wrong-major": (_other_cudnn,),
-    "pip-nvidia-libs-not-on-path": (_in_wheels,),
+    "pip-nvidia-libs-not-on-path": (_in_wheels, _in_folder_of_wheels, _said_to_be_in_wheels),
     "cuda-libs-not-on-loader-path": (_on_disk,),
     "extension-built-for-other-cuda": (_of_other_wheels, _of_an_extension),
     "mixed-conda-pip": (_from_conda_and_pip,),
+    "ld-library-path-shadowing": (_cuda_in_search_path,),
     "cudnn-shadowed-by-system": (_before_own_cudnn,),
     "nvidia-wheel-version-conflict": (_older_linker,),
+    "cuda-mixed-versions": (_wheels_of_two_cudas,),
     "cupy-wheel-cuda-mismatch": (_cupy_beside_other_cuda,),
 }

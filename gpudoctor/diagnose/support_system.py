@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import MachineView, known, or_none
 from gpudoctor.derive.device_nodes import UVM, is_used_to_compute
 from gpudoctor.diagnose.excluded import SHARED_MEMORY, of_another_module
-from gpudoctor.diagnose.platforms import named_amd
+from gpudoctor.diagnose.platforms import named_amd, named_wsl
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
@@ -92,7 +92,7 @@ _PINNED = expression(r"\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHost
 
 
 def _pins_memory_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
-    if machine.site.platform == Platform.WSL2 and (found := _PINNED.search(text)):
+    if named_wsl(machine, text.splitlines()) and (found := _PINNED.search(text)):
         yield Evidence("page-locked memory in WSL 2", found[0], "a call")
 
 

@@ -71,7 +71,9 @@ BUILDING = (
     # crt/host_config.h of CUDA 9 to 13, torch/utils/cpp_extension.py
     Signature(
         r"unsupported (?:GNU|clang|ICC|Microsoft Visual Studio) version!|greater than the maximum required version by CUDA \d|less than the minimum required version by CUDA \d"
-        r"|parameter packs not expanded with|identifier \"(?:__builtin_ia32_\w{2,40}|_Float(?:16|32|64|128)x?)\" is undefined|exception specification is incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)|of the host compiler \('[^'\n]{1,40}'\) is not supported|STL1002: Unexpected compiler version",
+        r"|parameter packs not expanded with|identifier \"(?:__builtin_ia32_\w{2,40}|_Float(?:16|32|64|128)x?)\" is undefined|exception specification is incompatible with that of previous function \"(?:cospi|sinpi|rsqrt)|of the host compiler \('[^'\n]{1,40}'\) is not supported|STL1002: Unexpected compiler version"
+        # nvcc's front end in the headers of a gcc that it does not know
+        r"|/gcc/[^\s:]{1,120}/include/\w{3,24}intrin\.h\(\d{1,6}\): error",
         ("host-compiler-unsupported",),
         "this nvcc does not support this version of the C++ compiler",
         (
@@ -96,7 +98,7 @@ BUILDING = (
     ),
     # shells, Python, compilers and linkers
     Signature(
-        r"nvcc: (?:command )?not found|No such file or directory: '[^'\n]{0,200}nvcc'|nvcc: No such file or directory|'nvcc' is not recognized as an internal"
+        r"nvcc: (?:command )?not found|nvcc compiler not found on \$PATH|No such file or directory: '[^'\n]{0,200}nvcc'|nvcc: No such file or directory|'nvcc' is not recognized as an internal"
         rf"|fatal error: {_HEADER}['\"]?(?:: No such file| file not found)|Cannot open include file: '{_HEADER}'|cannot find -lcudart|cannot open input file 'cud\w{{1,8}}\.lib'|Could not find the cudart library|package configuration file provided by \"CUDA(?:Toolkit)?\"",
         ("nvcc-toolkit-missing",),
         "a build found no CUDA compiler or no CUDA headers",

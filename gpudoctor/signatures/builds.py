@@ -120,6 +120,13 @@ BUILDS = (
         ),
         despite_versions=True,  # a newer CUDA plugin asks an older jaxlib for it, which jax may fit
     ),
+    # as scripts label what torch.backends.cuda.is_built() and others answer
+    Signature(
+        r"\bbuilt with CUDA(?: support)?\W{1,16}False\b",
+        ("cpu-only-build", "no-cuda-wheel-for-platform", "windows-native-no-gpu"),
+        "the framework is built without CUDA",
+        ("PyTorch built with CUDA:         False",),
+    ),
     # tensorflow/python/framework/test_util.py's and build_info's answers as people print them
     Signature(
         r"is_built_with_(?:cuda|gpu_support)(?:\(\))?['\"]?\s{0,3}(?::|=|->|\)|#|returns?)\s{0,3}False\b|'is_cuda_build': False"

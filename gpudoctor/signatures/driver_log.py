@@ -59,13 +59,14 @@ DRIVER_LOG = (
     ),
     Signature(
         rf"{_XID}(?:119|120)\b|(?<![A-Za-z])(?i:xid)(?: error| code)?:? {{0,2}}(?:119|120)(?!\d)|Cannot initialize GSP firmware RM|firmware load for nvidia/[\d.]{{1,20}}/gsp_\w{{1,20}}\.bin failed|unexpected WPR2 already up|failed to wait for GFW_BOOT"
-        r"|RmInitAdapter: No firmware image found|GSP-RM proxy boot command failed|GSP-CrashCat Report|Rate limiting GSP RPC error prints|GSP_INIT_DONE RPC failed|_kgspIsHeartbeatTimedOut: Heartbeat timed out|Back to back GSP RPC timeout|\*{8} GSP Timeout \*{8}",
+        r"|RmInitAdapter: No firmware image found|GSP-RM proxy boot command failed|GSP-CrashCat Report|Rate limiting GSP RPC error prints|GSP_INIT_DONE RPC failed|NVRM: GPU\d{1,2} RPC (?:event )?history \(CPU|_kgspIsHeartbeatTimedOut: Heartbeat timed out|Back to back GSP RPC timeout|\*{8} GSP Timeout \*{8}",
         ("gsp-firmware-failure",),
         "the GPU's firmware (GSP) failed or stopped responding",
         (
             "NVRM: Xid (PCI:0000:0f:00): 119, Timeout after 6s of waiting for RPC response from GPU1 GSP!",
             "RmInitAdapter: Cannot initialize GSP firmware RM",
             "unexpected WPR2 already up, cannot proceed with booting GSP",
+            "NVRM: GPU6 RPC history (CPU -> GSP):",
             "NVRM: GPU2 _kgspIsHeartbeatTimedOut: Heartbeat timed out, currentTimeMs 4411 heartbeat 881",
         ),
     ),
@@ -219,12 +220,14 @@ DRIVER_LOG = (
         ("WARNING: infoROM is corrupted at gpu 0000:07:00.0", "pynvml.NVMLError_CorruptedInforom: infoROM is corrupted"),
     ),
     Signature(
-        r"Unable to determine the device handle for (?:GPU|gpu)[^\n]{0,60}: GPU requires reset|NVML: GPU requires reset|GPU recovery action changed from [^\n]{1,40} to 0x[1-9a-f]\d{0,2} \((?!None)|NVML_ERROR_RESET_REQUIRED|NVMLError_ResetRequired",
+        r"Unable to determine the device handle for (?:GPU|gpu)[^\n]{0,60}: GPU requires reset|NVML: GPU requires reset|GPU recovery action changed from [^\n]{1,40} to 0x[1-9a-f]\d{0,2} \((?!None)|NVML_ERROR_RESET_REQUIRED|NVMLError_ResetRequired|\[NV_ERR_RESET_REQUIRED\]|\bXid\W{0,3}154\b[^\n]{0,24}\bGPU Reset Required",
         ("gpu-requires-reset",),
         "the GPU needs a reset",
         (
             "Unable to determine the device handle for GPU0000:07:00.0: GPU requires reset",
             "pynvml.NVMLError_ResetRequired: GPU requires reset",
+            "NVRM: nvAssertOkFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000062)",
+            "Xid 154 (GPU Reset Required)",
         ),
     ),
     # https://github.com/NVIDIA/open-gpu-kernel-modules/issues/387

@@ -91,7 +91,14 @@ FRAMEWORKS = (
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*(?:: cannot open shared object file| => not found| (?:was |is |could )?not (?:be )?found)"
         r"|Could not (?:load dynamic|dlopen) library 'libcuda\.so"
         r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"|CUDA driver library cannot be found|Function \"cu(?:Init|DriverGetVersion|DeviceGetCount)\" not found",
-        ("libcuda-not-on-loader-path", "container-ldcache-stale", "container-no-gpu-access", "no-driver", "wsl-libcuda-not-on-path"),
+        (
+            "libcuda-not-on-loader-path",
+            "container-ldcache-stale",
+            "container-no-gpu-access",
+            "no-driver",
+            "wsl-libcuda-not-on-path",
+            "no-gpu",
+        ),
         "libcuda.so.1 was not found",
         (
             "failed call to cuInit: UNKNOWN ERROR (303)",
@@ -121,7 +128,7 @@ FRAMEWORKS = (
         ("sgl_kernel/spatial_ops.abi3.so: undefined symbol: cuGreenCtxDestroy",),
     ),
     Signature(
-        r"libcuda\.so\.1: wrong ELF class",
+        r"libcuda\.so(?:\.1)?: wrong ELF class",
         ("libcuda-wrong-architecture",),
         "the loader finds a libcuda for another architecture",
         ("ImportError: libcuda.so.1: wrong ELF class: ELFCLASS32",),

@@ -77,7 +77,7 @@ LIBRARIES = (
     ),
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
     _no_cudnn(
-        r"Could not load library libcudnn(?![^\n]{0,300}undefined symbol)(?![^\n]{0,300}Error:(?: /|$))|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|\blibcudnn\b[^\n]{0,12} not found\b|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
+        r"Could not load library libcudnn(?![^\n]{0,300}undefined symbol)(?![^\n]{0,300}Error:(?: /|$| libcuda\.so))|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|\blibcudnn\b[^\n]{0,12} not found\b|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
         "Could not load library libcudnn_cnn_infer.so.8",
         "libcudnn.so.9: cannot open shared object file",
         "Unable to load cuDNN. Is it installed?",
@@ -235,7 +235,7 @@ LIBRARIES = (
         vague=True,
     ),
     Signature(
-        r"ptxas too old\.|ptxas does not support CC|ptxas [\d.]{1,20} has a bug that|You are using ptxas [\dx.]{1,20}, (?:which is older than|but TF requires)",
+        r"ptxas too old\.|Invoking ptxas with version [\d.]{3,12}, which corresponds to a CUDA version|ptxas does not support CC|ptxas [\d.]{1,20} has a bug that|You are using ptxas [\dx.]{1,20}, (?:which is older than|but TF requires)",
         ("ptxas-too-old",),
         "XLA's ptxas is too old",
         (
@@ -243,6 +243,7 @@ LIBRARIES = (
             "ptxas 12.3.103 has a bug that we think can affect XLA.",
             "ptxas does not support CC",
             "You are using ptxas 10.1.243, which is older than 11.1",
+            "*** WARNING *** Invoking ptxas with version 12.5.40, which corresponds to a CUDA version <=12.6.2.",
         ),
     ),
     # what LLVM in Triton and Numba says of an architecture that it does not know

@@ -142,6 +142,18 @@ MACHINE_HINTS = (
         "container-no-gpu-access",
         "NVIDIA_DRIVER_CAPABILITIES=utility",
     ),
+    # where GKE mounts the driver, which only NVIDIA's images search: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus
+    Hint(
+        r"/usr/local/nvidia/lib(?:64)?/libcuda\.so(?![^\n]{0,40}(?:No such file|not found|missing|\bnot\b))",
+        "libcuda-not-on-loader-path",
+        "/usr/local/nvidia/lib64/libcuda.so.1",
+    ),
+    # the same by an option of the engine: https://docs.docker.com/engine/containers/gpu/
+    Hint(
+        r"--gpus\b[^\n]{0,60}\bcapabilities=['\"]?(?![a-z,]{0,40}(?:all|compute|gpu)\b)[a-z]",
+        "container-no-gpu-access",
+        "nerdctl run --gpus capabilities=utility trainer",
+    ),
     # xla/stream_executor/cuda/cuda_diagnostics.cc
     Hint(
         r"kernel driver does not appear to be running on this host",

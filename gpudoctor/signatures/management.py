@@ -14,7 +14,7 @@ _LOST = r"(?:unavailable|inaccessible|lost|gone|disappear\w*|vanish\w*|no longer
 
 MANAGEMENT = (
     Signature(
-        r"(?i:driver/library version mismatch)|(?i:\b(?:nvidia|cuda|kernel) driver\b[^\n.]{0,30}\b(?:mis-?match\w*|(?:not|n't) match)\b[^\n.]{0,20}\blibrar(?:y|ies)\b)|NVML(?:/RM)? version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch"
+        r"(?i:driver/library version mismatch)|(?i:\b(?:(?:nvidia|cuda|kernel|gpu|my|the) )?driver\b[^\n.]{0,30}\b(?:mis-?match\w*|(?:not|n't) match)\b[^\n.]{0,20}\blibrar(?:y|ies)\b)|NVML(?:/RM)? version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch"
         rf"|{_NVML}18\b",
         ("driver-library-mismatch",),
         "the kernel module and the driver's libraries have different versions",

@@ -50,7 +50,7 @@ MISSING_LIBRARIES = (
     ),
     Signature(
         rf"(?i){_CUDA_FILE}[^\n]{{0,40}}(?:instead of|rather than|and not|, not|而不是)\s{{0,3}}{_CUDA_FILE}",
-        ("cuda-version-mismatch", "cuda-library-missing"),
+        ("cuda-version-mismatch", "cuda-library-missing", "cuda-mixed-versions"),
         "a program asks for a library of another CUDA release than the installed one",
         ("why does it look for libcublasLt.so.11 instead of libcublasLt.so.12",),
         vague=True,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpudoctor.signatures.phrases import cured
 from gpudoctor.signatures.signature import Signature
 
+_OPEN_MODULES = r"\bopen (?:(?:gpu|nvidia) )?kernel[ -]modules?\b"
 _NVIDIA_MODULE = r"\bnvidia(?:'s)? (?:\w{1,12} ){0,2}(?:drivers?|modules?|module keys?)\b"
 _SECURE_BOOT = r"\bsecure ?boot\b(?!\W{0,3}(?:is |was |being )?(?:already )?(?:disabled|off|turned off|not enabled))"
 
@@ -22,10 +23,15 @@ MODULES = (
     ),
     # https://github.com/NVIDIA/open-gpu-kernel-modules, src/nvidia/arch/nvalloc/unix/src/osapi.c: each message is spread over several lines
     Signature(
-        r"requires use of the NVIDIA open kernel modules|The 'proprietary' kernel modules are incompatible with the GPU",
+        r"requires use of the NVIDIA open kernel modules|The 'proprietary' kernel modules are incompatible with the GPU"
+        # as people say it
+        rf"|(?i:{_OPEN_MODULES}[^\n.]{{0,24}}\b(?:is|are|being|be) (?:required|mandatory|needed)\b|\b(?:require|need)(?:s|ed)? (?:the use of |to use )?(?:the )?{_OPEN_MODULES})",
         ("gpu-too-new-for-driver",),
         "this GPU needs the open kernel modules and the proprietary ones are loaded",
-        ("NVRM: installed in this system requires use of the NVIDIA open kernel modules.",),
+        (
+            "NVRM: installed in this system requires use of the NVIDIA open kernel modules.",
+            "the kernel log says that the open kernel modules are required",
+        ),
     ),
     Signature(
         r"not supported by open\b|nvidia\.ko because it does not include the required GPU|The 'open' kernel modules are incompatible with the GPU",
@@ -34,12 +40,14 @@ MODULES = (
         ("NVRM: installed in this system is not supported by open", "NVRM: nvidia.ko because it does not include the required GPU"),
     ),
     Signature(
-        r"supported through the \w{4,8} \d{2,3}\.xx Legacy drivers|NVIDIA driver will ignore|supported through NVIDIA legacy Linux graphics drivers|NVRM: ignoring the legacy GPU",
+        r"supported through the \w{4,8} \d{2,3}\.xx Legacy drivers|NVIDIA driver will ignore|supported through NVIDIA legacy Linux graphics drivers|NVRM: ignoring the legacy GPU"
+        r"|(?i:\b(?:nvidia|driver)[ -]?\d{3}\b[^\n.]{0,24}\bignor(?:es|ed)\b[^\n.]{0,8}\b(?:gpu|card)\b)",
         ("driver-too-new-for-gpu",),
         "this driver no longer supports the GPU and ignores it",
         (
             "NVRM:  supported through the NVIDIA 470.xx Legacy drivers. Please",
             "NVRM:  information.  The 535.129.03 NVIDIA driver will ignore",
+            "driver 550 ignored the card at boot",
         ),
     ),
     Signature(
@@ -140,10 +148,16 @@ MODULES = (
         ("nvidia-uvm: request_free_mem_region() err -34",),
     ),
     Signature(
-        r"nvidia[-_]uvm: Unknown symbol|could not insert 'nvidia[-_]uvm': Unknown symbol|odule nvidia[-_]uvm (?:is )?not (?:found|loaded)|Could not load UVM kernel module|/dev/nvidia-uvm\W{1,3}[Nn]o such file",
+        r"nvidia[-_]uvm: Unknown symbol|could not insert 'nvidia[-_]uvm': Unknown symbol|odule nvidia[-_]uvm (?:is )?not (?:found|loaded)|Could not load UVM kernel module",
         ("uvm-not-loaded", "kernel-module-not-built"),
         "nvidia_uvm is not loaded",
         ("modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/6.8.0-45-generic", "Could not load UVM kernel module"),
+    ),
+    Signature(
+        r"/dev/nvidia-uvm\W{1,3}[Nn]o such file",
+        ("uvm-not-loaded", "device-nodes-missing"),
+        "there is no device file of nvidia_uvm",
+        ("ls: cannot access '/dev/nvidia-uvm': No such file or directory",),
     ),
     # what gpudoctor/read/readers/across_lines.py says of a container whose device files are named one by one
     Signature(

@@ -27,6 +27,7 @@ SEES_NO_GPU = Signature(
         "scheduler-gpu-not-allocated",
         "cuda-visible-devices-masked",
         "libcuda-is-stub",
+        "libcuda-not-on-loader-path",
         "pip-nvidia-libs-not-on-path",
         "metal-plugin-missing",
         "wsl1",

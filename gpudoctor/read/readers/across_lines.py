@@ -6,6 +6,7 @@ What it finds becomes a line of the log, which a signature recognises.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
@@ -51,6 +52,7 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     yield from _acs(lines)
     yield from _instances(lines)
     yield from _devices(lines)
+    yield from _libraries(lines)
 
 
 def _shown(name: str, text: str, line: Line) -> Statement:
@@ -138,8 +140,23 @@ def _devices(lines: Sequence[Line]) -> Iterator[Statement]:
         yield _shown("uvm device", "the container is given other device files, not /dev/nvidia-uvm", given)
 
 
+_LISTS = expression(r"^\W{0,4}(?:\S{1,60}[$#] )?(?:sudo )?(?:ls|ll|dir) (?:-\w{1,6} )?(/[^\s|;&*?]{1,200}?)/?(?: ?\||\s{0,4}$)")
+_LISTED = expression(r"(?<!\S)(lib\w{1,40}\.so\.\d[\d.]{0,16})(?!\S)")
+_LIST = 200
+"""Lines of a list of files."""
+
+
+def _libraries(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield the paths of the libraries that `ls` lists in a folder."""
+    for place, line in enumerate(lines):
+        if found := _LISTS.search(line.text):
+            for below in takewhile(lambda one: _LISTED.search(one.text), lines[place + 1 : place + _LIST]):
+                for name in _LISTED.findall(below.text):
+                    yield _shown(f"library {found[1]}/{name}", f"{found[1]}/{name}", below)
+
+
 READER = Reader(
     "several lines",
     blocks=_statements,
-    cues=("lspci", "/cdi", "cdi.", "hostpath", "containerpath", "setpci", "device_count()", "/dev/nvidia"),
+    cues=("lspci", "/cdi", "cdi.", "hostpath", "containerpath", "setpci", "device_count()", "/dev/nvidia", "ls /", "ls -", "ll /", "dir /"),
 )

@@ -60,5 +60,5 @@ def _is_open(mode: str, owner: str, group: str, user: User) -> bool | Missing:
     if mode[6:8] == "rw":
         return True
     if not user.is_known:
-        return NOT_STATED
+        return NOT_STATED if "rw" in {mode[:2], mode[3:5]} else False  # root alone may open it
     return user.uid == 0 or (owner == user.name and mode[:2] == "rw") or (group in user.groups and mode[3:5] == "rw")

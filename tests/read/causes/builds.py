@@ -356,6 +356,8 @@ CASES: Final = (
     ("torch-torchaudio-mismatch", '    import torchaudio\n  File "/opt/v/lib/python3.8/site-packages/torchaudio/_extension.py", line 88, in _init_extension\nOSError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory\n'),
     ("torch-torchvision-mismatch", "torch 2.1.0\nfrom torchvision import transforms\nOSError: libtorch_cuda_cpp.so: cannot open shared object file: No such file or directory\n"),
     ("extension-abi-mismatch", "from mmcv import _ext\nImportError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory\n"),
+    ("gpu-lacks-bf16", "RTX 2080 Ti\nValueError: --tf32 requires Ampere or a newer GPU arch, cuda>=11 and torch>=1.7\n"),
+    ("cpu-only-build", "torch 2.4.0, built with CUDA support: False\n| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -461,5 +463,6 @@ NEAR_MISSES: Final = (
     ("gpu-too-new-for-build", "RTX 3090, torch 2.4.0+cu121\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx`\n"),
     ("gpu-too-new-for-build", "PyTorch 2.7.1+cu128, RTX 5060 Ti\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasLtMatmul`\n"),
     ("c-compiler-missing", "FileNotFoundError: [Errno 2] No such file or directory: 'ccache/model.pt'\n"),
+    ("cpu-only-build", "torch 2.4.0, built with CUDA: True\nGPU count: 1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -313,6 +313,16 @@ CASES: Final = (
     ("libcuda-not-on-loader-path", "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: N/A      |\n|   0  NVIDIA T1000        Off  | 00000000:01:00.0 Off |                  N/A |\n"),
     ("uvm-not-loaded", "$ sudo modprobe nvidia-uvm fixes it until the next reboot\nOSError: (External) CUDA error(999), unknown error.\n  [Hint: 'cudaErrorUnknown'. This indicates that an unknown internal error has occurred.]\n"),
     ("driver-too-old", "OSError: (External) CUDA error(35), CUDA driver version is insufficient for CUDA runtime version.\n"),
+    ("device-permission-denied", "c--------- 1 root root 195,   0 Feb  3 09:12 /dev/nvidia0\nc--------- 1 root root 195, 255 Feb  3 09:12 /dev/nvidiactl\ncrw-rw-rw- 1 root root 508,   0 Feb  3 09:12 /dev/nvidia-uvm\n"),
+    ("device-nodes-missing", "ls: cannot access '/dev/nvidia0': No such file or directory\nls: cannot access '/dev/nvidia-uvm': No such file or directory\n"),
+    ("uvm-not-loaded", "ls: cannot access '/dev/nvidia-uvm': No such file or directory\nRuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment\n"),
+    ("gpu-too-new-for-driver", "RTX 5070, driver 575 from the .run file. The kernel log complains that the open kernel modules are needed; nvidia-smi: No devices were found\n"),
+    ("driver-library-mismatch", "In the middle of the run nvidia-smi began to say that the driver is mismatched with the library version.\n"),
+    ("driver-too-new-for-gpu", "GeForce GTX 660. The new driver 535 simply ignores the card.\nnvidia-smi: No devices were found\n"),
+    ("libcuda-wrong-architecture", "Could not load library libcudnn_ops_infer.so.8. Error: libcuda.so: wrong ELF class: ELFCLASS32\n"),
+    ("libcuda-not-on-loader-path", "In the pod /usr/local/nvidia/lib64/libcuda.so.1 is there and /dev/nvidia0 too.\ntorch.cuda.is_available() returns False\n"),
+    ("no-gpu", "E cuda_driver.cc:351] failed call to cuInit: UNKNOWN ERROR (303)\nlspci | grep -i nvidia prints nothing\n"),
+    ("no-gpu", "GPU: Intel UHD Graphics 620\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -387,5 +397,9 @@ NEAR_MISSES: Final = (
     ("driver-library-mismatch", "libnvidia-compute-570/noble-updates,now 570.133.07-0ubuntu0.24.04.1 amd64 [installed,automatic]\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  570.133.07  Fri Mar 14 13:12:07 UTC 2025\n"),
     ("driver-library-mismatch", "2025-03-11 06:14:40 upgrade libnvidia-compute-550:amd64 550.120-0ubuntu0.22.04.1 550.144.03-0ubuntu0.22.04.1\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  550.144.03  Mon Dec 30 17:44:08 UTC 2024\n"),
     ("uvm-not-loaded", "docker run --device /dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm trainer\n>>> torch.cuda.is_available()\nTrue\n"),
+    ("device-permission-denied", "crw-rw---- 1 root video 195,   0 Feb  3 09:12 /dev/nvidia0\ncrw-rw---- 1 root video 195, 255 Feb  3 09:12 /dev/nvidiactl\ntorch 2.5.1+cu124\n"),
+    ("gpu-too-new-for-driver", "The open kernel modules are not needed for this card, an RTX 2080 with driver 550.54.15. torch.cuda.is_available() returns True\n"),
+    ("no-gpu", "GPU: Intel UHD Graphics 630\nGPU: NVIDIA GeForce MX250\nRuntimeError: No CUDA GPUs are available\n"),
+    ("driver-library-mismatch", "The driver of the tape library is mismatched. torch 2.5.1+cu124\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

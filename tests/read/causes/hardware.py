@@ -119,6 +119,9 @@ CASES: Final = (
     ("no-gpu", "Google Colab\nprint(tf.__version__)\ntf.test.is_gpu_available()\n2.15.0\nFalse\n"),
     ("power-throttled", "training got slow\n        SW Power Cap                      : Active\n        Current Power Limit               : 150.00 W\n        Default Power Limit               : 300.00 W\n"),
     ("gpu-not-faster-than-cpu", "Training my LSTM is much slower with the GPU than with the CPU, RTX 2070, TensorFlow 2.10.\n"),
+    ("gpu-requires-reset", "NVRM: nvAssertFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000062) returned from status @ kernel_graphics.c:2713\nall CUDA-capable devices are busy or unavailable\n"),
+    ("gpu-requires-reset", "dmesg has an Xid 62, and after it Xid 154: GPU Reset Required.\n"),
+    ("gsp-firmware-failure", "NVRM: GPU3 RPC history (CPU -> GSP):\nNVRM:     entry function                   data0\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

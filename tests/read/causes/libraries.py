@@ -204,6 +204,16 @@ CASES: Final = (
     ("pip-nvidia-libs-not-on-path", "Ubuntu 22.04\npip install tensorflow[and-cuda]\n>>> tf.__version__\n'2.16.1'\n>>> tf.config.list_physical_devices('GPU')\n[ ]\n"),
     ("cuda-library-missing", "cupy-cuda90 6.0.0\n    raise CompileException(log, self.src, self.name, options)\ncupy.cuda.compiler.CompileException: nvrtc: error: failed to load builtins\n"),
     ("pip-nvidia-libs-not-on-path", "Clean venv, Python 3.12, I took tensorflow[and-cuda] from pip and it does not recognize the GPU.\n| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4 |\n"),
+    ("pip-nvidia-libs-not-on-path", 'ImportError: libcublas.so.12: cannot open shared object file: No such file or directory\n$ find / -name "libcublas.so.12"\n/opt/venv/lib/python3.11/site-packages/nvidia/cublas/lib/libcublas.so.12\n'),
+    ("pip-nvidia-libs-not-on-path", "Could not load library libcudnn_graph.so.9. Error: libcudnn_graph.so.9: cannot open shared object file: No such file or directory\nnvidia-cudnn-cu12 is already installed.\n"),
+    ("pip-nvidia-libs-not-on-path", "I pip installed nvidia-cublas-cu12 into the environment, and still:\nRuntimeError: Library libcublas.so.12 is not found or cannot be loaded\n"),
+    ("cuda-libs-not-on-loader-path", "ImportError: libcusparse.so.12: cannot open shared object file: No such file or directory\nana@box:~$ ls /opt/cuda-12.4/lib64 | grep cusparse\nlibcusparse.so.12\n"),
+    ("cuda-libs-not-on-loader-path", "OSError: libcufft.so.11: cannot open shared object file: No such file or directory\n$ ls -l /opt/nvidia/lib64/\nlrwxrwxrwx 1 root root      16 Jan  4 10:00 libcufft.so.11 -> libcufft.so.11.2.1.3\n-rwxr-xr-x 1 root root 2789000 Jan  4 10:00 libcufft.so.11.2.1.3\n"),
+    ("cuda-mixed-versions", "why is libcudart.so.11 loaded and not libcudart.so.12\n[pip3] nvidia-cuda-runtime-cu11==11.8.89\n[pip3] nvidia-cuda-runtime-cu12==12.4.127\n"),
+    ("ld-library-path-shadowing", "jax 0.7.0\n$ echo $LD_LIBRARY_PATH\n/opt/cuda-12.1/lib64\nRuntimeError: Unable to load cuSPARSE. Is it installed?\n"),
+    ("host-compiler-unsupported", '/usr/lib/gcc/x86_64-linux-gnu/7/include/avx512vlintrin.h(10917): error: argument of type "void *" is incompatible with parameter of type "long long *"\n'),
+    ("ptxas-too-old", "E0000 1 ptx_compiler_helpers.cc:87] *** WARNING *** Invoking ptxas with version 12.3.52, which corresponds to a CUDA version <=12.6.2.\n"),
+    ("nvcc-toolkit-missing", "ERROR (theano.gpuarray): nvcc compiler not found on $PATH.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -246,5 +256,9 @@ NEAR_MISSES: Final = (
     ("libcuda-is-stub", 'openat(AT_FDCWD, "/usr/local/cuda/lib64/stubs/libcuda.so.1", O_RDONLY|O_CLOEXEC) = -1 ENOENT (No such file or directory)\n'),
     ("libcuda-is-stub", "$ find / -name 'libcuda.so*'\n/usr/local/cuda/lib64/stubs/libcuda.so\n/usr/lib/x86_64-linux-gnu/libcuda.so.1\n"),
     ("cuda-version-mismatch", "Ubuntu on WSL2, TF 2.11.0, is TensorRT needed here?\nuse GPU [PhysicalDevice(name='/physical_device:GPU:0', device_type='GPU')]\nCould not load dynamic library 'libnvinfer.so.7'; dlerror: libnvinfer.so.7: cannot open shared object file: No such file or directory; LD_LIBRARY_PATH: /usr/local/cuda/lib64:/usr/lib/wsl/lib\n"),
+    ("pip-nvidia-libs-not-on-path", "ImportError: libcublas.so.12: cannot open shared object file: No such file or directory\nnvidia-cublas-cu12 is not installed.\n"),
+    ("pip-nvidia-libs-not-on-path", "ImportError: libcudnn.so.8: cannot open shared object file: No such file or directory\nnvidia-cudnn-cu12 is installed.\n"),
+    ("cuda-libs-not-on-loader-path", "ImportError: libcusparse.so.12: cannot open shared object file: No such file or directory\n$ ls /opt/cuda/lib64\nbin  doc  include\n"),
+    ("cuda-mixed-versions", "torch==2.5.1+cu124\nnvidia-cuda-runtime-cu11==11.8.89\nnvidia-cuda-runtime-cu12==12.4.127\n>>> torch.cuda.is_available()\nTrue\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -215,6 +215,9 @@ CASES: Final = (
     ("preloaded-library-intercepts-cuda", "cat /etc/ld.so.preload\n/usr/local/vgpu/libvgpu.so\nThe renderer hangs at the first CUDA call.\n"),
     ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/srv/hook/libvgpu.so ./infer\nThread 1 received signal SIGSEGV, Segmentation fault.\n#0  cudnnCreate () from /srv/lib/libcudnn.so.9\n"),
     ("preloaded-library-intercepts-cuda", "Segmentation fault in cuMemAlloc_v2 of /usr/local/vgpu/libvgpu.so, RTX 4090\n"),
+    ("container-no-gpu-access", "docker run --gpus '\"capabilities=utility,graphics\"' trainer\nRuntimeError: No CUDA GPUs are available\n"),
+    ("wsl-pinned-memory-limit", "WSL version: 2.3.24.0\nWindows version: 10.0.22631.4317\nRuntimeError: CUDA error: out of memory in x.pin_memory()\n"),
+    ("wsl-driver-stack-broken", "uname -r: 5.15.153.1-microsoft-standard-WSL2\nRuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -269,5 +272,6 @@ NEAR_MISSES: Final = (
     ("container-no-gpu-access", "-e NVIDIA_DRIVER_CAPABILITIES=compute,utility is set everywhere\nImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"),
     ("preloaded-library-intercepts-cuda", "The job hangs at the first CUDA call, driver 550.54, RTX 3090\n"),
     ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/usr/local/vgpu/libvgpu.so\n>>> torch.cuda.is_available()\nTrue\n"),
+    ("container-no-gpu-access", "docker run --gpus '\"capabilities=compute,utility\"' trainer\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
