@@ -219,7 +219,7 @@ _SAID_INSTALLED = expression(
     r"|\b(?:i|we)(?:'ve| have| had)? (?:already |also |even )?(?:pip[ -])?installed (?:the )?(?:package )?[`'\"]?(nvidia-[a-z]{2,16}-cu\d{2})\b"
 )
 _LATEST_CUDNN = 9
-"""The cuDNN that pip installs if no version is asked for: https://pypi.org/project/nvidia-cudnn-cu12/"""
+"""The major version of cuDNN that pip installs if none is asked for."""
 
 
 def _said_to_be_in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:

@@ -130,16 +130,20 @@ ARCHITECTURES = (
     ),
     # read in torch/amp/autocast_mode.py and ptxas 13.0; the last is vLLM's: https://github.com/vllm-project/vllm/issues/1284
     Signature(
-        r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability|setup doesn't support bf16/gpu|bf16/gpu\. You need|[Bb]f16 is only supported on A100"
-        # TF32 came with BF16: src/transformers/training_args.py
-        r"|--tf32 requires Ampere",
+        r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability|setup doesn't support bf16/gpu|bf16/gpu\. You need|[Bb]f16 is only supported on A100",
         ("gpu-lacks-bf16",),
-        "this GPU does not support BF16 or TF32",
+        "this GPU does not support BF16",
         (
             "Current CUDA Device does not support bfloat16",
             "Feature '.bf16' requires .target sm_80 or higher",
             "Bfloat16 is only supported on GPUs with compute capability of at least 8.0",
-            "--tf32 requires Ampere or a newer GPU arch, cuda>=11 and torch>=1.7",
         ),
+    ),
+    # src/transformers/training_args.py: TF32 came with BF16
+    Signature(
+        r"--tf32 requires Ampere",
+        ("gpu-lacks-bf16",),
+        "this GPU does not support TF32",
+        ("ValueError: --tf32 requires Ampere or a newer GPU arch, cuda>=11 and torch>=1.7",),
     ),
 )

@@ -46,7 +46,7 @@ HARMLESS = (
     ),
     # tensorflow/compiler/tf2tensorrt/utils/py_utils.cc; the older one is dso_loader.cc's
     (
-        r"TF-TRT Warning: (?:Could not find TensorRT|Cannot dlopen some TensorRT libraries)|Could not load dynamic library 'libnvinfer",
+        r"Could not find TensorRT|TF-TRT Warning: Cannot dlopen some TensorRT libraries|Could not load dynamic library 'libnvinfer",
         "TensorRT is optional",
     ),
     # aten/src/ATen/native/cuda: an assertion of a kernel about its own input
