@@ -9,7 +9,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.signatures.phrases import AMD, WSL
-from gpudoctor.snapshot import Host, Platform, TextLog
+from gpudoctor.snapshot import Host, Missing, Nvml, Platform, TextLog
 
 _WSL = expression(WSL)
 _WSL1 = expression(r"(?i)\bWSL ?1\b")
@@ -33,6 +33,7 @@ CLOSER: dict[str, dict[str, str]] = {
         "gpu-too-old-for-build": "jetson-needs-vendor-wheel",
     },
     "AMD GPU": {"cpu-only-build": "amd-gpu-unsupported", "no-driver": "amd-gpu-unsupported", "cuda-init-fails": "amd-gpu-unsupported"},
+    "GPU of another vendor": {"no-driver": "no-gpu", "cuda-init-fails": "no-gpu"},
 }
 """By platform, what a cause is called there."""
 
@@ -75,6 +76,13 @@ def named_amd(machine: MachineView, text: Sequence[str]) -> str:
     return next((line.strip()[:80] for line in text if _AMD.search(line)), "")
 
 
+def _named_other(machine: MachineView, text: Sequence[str]) -> str:
+    """Return what says so, if the text names a GPU that is neither NVIDIA's nor AMD's, or states that there is none."""
+    nvml = machine.observed.nvml
+    is_other = isinstance(nvml, Nvml) and nvml.gpus == () and isinstance(nvml.init, Missing) and machine.site.platform != Platform.MACOS
+    return "the text" if is_other and not named_amd(machine, text) else ""
+
+
 named_wsl = _on(Platform.WSL2, words=_WSL)
 """What says that the text is about WSL; empty if nothing does."""
 _KNOWN: dict[str, Callable[[MachineView, Sequence[str]], str]] = {
@@ -83,4 +91,5 @@ _KNOWN: dict[str, Callable[[MachineView, Sequence[str]], str]] = {
     "macOS": _on(Platform.MACOS),
     "Jetson": _on(Platform.JETSON, words=_JETSON),
     "AMD GPU": named_amd,
+    "GPU of another vendor": _named_other,
 }

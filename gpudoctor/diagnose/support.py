@@ -25,7 +25,7 @@ from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
 from gpudoctor.signatures.memory import LISTED_PROCESS
 from gpudoctor.signatures.packages import WANTS_GLIBC
-from gpudoctor.snapshot import Fact, Host, Missing, Nvml, Platform, Python, Status, TextLog
+from gpudoctor.snapshot import Fact, Host, Nvml, Platform, Python, Status, TextLog
 
 _NEARLY_ALL, _MOST = 0.8, 0.5
 """Shares of a GPU's memory in use: what leaves no room for training, and what no driver takes for itself where no process is listed."""
@@ -78,13 +78,6 @@ def _nvidia_smi_is_missing(machine: MachineView, text: str) -> Iterator[Evidence
 def _tensorflow_finds_no_library(machine: MachineView, text: str) -> Iterator[Evidence]:
     if machine.site.platform != Platform.WSL2 and _NO_LIBCUDA.search(text) and (neither := _NO_LIBCUDART.search(text)):
         yield Words("neither libcuda nor libcudart", neither[0], "the log")
-
-
-def _has_another_gpu(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield that the GPU which a text names is another vendor's."""
-    nvml = machine.observed.nvml
-    if isinstance(nvml, Nvml) and nvml.gpus == () and isinstance(nvml.init, Missing) and machine.site.platform != Platform.MACOS:
-        yield Evidence("GPU", "not NVIDIA's", "the text")
 
 
 _COLAB = expression(r"(?i)\bcolab(?:oratory)?\b")
@@ -272,7 +265,7 @@ _FACTS: Asks = {
     "env-hides-gpu": (_has_gpu,),
     "cuda-visible-devices-masked": (_masked,),
     "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver),
-    "no-gpu": (_on_colab, _has_another_gpu),
+    "no-gpu": (_on_colab,),
     "scheduler-gpu-not-allocated": (_requests_none,),
     "gpu-memory-held-by-other-process": (_full, _others_hold_memory, _listed_processes),
     "cuda-visible-devices-set-too-late": (_set_by_program,),
