@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from collections import Counter
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
@@ -48,7 +49,9 @@ def test_it_knows_the_names_of_rules() -> None:
 
 
 @pytest.mark.parametrize("kind", ["fault", "cause"])
+@pytest.mark.usefixtures("scikit_learn")
 def test_it_gives_the_probabilities_of_the_library_that_learned_it(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
     script, some = _learn_words(), LEARNED_FROM[::9]
     monkeypatch.setattr(script, "_SMALLEST", 0)
     texts = [text for cause, text in some if cause or kind == "fault"]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from typing import Final
 
 from tests.environments import make
 from tests.environments.releases import Release, newest, newest_python, releases
 from tests.seams.build import SeamUnavailable, locked
+
+_PROJECT: Final = Path(__file__).parents[2] / "pyproject.toml"
 
 
 def framework_python(framework: str) -> Path:
@@ -21,11 +25,21 @@ def framework_python(framework: str) -> Path:
 def transformers() -> Path:
     """A folder with transformers, for the PYTHONPATH of framework_python("torch"). Raises SeamUnavailable like it."""
     python = framework_python("torch")
-    with locked("environment-transformers") as cache:
-        folder = cache / "environments" / f"transformers-{python.parent.parent.name}"
+    return _beside(python, f"transformers-{python.parent.parent.name}", "transformers")
+
+
+def scikit_learn() -> Path:
+    """A folder with scikit-learn, for this Python's search path. Raises SeamUnavailable like framework_python."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    return _beside(Path(sys.executable), f"scikit-learn-{version}", "--group", f"{_PROJECT}:words")
+
+
+def _beside(python: Path, name: str, *wanted: str) -> Path:
+    with locked(f"environment-{name}") as cache:
+        folder = cache / "environments" / name
         if not (folder / make.DONE).exists():
             may_download()
-            make.beside(python, folder, ("transformers",))
+            make.beside(python, folder, wanted)
             (folder / make.DONE).touch()
     return folder
 

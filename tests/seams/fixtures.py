@@ -102,6 +102,14 @@ def transformers() -> Path:
 
 
 @pytest.fixture(scope="session")
+def scikit_learn() -> Path:
+    """A folder with scikit-learn, for the search path."""
+    with _or_skip():
+        return environments.scikit_learn()
+    raise AssertionError
+
+
+@pytest.fixture(scope="session")
 def tensorflow_1_python() -> Path:
     """The interpreter of an environment that holds TensorFlow 1.15."""
     with _or_skip():
