@@ -42,9 +42,9 @@ class System:
     """The file system below a root; every path is looked at once."""
 
     def __init__(self, root: str = "/", live: Iterable[str] = ()) -> None:
-        """`live` are folders that are not below `root`: an environment examined beside another machine's tree."""
+        """`live` are files and folders that are not below `root`: an environment examined beside another machine's tree."""
         self._root = root.rstrip("/")
-        self._live = tuple(f"{folder.rstrip('/')}/" for folder in live) if self._root else ()
+        self._live = tuple(f"{path.rstrip('/')}/" for path in live) if self._root else ()
         self._known: dict[str, file.Elf | CannotLoad | None] = {}
         self._folders: dict[str, bool] = {}
         self._real: dict[str, str] = {}
@@ -52,7 +52,7 @@ class System:
 
     def place(self, path: str) -> str:
         """Our own path of `path`."""
-        return path if self._live and path.startswith(self._live) else self._root + path
+        return path if self._live and f"{path}/".startswith(self._live) else self._root + path
 
     def real(self, path: str) -> str:
         """`path` with its links resolved, as seen from inside the root."""

@@ -21,6 +21,7 @@ from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with
 
 ROOT = Path(__file__).resolve().parents[2]
 CUDART = "nvidia/cuda_runtime/lib/libcudart.so.12"
+SYSTEMS_PYTHON = Path("/usr/bin/python3")
 
 
 def pointer(path: Path) -> None:
@@ -175,6 +176,15 @@ def test_a_crash_of_the_xray_is_exit_4_in_every_command(machine: Machine, health
 
 def test_the_same_without_the_crash_is_ready(machine: Machine, healthy: Path) -> None:
     code, report = machine.run("check", "--no-smoke", "--python", str(healthy))
+    assert (code, report["verdict"], report["not_judged"]) == (0, "ready", [])
+
+
+@pytest.mark.skipif(not SYSTEMS_PYTHON.exists(), reason=f"needs {SYSTEMS_PYTHON}")
+def test_an_environment_of_the_systems_python_is_examined_beside_another_machines_tree(machine: Machine, tmp_path: Path) -> None:
+    environment = tmp_path / "environment"
+    subprocess.run([SYSTEMS_PYTHON, "-m", "venv", "--without-pip", environment], check=True)
+    packages.torch("2.6.0+cu124", "12.4").install(next(environment.glob("lib/python*/site-packages")))
+    code, report = machine.run("check", "--no-smoke", "--python", str(environment))
     assert (code, report["verdict"], report["not_judged"]) == (0, "ready", [])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
@@ -66,7 +67,8 @@ def test_prometheus_own_linter_has_nothing_to_say(metrics: Any) -> None:
     assert run("promtool", "check", "metrics", input="bad_total{a=1} x\n").returncode != 0
 
 
-def test_no_recorded_machine_has_a_series_twice() -> None:
+def test_no_recorded_machine_has_a_series_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # the folders of recipes stay without __pycache__
     loader = SourceFileLoader("gpudoctor_textfile", str(TEXTFILE))
     textfile = module_from_spec(cast("ModuleSpec", spec_from_loader(loader.name, loader)))
     loader.exec_module(textfile)

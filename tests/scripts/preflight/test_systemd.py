@@ -81,7 +81,7 @@ def test_systemd_runs_the_service(recipe: Recipe, code: int, machine: Machine, u
     root, out = tmp_path / "container", tmp_path / "out"
     for folder in (root, out, units / "gpudoctor.service.d"):
         folder.mkdir()
-    hidden = Path(sys.base_prefix).is_relative_to(Path.home())  # by ProtectHome=
+    hidden = any(place.is_relative_to(Path.home()) for place in (Path(sys.base_prefix), ROOT, cache_directory()))  # by ProtectHome=
     drop_in = DROP_IN.format(folder=f"{tmp_path} {ROOT} {sys.prefix}") + "ProtectHome=read-only\n" * hidden
     (units / "gpudoctor.service.d" / "test.conf").write_text(drop_in)
     (units / "last.service").write_text(LAST)

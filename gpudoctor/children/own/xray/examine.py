@@ -33,15 +33,20 @@ class Task:
         """Libraries that something opens while Python starts."""
 
 
+_SYSTEM = "/usr"
+"""The prefix of a system's own Python, which is examined below another root as all of that machine is."""
+
+
 def around(task: Task) -> Around:
     """The simulated process. Raises CannotLoad if its interpreter cannot be read."""
     library_path = task.environ.get("LD_LIBRARY_PATH", "")
     prefix = os.path.dirname(os.path.dirname(task.executable))
-    base = os.path.dirname(os.path.dirname(os.path.realpath(task.executable)))
+    binary = os.path.realpath(task.executable)
+    base = os.path.dirname(os.path.dirname(binary))
     preload = task.environ.get("LD_PRELOAD", "")
     named = [os.path.dirname(file) for file in (*preload.replace(":", " ").split(), *task.mapped, *(one.home for one in task.frameworks))]
-    live = [folder for folder in (*task.path, *library_path.split(":"), *named, prefix, base) if len(folder) > 1 and base != "/usr"]
-    system = System(task.root, live)
+    folders = [folder for folder in (*task.path, *library_path.split(":"), *named, prefix, base) if len(folder) > 1 and folder != _SYSTEM]
+    system = System(task.root, [] if prefix == _SYSTEM else [*folders, binary])  # it runs here, although /usr is the other machine's
     program = system.real(task.executable)
     elf = system.elf(program)
     if elf is None:
