@@ -22,14 +22,17 @@ Examine = Callable[..., dict[str, Any]]
 
 @pytest.fixture
 def examine(tmp_path: Path) -> Examine:
-    """`examine(nodes=…, mounts=…)`: the report from a container on a host with two A100 and a loaded driver."""
+    """`examine(nodes=…, mounts=…)`: the report from a container on a host with two A100 and a loaded driver, which writes nothing outside itself."""
 
     def run(**changes: Any) -> dict[str, Any]:
         target = environment(tmp_path / "environment", (TF,))
+        before = sorted(Path(FOLDER).glob("*"))
         try:
             return Box(**{"host": Tree(pci=cards(2), kernel_driver=DRIVER), **changes}).examine(tmp_path, target)
         except SeamUnavailable as reason:
             pytest.skip(str(reason))
+        finally:
+            assert sorted(Path(FOLDER).glob("*")) == before
 
     return run
 

@@ -23,6 +23,7 @@ from tests.seams.trees import Tree
 
 TOP: Final = Path(__file__).resolve().parent.parent.parent
 ISOLATED: Final = ("unshare", "--mount", "--pid", "--fork", "--kill-child", "--propagation", "private")
+USR: Final = Path("/usr")
 SYSTEM: Final = ("bin", "sbin", "lib", "lib32", "libx32")
 DEVICES: Final = {"null": (1, 3), "zero": (1, 5), "random": (1, 8), "urandom": (1, 9)}
 GROUPS: Final = Path("/sys/fs/cgroup/devices")
@@ -83,12 +84,12 @@ class Box:
             f"mkdir -p {root}/proc {root}/sys {root}/dev {root}/etc {root}/tmp {root}/run",
         ]
         lines += [f"cp -d /{name} {root}/{name}" for name in (*SYSTEM, "lib64") if Path("/", name).is_symlink()]
-        for folder in Path("/usr").iterdir():  # one by one, because /usr/lib64 is the container's own
+        for folder in USR.iterdir():  # one by one, because /usr/lib64 is the container's own
             if folder.name != "lib64":
                 lines += _bound(folder, root)
         lines.append(f"cp -a /usr/lib64 {root}/usr/lib64")
         for path in dict.fromkeys((Path(sys.base_prefix), Path(sys.prefix), TOP, cache_directory(), *shown)):
-            lines += _bound(path, root)
+            lines += _bound(path, root) if path != USR else []
         lines += [f"cp /etc/{name} {root}/etc/" for name in ("passwd", "group", "os-release", "ld.so.cache") if Path("/etc", name).exists()]
         lines += [
             f"mount -t proc proc {root}/proc",
