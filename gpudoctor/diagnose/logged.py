@@ -18,6 +18,7 @@ from gpudoctor.diagnose.platforms import CLOSER, closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
 from gpudoctor.diagnose.support_libraries import LIBRARIES
+from gpudoctor.diagnose.support_packages import PACKAGES
 from gpudoctor.diagnose.text_facts import HintedLine, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import (
@@ -65,7 +66,9 @@ _USUAL = "cpu-only-build"
 """Why a framework sees no GPU, if nothing else speaks for a cause."""
 _AFTER_IMPORT = frozenset({"cpu-only-build", "windows-native-no-gpu", "no-cuda-wheel-for-platform"})
 """What is only worth knowing of a framework that cannot be imported."""
-_CLOSER_THAN_PLATFORM = frozenset({*LIBRARIES, "container-no-gpu-access", "gpu-too-new-for-build", "extension-missing-arch", "no-gpu"})
+_CLOSER_THAN_PLATFORM = frozenset(
+    {*LIBRARIES, *PACKAGES, "container-no-gpu-access", "gpu-too-new-for-build", "extension-missing-arch", "no-gpu"}
+)
 """What the text shows of libraries, of a new GPU, of the architectures that somebody compiled for, of a machine that has no GPU, and of how a container is started, is nearer than the platform that it runs on."""
 _KEEP_FROM_SIGHT = frozenset({Rung.LIBCUDA, Rung.FRAMEWORK})
 """What breaks these lets no framework see the GPU, and does not come and go."""

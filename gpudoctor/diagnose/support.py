@@ -18,6 +18,7 @@ from gpudoctor.diagnose.installer_facts import no_such_release, other_python
 from gpudoctor.diagnose.support_builds import BUILDS
 from gpudoctor.diagnose.support_driver import DRIVER
 from gpudoctor.diagnose.support_libraries import LIBRARIES
+from gpudoctor.diagnose.support_packages import PACKAGES
 from gpudoctor.diagnose.support_system import SYSTEM
 from gpudoctor.diagnose.text_facts import Ask, Asks, HintedLine, Words, first_evidence
 from gpudoctor.expressions import expression
@@ -280,6 +281,7 @@ _FACTS: Asks = {
     "wsl-multi-gpu-limit": (_several_in_wsl,),
     "glibc-too-old": (_old_glibc,),
     **LIBRARIES,
+    **PACKAGES,
     **BUILDS,
     **DRIVER,
     **SYSTEM,

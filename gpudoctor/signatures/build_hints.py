@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import CUPY, cured
+from gpudoctor.signatures.phrases import CUPY, SAID_IN_WHEELS, cured
 from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
@@ -159,12 +159,8 @@ BUILD_HINTS = (
         "",
         "libcufft.so.10 is in /opt/cuda/lib64",
     ),
-    # by which gpudoctor/diagnose/support_libraries.py knows that a library is installed
-    Hint(
-        r"(?i)\bnvidia-[a-z]{2,16}-cu\d{2}\b[^\n]{0,30}\b(?:is|are|was|were) [^\n]{0,12}\b(?:installed|present|there|in)\b|\binstalled (?:the )?(?:package )?[`'\"]?nvidia-[a-z]{2,16}-cu\d{2}\b",
-        "",
-        "nvidia-cublas-cu12 is installed",
-    ),
+    # by which gpudoctor/diagnose/support_packages.py knows that a library is installed
+    Hint(SAID_IN_WHEELS, "", "nvidia-cublas-cu12 is installed"),
     Hint(
         r"(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
         "",

@@ -21,6 +21,11 @@ WSL = r"(?i)^\W{0,3}\(WSL ?[12]?\) ?[-:]|(?<!running under )\bwindows subsystem 
 """What names WSL, not the patterns by which Ollama searches every Linux for libcuda, nor what nvidia-container-cli logs on every Linux."""
 SLURM = r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b|\bslurm\b)"
 """What shows that a program runs under Slurm, or on a node that hands out jobs."""
+SAID_IN_WHEELS = (
+    r"(?i)(?<!no )(?<!not )\b(nvidia-[a-z]{2,16}-cu\d{2})\b(?:[`'\"]|==[\d.]{1,16}){0,2} (?:(?:package|wheel) )?(?:is|are|was|were) (?:already |also |both )?(?:installed|present|there|in (?:the|my|this) (?:environment|env|venv))\b"
+    r"|\b(?:i|we)(?:'ve| have| had)? (?:already |also |even )?(?:pip[ -])?installed (?:the )?(?:package )?[`'\"]?(nvidia-[a-z]{2,16}-cu\d{2})\b"
+)
+"""A sentence that says of one of NVIDIA's packages for pip that it is installed."""
 DRIVER = r"(?:(?:nvidia|nvidias|graphics?|gpu|video|cuda|display|card)[ -]){1,3}drivers?(?:/(?:kernel )?modules?)?"
 """Only with what drives it: any program has drivers."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gpudoctor.frameworks import spec_of
 from gpudoctor.versions import Version
 from scripts.refresh.common import Wheel
 from scripts.refresh.metadata import of_extra
@@ -45,16 +46,13 @@ BESIDE = {
 }
 
 
-BUILDS = {"tensorflow": ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tensorflow-macos")}
-"""The distributions that hold a framework under other names: what runs beside one runs beside all."""
-
-
 def stated(wheels: Mapping[Version, Wheel], distribution: str) -> dict[Version, tuple[str, ...]]:
     """Return what each release states of every build of the framework, as PEP 508 without spaces; a table is that of the newest release."""
     one = BESIDE.get(distribution)
     if one is None or not wheels:
         return {}
-    names = BUILDS.get(one.framework, (one.framework,))
+    spec = spec_of(one.framework)
+    names = [name for name in spec.tabled if name in spec.distributions]  # what runs beside one build runs beside all
     return {
         release: tuple(name + text.removeprefix(one.framework) for text in texts for name in names)
         for release, texts in _of_framework(wheels, one).items()

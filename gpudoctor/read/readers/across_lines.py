@@ -142,6 +142,8 @@ def _devices(lines: Sequence[Line]) -> Iterator[Statement]:
 
 _LISTS = expression(r"^\W{0,4}(?:\S{1,60}[$#] )?(?:sudo )?(?:ls|ll|dir) (?:-\w{1,6} )?(/[^\s|;&*?]{1,200}?)/?(?: ?\||\s{0,4}$)")
 _LISTED = expression(r"(?<!\S)(lib\w{1,40}\.so\.\d[\d.]{0,16})(?!\S)")
+_TOTAL = expression(r"^\s{0,4}total \d")
+"""The first line of `ls -l`."""
 _LIST = 200
 """Lines of a list of files."""
 
@@ -150,7 +152,8 @@ def _libraries(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield the paths of the libraries that `ls` lists in a folder."""
     for place, line in enumerate(lines):
         if found := _LISTS.search(line.text):
-            for below in takewhile(lambda one: _LISTED.search(one.text), lines[place + 1 : place + _LIST]):
+            files = (below for below in lines[place + 1 : place + _LIST] if not _TOTAL.match(below.text))
+            for below in takewhile(lambda one: _LISTED.search(one.text), files):
                 for name in _LISTED.findall(below.text):
                     yield _shown(f"library {found[1]}/{name}", f"{found[1]}/{name}", below)
 

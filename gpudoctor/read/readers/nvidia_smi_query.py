@@ -69,7 +69,7 @@ _HEADINGS = {
     "default_power_limit": "power_readings",
     **dict.fromkeys(("sw_power_cap", "hw_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown", "sw_thermal_slowdown"), REASONS[0]),
 }
-"""The heading above a label, which an excerpt may leave out."""
+"""The heading above a label, which an excerpt may leave out. Driver branches name it differently, with the same last word: readings, reasons."""
 _GPU = expression(r"^\s*(?:GPU\s+|<gpu id=\")(?P<address>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d)(?:\">)?\s*$")
 _LABEL = expression(r"^\s*(?P<label>v?[A-Z][\w .()/-]{0,60}?)(?:\s*:(?:\s+(?P<value>\S.{0,300})|$)|\s*$)")
 _ELEMENT = expression(r"<(?P<label>/?[a-zA-Z_]\w{1,60})>(?:(?P<value>[^<]{1,300})</\w{1,60}>)?")

@@ -214,6 +214,7 @@ CASES: Final = (
     ("host-compiler-unsupported", '/usr/lib/gcc/x86_64-linux-gnu/7/include/avx512vlintrin.h(10917): error: argument of type "void *" is incompatible with parameter of type "long long *"\n'),
     ("ptxas-too-old", "E0000 1 ptx_compiler_helpers.cc:87] *** WARNING *** Invoking ptxas with version 12.3.52, which corresponds to a CUDA version <=12.6.2.\n"),
     ("nvcc-toolkit-missing", "ERROR (theano.gpuarray): nvcc compiler not found on $PATH.\n"),
+    ("cuda-libs-not-on-loader-path", "OSError: libcurand.so.10: cannot open shared object file: No such file or directory\n$ ls -l /srv/cuda/12.4/lib64\ntotal 98304\n-rwxr-xr-x 1 root root 96521568 Mar  3  2024 libcurand.so.10.3.5.119\nlrwxrwxrwx 1 root root       23 Mar  3  2024 libcurand.so.10 -> libcurand.so.10.3.5.119\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -1,0 +1,167 @@
+"""Which packages of CUDA's libraries, of pip and of conda, speak for one cause of a missing or mixed library."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator
+from typing import Final
+
+from gpudoctor import versions
+from gpudoctor.derive import MachineView, known
+from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.cuda_libraries import WHEELS
+from gpudoctor.diagnose.missing_names import major, missing, missing_by_path
+from gpudoctor.diagnose.text_facts import Asks, Words
+from gpudoctor.expressions import expression
+from gpudoctor.findings import Evidence
+from gpudoctor.matrix import Matrix
+from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.tables import CUDA, CUDNN
+from gpudoctor.signatures.phrases import SAID_IN_WHEELS
+from gpudoctor.snapshot import Distribution, Missing
+from gpudoctor.versions import Version
+
+OF_WHEELS: Final = "-packages/nvidia/"
+"""Where NVIDIA's packages for pip put their libraries."""
+
+
+def _in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the installed package of NVIDIA's that contains a missing library."""
+    installed = {one.name: one for one in wheels(machine)}
+    if not missing(text):
+        yield from _out_of_reach(machine, installed)
+    for wanted in missing(text):
+        package = _package_of(wanted)
+        if not package:
+            continue
+        names = {package, *(f"{package}-cu{cuda}" for cuda in _cudas_of(wanted, machine))}
+        for one in (one for name, one in installed.items() if name in names):
+            version = versions.parse(one.version)
+            if version is not None and (package != WHEELS["cudnn"] or version.major == major(wanted)):
+                yield Evidence("installed", one.label, one.where)
+
+
+def _out_of_reach(machine: MachineView, installed: Container[str]) -> Iterator[Evidence]:
+    """Yield the installed packages of NVIDIA's that a framework's wheel cannot find, whatever else is installed."""
+    stack = machine.stack_or_missing
+    for framework in machine.frameworks:
+        own = framework.distribution
+        row = stack.row(own) if own is not None and not isinstance(stack, Missing) else None
+        lost = [name for name in (row.unreachable or () if row else ()) if name in installed]
+        if row and lost:
+            yield Evidence(f"packages that {framework.label} cannot find", " ".join(lost), cited(row.source))
+
+
+def _in_folder_of_wheels(_: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the path of a missing library in NVIDIA's packages for pip, if the text shows one."""
+    yield from (Words(name, f"{folder}{name}", "the text") for folder, name in missing_by_path(text) if OF_WHEELS in folder)
+
+
+_SAID_INSTALLED = expression(SAID_IN_WHEELS)
+
+
+def _said_to_be_in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield NVIDIA's package for pip that contains a missing library, if somebody says that it is installed."""
+    said = {(found[1] or found[2]).lower(): found[0] for found in _SAID_INSTALLED.finditer(text)}
+    for wanted in missing(text):
+        package = _package_of(wanted)
+        for name, words in said.items():
+            of_library, _, cuda = name.rpartition("-cu")
+            if of_library == package and _may_contain(wanted, int(cuda), machine.matrix):
+                yield Words(name, words, "a sentence")
+
+
+def _may_contain(soname: str, cuda: int, matrix: Matrix) -> bool:
+    """Return whether a package for a major version of CUDA contains a library, that of cuDNN in its newest release, which pip installs."""
+    if soname.startswith("libcudnn"):
+        return max((row.release for row in matrix.rows(CUDNN) if row.cuda == cuda), default=Version(0)).major == major(soname)
+    return cuda in _with_library(soname, matrix)
+
+
+def _package_of(soname: str) -> str:
+    """Return NVIDIA's package for pip that contains a library, without its CUDA; "" if none does."""
+    return next((package for name, package in WHEELS.items() if soname.lower().startswith(f"lib{name}")), "")
+
+
+def _of_other_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the framework's own CUDA, or NVIDIA's packages for another one, if a library of a third is missing."""
+    wanted = [name for name in missing(text) if not name.startswith("libcudnn")]
+    majors = {cuda for name in wanted for cuda in _cudas_of(name, machine)}
+    for framework in machine.frameworks:
+        cuda = framework.cuda_or_missing
+        if framework.spec.brings_cuda and isinstance(cuda, EffectiveCuda) and majors and cuda.version.major not in majors:
+            yield Evidence(f"CUDA of {framework.label}", str(cuda.version), cuda.where)
+    for one in wheels(machine):
+        suffix = one.name.rpartition("-cu")[2]
+        if suffix.isdigit() and majors and int(suffix) > max(majors):
+            yield Evidence("installed", one.label, one.where)
+
+
+_OF_CONDA = expression(r"lib(\w{3,12})-(\d[\w.]{0,20})-")
+
+
+def _from_conda_and_pip(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a library of CUDA that conda and pip both installed, in different versions."""
+    packages = known(machine.observed.packages)
+    in_conda = {found[1]: found[2] for stem in known(packages.conda) if (found := _OF_CONDA.match(stem))}
+    for one in packages.distributions:
+        name = one.name.removeprefix("nvidia-").partition("-cu")[0]
+        if one.name.startswith("nvidia-") and in_conda.get(name, one.version) != one.version:
+            yield Evidence(f"{name} of conda, of pip", f"{in_conda[name]}, {one.version}", one.where)
+
+
+def _wheels_of_two_cudas(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield two of NVIDIA's installed packages for one library and two CUDA releases."""
+    seen: dict[str, Distribution] = {}
+    for one in wheels(machine):
+        library, _, suffix = one.name.rpartition("-cu")
+        if suffix.isdigit() and (first := seen.setdefault(library, one)) is not one:
+            yield Evidence("installed", f"{first.label}, {one.label}", one.where)
+
+
+_LINKER_SYMBOL = expression(r"\b_{1,2}nvJitLink[A-Z][a-z]\w{2,40}?_(\d{2})_(\d)\b")
+"""A function of nvJitLink, whose name ends with the CUDA release that needs it."""
+
+
+def _older_linker(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield NVIDIA's installed package of nvJitLink, if it is older than the function that it lacks."""
+    found = _LINKER_SYMBOL.search(text)
+    for one in wheels(machine) if found else ():
+        version = versions.parse(one.version)
+        if found and one.name.startswith(WHEELS["nvjitlink"]) and version and version[:2] < Version(int(found[1]), int(found[2]))[:2]:
+            yield Evidence("installed", one.label, one.where)
+
+
+def _cudas_of(soname: str, machine: MachineView) -> frozenset[int]:
+    """Return the major versions of CUDA that have a library of this name, as 10 to 13 have libcurand.so.10; for cuDNN of the installed packages."""
+    if soname.startswith("libcudnn"):
+        suffixes = [one.name.rpartition("-cu")[2] for one in wheels(machine) if one.name.startswith(WHEELS["cudnn"])]
+        return frozenset(int(suffix) for suffix in suffixes if suffix.isdigit())
+    return _with_library(soname, machine.matrix)
+
+
+def _with_library(soname: str, matrix: Matrix) -> frozenset[int]:
+    return frozenset(row.release.major for row in matrix.rows(CUDA) if soname in (row.sonames or ()))
+
+
+def wheels(machine: MachineView) -> list[Distribution]:
+    """Return the installed packages of NVIDIA's."""
+    stack = machine.stack_or_missing
+    return [] if isinstance(stack, Missing) else [one for name, one in stack.distributions.items() if name.startswith("nvidia-")]
+
+
+_BY_EXTENSION = expression(r"(?m)^\W{0,8}(?:import|from) (\w{3,40}_(?:cuda|ext|gpu)|vllm\._C|amp_C|sgl_kernel)\b")
+"""A compiled module of an extension of PyTorch, which is imported after PyTorch has loaded the runtime of its own CUDA."""
+
+
+def _of_an_extension(_: MachineView, text: str) -> Iterator[Evidence]:
+    if (found := _BY_EXTENSION.search(text)) and any(name.startswith("libcudart.") for name in missing(text)):
+        yield Evidence("missing for", found[1], "a traceback")
+
+
+PACKAGES: Asks = {
+    "pip-nvidia-libs-not-on-path": (_in_wheels, _in_folder_of_wheels, _said_to_be_in_wheels),
+    "extension-built-for-other-cuda": (_of_other_wheels, _of_an_extension),
+    "mixed-conda-pip": (_from_conda_and_pip,),
+    "nvidia-wheel-version-conflict": (_older_linker,),
+    "cuda-mixed-versions": (_wheels_of_two_cudas,),
+}
