@@ -28,7 +28,7 @@ _ASIDE = expression(
 _IN_PARENTHESES = expression(r"\(([^()\n]{8,160})\)")
 _CONDITION = expression(r"(?i)^(?:or|if|than)$")
 _EARLIER = expression(r"(?i)\b(?:old|earlier|former|first|was|were|had)\b")
-_CUE = expression(r"\d|Jetson|TITAN")
+_CUE = expression(r"(?i)\d|jetson|titan")
 _PACKAGE = expression(
     r"(?i)(?P<name>[a-z][\w-]{1,40})(?:\[[\w,-]{2,30}\])?(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
     r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3}(?:-?rc\d)?)(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?(?:\[[\w,-]{2,30}\])?"

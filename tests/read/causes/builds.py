@@ -358,6 +358,9 @@ CASES: Final = (
     ("extension-abi-mismatch", "from mmcv import _ext\nImportError: libtorch_cuda_cu.so: cannot open shared object file: No such file or directory\n"),
     ("gpu-lacks-bf16", "RTX 2080 Ti\nValueError: --tf32 requires Ampere or a newer GPU arch, cuda>=11 and torch>=1.7\n"),
     ("cpu-only-build", "torch 2.4.0, built with CUDA support: False\n| NVIDIA-SMI 550.54.15              Driver Version: 550.54.15      CUDA Version: 12.4     |\n"),
+    ("extension-missing-arch", "GTX TITAN X\ntorch 1.4.0\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("extension-missing-arch", "the node has two 2080Ti\ntorch 1.4.0\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-too-new-for-build", "titan rtx\ntorch 0.4.1\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -464,5 +467,6 @@ NEAR_MISSES: Final = (
     ("gpu-too-new-for-build", "PyTorch 2.7.1+cu128, RTX 5060 Ti\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasLtMatmul`\n"),
     ("c-compiler-missing", "FileNotFoundError: [Errno 2] No such file or directory: 'ccache/model.pt'\n"),
     ("cpu-only-build", "torch 2.4.0, built with CUDA: True\nGPU count: 1\n"),
+    ("gpu-too-new-for-build", "Titan X (Pascal)\ntorch 1.4.0\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
