@@ -49,11 +49,16 @@ _OF_LINUX_ACCESS = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-
 _OF_WSL = frozenset(["wsl1", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl-multi-gpu-limit"])
 _OF_WINDOWS = frozenset({"no-driver"})
 """What can be wrong on Windows too."""
+_AT_HOME = {"windows-native-no-gpu": Platform.WINDOWS, "metal-plugin-missing": Platform.MACOS}
+"""Causes of one platform alone."""
 
 
 def excluded(machine: MachineView) -> frozenset[str]:
     """Return the causes that cannot be, by what the text states."""
-    return frozenset(cause for cause, facts in _FACTS.items() if any(_holds(fact, machine) for fact in facts)) | _elsewhere(machine)
+    facts = {cause for cause, facts in _FACTS.items() if any(_holds(fact, machine) for fact in facts)}
+    known_platform = machine.site.platform in frozenset(Platform)
+    away = {cause for cause, platform in _AT_HOME.items() if known_platform and machine.site.platform != platform}
+    return frozenset(facts | away | _elsewhere(machine))
 
 
 def _holds(fact: Callable[[MachineView], bool], machine: MachineView) -> bool:

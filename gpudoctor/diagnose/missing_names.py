@@ -14,7 +14,7 @@ _SAID_MISSING = expression(
     rf"(?i:\b(?:could not|cannot|can't|unable to|fail(?:s|ed)? to|(?:does|do|did)(?: not|n't)|missing)\b(?:(?!\blib\w{{1,40}}\.so)[^\n]){{0,30}}?)(lib(?:{NAMES})(?:_\w{{1,40}})?\.so\.\d{{1,2}}(?:\.\d{{1,2}})?)(?![\w.]\d|: /)"
 )
 """As programs that keep the loader's words to themselves and people say it."""
-_DLL = expression(rf"\b({NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
+_DLL = expression(rf"(?<!opened dynamic library )(?<!opened CUDA library )\b({NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
 _LATEST_MAJOR_OF_TWO_DIGITS = 20
 """cublas64_11.dll is of CUDA 11, cudart64_90.dll of CUDA 9.0."""
 _ON_DISK = expression(r"(/[^\s:;'\"]{1,200}/|(?<![\w/])(?=lib\w{1,40}\.so\.\d{1,2}\.\d{1,3}\.\d))(lib\w{1,40}\.so\.[\d.]{1,8})")

@@ -15,7 +15,7 @@ _COUNTED = ("gpu",)
 _SPACE = expression(r"\s+")
 # conda 4 to 26, libmamba
 _REFUSED = expression(
-    r"Packages?NotFoundError|not available from current channels|specifications were found to be in|Could not solve for environment specs|packages are incompatible|Encountered problems while solving"
+    r"Packages?NotFound(?:Error)?\b|not available from current channels|specifications were found to be in|Could not solve for environment specs|packages are incompatible|Encountered problems while solving"
 )
 # uv's account of its search
 _SEARCHED = expression(r"\bBecause [^\n]{0,300}==")

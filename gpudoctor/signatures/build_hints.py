@@ -6,6 +6,12 @@ from gpudoctor.signatures.phrases import CUPY, SAID_IN_WHEELS, cured
 from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
+    # platforms of the wheels on the index: no framework has any for these
+    Hint(
+        r"(?i)\b(?:ppc64(?:le)?|s390x|armv[67]l?|armhf|riscv64|raspberry ?pi|raspbian)\b",
+        "no-cuda-wheel-for-platform",
+        "uname -m: ppc64le",
+    ),
     Hint(
         r"(?i)\bunset(?:ting)? (?:the )?LD_LIBRARY_PATH|\bLD_LIBRARY_PATH (?:is |was )?(?:unset|cleared|emptied|empty)\b|\b(?:with(?:out)?|no|empty) (?:an? )?(?:empty )?LD_LIBRARY_PATH\b[^\n.]{0,20}\b(?:works?|worked|fine)|\bLD_LIBRARY_PATH ?=[^\n]{0,200}(?:cuda|nvidia|conda|/usr/lib)"
         # the loader with LD_DEBUG=libs

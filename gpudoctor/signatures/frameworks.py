@@ -87,7 +87,7 @@ FRAMEWORKS = (
     ),
     # the last three are TensorFlow 0.12's and cudarc's
     Signature(
-        r"cuInit: UNKNOWN ERROR \(303\)"
+        r"cuInit: UNKNOWN ERROR \(303\)|\(0 vs\. 303\)"
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*(?:: cannot open shared object file| => not found| (?:was |is |could )?not (?:be )?found)"
         r"|Could not (?:load dynamic|dlopen) library 'libcuda\.so"
         r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"|CUDA driver library cannot be found|Function \"cu(?:Init|DriverGetVersion|DeviceGetCount)\" not found",

@@ -84,12 +84,14 @@ IMPORTS = (
     ),
     # tensorflow/python/util/lazy_loader.py of 2.21, transformers 4, keras 3.0 to 3.12 (keras/src/models, saving, layers), tensorflow_hub
     Signature(
-        r"Keras cannot be imported\. Check that it is installed|cannot import name '\w{1,60}' from 'keras\.\w{1,40}|No module named '(?:tf_keras|keras\.\w{1,40})"
+        r"Keras cannot be imported\. Check that it is installed|cannot import name '\w{1,60}' from 'keras\.\w{1,40}|No module named '(?:tf_keras|keras\.\w{1,40}|tensorflow\.keras\.(?:wrappers|layers\.experimental|optimizers\.(?:legacy|experimental)))"
         r"|is Keras 3, but this is not yet supported in Transformers|not supported in [`']?Keras 3|Keras 3 only supports V3|module 'keras\._tf_keras\.keras|installed tf\.keras is Keras 3"
         r"|'(?:Sequential|Functional)' object has no attribute '(?:input_names|output_names|_get_distribution_strategy)'"
         r"|module 'keras\.(?:api|src|_tf_keras|utils|backend|initializers|engine)[\w.]{0,60}' has no attribute|version of Keras is Keras 3|module 'tensorflow\.(?:keras|(?:_api\.v\d\.)?compat\.v2)(?:\.\w{1,20}){0,2}' has no attribute '__internal__'"
         r"|Only instances of `?keras\.Layer`? can be added[^\n]{0,200}tensorflow_hub|A KerasTensor (?:cannot be used as input to a TensorFlow function|is symbolic)"
         r"|Received: <tf_keras\.|Expected [^\n]{0,120}keras[^\n]{0,160}\btf_keras\.src|you do not have the tf_keras package installed|add_weight\(\) got multiple values for argument 'shape'|KerasTensor'?>? is not allowed|Could not interpret optimizer identifier: <keras\.src|has no attribute 'register_load_context_function'"
+        # keras/src/ops/operation.py; Keras 2 leaves out the layer's name
+        r"|AttributeError: The layer \w{1,60} has never been called and thus has no defined"
         # a model saved by Keras 2, which Keras 3 cannot load
         r"|because its parent module keras\.[\w.]{1,60} cannot be imported"
         r"|Unrecognized keyword arguments(?: passed to \w{1,60})?: [\[{]'(?:batch_shape|batch_input_shape)'",
@@ -98,6 +100,7 @@ IMPORTS = (
         (
             "ImportError: Keras cannot be imported. Check that it is installed.",
             "ModuleNotFoundError: No module named 'tf_keras'",
+            "ModuleNotFoundError: No module named 'tensorflow.keras.layers.experimental'",
             "Your currently installed version of Keras is Keras 3, but this is not yet supported in Transformers",
             "`keras.optimizers.legacy` is not supported in Keras 3.",
         ),

@@ -88,13 +88,14 @@ INSTALLERS = (
         ),
     ),
     Signature(
-        r"there (?:is|are) no versions? of \S{1,80}(?: and|,)|was found on \S{1,200}, but not at the requested version|was not found in the package registry|Packages?NotFoundError|[Nn]othing provides requested",
+        r"there (?:is|are) no versions? of \S{1,80}(?: and|,)|was found on \S{1,200}, but not at the requested version|was not found in the package registry|(?:Resolve)?Packages?NotFound(?:Error)?\b|[Nn]othing provides requested",
         ("package-not-installable", _PYTHON),
         "that release does not exist on the index or channel",
         (
             "Because there is no version of torch==2.3.9 and you require torch==2.3.9",
             "PackagesNotFoundError: The following packages are not available from current channels",
             "PackageNotFoundError: Package missing in current linux-64 channels:",
+            "ResolvePackageNotFound:",
         ),
     ),
     # conda's virtual packages: https://docs.conda.io/projects/conda/en/stable/user-guide/tasks/manage-virtual.html
@@ -128,6 +129,13 @@ INSTALLERS = (
             "Could not solve for environment specs",
             "UnsatisfiableError: The following specifications were found to be incompatible with each other:",
         ),
+    ),
+    # a version begins with a digit: https://packaging.python.org/en/latest/specifications/version-specifiers/
+    Signature(
+        r"(?:requirement|distribution found for) [A-Za-z][\w.-]{0,60}={2,3}[A-Za-z]",
+        ("package-not-installable",),
+        "what is asked for is no version",
+        ("ERROR: Could not find a version that satisfies the requirement keras==latest",),
     ),
     Signature(
         r"No matching distribution found for|[Cc]ould not find a(?: version|ny downloads) that satisf(?:ies|y) the requirement|No distributions at all found for|is not a supported wheel (?:on|for) this platform",

@@ -17,7 +17,27 @@ def _no_cudnn(pattern: str, *lines: str) -> Signature:
     return Signature(pattern, NO_CUDNN, "cuDNN or one of its libraries was not found", lines)
 
 
+# tensorflow/compiler/jit/xla_gpu_device.cc of 1.14 to 2.3: XLA's device needs only the driver, TensorFlow's own needs every library
+_ONLY_OF_XLA = r"(?:available devices (?:are|:)|\[PhysicalDevice\()(?![^\n]{0,400}device:GPU:\d)[^\n]{0,300}device:XLA_GPU:\d|(?i:\b(?:only|just)\b[^\n.]{0,40}\bXLA_GPU\b|\bXLA_GPU\b[^\n.]{0,24}\b(?:instead of|rather than|(?:but )?not?) (?:a |the |any )?(?:normal |plain )?GPUs?\b)"
+_WITHOUT_OWN = "the driver works, and TensorFlow's own GPU device is missing: a CUDA library or cuDNN did not load"
+
 LIBRARIES = (
+    Signature(
+        _ONLY_OF_XLA,
+        ("cuda-version-mismatch",),
+        _WITHOUT_OWN,
+        ("only XLA_GPU:0 is listed",),
+        vague=True,
+        needs_support=True,
+    ),
+    Signature(
+        _ONLY_OF_XLA,
+        (*NO_CUDA, *NO_CUDNN),
+        _WITHOUT_OWN,
+        ("the devices are XLA_GPU instead of GPU",),
+        vague=True,
+        tells="ldconfig -p | grep -E 'cudart|cublas|cudnn'",
+    ),
     # torch/backends/cudnn/__init__.py since 1.13
     Signature(
         r"Looks like your LD_LIBRARY_PATH contains incompatible version of cudnn",

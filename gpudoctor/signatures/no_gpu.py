@@ -46,6 +46,7 @@ _SAID = (
     r"(?i)\b(?:tensorflow|keras|torch|jax)\b(?!\[)[^\n]{0,60}(?:\bnot|n't|\bunable to)\b[^\n]{0,20}\b(?:us|detect|see|recogni[sz]|find|access)\w{0,3}\b[^\n]{0,16}\bgpus?\b"
     r"|\b(?:tensorflow|keras|torch|jax)\b(?!\[)[^\n]{0,40}\b(?:sees?|detects?|finds?|found|reports?|shows?|uses?|gets?) (?:no|zero) (?:nvidia |cuda )?(?:gpus?|devices?)\b"
     r"|\bno gpus? (?:is|are|was|were) (?:being )?used\b|\bgpus?(?: device)?(?: (?:is|was|are))?(?:n't| not)(?: being| getting)? (?:recogni[sz]ed|detected|found|visible|used|utili[sz]ed|available)\b"
+    r"|\b(?:can'?t|cannot|trouble|unable to|not able to|fail\w{0,3} to)\b[^\n.]{0,20}\bget\w{0,4} (?:tensorflow|keras|(?:py)?torch|jax|it) to (?:recogni[sz]e|detect|see|find|use)\b[^\n.]{0,16}\bgpus?\b"
     r"|\b(?:can'?t|cannot|trouble|unable to|fail\w{0,3} to)\b[^\n.]{0,20}\bget\w{0,4} (?:the |my |it to use the |it to use my )?gpus?\b(?: to (?:work|be)| recogni[sz]ed| detected| working)?"
 )
 """As people say it. The name with an extra is what somebody installs, which speaks for a cause."""

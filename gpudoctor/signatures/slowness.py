@@ -5,12 +5,13 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 _USE = r"(?:\.cuda\(|\.to\(|\bcuda\b|\bgpu\b|\bsession\b)"
-_LONG = r"\b(?:minutes?|(?:very|really|extremely|so) (?:long|slow)|long time)\b"
+_LONG = r"\b(?:minutes?|mins?|(?:very|really|extremely|so) (?:long|slow)|long time)\b"
 
 _STARTS_SLOWLY = (
     rf"(?i)\b(?:is_gpu_available\(\)|list_physical_devices\([^)\n]{{0,12}}\)|tf\.Session\(\)|jax\.devices\(\)|creating (?:the |a )?(?:gpu |tensorflow )?device)\W{{0,4}} {{0,2}}[^\n]{{0,20}}\b(?:takes?|took|needs?|lasts?)\b[^\n]{{0,30}}{_LONG}"
-    rf"|\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st|initial) (?:\w{{1,12}} )?(?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b[^\n]{{0,80}}(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)"
-    rf"|(?:{_LONG}|\b(?:slow|hangs?|stuck|forever)\b)[^\n]{{0,60}}\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st) (?:epoch|batch|step|iteration|run|call|inference|prediction|time))\b"
+    rf"|\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st|initial) (?:\w{{1,12}} )?(?:epoch|batch|step|iteration|run|call|inference|prediction|time)|(?:epoch|step) 1(?:/\d{{1,6}})?)\b[^\n]{{0,80}}(?:{_LONG}|\b(?:slow|hangs?|stucks?|freezes?|forever)\b)"
+    rf"|(?:{_LONG}|\b(?:slow|hangs?|stucks?|freezes?|forever)\b)[^\n]{{0,60}}\b(?:start(?:s|ing|up)?|start-up|initiali[sz]\w{{1,6}}|load(?:s|ing)?|launch\w{{0,3}}|(?:first|1st) (?:epoch|batch|step|iteration|run|call|inference|prediction|time)|(?:epoch|step) 1(?:/\d{{1,6}})?)\b"
+    rf"|\b(?:hangs?|hanging|stucks?|freezes?)\b[^\n]{{0,24}}\b(?:any|every|each|all|simple) (?:\w{{1,12}} )?(?:ops?|operations?|calls?|computations?|matmuls?)\b"
 )
 
 # nvidia-smi -q -d PERFORMANCE of 390 to 580

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.outcomes import Standing, clauses, settled
-from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.readers.reader import Form, Reader
 from gpudoctor.read.readers.sentences import SENTENCE, own_sentences, sentences_of_time
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -100,4 +100,12 @@ def _one(name: str) -> str:
     return name[:-1] if name[-2:-1].isdigit() and name.endswith("s") else name
 
 
-READER = Reader(SENTENCE, blocks=_blocks)
+READER = Reader(
+    SENTENCE,
+    forms=(
+        Form(
+            "other gpu", r"(?i)\bgpu(?: model)?: {0,2}(?P<value>intel(?:\W{0,3}r\W)?\W{0,3}(?:arc|iris|uhd|(?:hd )?graphics)\b)", Rank.PROSE
+        ),
+    ),
+    blocks=_blocks,
+)

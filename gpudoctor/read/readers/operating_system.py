@@ -88,6 +88,9 @@ READER = Reader(
             r"(?P<value>\blib(?:cud|cub|cuf|cur|cus|nv|c10|torch)\w{0,40}\.so\.\d|/usr/local/cuda|/usr/lib/x86_64-linux-gnu|/proc/driver/nvidia|\bcudart_stub\.cc)",
             Rank.PROSE,
         ),
+        Form(
+            "platform:macos", r"(?i)^\W{0,4}(?P<value>(?:apple )?m[1-5](?: (?:pro|max|ultra))? mac(?:book)?)\s{0,4}(?:[,;]|$)", Rank.PROSE
+        ),
         # Apple's builds of TensorFlow: https://developer.apple.com/metal/tensorflow-plugin/
         Form("platform:macos", r"(?P<value>\btensorflow[-_](?:macos|metal))\b", Rank.PROSE),
         # https://docs.nvidia.com/jetson/archives/, and jetson-stats

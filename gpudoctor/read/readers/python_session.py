@@ -15,7 +15,9 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "Python session"
 _BOOLEAN = r"(?:(?:it |i )?(?:returns?|gives?|gets?|got|says?|prints?):? {1,2})?(?P<value>(?i:True|False))\b"
-_LIST_GPUS = r"\btf\.config\.(?:experimental\.)?list_physical_devices\(['\"]GPU['\"]\)"
+_TF = r"\b(?:tf|tensorflow)[.$]"
+"""In R, whose packages call the same functions, a dollar stands for the dot."""
+_LIST_GPUS = rf"{_TF}config[.$](?:experimental[.$])?list_physical_devices\(['\"]GPU['\"]\)"
 _LATER = 4
 """Lines between a question and its answer that may be warnings."""
 
@@ -48,13 +50,14 @@ _QUESTIONS = (
     _Question(r"\btorch\.cuda\.get_arch_list\(\)", "torch architectures", r"\[(?P<value>'sm_[\w', ]{3,300})\]"),
     _Question(r"\btorch\.cuda\.device_count\(\)", "torch count", r"(?P<value>\d{1,3})\b"),
     _Question(r"\btorch\.backends\.cudnn\.version\(\)", "", r"(?P<value>\d{4,6}|None)\b"),
-    _Question(r"\b(?:tf|tensorflow)\.test\.is_built_with_cuda\(\)", "tensorflow cuda", r"(?P<value>False)\b|True\b"),
-    _Question(r"\b(?:tf|tensorflow)\.test\.is_gpu_available\(\)", "tensorflow devices", _BOOLEAN),
+    _Question(rf"{_TF}test[.$]is_built_with_cuda\(\)", "tensorflow cuda", r"(?P<value>(?i:False))\b|(?i:True)\b"),
+    _Question(rf"{_TF}test[.$]is_gpu_available\(\)", "tensorflow devices", _BOOLEAN),
+    _Question(rf"{_TF}test[.$]gpu_device_name\(\)", "tensorflow devices", r"(?P<value>''|\"\"|/device:GPU:\d)"),
     _Question(rf"\blen\({_LIST_GPUS}\)", "tensorflow devices", r"(?P<value>\d{1,2})\b"),
     _Question(
         rf"(?<!len\(){_LIST_GPUS}",
         "tensorflow devices",
-        r"(?:[\w ]{0,20}\ban )?(?P<value>\[ ?\]|\[PhysicalDevice|empty list)",
+        r"(?:[\w ]{0,20}\ban )?(?P<value>\[ ?\]|\[PhysicalDevice|empty list|list\(\))",
     ),
     _Question(r"\bxla_bridge\.get_backend\(\)\.platform\b", "jax devices", r"(?P<value>cpu|gpu|cuda)\b"),
     _Question(
@@ -74,6 +77,8 @@ _CUES = (
     "tf.test.",
     "tf.config.",
     "tensorflow.test.",
+    "tf$test$",
+    "tf$config$",
     "jax.devices(",
     "xla_bridge.",
     "os.environ",

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import VERSION, Form, Reader
-from gpudoctor.read.statements import Rank
+from gpudoctor.read.statements import Line, Rank, Statement
+
+_NAME = "TensorFlow log"
+_RUNTIME_DLL = expression(r"opened (?:dynamic|CUDA) library cudart64_(?P<major>[5-9]|10)(?P<minor>\d)\.dll")
+"""Until CUDA 10 the file's name has the whole release."""
+
+
+def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
+    for line in lines:
+        if found := _RUNTIME_DLL.search(line.text):
+            yield Statement("tensorflow cuda", f"{found['major']}.{found['minor']}", _NAME, line.number, Rank.LOG)
+
 
 READER = Reader(
-    "TensorFlow log",
+    _NAME,
     forms=(
         Form("module", rf"kernel reported version is: {VERSION}", Rank.LOG),
         Form("libraries", rf"libcuda reported version is: {VERSION}", Rank.LOG),
         Form(
             "tensorflow opens",
-            r"(?P<value>Loaded runtime CuDNN library|Successfully opened dynamic library lib(?:cud|cub)\w{2,8}\.so)",
+            r"(?P<value>Loaded runtime CuDNN library|Successfully opened dynamic library (?:lib(?:cud|cub)\w{2,8}\.so|cu(?:dart|blas|dnn)64_\d))",
             Rank.LOG,
         ),
         # what only a build with CUDA can fail at: its errors come after it has a GPU
@@ -39,4 +53,6 @@ READER = Reader(
         ),
         Form("capability", r"(?i)compute ?capability:? {0,3}(?P<value>\d{1,2}\.\d)\b", Rank.LOG),
     ),
+    blocks=_blocks,
+    cues=("cudart64_",),
 )

@@ -52,7 +52,7 @@ _KINDS = tuple(
         ("jetpack", r"(?i)jetpack(?: sdk)? v?(?P<value>[4-7]\.\d(?:\.\d)?)"),
         ("architecture", r"(?P<value>x86_64|aarch64|arm64)"),
         ("torch devices", r"(?i)(?:torch\.)?(?:cuda[. ])?(?:is[_ ])?available(?:\(\))?(?:[:=]| returns| is|) ?(?P<value>true|false)"),
-        ("platform:macos", r"(?i)(?P<value>(?:(?:macbook|mac ?mini|imac|mac studio|apple m\d)[\w ]{0,30}|m[1-5](?: (?:pro|max|ultra))?))"),
+        ("platform:macos", r"(?i)(?P<value>(?:(?:macbook|mac ?mini|imac|mac studio|apple m\d)[\w ]{0,30}|m[1-5](?: (?:pro|max|ultra))?(?: mac(?:book)?)?))"),
         ("os", rf"(?i)(?P<value>{SYSTEMS}[\w .!-]{{0,40}})"),
         ("gpu prose", rf"(?i)(?:(?:an?|my|our|one|single|the) )?(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA(?:'s)? |GeForce ){{0,2}}(?P<value>{GPU})(?:[ -](?:SXM\d?|PCIE?|NVL|HBM\d|\(?\d{{1,3}} ?GB\)?)){{0,3}}(?: ?[x\u00d7]\d)?(?: (?:GPUs?|(?:graphics )?cards?|laptop|notebook|desktop|pc|workstation|server|machine|device|board|(?:developer |dev )?kit))?"),
     )

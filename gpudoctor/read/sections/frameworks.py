@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.build_names import Build, of_conda, of_local_version
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE, framework_of, spec_of
 from gpudoctor.matrix import Matrix
-from gpudoctor.read.sections.packages import build_in, conda_package, listed
+from gpudoctor.read.sections.packages import build_in, conda_package, listed, version_in
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
 from gpudoctor.read.statements import Rank, Statement
 from gpudoctor.snapshot import Cause, Fact, Framework, Host, Missing
 from gpudoctor.snapshot.distributions import normalise
 
+_FALSE = ("False", "false", "FALSE")
 NO_GPU = frozenset(
-    ("False", "false", "No", "NA", "N/A", "None", "not available", "0", "cpu", "CPU", "CpuDevice", "Cpu", "[]", "[ ]", "empty list")
+    (
+        *_FALSE,
+        "No",
+        "NA",
+        "N/A",
+        "None",
+        "not available",
+        "0",
+        "cpu",
+        "CPU",
+        "CpuDevice",
+        "Cpu",
+        "[]",
+        "[ ]",
+        "empty list",
+        "list()",
+        "''",
+        '""',
+    )
 )
 """How frameworks say that they can use no GPU."""
-_NO_CUDA = frozenset(("None", "Could not collect", "False"))
+_NO_CUDA = frozenset((*_FALSE, "None", "Could not collect"))
 _ARCHITECTURE = expression(r"(?:sm|compute)_\d{2,3}[a-z]?")
 _GENERATED = expression(r"code=((?:sm|compute)_\d{2,3}[a-z]?)")
 
@@ -87,8 +108,16 @@ def _build(name: str, package: str, version: Statement, stated: Stated) -> tuple
     if local.has_cuda is not None:
         return local, version.where
     if conda and known.has_cuda is not None:
-        return known, conda.where
+        return _with_toolkit(known, stated), conda.where
     return Build(has_cuda=True if _sees_gpu(name, stated) or stated.get(f"{name} opens") else None), version.where
+
+
+def _with_toolkit(build: Build, stated: Stated) -> Build:
+    """Return a build with CUDA that conda lists, and the CUDA of the cudatoolkit beside it, which conda keeps to the release that it was built with."""
+    toolkit = conda_package("cudatoolkit", stated)
+    if not build.has_cuda or build.cuda or toolkit is None:
+        return build
+    return msgspec.structs.replace(build, cuda=".".join(version_in(toolkit).split(".")[:2]))
 
 
 def _sees_gpu(name: str, stated: Stated) -> bool | None:

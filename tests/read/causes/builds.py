@@ -361,6 +361,12 @@ CASES: Final = (
     ("extension-missing-arch", "GTX TITAN X\ntorch 1.4.0\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
     ("extension-missing-arch", "the node has two 2080Ti\ntorch 1.4.0\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
     ("gpu-too-new-for-build", "titan rtx\ntorch 0.4.1\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("slow-ptx-jit", "Successfully opened dynamic library cudart64_100.dll\nname: GeForce RTX 3060 Ti computeCapability: 8.6\nIt sits there for 8 mins after Epoch 1/20 is printed.\n"),
+    ("slow-ptx-jit", "Successfully opened dynamic library libcudart.so.10.0\nname: GeForce RTX 3090 computeCapability: 8.6\nThe session hangs on any operation.\n"),
+    ("metal-plugin-missing", "M2 Pro Mac, TensorFlow 2.13\nprint(tf.config.list_physical_devices('GPU'))\n[]\n"),
+    ("windows-native-no-gpu", 'library(tensorflow)\ntf$config$list_physical_devices("GPU")\nlist()\nWindows 11, tensorflow 2.13, RTX 3080\n'),
+    ("jetson-needs-vendor-wheel", "I am not able to get keras to see the GPU of the Jetson Nano.\ntensorflow 2.11\n"),
+    ("no-cuda-wheel-for-platform", "Raspberry Pi 5, 32-bit system\nERROR: Could not find a version that satisfies the requirement torch (from versions: none)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -468,5 +474,6 @@ NEAR_MISSES: Final = (
     ("c-compiler-missing", "FileNotFoundError: [Errno 2] No such file or directory: 'ccache/model.pt'\n"),
     ("cpu-only-build", "torch 2.4.0, built with CUDA: True\nGPU count: 1\n"),
     ("gpu-too-new-for-build", "Titan X (Pascal)\ntorch 1.4.0\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("windows-native-no-gpu", "I can't get Tensorflow to recognize my GPU. Ubuntu 22.04, RTX 3060\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

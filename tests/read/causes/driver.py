@@ -323,6 +323,7 @@ CASES: Final = (
     ("libcuda-not-on-loader-path", "In the pod /usr/local/nvidia/lib64/libcuda.so.1 is there and /dev/nvidia0 too.\ntorch.cuda.is_available() returns False\n"),
     ("no-gpu", "E cuda_driver.cc:351] failed call to cuInit: UNKNOWN ERROR (303)\nlspci | grep -i nvidia prints nothing\n"),
     ("no-gpu", "GPU: Intel UHD Graphics 620\nRuntimeError: No CUDA GPUs are available\n"),
+    ("driver-too-old", "cudatoolkit               10.1.243             h6bb024c_0\ntensorflow                2.1.0           gpu_py37h7db9008_0\n| NVIDIA-SMI 410.104      Driver Version: 410.104      CUDA Version: 10.0     |\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

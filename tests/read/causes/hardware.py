@@ -122,6 +122,7 @@ CASES: Final = (
     ("gpu-requires-reset", "NVRM: nvAssertFailedNoLog: Assertion failed: Reset required [NV_ERR_RESET_REQUIRED] (0x00000062) returned from status @ kernel_graphics.c:2713\nall CUDA-capable devices are busy or unavailable\n"),
     ("gpu-requires-reset", "dmesg has an Xid 62, and after it Xid 154: GPU Reset Required.\n"),
     ("gsp-firmware-failure", "NVRM: GPU3 RPC history (CPU -> GSP):\nNVRM:     entry function                   data0\n"),
+    ("no-gpu", "GPU: Intel(R) Iris Xe\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -215,6 +215,9 @@ CASES: Final = (
     ("ptxas-too-old", "E0000 1 ptx_compiler_helpers.cc:87] *** WARNING *** Invoking ptxas with version 12.3.52, which corresponds to a CUDA version <=12.6.2.\n"),
     ("nvcc-toolkit-missing", "ERROR (theano.gpuarray): nvcc compiler not found on $PATH.\n"),
     ("cuda-libs-not-on-loader-path", "OSError: libcurand.so.10: cannot open shared object file: No such file or directory\n$ ls -l /srv/cuda/12.4/lib64\ntotal 98304\n-rwxr-xr-x 1 root root 96521568 Mar  3  2024 libcurand.so.10.3.5.119\nlrwxrwxrwx 1 root root       23 Mar  3  2024 libcurand.so.10 -> libcurand.so.10.3.5.119\n"),
+    ("cuda-library-missing", "list_local_devices() has only XLA_GPU:0 and the CPU.\n"),
+    ("cuda-library-missing", "the devices are XLA_CPU and XLA_GPU instead of GPU, and each epoch takes an hour\n"),
+    ("cuda-version-mismatch", "tensorflow 1.15.0, CUDA 10.2\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'), PhysicalDevice(name='/physical_device:XLA_GPU:0', device_type='XLA_GPU')]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -261,5 +264,6 @@ NEAR_MISSES: Final = (
     ("pip-nvidia-libs-not-on-path", "ImportError: libcudnn.so.8: cannot open shared object file: No such file or directory\nnvidia-cudnn-cu12 is installed.\n"),
     ("cuda-libs-not-on-loader-path", "ImportError: libcusparse.so.12: cannot open shared object file: No such file or directory\n$ ls /opt/cuda/lib64\nbin  doc  include\n"),
     ("cuda-mixed-versions", "torch==2.5.1+cu124\nnvidia-cuda-runtime-cu11==11.8.89\nnvidia-cuda-runtime-cu12==12.4.127\n>>> torch.cuda.is_available()\nTrue\n"),
+    ("cuda-library-missing", "All available devices [ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:XLA_GPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ].\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

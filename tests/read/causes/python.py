@@ -143,6 +143,9 @@ CASES: Final = (
     ("wrong-python-environment", "$ pip list | grep torch\ntorch 2.3.1\n$ python train.py\nModuleNotFoundError: No module named 'torch'\n"),
     ("wrong-python-environment", "(tf) $ python -c 'import tensorflow as tf; print(tf.__version__)'\n2.13.1\n(tf) $ ipython\nIn [1]: import tensorflow\nModuleNotFoundError: No module named 'tensorflow'\n"),
     ("package-requirement-conflict", "    The user requested torch==2.1.2\n    torchaudio 2.2.0 depends on torch==2.2.0\n\nTo fix this you could try to:\n1. loosen the range of package versions you've specified\n"),
+    ("package-not-installable", "ERROR: Could not find a version that satisfies the requirement tensorflow==stable (from versions: 2.16.1, 2.17.0)\n"),
+    ("package-not-installable", "Collecting package metadata (repodata.json): done\nSolving environment: failed\n\nResolvePackageNotFound:\n  - tensorflow-gpu==1.12.3\n  - cudnn==7.1.4\n"),
+    ("keras3-mismatch", "ModuleNotFoundError: No module named 'tensorflow.keras.wrappers'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

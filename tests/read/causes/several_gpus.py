@@ -106,6 +106,8 @@ CASES: Final = (
     ("power-throttled", "Under load the clocks fall to 900 MHz although the limit is 400 W.\n        SW Power Cap                      : Active\n"),
     ("power-throttled", "one card of the four is capped at 150 W\n        SW Power Cap                      : Active\n"),
     ("mixed-gpu-models", "there is an imbalance between your gpus. you may want to exclude gpu 2 which has less than 75% of the memory\n"),
+    ("nccl-p2p-acs-iommu", "Training on both GPUs freezes after the first batch. Each of them alone works.\n"),
+    ("nccl-p2p-acs-iommu", "MirroredStrategy hangs with the two cards, and the script runs fine with one GPU.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -138,5 +140,6 @@ NEAR_MISSES: Final = (
     ("nccl-version-conflict", "INFO 02-03 10:11:12 utils.py:975] Found nccl from library libnccl.so.2\nn3:771:771 [0] NCCL INFO NET/Plugin : dlerror=libnccl-net.so: cannot open shared object file: No such file or directory No plugin found (libnccl-net.so), using internal implementation\nNCCL version 2.20.5+cuda12.4\n"),
     ("gpu-count-mismatch", "GPU 0: NVIDIA A100-PCIE-40GB\nGPU 1: NVIDIA A100-PCIE-40GB\nIn nvidia-smi only one GPU is busy, the script uses no more.\n"),
     ("gpu-count-mismatch", "GPU available: True (cuda), used: True\nLOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0,1]\nnvidia-smi shows that just one of the GPUs is utilized.\n"),
+    ("nccl-p2p-acs-iommu", "The data loader hangs, on one GPU as on two.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
