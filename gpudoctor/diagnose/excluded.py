@@ -49,6 +49,8 @@ _OF_LINUX_ACCESS = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-
 _OF_WSL = frozenset(["wsl1", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl-multi-gpu-limit"])
 _OF_WINDOWS = frozenset({"no-driver"})
 """What can be wrong on Windows too."""
+_OF_CONTAINERS = expression(r"(?i)\b(?:docker|podman|container|kubernetes|k8s|pod)")
+"""What on Windows runs Linux."""
 _AT_HOME = {"windows-native-no-gpu": Platform.WINDOWS, "metal-plugin-missing": Platform.MACOS}
 """Causes of one platform alone."""
 
@@ -76,7 +78,8 @@ def _elsewhere(machine: MachineView) -> frozenset[str]:
         return _OF_LINUX_DRIVER
     if platform == Platform.WINDOWS:
         both = _OF_WSL if _names_wsl(machine) else frozenset()  # Windows works, and a line is about WSL on it
-        return (_OF_LINUX_DRIVER | _OF_LINUX | _OF_WSL) - _OF_WINDOWS - both
+        access = frozenset[str]() if _logs(machine, _OF_CONTAINERS) or both else _OF_LINUX_ACCESS
+        return (_OF_LINUX_DRIVER | _OF_LINUX | _OF_WSL | access) - _OF_WINDOWS - both
     if platform == Platform.MACOS and machine.hardware:
         return frozenset()  # no Mac of this decade has an NVIDIA GPU: the text also names the machine that it was written on
     if platform in {Platform.JETSON, Platform.MACOS}:

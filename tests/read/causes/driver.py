@@ -324,6 +324,7 @@ CASES: Final = (
     ("no-gpu", "E cuda_driver.cc:351] failed call to cuInit: UNKNOWN ERROR (303)\nlspci | grep -i nvidia prints nothing\n"),
     ("no-gpu", "GPU: Intel UHD Graphics 620\nRuntimeError: No CUDA GPUs are available\n"),
     ("driver-too-old", "cudatoolkit               10.1.243             h6bb024c_0\ntensorflow                2.1.0           gpu_py37h7db9008_0\n| NVIDIA-SMI 410.104      Driver Version: 410.104      CUDA Version: 10.0     |\n"),
+    ("no-driver", "Windows 11, TensorFlow 2.3\nfailed call to cuInit: UNKNOWN ERROR (303)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -402,5 +403,6 @@ NEAR_MISSES: Final = (
     ("gpu-too-new-for-driver", "The open kernel modules are not needed for this card, an RTX 2080 with driver 550.54.15. torch.cuda.is_available() returns True\n"),
     ("no-gpu", "GPU: Intel UHD Graphics 630\nGPU: NVIDIA GeForce MX250\nRuntimeError: No CUDA GPUs are available\n"),
     ("driver-library-mismatch", "The driver of the tape library is mismatched. torch 2.5.1+cu124\n"),
+    ("container-no-gpu-access", "Windows 10, TensorFlow 2.2\nCheck failed: CUDA_SUCCESS == cuDevicePrimaryCtxGetState(device, &flags, &active) (0 vs. 303)\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
