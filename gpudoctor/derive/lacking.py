@@ -27,8 +27,12 @@ class Lacking(msgspec.Struct, frozen=True):
 
 
 def lacking(stack: Stack) -> Iterator[Lacking]:
-    """Yield what packages need beside a framework and nothing installs; nothing if the list of packages may be incomplete."""
+    """Yield what packages need beside a framework and nothing installs; nothing if the list of packages may be incomplete.
+
+    A framework in any of its distributions will do.
+    """
     there = {*stack.distributions, *stack.without_gpu_code, *stack.of_unknown_release}
+    there |= {name for name in map(framework_of, there) if name is not None}
     for one in () if stack.selected else stack.distributions.values():
         for row in stack.matrix.needed_beside(one.name, one.version):
             beside = _meeting(row.beside, stack)

@@ -13,6 +13,7 @@ TORCH = FrameworkSpec(
     related=Names("torch*", "xformers*", "vllm*"),
     tabled=("torch", "torchvision", "torchaudio"),
     companions=("torchvision", "torchaudio"),
+    directml=("torch-directml",),
     addons={
         "torchvision": Addon(folder="torchvision", source="https://github.com/pytorch/vision", main=("_C.",)),
         "torchaudio": Addon(

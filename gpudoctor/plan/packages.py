@@ -182,7 +182,7 @@ class Packages:
         return False
 
     def _forcing(self, taken: Taken) -> Iterator[Taken]:
-        """Yield the choices that exclude every release of a package that suits what was stated, if its release does not."""
+        """Yield the choices that exclude every release of a package that suits what was stated, if its release does not; also where none suits."""
         row = self._tables.row(taken.name, taken.version)
         if row is None or not self._against_stated(row):
             return
@@ -191,7 +191,7 @@ class Packages:
             for release, row in self._tables.releases(taken.name)
             if row and self._installable(row) and not self._against_stated(row)
         ]
-        for want in self._wants.get(taken.name, ()) if suiting else ():
+        for want in self._wants.get(taken.name, ()):
             by = self._taken.get(want.by)
             chosen = by is not None and (by.chosen or not by.requirement)
             if by is not None and chosen and not any(satisfies(release, want.requirement.specifier) for release in suiting):

@@ -8,7 +8,6 @@ and those without GPU code that require a framework.
 
 from __future__ import annotations
 
-import email.parser
 import re
 import sys
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ from gpudoctor.versions import Version
 from scripts.refresh.add_ons import PACKAGES
 from scripts.refresh.common import Release, Wheel, arguments, group_releases, numpy_abi, refresh
 from scripts.refresh.index import Index
-from scripts.refresh.metadata import requires
+from scripts.refresh.metadata import requirements, requires
 
 PROJECTS = {
     "accelerate": (0,),
@@ -128,7 +127,7 @@ PROJECTS = {
     "pyro-ppl": (1, 7),
     "pytorch-forecasting": (0, 10),
     "pytorch-ignite": (0, 4, 5),
-    "pytorch-lightning": (1, 8, 4),
+    "pytorch-lightning": (0, 5),
     "pytorch-metric-learning": (1, 5),
     "pytorch-tabnet": (4, 0),
     "qdrant-client": (1, 7),
@@ -156,18 +155,18 @@ PROJECTS = {
     "super-gradients": (3, 1),
     "tabpfn": (2, 0),
     "tensordict": (0, 3),
-    "tensorflow-addons": (0, 11),
+    "tensorflow-addons": (0, 3),
     "tensorflow-datasets": (4, 8),
     "tensorflow-decision-forests": (0, 2),
-    "tensorflow-hub": (0, 12),
+    "tensorflow-hub": (0, 1),
     "tensorflow-io": (0, 17),
     "tensorflow-metadata": (1, 10),
     "tensorflow-model-optimization": (0, 6),
-    "tensorflow-probability": (0, 12),
+    "tensorflow-probability": (0, 7),
     "tensorflow-ranking": (0, 4),
     "tensorflow-recommenders": (0, 6),
     "tensorflow-serving-api": (2, 11),
-    "tensorflow-text": (2, 8),
+    "tensorflow-text": (0, 1),
     "tf-agents": (0, 10),
     "tf-models-official": (2, 5),
     "tf2onnx": (1, 12),
@@ -186,7 +185,7 @@ PROJECTS = {
     "torchsnapshot": (0, 1),
     "torchtext": (0, 6),
     "torchtune": (0, 1),
-    "transformers": (4, 0),
+    "transformers": (2, 0),
     "tritonclient": (2, 30),
     "trl": (0, 2),
     "tsai": (0, 3),
@@ -273,8 +272,7 @@ def _releases(index: Index, name: str) -> list[Release]:
 
 
 def _always(wheel: Wheel) -> list[Requirement]:
-    lines = email.parser.HeaderParser().parsestr(wheel.metadata()).get_all("Requires-Dist", [])
-    return [one for one in map(Requirement, lines) if "extra" not in str(one.marker or "")]
+    return [one for one in requirements(wheel.metadata()) if "extra" not in str(one.marker or "")]
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from scripts.refresh.index import Index, IndexFile, WheelName, parse_source_name
 
 COMPAT = Path(__file__).resolve().parents[2] / "compat"
 PLATFORMS = ("linux_x86_64", "linux_aarch64", "win_amd64", "macos_arm64", "macos_x86_64", "any")
-_ONLY_DEVELOPMENT = {"tensorflow-directml-plugin"}
+_ONLY_DEVELOPMENT = {"tensorflow-directml-plugin", "torch-directml"}
 _WITHOUT_GIL = (3, 13)
 """The first Python with a build without the GIL."""
 AT_ONCE = 8

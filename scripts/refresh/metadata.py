@@ -18,6 +18,8 @@ _MATTERS = re.compile(
 )
 _DOES_NOT = re.compile(r"tensorflow-(io|metadata|datasets|hub|text|probability)\b.*|torch-xla|jax-(metal|rocm.*)")
 
+_OPEN_PREFIX = re.compile(r"([<>]=?)(\s*[\d.]+)\.\*")
+"""A wildcard after an ordered comparison (">=1.7.*"): PEP 440 has none, and the installers of that time ignored it."""
 _EXTRA = re.compile(r'extra=="([^"]+)"')
 
 _PLATFORMS = {
@@ -42,9 +44,14 @@ def requires(metadata: str, platform: str, also: Container[str] = ()) -> tuple[s
     if platform in _PLATFORMS:
         known |= dict(zip(("sys_platform", "platform_system", "platform_machine", "os_name"), _PLATFORMS[platform], strict=True))
         known |= _SERVER
-    lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
-    found = (_condensed(one, known) for one in map(Requirement, lines) if _matters(canonicalize_name(one.name), also))
+    found = (_condensed(one, known) for one in requirements(metadata) if _matters(canonicalize_name(one.name), also))
     return tuple(sorted({text for text in found if text}))
+
+
+def requirements(metadata: str) -> list[Requirement]:
+    """Return all Requires-Dist. Raises ValueError if one is no requirement, even as old installers read it."""
+    lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
+    return [Requirement(_OPEN_PREFIX.sub(r"\1\2", text)) for text in lines]
 
 
 def bounds(metadata: str, known: Container[str], extras: Container[str] = ()) -> tuple[str, ...]:
@@ -52,8 +59,7 @@ def bounds(metadata: str, known: Container[str], extras: Container[str] = ()) ->
 
     Raises ValueError if a requirement does not fit that format.
     """
-    lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
-    others = [one for one in map(Requirement, lines) if one.specifier and not _matters(canonicalize_name(one.name), known)]
+    others = [one for one in requirements(metadata) if one.specifier and not _matters(canonicalize_name(one.name), known)]
     texts = (_condensed(one, _CPYTHON) for one in others)
     return tuple(sorted({text for text in texts if text and all(extra in extras for extra in _EXTRA.findall(text))}))
 
@@ -63,8 +69,7 @@ def of_extra(metadata: str, extra: str, package: str) -> tuple[str, ...]:
 
     Raises ValueError if a requirement does not fit the tables' format.
     """
-    lines = email.parser.HeaderParser().parsestr(metadata).get_all("Requires-Dist", [])
-    found = (one for one in map(Requirement, lines) if canonicalize_name(one.name) == package and one.specifier)
+    found = (one for one in requirements(metadata) if canonicalize_name(one.name) == package and one.specifier)
     texts = (_condensed(one, {**_CPYTHON, "extra": extra}) for one in found if one.marker)
     return tuple(sorted({text for text in texts if text}))
 

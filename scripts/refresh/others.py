@@ -17,12 +17,13 @@ from scripts.refresh.metadata import requires
 from scripts.refresh.tensorflow import Libraries, parse_version, read_library
 from scripts.refresh.torch import parse_version_py
 
-_CUPY = ("cupy-cuda102", "cupy-cuda110", "cupy-cuda111", "cupy-cuda112", *(f"cupy-cuda{number}" for number in range(113, 118)))
+_CUPY = tuple(f"cupy-cuda{number}" for number in (80, 90, 91, 92, 100, 101, 102, *range(110, 118)))
 _MXNET = ("mxnet-cu100", "mxnet-cu101", "mxnet-cu102", "mxnet-cu110", "mxnet-cu112", *(f"mxnet-cu{number}" for number in range(113, 118)))
 _KERAS = ("keras", "tf-keras")
 PROJECTS = (
     "tensorflow-directml",
     "tensorflow-directml-plugin",
+    "torch-directml",
     "tensorflow-intel",
     "tensorflow-metal",
     "jax-metal",
@@ -33,7 +34,7 @@ PROJECTS = (
     "paddlepaddle-gpu",
     *_MXNET,
 )
-_OLDEST = {"cupy": (11, 0), "onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 0)}
+_OLDEST = {"onnxruntime": (1, 11), "paddlepaddle": (2, 0), "mxnet": (1, 9), "tensorflow-intel": (2, 10), "keras": (2, 0)}
 _PROVIDERS = ("/libonnxruntime_providers_cuda.so", "/onnxruntime_providers_cuda.dll")
 """The library of onnxruntime with the GPU code."""
 _MODULE = "onnxruntime/capi/onnxruntime_pybind11_state."
@@ -49,9 +50,7 @@ _TOO_NEW = {"jax-metal": ("jax", "0.5.1", "jax-issue-27062")}
 
 
 def wanted(distribution: str, release: Version) -> bool:
-    """Return whether the table has this release; of packages for one exact CUDA version, the last of each series."""
-    if re.fullmatch(r"cupy-cuda\d+", distribution):
-        return release[:2] in {(10, 6), (12, 3)}
+    """Return whether the table has this release."""
     oldest = [first for word, first in _OLDEST.items() if distribution.startswith(word)]
     return release.build <= 0 and (not oldest or release[:2] >= oldest[0])
 

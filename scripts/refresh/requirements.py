@@ -16,7 +16,7 @@ from gpudoctor.matrix.rows import FrameworkRelease, RequirementSpan
 from gpudoctor.matrix.tables import REQUIREMENTS, WHEELS
 from gpudoctor.matrix_files import read_table
 from gpudoctor.versions import Version
-from scripts.refresh.beside import stated
+from scripts.refresh.beside import documented, stated
 from scripts.refresh.common import AT_ONCE, PublishedFiles, Release, SourceArchive, Wheel, arguments, finish, group_releases
 from scripts.refresh.index import Index
 from scripts.refresh.metadata import bounds, name_of
@@ -90,7 +90,8 @@ def main() -> int:
     for number, one in enumerate(chosen, start=1):
         print(f"[{number}/{len(chosen)}] {one.distribution}", file=sys.stderr, flush=True)
         try:
-            rows += spans(read(one, index, options.cache), one.distribution, next(iter(one.rows.values())).source[:1])
+            sources = (*next(iter(one.rows.values())).source[:1], *documented(one.distribution))
+            rows += spans(read(one, index, options.cache), one.distribution, sources)
         except (OSError, ValueError) as problem:
             print(f"  failed: {type(problem).__name__}: {problem}", file=sys.stderr)
             failed = True

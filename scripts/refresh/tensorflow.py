@@ -34,6 +34,15 @@ _OPENS_CUDA = "/tensorflow/libtensorflow_framework.so.2"
 """The library that opens CUDA libraries by name since 2.2: its search path applies."""
 _NAMED = re.compile(rb"cud(art|nn)(?:\.so\.(\d[\d.]*)\0|(64_\d+)\.dll|\0)")
 """A CUDA library by its file name, or by its bare name preceded by its version."""
+_COMPILED_WITH = {
+    (2, 5): ("8.1", ("tensorflow-issue-50217", "tensorflow-issue-58986")),
+    (2, 12): ("8.6", ("tensorflow-issue-60913", "tensorflow-text-issue-1181")),
+    (2, 14): ("", ()),
+}
+"""From a release on, the cuDNN that TensorFlow says it was compiled with when it refuses an older one, and the source.
+
+build_info.py only names the major version. Since 2.14 requirements name the rest, and up to 2.4 no source was found.
+"""
 _BEFORE = re.compile(rb"\0(\d[\d.]*)\0$")
 
 
@@ -108,9 +117,20 @@ def read(wheel: Wheel) -> dict[str, Any]:
     facts = parse_build_info(info)
     old = facts.get("is_cuda_build") and not facts.get("cuda_compute_capabilities")
     told = facts_of(facts, _libraries(wheel) if old else Libraries())
+    told |= _exact_cudnn(told["cudnn"], wheel)
     told["unreachable"] = _unreachable(wheel, required, told["accelerator"])
     note = {"note": "architectures by the fat binary headers of its libraries"} if old else {}
     return {"requires": required, "numpy_abi": wheel.learn("NumPy", lambda: _numpy(wheel)), **note, **told}
+
+
+def _exact_cudnn(named: Version | None, wheel: Wheel) -> dict[str, Any]:
+    """Return the cuDNN that the release was compiled with, and the sources, if it is of the major version that the wheel names."""
+    known = [told for first, told in _COMPILED_WITH.items() if wheel.release.release >= first]
+    exact, sources = known[-1] if known else ("", ())
+    compiled = versions.parse(exact)
+    if named is None or compiled is None or compiled.major != named.major:
+        return {}
+    return {"cudnn": compiled, "source": (f"{wheel.release.distribution}-wheels", *sources)}
 
 
 def _unreachable(wheel: Wheel, required: Iterable[str], accelerator: str) -> tuple[str, ...] | None:

@@ -192,7 +192,7 @@ def test_a_driver_outside_the_known_branches_is_unknown(shipped: Matrix, driver:
         ("tensorflow-gpu==1.15.5", "cuda", ("10.0", "7"), ("sm_70", 6)),
         ("tensorflow==1.14.0", "cpu", None, None),
         ("tensorflow==1.15.0", "cuda", ("10.0", "7"), ("sm_61", 6)),
-        ("tensorflow==2.12.0", "cuda", ("11.8", "8"), ("sm_35", 1)),
+        ("tensorflow==2.12.0", "cuda", ("11.8", "8.6"), ("sm_35", 1)),
         ("tensorflow==2.15.0.post1", "cuda", ("12.2", "8"), ("sm_80", 1)),
         ("tensorflow==2.16.1", "cuda", ("12.3", "8"), ("sm_90", 1)),
         ("tensorflow==2.21.0", "cuda", ("12.5.1", "9"), ("sm_60", 1)),

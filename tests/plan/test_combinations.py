@@ -82,6 +82,7 @@ def test_pythons(requirement: str, fact: str, python: str, cause: str) -> None:
 CUDA_12_2 = {"system_cuda": "12.2", "system_cudnn": "8.9"}
 CUDA_10_0 = {"python": "3.7", "system_cuda": "10.0", "system_cudnn": "7.6"}
 CUDA_10_1 = {**CUDA_10_0, "system_cuda": "10.1"}
+CUDA_11_2 = {"system_cuda": "11.2", "system_cudnn": "8.1"}
 CUDA_11_8 = {"system_cuda": "11.8", "system_cudnn": "8.6"}
 
 PLATFORMS = [
@@ -117,6 +118,8 @@ PLATFORMS = [
         "",
     ),
     ("onnxruntime-gpu==1.27.0", "and no longer has", {"gpus": ("GTX 1080",), "driver": "580.65.06"}, "gpu-too-old-for-build"),
+    ("tf-nightly==2.23.0.dev20261026", "a nightly after the last release with CUDA there", {"os": "windows"}, "windows-native-no-gpu"),
+    ("tensorflow==2.20.0rc0", "a candidate after it", {"os": "windows"}, "windows-native-no-gpu"),
     ("tensorflow-cpu==2.16.1", "built without CUDA", {}, "cpu-only-build"),
     ("jax==0.6.0", "CUDA comes with a plugin, which nobody asked for", {}, "cpu-only-build"),
 ]
@@ -259,6 +262,37 @@ TOGETHER = [
     (("jax[cuda12]==0.6.0",), "brings its own CUDA", {"system_cuda": "11.8"}, ""),
     (("jax[cuda12-local]==0.6.0",), "takes the system's", {"system_cuda": "11.8"}, "cuda-version-mismatch"),
     (("tensorflow-cpu==2.10.0", "tensorflow-directml-plugin==0.4.0.dev230202"), "reaches the GPU by DirectML", {"os": "windows"}, ""),
+    (("torch==2.4.1", "torch-directml==0.2.5.dev240914"), "the same", {"os": "windows"}, ""),
+    (("torch==2.6.0+cu124", "triton-windows==3.2.0.post19"), "its README: for torch 2.6", {"os": "windows"}, ""),
+    (("torch==2.7.1+cu126", "triton-windows==3.2.0.post19"), "its README leaves that open", {"os": "windows"}, ""),
+    (
+        ("torch==2.6.0+cu124", "triton-windows==3.4.0.post21"),
+        "its README: for torch 2.8",
+        {"os": "windows"},
+        "package-requirement-conflict",
+    ),
+    (("torch==2.4.1+cpu", "torch-directml==0.2.5.dev240914"), "DirectX is only on Windows and in WSL", {}, "cpu-only-build"),
+    (("torch==2.1.2", "keras==2.15.0"), "it computes with TensorFlow alone", {}, "package-requirement-conflict"),
+    (("jax[cuda12]==0.4.30", "keras==2.3.1"), "it has no backend for JAX", {}, "package-requirement-conflict"),
+    (("torch==2.1.2", "keras==2.15.0", "tensorflow-cpu==2.15.1"), "and finds it", {}, ""),
+    (("torch==2.4.0", "keras==3.4.0"), "Keras 3 computes with PyTorch", {}, ""),
+    (("torch==1.7.1", "pytorch-lightning==1.5.10"), "it requires torch>=1.7", {"python": "3.7"}, ""),
+    (("torch==1.6.0", "pytorch-lightning==1.5.10"), "it requires torch>=1.7", {"python": "3.7"}, "package-requirement-conflict"),
+    (
+        ("torch==1.7.1", "transformers==3.0.2", "tokenizers==0.9.4"),
+        "it requires 0.8.1rc1",
+        {"python": "3.7"},
+        "package-requirement-conflict",
+    ),
+    (("tensorflow==2.5.3", "tensorflow-text==2.5.0"), "of the same minor version", CUDA_11_2, ""),
+    (("tensorflow==2.5.3", "tensorflow-text==2.4.3"), "of another minor version", CUDA_11_2, "package-requirement-conflict"),
+    (("tensorflow==2.11.0", "tensorflow-hub==0.16.0"), "it demands 1.15", CUDA_11_2, ""),
+    (("tensorflow==2.11.0", "tensorflow-hub"), "the newest for Python 3.7 requires no tf-keras", {"python": "3.7", **CUDA_11_2}, ""),
+    (("tensorflow-gpu==1.14.0", "tensorflow-hub==0.12.0"), "it demands 1.15", CUDA_10_0, "package-requirement-conflict"),
+    (("tensorflow==2.2.0", "tensorflow-addons==0.10.0"), "for TensorFlow 2.2", CUDA_10_1, ""),
+    (("tensorflow==2.1.0", "tensorflow-addons==0.10.0"), "for TensorFlow 2.2", CUDA_10_1, "package-requirement-conflict"),
+    (("cupy-cuda101==8.3.0",), "built with CUDA 10.1", {"gpus": (V100,), "driver": "418.39", "system_cuda": "10.1"}, ""),
+    (("cupy-cuda92==7.8.0",), "built with CUDA 9.2", {"gpus": (V100,), "driver": "418.39", "system_cuda": "10.1"}, "cuda-version-mismatch"),
     (("cupy-cuda12x==13.6.0",), "CUDA 12, floor of 12: 525.60.13", {"driver": "525.60.13", "system_cuda": "12.0"}, ""),
     (("cupy-cuda12x==13.6.0",), "one below it", {"driver": "525.60.12"}, "driver-too-old"),
     (("cupy-cuda12x==13.6.0",), "takes the system's CUDA 12", {"system_cuda": "12.4"}, ""),
@@ -268,6 +302,9 @@ TOGETHER = [
     (("tensorflow==2.10.0",), "built with CUDA 11.2 and cuDNN 8.1", {"system_cuda": "11.2", "system_cudnn": "8.1"}, ""),
     (("tensorflow==2.10.0",), "built with CUDA 11.2", {"system_cuda": "12.2"}, "cuda-version-mismatch"),
     (("tensorflow==2.10.0",), "built with cuDNN 8.1", {"system_cuda": "11.2", "system_cudnn": "7.6"}, "cudnn-wrong-major"),
+    (("tensorflow==2.10.0",), "built with cuDNN 8.1", {"system_cuda": "11.2", "system_cudnn": "8.0"}, "cudnn-version-mismatch"),
+    (("tensorflow==2.12.0",), "built with cuDNN 8.6", {"system_cuda": "11.8", "system_cudnn": "8.5"}, "cudnn-version-mismatch"),
+    (("tensorflow==2.13.1",), "built with cuDNN 8.6", {"system_cuda": "11.8", "system_cudnn": "8.9"}, ""),
 ]
 
 

@@ -251,3 +251,15 @@ def test_a_choice_gives_way_where_it_excludes_a_stated_version(older_needs: str,
     )
     found = taken(matrix, "torchaudio==2.5.0", "numpy==1.26.4")
     assert {name: found[name].version for name in chosen} == chosen
+
+
+@pytest.mark.parametrize(("stated", "release_of_torchaudio"), [("numpy==1.26.4", "2.4.0"), ("numpy==2.1.0", "2.5.0")])
+def test_a_choice_gives_way_where_what_it_requires_suits_no_stated_version(stated: str, release_of_torchaudio: str) -> None:
+    matrix = tables(
+        release("2.4.0", distribution="torchaudio"),
+        release("2.5.0", distribution="torchaudio", requires=("torchvision>=0.20",)),
+        vision("0.20.0", "numpy>=2"),
+    )
+    found = taken(matrix, "torchaudio", stated)
+    assert found["torchaudio"].version == release_of_torchaudio
+    assert ("torchvision" in found) is (release_of_torchaudio == "2.5.0")

@@ -152,7 +152,7 @@ def test_cuda_that_pip_does_not_install_is_named() -> None:
     assert plan.environment is not None
     assert (plan.exit_code, plan.environment.not_checked) == (
         3,
-        ("tensorflow 2.13.1 needs CUDA 11.8 and cuDNN 8 on the system; pip does not install them.",),
+        ("tensorflow 2.13.1 needs CUDA 11.8 and cuDNN 8.6 on the system; pip does not install them.",),
     )
 
 

@@ -57,6 +57,18 @@ def test_a_module_demands_the_oldest_release(tmp_path: Path) -> None:
     assert wheels(tmp_path, "tensorflow-probability", "0.25.0", members) == {"0.25.0": tuple(f"{build}>=2.18" for build in BUILDS)}
 
 
+def test_a_module_names_the_first_release_that_is_too_new(tmp_path: Path) -> None:
+    module = "tensorflow_addons/utils/ensure_tf_install.py"
+    members = {"a.dist-info/METADATA": "Name: a\n", module: 'MIN_TF_VERSION = "2.2.0"\nMAX_TF_VERSION = "2.3.0"\n'}
+    assert wheels(tmp_path, "tensorflow-addons", "0.10.0", members) == {"0.10.0": tuple(f"{build}<2.3.0,>=2.2.0" for build in BUILDS)}
+
+
+def test_an_extra_counts_more_than_a_module(tmp_path: Path) -> None:
+    members = {"a.dist-info/METADATA": IO, "tensorflow_addons/utils/ensure_tf_install.py": 'MIN_TF_VERSION = "2.2.0"\n'}
+    told = wheels(tmp_path, "tensorflow-addons", "0.12.0", members)
+    assert told == {"0.12.0": tuple(f"{build}<2.17.0,>=2.16.0" for build in BUILDS)}
+
+
 def test_a_series_has_one_bound_for_every_build(tmp_path: Path) -> None:
     told = wheels(tmp_path, "keras", "2.2.5 2.3.0 2.30.0", {"a.dist-info/METADATA": "Name: a\n"})
     first, second = (tuple(f"{build}{bound}" for build in BUILDS) for bound in ("<2.0", "<2.3,>=1.13"))

@@ -132,9 +132,9 @@ def test_a_framework_that_a_plugin_is_known_to_fail_beside(distribution: str, re
     ("distribution", "release", "held"),
     [
         ("cupy-cuda112", "10.6.0", True),
-        ("cupy-cuda112", "10.5.0", False),
+        ("cupy-cuda112", "10.5.0", True),
+        ("cupy-cuda80", "4.0.0", True),
         ("cupy-cuda12x", "12.0.0", True),
-        ("cupy-cuda11x", "10.6.0", False),
         ("mxnet-cu112", "1.8.0", False),
         ("paddlepaddle-gpu", "2.0.0", True),
         ("tensorflow-metal", "0.1.0", True),

@@ -153,6 +153,11 @@ def test_what_metadata_requires() -> None:
     assert requires("", "any") == ()
 
 
+def test_a_wildcard_that_old_installers_ignored_is_dropped() -> None:
+    metadata = "Requires-Dist: torch (>=1.7.*)\nRequires-Dist: numpy (!=1.19.*,<2.*)\n"
+    assert requires(metadata, "any") == ("numpy!=1.19.*,<2", "torch>=1.7")
+
+
 @pytest.mark.parametrize("platform", ["linux_x86_64", "any"])
 def test_requirements_stay_valid_for_packaging(platform: str) -> None:
     for text in requires(METADATA, platform):

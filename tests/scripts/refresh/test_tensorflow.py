@@ -138,6 +138,13 @@ def test_an_old_wheel_is_read_once_and_remembered(tmp_path: Path) -> None:
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 4096
 
 
+def test_what_tensorflow_says_of_its_cudnn_is_more_exact_than_the_wheel(tmp_path: Path) -> None:
+    members = {**OLD_WHEEL, "tensorflow_core/python/platform/build_info.py": WINDOWS.encode()}
+    told = refresh_tensorflow.read(wheel(tmp_path, Opened(members), platform="win_amd64"))
+    assert str(told["cudnn"]) == "8.6"
+    assert told["source"][1:] == ("tensorflow-issue-60913", "tensorflow-text-issue-1181")
+
+
 def test_a_library_shared_by_wheels_is_read_once(tmp_path: Path) -> None:
     refresh_tensorflow.read(wheel(tmp_path, Opened(OLD_WHEEL)))
     digest = next(path for path in tmp_path.iterdir() if path.name.startswith("sha256="))
@@ -193,7 +200,7 @@ def test_the_newest_six_minor_versions_agree_with_their_wheels(shipped: Matrix, 
         ("tensorflow-gpu==1.12.0", "linux_x86_64", ("cuda", "9.0", "7"), 1),
         ("tensorflow-gpu==1.13.1", "win_amd64", ("cuda", "10.0", "7"), 1),
         ("tensorflow==2.3.0", "linux_x86_64", ("cuda", "10.1", "7"), 1),
-        ("tensorflow==2.10.1", "win_amd64", ("cuda", "11.2", "8"), 1),
+        ("tensorflow==2.10.1", "win_amd64", ("cuda", "11.2", "8.1"), 1),
         ("tensorflow==2.11.0", "win_amd64", ("cpu", None, None), None),
         ("tensorflow==2.12.0", "linux_aarch64", ("cpu", None, None), None),
         ("tensorflow==2.15.1", "macos_arm64", ("cpu", None, None), 1),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from gpudoctor import versions
 from gpudoctor.derive import NO_GPU, FrameworkView, known, not_applicable
 from gpudoctor.derive.packages import source_of
 from gpudoctor.diagnose.advice.packages import install_fix
@@ -52,10 +53,14 @@ def windows_native_no_gpu(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _is_after_the_last(framework: FrameworkView, version: str) -> bool:
-    """Return whether the release is later than the last with CUDA for Windows; True for JAX, which had none."""
+    """Return whether the release is later than the last with CUDA for Windows; True for JAX, which had none.
+
+    Of the first minor version without CUDA, a nightly may be older than the change.
+    """
     bound = framework.machine.matrix.bound(framework.name, "no-cuda-on-windows")
-    release = final_release(version.partition("+")[0])
-    return bound is None or (release is not None and release[:2] >= bound[:2])
+    public = version.partition("+")[0]
+    final, release = final_release(public), versions.parse(public)
+    return bound is None or (release is not None and (release[:2] > bound[:2] or (final is not None and final[:2] == bound[:2])))
 
 
 def _wheel_evidence(framework: FrameworkView) -> Iterator[Evidence]:

@@ -19,6 +19,11 @@ def test_the_plugin_that_windows_has_not_is_part_of_the_same() -> None:
     assert [(one.name, bool(one.because_of)) for one in findings] == [("windows-native-no-gpu", False), ("package-not-installable", True)]
 
 
+@pytest.mark.parametrize(("version", "told"), [("2.12.0.dev20220901", 1), ("2.11.0.dev20220901", 0), ("2.11.0", 1), ("2.10.0", 0)])
+def test_a_nightly_of_the_first_minor_version_without_cuda_may_be_older(version: str, told: int) -> None:
+    assert len(findings_of("windows-native-no-gpu", supposed(stated("tensorflow", version), host=WINDOWS))) == told
+
+
 @pytest.mark.parametrize(
     ("package", "python", "instead"),
     [
