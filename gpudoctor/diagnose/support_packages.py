@@ -20,6 +20,8 @@ from gpudoctor.signatures.phrases import SAID_IN_WHEELS
 from gpudoctor.snapshot import Distribution, Missing
 from gpudoctor.versions import Version
 
+_NAMED_ALIKE_SINCE = 13
+"""From this CUDA on the names of NVIDIA's packages do not end with its major version."""
 OF_WHEELS: Final = "-packages/nvidia/"
 """Where NVIDIA's packages for pip put their libraries."""
 
@@ -33,7 +35,8 @@ def _in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
         package = _package_of(wanted)
         if not package:
             continue
-        names = {package, *(f"{package}-cu{cuda}" for cuda in _cudas_of(wanted, machine))}
+        cudas = _cudas_of(wanted, machine)
+        names = {f"{package}-cu{cuda}" for cuda in cudas} | {package for cuda in cudas if cuda >= _NAMED_ALIKE_SINCE}
         for one in (one for name, one in installed.items() if name in names):
             version = versions.parse(one.version)
             if version is not None and (package != WHEELS["cudnn"] or version.major == major(wanted)):
@@ -91,9 +94,15 @@ def _of_other_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
         if framework.spec.brings_cuda and isinstance(cuda, EffectiveCuda) and majors and cuda.version.major not in majors:
             yield Evidence(f"CUDA of {framework.label}", str(cuda.version), cuda.where)
     for one in wheels(machine):
-        suffix = one.name.rpartition("-cu")[2]
-        if suffix.isdigit() and majors and int(suffix) > max(majors):
+        if majors and _cuda_of(one) > max(majors):
             yield Evidence("installed", one.label, one.where)
+
+
+def _cuda_of(wheel: Distribution) -> int:
+    """Return the major version of CUDA that one of NVIDIA's packages is for; 0 if it does not tell."""
+    suffix = wheel.name.rpartition("-cu")[2]
+    version = versions.parse(wheel.version) if wheel.name == WHEELS["cudart"] else None
+    return int(suffix) if suffix.isdigit() else version.major if version else 0
 
 
 _OF_CONDA = expression(r"lib(\w{3,12})-(\d[\w.]{0,20})-")

@@ -79,6 +79,16 @@ def _container_has_no_device_files(machine: MachineView, text: str) -> Iterator[
         yield from _has_no_device_files(machine, text)
 
 
+_FINDS_NO_NVML = expression(r"NVIDIA-SMI couldn't find libnvidia-ml")
+
+
+def _runtime_mounted_nvidia_smi(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield how a container was started with a GPU, if nvidia-smi finds no NVML: NVIDIA's runtime mounts both, so the loader's cache is old."""
+    start = known(machine.observed.text_log).gpu_requests.get("requested")
+    if start and _FINDS_NO_NVML.search(text):
+        yield Evidence("started with a GPU", start.value, start.where)
+
+
 _DKMS_FAILS = expression(r"Bad return status for module build on kernel|kernel headers for this kernel do(?:es)? not seem to be installed")
 
 
@@ -88,7 +98,7 @@ def _dkms_fails(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield Evidence("DKMS", found[0], "dkms")
 
 
-_PINNED = expression(r"\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b")
+_PINNED = expression(r"(?<!Using ')\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b")
 
 
 def _pins_memory_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -160,6 +170,7 @@ SYSTEM: Asks = {
     "container-toolkit-missing": (_docker_lacks_the_runtime,),
     "container-no-gpu-access": (_started_without_a_gpu, _container_was_given_none, _container_has_no_device_files),
     "container-shm-too-small": (_shared_memory_is_small,),
+    "container-ldcache-stale": (_runtime_mounted_nvidia_smi,),
     "device-nodes-missing": (_has_no_device_files,),
     "device-permission-denied": (_is_shut_to_others,),
     "wsl-pinned-memory-limit": (_pins_memory_in_wsl,),

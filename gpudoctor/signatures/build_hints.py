@@ -128,6 +128,12 @@ BUILD_HINTS = (
         "cudnn-missing",
         "solved by installing cuDNN",
     ),
+    # bitsandbytes/cuda_setup/main.py of 0.35 to 0.42, where it finds the library only by its own search
+    Hint(
+        r"Possible options found for libcudart\.so: \{",
+        "cuda-libs-not-on-loader-path",
+        "DEBUG: Possible options found for libcudart.so: {PosixPath('/usr/local/cuda/lib64/libcudart.so')}",
+    ),
     # who takes the variable from a program
     Hint(
         r"(?i)\b(?:resets?|nukes?|clears|drops|overwrites|loses|strips|discards|ignores)\b[^\n.]{0,16}\bLD_LIBRARY_PATH\b|\b(?:not|n't|never) (?:pass|inherit|forward|export|propagat|keep|set|see)\w{0,4}(?: on)? (?:the |my |our |its )?LD_LIBRARY_PATH\b|\bLD_LIBRARY_PATH\b[^\n.]{0,16}\b(?:(?:is|was|gets|got|were) (?:\w{1,12} )?(?:not|lost|reset|dropped|overwritten|stripped|missing)|isn't|wasn't)\b",

@@ -130,12 +130,12 @@ STALLED = (
         vague=True,
     ),
     Signature(
-        r"(?i:\b(?:nccl\w{0,20}|(?:MultiWorker)?MirroredStrategy|all_?-?reduce\w{0,20}|multi-?gpus?|dataparallel|ddp|(?:two|both|three|four|eight|multiple|several|[2-9]|16) gpus|across gpus)\b[^\n]{0,100}\b"
+        r"(?i:\b(?:nccl\w{0,20}|(?:MultiWorker)?MirroredStrategy|all_?-?reduce\w{0,20}|multi-?gpus?|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|(?:two|both|three|four|eight|multiple|several|[2-9]|16) gpus|across gpus)\b[^\n]{0,100}\b"
         + _HANGS
         + r")"
         r"|(?i:\b"
         + _HANGS
-        + r"\w{0,5}\b[^\n]{0,100}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|(?:two|both|three|four|eight|multiple|several|[2-9]|16) gpus))"
+        + r"\w{0,5}\b[^\n]{0,100}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|(?:two|both|three|four|eight|multiple|several|[2-9]|16) gpus))"
         # what people write below the last line of NCCL's log
         r"|(?i:^(?:[*(<\[]{1,3} ?(?:hangs?|hanging|hung|stuck|freezes|deadlocks?)\b[^\n]{0,20}|(?:(?:it|and|then) ){0,3}(?:hangs?|stuck|freezes) (?:here|forever|indefinitely))\W{0,4}$)",
         (_P2P, "wsl-multi-gpu-limit", "all-reduce-failed"),

@@ -67,7 +67,7 @@ CONTAINER_HINTS = (
         said=True,
     ),
     Hint(
-        r"(?i)\bldconfig\b[^\n]{0,60}\b(?:fix|solv|help|work)|\b(?:fix|solv|help|work)\w{0,3}\b[^\n]{0,40}\bldconfig\b",
+        r"(?i)\bldconfig\b[^\n]{0,60}\b(?:fix|solv|help|work|correct)|\b(?:fix|solv|help|work|correct)\w{0,3}\b[^\n]{0,40}\bldconfig\b",
         "container-ldcache-stale",
         "ldconfig in the container fixes it",
     ),

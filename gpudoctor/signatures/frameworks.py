@@ -110,7 +110,7 @@ FRAMEWORKS = (
     ),
     # https://github.com/ollama/ollama/issues/6626
     Signature(
-        r"libcuda\.so\S{0,40}: undefined symbol: cu\w{3,60}"
+        r"libcuda\.so\S{0,40}: undefined symbol: cu\w{3,60}|libcuda\.so\S{0,40} error=\W{0,2}symbol lookup for cu\w{3,60} failed"
         # tensorflow/stream_executor/cuda/cuda_driver.cc of 1.0
         r"|Check failed: s\.ok\(\) could not find cu[A-Z]\w{3,60}",
         ("driver-too-old",),

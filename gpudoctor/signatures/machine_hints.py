@@ -119,7 +119,7 @@ MACHINE_HINTS = (
         "kernel driver does not appear to be running on this host (box): /proc/driver/nvidia/version does not exist",
     ),
     # torch/utils/collect_env.py, for which nvidia-smi did not run
-    Hint(r"^\s{0,4}Nvidia driver version\s{0,30}: Could not collect", "no-driver", "Nvidia driver version: Could not collect"),
+    Hint(r"^\s{0,4}Nvidia driver version\s{0,30}: (?:Could not collect|No CUDA)", "no-driver", "Nvidia driver version: Could not collect"),
     # which CUDA release is installed: a missing library may belong to another
     Hint(
         r"(?i)(?:(?:\b(?:with|have|has|had|us(?:e[sd]?|ing)|installed|run(?:s|ning)?|on|my|mit|con|com|avec|\u0441)\s{1,3}|(?:\u5b89\u88c5|\u88c5|\u5b89\u88dd|\u4f7f\u7528|\u7528)(?:\u4e86|\u7684\u662f)?\s{0,2}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?|\bcuda[ -]?(?:toolkit |version )?(?=v?\d{1,2}(?:\.\d{1,2}){0,2} (?:libs? |librar(?:y|ies) |toolkit |runtime )?(?:is |are |was |were )?(?:already )?installed\b))v?\d{1,2}",
@@ -195,7 +195,7 @@ MACHINE_HINTS = (
     ),
     # what allocates page-locked memory: https://docs.nvidia.com/cuda/wsl-user-guide/index.html
     Hint(
-        r"\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b",
+        r"(?<!Using ')\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b",
         "",
         "DataLoader(dataset, pin_memory=True)",
     ),

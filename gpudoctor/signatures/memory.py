@@ -90,6 +90,22 @@ MEMORY = (
             "ValueError: Free memory on device cuda:0 (3.12/23.64 GiB) on startup is less than desired GPU memory utilization (0.9, 21.28 GiB).",
         ),
     ),
+    # vllm/v1/worker/gpu/buffer_utils.py and vllm/utils, where only WSL has no pinned memory
+    Signature(
+        r"\bUVA is not available\b",
+        ("wsl-pinned-memory-limit",),
+        "vLLM has no pinned memory, which it does not use in WSL unless VLLM_WSL2_ENABLE_PIN_MEMORY is 1",
+        ("RuntimeError: UVA is not available",),
+        cure="Set VLLM_WSL2_ENABLE_PIN_MEMORY=1 for vLLM.",
+    ),
+    Signature(
+        r"Using 'pin_memory=False' as WSL is detected",
+        ("wsl-pinned-memory-limit",),
+        "vLLM uses no pinned memory in WSL, which is slower",
+        ("WARNING cache_engine.py:96] Using 'pin_memory=False' as WSL is detected. This may slow down the performance.",),
+        last=True,
+        vague=True,
+    ),
     # TensorFlow's and XLA's cuda_driver.cc, which need little memory for a context
     Signature(
         r"cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY|CUDA runtime implicit initialization on GPU:\d{1,2} failed\. Status: out of memory",

@@ -70,6 +70,14 @@ _FAILURES = (
         "cuBLAS failed to initialise",
         ("CUBLAS_STATUS_NOT_INITIALIZED",),
     ),
+    # https://github.com/coqui-ai/TTS/issues/1517, https://github.com/vllm-project/vllm/issues/35608
+    Signature(
+        r"CUBLAS_STATUS_INVALID_VALUE when calling \W{0,3}cublas\w{0,3}(?:[SHDCZ]ge|Ge|Lt)m",
+        ("ld-library-path-shadowing", "cuda-mixed-versions"),
+        "cuBLAS refuses a matmul, usually because another release of it is loaded than the framework's own",
+        ("CUBLAS_STATUS_INVALID_VALUE when calling cublasSgemm",),
+        tells="echo $LD_LIBRARY_PATH; ldconfig -p | grep libcublas",
+    ),
     status(
         999,
         "UNKNOWN",

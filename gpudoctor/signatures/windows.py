@@ -43,7 +43,9 @@ WINDOWS = (
     ),
     # https://github.com/pytorch/pytorch/issues/131662, https://github.com/tensorflow/tensorflow/issues/39502
     Signature(
-        rf"WinError (?:126|127|1114)\][^\n]{{0,200}}(?:{_TORCH_DLL}|[ .]Error loading$)|(?:\\|[\"'])torch\\lib\\(?!fbgemm)\w{{2,40}}\.dll[\"']? or one of",
+        rf"WinError (?:126|127|1114)\][^\n]{{0,200}}(?:{_TORCH_DLL}|[ .]Error loading$)|(?:\\|[\"'])torch\\lib\\(?!fbgemm)\w{{2,40}}\.dll[\"']? or one of"
+        # ctypes of Python 3.8 and newer
+        r"|Could not find module '(?:[^'\n]{0,200}[\\/])?(?:torch|c10|caffe2|fbgemm|asmjit|shm|libiomp5md)\w{0,20}\.dll' \(or one of its dependencies\)",
         ("msvc-redistributable-missing", "framework-files-damaged", "cpu-lacks-avx"),
         "Windows cannot load a library of PyTorch or one that it needs",
         (

@@ -53,6 +53,7 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     yield from _instances(lines)
     yield from _devices(lines)
     yield from _libraries(lines)
+    yield from _copies(lines)
 
 
 def _shown(name: str, text: str, line: Line) -> Statement:
@@ -158,8 +159,44 @@ def _libraries(lines: Sequence[Line]) -> Iterator[Statement]:
                     yield _shown(f"library {found[1]}/{name}", f"{found[1]}/{name}", below)
 
 
+_ZEROS = expression(r"^\s{0,8}(?:Out\[\d{1,5}\]: )?tensor\(\[{1,4}0\.?(?:, {1,4}0\.?){1,15}\]{1,4}, device='cuda:\d{1,2}'")
+_COPIES = expression(r"\.to\(|\.cuda\(\w|\.copy_\(")
+_NO_ZEROS = expression(r"(?i:\btensor)\(\[{1,4}[^\]\n]{0,80}?[1-9]|\btorch\.(?:ones|randn?|arange)\(")
+_JUST_ABOVE = 4
+"""Lines between a copy and what it prints."""
+
+
+def _copies(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that a tensor is printed as zeros after a copy to a GPU, where its values above are others."""
+    for place, line in enumerate(lines):
+        if "device='cuda" not in line.text or not _ZEROS.match(line.text):
+            continue
+        above = [one.text for one in lines[max(0, place - _NEAR) : place]]
+        if (
+            any(map(_COPIES.search, above[-_JUST_ABOVE:]))
+            and any(map(_NO_ZEROS.search, above))
+            and not any("zeros" in one for one in above)
+        ):
+            yield _shown("copy", "zeros arrive instead of the values of a tensor that is copied between GPUs", line)
+            return
+
+
 READER = Reader(
     "several lines",
     blocks=_statements,
-    cues=("lspci", "/cdi", "cdi.", "hostpath", "containerpath", "setpci", "device_count()", "/dev/nvidia", "ls /", "ls -", "ll /", "dir /"),
+    cues=(
+        "lspci",
+        "/cdi",
+        "cdi.",
+        "hostpath",
+        "containerpath",
+        "setpci",
+        "device_count()",
+        "/dev/nvidia",
+        "ls /",
+        "ls -",
+        "ll /",
+        "dir /",
+        "device='cuda",
+    ),
 )

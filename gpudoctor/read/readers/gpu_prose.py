@@ -16,7 +16,7 @@ GPU = (
     r"(?:RTX|GTX|GT|MX)[ -]?(?:PRO )?A?\d{3,4}M?(?: ?Ti\b)?(?: ?SUPER\b)?(?: PRO\b)?(?: Laptop\b| Ada\b)?"
     r"|(?<=GeForce )[89]\d{2}MX?\b|(?:[2-5]0[5-9]0|10[5-8]0|16[56]0) ?(?:Ti|SUPER)\b(?: ?SUPER\b)?"
     r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}M?|(?:GTX )?TITAN (?:RTX|Xp|X(?: \(?Pascal\b\)?)?|V|Z|Black)(?![a-z])|Tesla [PVKTMC]\d{1,4}(?:Xm|[a-zS])?|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
-    r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|V100|P100|L40S?|A10G?(?!-\d{4})|A30|A40|A6000|A5000)"
+    r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|DGX Spark|V100|P100|L40S?|A10G?(?!-\d{4})|A30|A40|A6000|A5000)"
 )
 _MENTION = expression(
     rf"(?i)(?<![a-z0-9_.-])(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA |GeForce ){{0,2}}(?P<name>{GPU})s?(?![a-z0-9_.]*[a-z0-9_])"

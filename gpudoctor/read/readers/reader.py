@@ -10,6 +10,8 @@ from gpudoctor.read.statements import Line, Rank, Statement
 VERSION = r"(?P<value>\d{1,6}(?:\.\d{1,12}){1,5})"
 RELEASE = r"(?P<value>\d{1,6}(?:\.\w{1,20}){1,5}(?:[+]\w[\w.]{0,40})?)"
 PACKAGE = r"(?P<name>[A-Za-z][\w.-]{1,60})"
+BRANCH = r"(?:384|39[06]|4[1-9][058]|5[1-9][05]|6[1-9][05])"
+"""A driver branch: its releases have other last digits only before 2018."""
 
 
 class Form(NamedTuple):

@@ -12,7 +12,7 @@ from gpudoctor.frameworks import MISTAKEN, framework_of
 from gpudoctor.read.readers.field_keys import SYSTEMS
 from gpudoctor.read.readers.gpu_prose import GPU, without_compared
 from gpudoctor.read.readers.package_tables import is_known
-from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.readers.reader import BRANCH, Reader
 from gpudoctor.read.readers.sentences import OTHERS, sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -28,7 +28,7 @@ _ASIDE = expression(
 _IN_PARENTHESES = expression(r"\(([^()\n]{8,160})\)")
 _CONDITION = expression(r"(?i)^(?:or|if|than)$")
 _EARLIER = expression(r"(?i)\b(?:old|earlier|former|first|was|were|had)\b")
-_CUE = expression(r"(?i)\d|jetson|titan")
+_CUE = expression(r"(?i)\d|jetson|titan|dgx spark")
 _PACKAGE = expression(
     r"(?i)(?P<name>[a-z][\w-]{1,40})(?:\[[\w,-]{2,30}\])?(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
     r"(?P<value>\d{1,3}\.\w{1,8}(?:\.\w{1,12}){0,3}(?:-?rc\d)?)(?:[ +]{0,2}\(?\+?(?P<build>cu\d{2,3}|cpu|rocm\d\.\d)\)?)?(?:\[[\w,-]{2,30}\])?"
@@ -47,14 +47,14 @@ _KINDS = tuple(
     for what, pattern in (
         ("toolkit", r"(?i)cuda(?: toolkit| runtime)?(?: version)?:? ?v?(?P<value>\d{1,2}\.\d)(?:\.\d{1,4})?"),
         ("cudnn", r"(?i)cudnn(?: version)?:? ?v?(?P<value>\d\.\d{1,2}(?:\.\d{1,3})?)"),
-        ("driver", r"(?i)(?:nvidia |gpu )?driver(?: version)?:? v?(?P<value>\d{3}\.\d{1,3}(?:\.\d{1,3})?)"),
+        ("driver", rf"(?i)(?:(?:nvidia[ -]|gpu )?driver(?: version)?:?[ -]|nvidia-(?=\d))v?(?P<value>\d{{3}}\.\d{{1,3}}(?:\.\d{{1,3}})?|{BRANCH})"),
         ("python", r"(?i)(?:c?python|py) ?(?:version )?v?(?P<value>3\.\d{1,2}(?:\.\d{1,2})?)(?: \(?64[- ]bit\)?)?"),
         ("jetpack", r"(?i)jetpack(?: sdk)? v?(?P<value>[4-7]\.\d(?:\.\d)?)"),
         ("architecture", r"(?P<value>x86_64|aarch64|arm64)"),
         ("torch devices", r"(?i)(?:torch\.)?(?:cuda[. ])?(?:is[_ ])?available(?:\(\))?(?:[:=]| returns| is|) ?(?P<value>true|false)"),
         ("platform:macos", r"(?i)(?P<value>(?:(?:macbook|mac ?mini|imac|mac studio|apple m\d)[\w ]{0,30}|m[1-5](?: (?:pro|max|ultra))?(?: mac(?:book)?)?))"),
         ("os", rf"(?i)(?P<value>{SYSTEMS}[\w .!-]{{0,40}})"),
-        ("gpu prose", rf"(?i)(?:(?:an?|my|our|one|single|the) )?(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA(?:'s)? |GeForce ){{0,2}}(?P<value>{GPU})(?:[ -](?:SXM\d?|PCIE?|NVL|HBM\d|\(?\d{{1,3}} ?GB\)?)){{0,3}}(?: ?[x\u00d7]\d)?(?: (?:GPUs?|(?:graphics )?cards?|laptop|notebook|desktop|pc|workstation|server|machine|device|board|(?:developer |dev )?kit))?"),
+        ("gpu prose", rf"(?i)(?:(?:an?|my|our|one|single|the) )?(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA(?:'s)? |GeForce ){{0,2}}(?P<value>{GPU})(?:[ -](?:SXM\d?|PCIE?|NVL|HBM\d|\(?\d{{1,3}} ?GB\)?)){{0,3}}(?: ?[x\u00d7]\d)?(?: (?:GPUs?|(?:graphics )?cards?|laptop|notebook|desktop|pc|workstation|server|node|machine|device|board|(?:developer |dev )?kit))?"),
     )
 )  # fmt: skip
 

@@ -13,7 +13,7 @@ from gpudoctor.frameworks import CATALOGUE, MISTAKEN, TRAINED, framework_of
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.read.east_asian import LETTERS
 from gpudoctor.read.readers.outcomes import Clause, Standing, clauses, settled
-from gpudoctor.read.readers.reader import Reader
+from gpudoctor.read.readers.reader import BRANCH, Reader
 from gpudoctor.read.readers.sentences import OTHERS, SENTENCE, is_advice, own_sentences, sentences
 from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.read.variants import announces, judges
@@ -46,10 +46,7 @@ _BUILT_WITH = expression(
 _DRIVER = expression(
     r"(?i)\b(?:drivers?(?: (?:on|of) (?:that|this|the|my|our) [\w-]{1,20})?(?: version)?(?: is| was)?(?: now| currently| still| at)?|nvidia(?:[- ](?:open|dkms|driver)){0,2})[ -]v?(?P<value>\d{3}\.\d{2,3}(?:\.\d{2})?)(?![\w]|\.\w)"
 )
-_BRANCH = expression(
-    r"(?i)\bdrivers?(?: version| branch)?(?: is| v)? ?(?P<value>384|39[06]|4[1-9][058]|5[1-9][05]|6[1-9][05])(?![\w%]|[.,]\w| ?(?:MB|GB|MiB|GiB|W)\b)"
-)
-"""A driver branch: its releases have other last digits only before 2018."""
+_BRANCH = expression(rf"(?i)\bdrivers?(?: version| branch)?(?: is| v)? ?(?P<value>{BRANCH})(?![\w%]|[.,]\w| ?(?:MB|GB|MiB|GiB|W)\b)")
 _SYSTEM = expression(
     r"(?i)(?:\b(?:on|under|in|using|running|with|use|have|has|(?:os|system|machine|laptop|computer|pc|platform) is) (?:my |an? |the )?"
     rf"|(?<=[{LETTERS}] )|\b(?=windows(?: 1[01])? (?:pc|laptop|desktop|machine|computer|workstation|box)\b))"

@@ -7,7 +7,7 @@ import re
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.sentences import SENTENCE
 from gpudoctor.read.sections.stated import NOT_STATED, Stated
-from gpudoctor.read.statements import Rank
+from gpudoctor.read.statements import Rank, Statement
 from gpudoctor.snapshot import Host, Missing, Platform, Python
 
 _NAMES = (
@@ -31,6 +31,8 @@ _RELEASE = expression(r"(?:^Linux \S{1,80} |^Linux-)(\d+\.\d+[\w.+]{0,30}(?:-(?!
 _ARCHITECTURE = expression(r"x86[_-]64|aarch64|arm64|amd64|snapdragon|on arm\b")
 _MACHINES = {"amd64": "x86_64", "x86-64": "x86_64", "snapdragon": "arm64", "on arm": "arm64"}
 """How uname and Windows call an architecture that people name otherwise."""
+_GRACE = expression(r"(?i)\b(?:G(?:H200|B10|B[23]00)|DGX Spark)\b")
+"""GPUs that share a module with an Arm CPU, which runs Linux."""
 _DISTRIBUTION = expression(
     r"(ubuntu|debian|fedora|centos|red hat|rhel|arch|opensuse|rocky|alma|alpine)\b[^0-9]{0,30}(\d{1,2}(?:\.\d{1,2})?)?"
 )
@@ -52,13 +54,23 @@ def host(stated: Stated) -> Host:
     name, version = _distribution(words) or _of_kernel(kernel) or ("", "")
     return Host(
         platform=_platform(stated),
-        architecture=_MACHINES.get(architecture[0], architecture[0]) if architecture else NOT_STATED,
+        architecture=_MACHINES.get(architecture[0], architecture[0]) if architecture else "aarch64" if _is_grace(stated) else NOT_STATED,
         kernel=kernel or NOT_STATED,
         distribution=_or(stated, "distribution", name),
         distribution_version=_or(stated, "distribution version", version),
         distribution_like=stated.value("distribution like"),
         tegra=_tegra(stated),
     )
+
+
+def _is_grace(stated: Stated) -> bool:
+    """Return whether every GPU shares its module with an Arm CPU."""
+    gpus = _gpus(stated)
+    return bool(gpus) and all(_GRACE.search(one.value) for one in gpus)
+
+
+def _gpus(stated: Stated) -> list[Statement]:
+    return [*stated.all("gpu:").values(), *stated.all("gpu prose:").values()]
 
 
 def _distribution(words: str) -> tuple[str, str] | None:
@@ -94,10 +106,9 @@ def _platform(stated: Stated) -> Platform | Missing:
     told = [(Platform(name), one.rank) for name, one in stated.all("platform:").items()]
     told += [(platform, one.rank) for platform, one in named]
     told += [(Platform.JETSON, one.rank) for one in map(stated.get, ("tegra release", "tegra", "jetpack")) if one and one.reader != "prose"]
-    gpus = (*stated.all("gpu:").values(), *stated.all("gpu prose:").values())
-    told += [(Platform.JETSON, one.rank) for one in gpus if _JETSON.search(one.value)]
+    told += [(Platform.JETSON, one.rank) for one in _gpus(stated) if _JETSON.search(one.value)]
     if not told:
-        return NOT_STATED
+        return Platform.LINUX if _is_grace(stated) else NOT_STATED
     best = max(told, key=lambda one: (one[1], one[0] not in _KINDS_OF_LINUX, _KINDS_OF_LINUX.get(one[0], 0)))[0]
     listed = [platform for platform, one in named if one.reader != SENTENCE]
     on_linux = any(platform is Platform.LINUX for platform, _ in told)

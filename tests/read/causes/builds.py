@@ -367,6 +367,8 @@ CASES: Final = (
     ("windows-native-no-gpu", 'library(tensorflow)\ntf$config$list_physical_devices("GPU")\nlist()\nWindows 11, tensorflow 2.13, RTX 3080\n'),
     ("jetson-needs-vendor-wheel", "I am not able to get keras to see the GPU of the Jetson Nano.\ntensorflow 2.11\n"),
     ("no-cuda-wheel-for-platform", "Raspberry Pi 5, 32-bit system\nERROR: Could not find a version that satisfies the requirement torch (from versions: none)\n"),
+    ("cpu-only-build", "GH200 node\npip install torch==2.5.1\ntorch.cuda.is_available(): False\n"),
+    ("no-cuda-wheel-for-platform", "DGX Spark\ntorch==2.8.0 from pip, torch.cuda.is_available() is False\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -325,6 +325,12 @@ CASES: Final = (
     ("no-gpu", "GPU: Intel UHD Graphics 620\nRuntimeError: No CUDA GPUs are available\n"),
     ("driver-too-old", "cudatoolkit               10.1.243             h6bb024c_0\ntensorflow                2.1.0           gpu_py37h7db9008_0\n| NVIDIA-SMI 410.104      Driver Version: 410.104      CUDA Version: 10.0     |\n"),
     ("no-driver", "Windows 11, TensorFlow 2.3\nfailed call to cuInit: UNKNOWN ERROR (303)\n"),
+    ("driver-too-old", 'level=INFO source=gpu.go:571 msg="unable to load cuda driver library" library=/usr/lib/x86_64-linux-gnu/libcuda.so.450.102.04 error="symbol lookup for cuCtxCreate_v3 failed"\n'),
+    ("driver-too-old", "ubuntu 20.04, cuda 12.1\nnvidia driver 470\ntorch.cuda.is_available(): False\n"),
+    ("driver-too-old", "pytorch 1.3.1, cuda 10.1, nvidia-410\ntorch.cuda.is_available() returns False\n"),
+    ("no-driver", "PyTorch version: 2.1.2+cu121\nIs CUDA available: False\nCUDA runtime version: No CUDA\nGPU models and configuration: No CUDA\nNvidia driver version: No CUDA\nRuntimeError: No CUDA GPUs are available\n"),
+    ("msvc-redistributable-missing", "PyTorch 1.13.1+cpu\nFileNotFoundError: Could not find module 'D:\\env\\lib\\site-packages\\torch\\lib\\c10.dll' (or one of its dependencies). Try using the full path with constructor syntax.\n"),
+    ("msvc-redistributable-missing", "FileNotFoundError: Could not find module 'C:\\Python39\\Lib\\site-packages\\torch\\lib\\torch_cpu.dll' (or one of its dependencies).\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -404,5 +410,7 @@ NEAR_MISSES: Final = (
     ("no-gpu", "GPU: Intel UHD Graphics 630\nGPU: NVIDIA GeForce MX250\nRuntimeError: No CUDA GPUs are available\n"),
     ("driver-library-mismatch", "The driver of the tape library is mismatched. torch 2.5.1+cu124\n"),
     ("container-no-gpu-access", "Windows 10, TensorFlow 2.2\nCheck failed: CUDA_SUCCESS == cuDevicePrimaryCtxGetState(device, &flags, &active) (0 vs. 303)\n"),
+    ("msvc-redistributable-missing", "FileNotFoundError: Could not find module 'nvvm.dll' (or one of its dependencies). Try using the full path with constructor syntax.\n"),
+    ("driver-too-old", "pytorch 1.7.1, cuda 11.0, nvidia driver 450\ntorch.cuda.is_available() returns False\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -218,6 +218,12 @@ CASES: Final = (
     ("cuda-library-missing", "list_local_devices() has only XLA_GPU:0 and the CPU.\n"),
     ("cuda-library-missing", "the devices are XLA_CPU and XLA_GPU instead of GPU, and each epoch takes an hour\n"),
     ("cuda-version-mismatch", "tensorflow 1.15.0, CUDA 10.2\n[PhysicalDevice(name='/physical_device:CPU:0', device_type='CPU'), PhysicalDevice(name='/physical_device:XLA_GPU:0', device_type='XLA_GPU')]\n"),
+    ("cuda-libs-not-on-loader-path", "CUDA_SETUP: WARNING! libcudart.so not found in any environmental path. Searching in backup paths...\nDEBUG: Possible options found for libcudart.so: {PosixPath('/opt/cuda/lib64/libcudart.so'), PosixPath('/opt/cuda/lib64/libcudart.so.12')}\n"),
+    ("extension-built-for-other-cuda", "torch==2.11.0\nnvidia-cuda-runtime==13.0.96\nnvidia-cublas==13.1.0.3\nImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"),
+    ("pip-nvidia-libs-not-on-path", "nvidia-cuda-runtime==13.0.96\nImportError: libcudart.so.13: cannot open shared object file: No such file or directory\n"),
+    ("ld-library-path-shadowing", "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)`\n"),
+    ("ld-library-path-shadowing", "CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmStridedBatchedEx(handle, opa, opb, (int)m, (int)n, (int)k)`\nunset LD_LIBRARY_PATH and it works\n"),
+    ("gpu-too-new-for-build", "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb)`\nNVIDIA GeForce RTX 3060 with CUDA capability sm_86 is not compatible with the current PyTorch installation.\nThe current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 sm_75.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -265,5 +271,7 @@ NEAR_MISSES: Final = (
     ("cuda-libs-not-on-loader-path", "ImportError: libcusparse.so.12: cannot open shared object file: No such file or directory\n$ ls /opt/cuda/lib64\nbin  doc  include\n"),
     ("cuda-mixed-versions", "torch==2.5.1+cu124\nnvidia-cuda-runtime-cu11==11.8.89\nnvidia-cuda-runtime-cu12==12.4.127\n>>> torch.cuda.is_available()\nTrue\n"),
     ("cuda-library-missing", "All available devices [ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:XLA_GPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ].\n"),
+    ("cuda-libs-not-on-loader-path", "CUDA_SETUP: WARNING! libcudart.so not found in any environmental path. Searching in backup paths...\nDEBUG: Possible options found for libcudart.so: set()\n"),
+    ("ld-library-path-shadowing", "/opt/build/src/Blas.cu:71: CUBLAS_STATUS_INVALID_VALUE is what cublasSetStream returns\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -218,6 +218,13 @@ CASES: Final = (
     ("container-no-gpu-access", "docker run --gpus '\"capabilities=utility,graphics\"' trainer\nRuntimeError: No CUDA GPUs are available\n"),
     ("wsl-pinned-memory-limit", "WSL version: 2.3.24.0\nWindows version: 10.0.22631.4317\nRuntimeError: CUDA error: out of memory in x.pin_memory()\n"),
     ("wsl-driver-stack-broken", "uname -r: 5.15.153.1-microsoft-standard-WSL2\nRuntimeError: CUDA error: all CUDA-capable devices are busy or unavailable\n"),
+    ("wsl-pinned-memory-limit", 'vLLM 0.24 in WSL 2 on a laptop with an RTX 5060\n    raise RuntimeError("UVA is not available")\nRuntimeError: UVA is not available\n'),
+    ("wsl-pinned-memory-limit", "EngineCore failed to start.\nRuntimeError: UVA is not available\n"),
+    ("wsl-pinned-memory-limit", "WARNING 05-02 12:10:33 [interface.py:470] Using 'pin_memory=False' as WSL is detected. This may slow down the performance.\n"),
+    ("gpu-memory-insufficient", "WARNING 05-02 12:10:33 [interface.py:470] Using 'pin_memory=False' as WSL is detected. This may slow down the performance.\ntorch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.10 GiB.\n"),
+    ("container-ldcache-stale", "docker run --rm --gpus all pytorch/pytorch nvidia-smi\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display Driver is properly installed and present in your system.\n"),
+    ("container-ldcache-stale", "$ nvidia-docker run -it nvidia/cuda bash\nroot@9f3c1a2b4d5e:/# nvidia-smi\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n"),
+    ("container-ldcache-stale", "root@0a1b2c3d4e5f:/work# nvidia-smi\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\nRunning ldconfig inside corrects it.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -273,5 +280,8 @@ NEAR_MISSES: Final = (
     ("preloaded-library-intercepts-cuda", "The job hangs at the first CUDA call, driver 550.54, RTX 3090\n"),
     ("preloaded-library-intercepts-cuda", "LD_PRELOAD=/usr/local/vgpu/libvgpu.so\n>>> torch.cuda.is_available()\nTrue\n"),
     ("container-no-gpu-access", "docker run --gpus '\"capabilities=compute,utility\"' trainer\nRuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"),
+    ("container-ldcache-stale", "docker run --rm -it ubuntu:22.04 bash\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n"),
+    ("container-ldcache-stale", "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n"),
+    ("wsl-pinned-memory-limit", "WSL 2, GPU 0: NVIDIA GeForce RTX 5090\nPyTorch version: 2.6.0+cu124\nWARNING 05-02 12:10:33 [interface.py:470] Using 'pin_memory=False' as WSL is detected. This may slow down the performance.\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

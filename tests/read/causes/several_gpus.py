@@ -108,6 +108,10 @@ CASES: Final = (
     ("mixed-gpu-models", "there is an imbalance between your gpus. you may want to exclude gpu 2 which has less than 75% of the memory\n"),
     ("nccl-p2p-acs-iommu", "Training on both GPUs freezes after the first batch. Each of them alone works.\n"),
     ("nccl-p2p-acs-iommu", "MirroredStrategy hangs with the two cards, and the script runs fine with one GPU.\n"),
+    ("nccl-p2p-acs-iommu", ">>> x = torch.tensor([3., 4.]).to('cuda:0')\n>>> x.to('cuda:1')\ntensor([0., 0.], device='cuda:1')\n"),
+    ("nccl-p2p-acs-iommu", "a = torch.ones(4).cuda(1)\nprint(a)\nprint(a.to(\"cuda:0\"))\ntensor([1., 1., 1., 1.], device='cuda:1')\ntensor([0., 0., 0., 0.], device='cuda:0')\n"),
+    ("nccl-p2p-acs-iommu", "In [2]: w = torch.randn(1, 2, device='cuda:0')\nIn [3]: w.to('cuda:2')\nOut[3]: tensor([[0., 0.]], device='cuda:2')\n"),
+    ("nccl-p2p-acs-iommu", "vLLM hangs with tensor-parallel-size 2\n07:00.0 PCI bridge ACSCtl: SrcValid+ TransBlk- ReqRedir+\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -141,5 +145,8 @@ NEAR_MISSES: Final = (
     ("gpu-count-mismatch", "GPU 0: NVIDIA A100-PCIE-40GB\nGPU 1: NVIDIA A100-PCIE-40GB\nIn nvidia-smi only one GPU is busy, the script uses no more.\n"),
     ("gpu-count-mismatch", "GPU available: True (cuda), used: True\nLOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0,1]\nnvidia-smi shows that just one of the GPUs is utilized.\n"),
     ("nccl-p2p-acs-iommu", "The data loader hangs, on one GPU as on two.\n"),
+    ("nccl-p2p-acs-iommu", ">>> torch.zeros(3).to('cuda:1')\ntensor([0., 0., 0.], device='cuda:1')\n"),
+    ("nccl-p2p-acs-iommu", ">>> torch.tensor([1., 2.], device='cuda:0')\ntensor([1., 2.], device='cuda:0')\n>>> net.bias.data\ntensor([0., 0.], device='cuda:0')\n"),
+    ("nccl-p2p-acs-iommu", "vLLM hangs with tensor-parallel-size 2\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
