@@ -162,7 +162,7 @@ MACHINE_HINTS = (
         # how NCCL connects two GPUs: transport/p2p.cc
         r"|\bvia P2P/"
         # what tells a fault between GPUs from one of the program
-        r"|(?i:\b(?:works?|worked|ok|fine|trains|runs|no problems?)\b[^\n.]{0,24}\b(?:with|on|using) (?:a single|any single|only one|just one|one(?: of the| of them)?|each|either|1)\b[^\n.]{0,12}\bgpus?\b|\b(?:(?:single|one|1|each|either)(?: of (?:the|my|them))?[ -]?gpus?|(?:each|either)(?: of them)? alone)\b[^\n.]{0,30}(?<!not )\b(?:works?|worked|is ok|fine|trains|runs)\b)",
+        r"|(?i:\b(?:works?|worked|ok|fine|trains|runs|no problems?)\b[^\n.]{0,24}\b(?:with|on|using) (?:a single|any single|only one|just one|one(?: of the| of them)?|each|either|1)\b[^\n.]{0,12}\bgpus?\b|\b(?:(?:single|one|1|each|either)(?: of (?:the|my|them))?[ -]?gpus?|(?:each|either)(?: of them)? alone)\b[^\n.]{0,30}(?<!not )\b(?:works?|worked|fine|trains|runs)\b)",
         "nccl-p2p-acs-iommu",
         "ACSCtl: SrcValid+ TransBlk- ReqRedir+",
     ),
