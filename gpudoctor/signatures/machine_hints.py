@@ -229,6 +229,7 @@ MACHINE_HINTS = (
     Hint(
         r"(?i)\b(?:no|(?:not|n't) have an?) (?:nvidia |dedicated |discrete )?gpus? (?:\w{1,12} ){0,2}in (?:this|my|the|that|our) (?:machine|computer|pc|laptop|server|vm|box|host|node|instance)\b"
         r"|\b(?:machine|computer|pc|laptop|server|vm|box|host|instance) (?:(?:has|have|had|comes with) no|do(?:es)?(?:n't| not) have (?:a|an|any)) (?:nvidia |dedicated |discrete )?(?:gpus?|(?:graphics|video) cards?)\b"
+        r"|\b(?:I|we) (?:do(?:n't| not) (?:have|own) an?y?|(?:have|own) no) nvidia (?:hardware|gpus?|(?:(?:graphics|video) )?cards?)\b"
         r"|\bwithout (?:a|any) (?:nvidia|dedicated|discrete) (?:gpus?|(?:graphics|video) cards?)\b(?! (?:driver|support|memory))",
         "no-gpu",
         "there is no GPU in this machine",

@@ -130,9 +130,15 @@ _SAYS = expression(
 
 _SAYS_AT_END = expression(r"\b(?:is|gets?|got|returns?|returned|gives?|gave|prints?|printed|says|said|shows?|showed|outputs?)[:`'\"]{0,2}$")
 
+_SAYS_BEFORE = expression(
+    r"(?i)(?<!not )(?<!n't )(?<!cannot )(?<!never )(?<!should )(?<!to )\b(?:gets?|got|returned|returns|printed|prints|shows|showed|sees?|saw) (?:an? |still |only |just |always )?"
+    r"(?P<value>True|False) (?:with|from|for|in|by|when (?:\w{1,2} )?(?:run|call)(?:s|ning|ing)?)[`'\" ]{1,3}$"
+)
+"""An answer before its question: "I get True with torch.cuda.is_available()"."""
+
 
 def _beside(line: Line, following: Line | None) -> Iterator[Statement]:
-    """Yield the answers that stand behind their questions on one line: "torch.cuda.is_available()  # False"; the last may be wrapped to the next."""
+    """Yield the answers that stand behind their questions on one line, or before them: "torch.cuda.is_available()  # False"; the last may be wrapped to the next."""
     text = in_english(line.text)
     if following and _SAYS_AT_END.search(text):
         text = f"{text} {following.text.strip()}"
@@ -141,6 +147,8 @@ def _beside(line: Line, following: Line | None) -> Iterator[Statement]:
         end = asked[number + 1][0].start() if number + 1 < len(asked) else len(text)
         says = _SAYS.match(text, match.end(), end)
         found = re.compile(rf"['\"(`]{{0,2}}{answer}").match(text, says.end(), end) if says else None
+        if found is None and answer == _BOOLEAN:
+            found = _SAYS_BEFORE.search(text[: match.start()])
         if what and found and _is_answer(what, found["value"]):
             yield Statement(what, found["value"].strip(), _NAME, line.number, Rank.TOOL)
 

@@ -331,6 +331,7 @@ CASES: Final = (
     ("no-driver", "PyTorch version: 2.1.2+cu121\nIs CUDA available: False\nCUDA runtime version: No CUDA\nGPU models and configuration: No CUDA\nNvidia driver version: No CUDA\nRuntimeError: No CUDA GPUs are available\n"),
     ("msvc-redistributable-missing", "PyTorch 1.13.1+cpu\nFileNotFoundError: Could not find module 'D:\\env\\lib\\site-packages\\torch\\lib\\c10.dll' (or one of its dependencies). Try using the full path with constructor syntax.\n"),
     ("msvc-redistributable-missing", "FileNotFoundError: Could not find module 'C:\\Python39\\Lib\\site-packages\\torch\\lib\\torch_cpu.dll' (or one of its dependencies).\n"),
+    ("no-gpu", "I do not own any NVIDIA card.\nRuntimeError: No CUDA GPUs are available\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -412,5 +413,6 @@ NEAR_MISSES: Final = (
     ("container-no-gpu-access", "Windows 10, TensorFlow 2.2\nCheck failed: CUDA_SUCCESS == cuDevicePrimaryCtxGetState(device, &flags, &active) (0 vs. 303)\n"),
     ("msvc-redistributable-missing", "FileNotFoundError: Could not find module 'nvvm.dll' (or one of its dependencies). Try using the full path with constructor syntax.\n"),
     ("driver-too-old", "pytorch 1.7.1, cuda 11.0, nvidia driver 450\ntorch.cuda.is_available() returns False\n"),
+    ("no-driver", "The container was given no devices, nvidia-smi lists four of them all the same and I got True from torch.cuda.is_available()\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
