@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -55,9 +56,12 @@ def test_an_import_past_the_deadline(each: Start, framework: str) -> None:
     seen = each(at_import(framework, "time.sleep(600)"), "--timeout", "3")
     assert (seen.code, seen.report["verdict"], seen.findings) == (3, "unknown", [])
     assert seen.ended == [("import", "stopped")]
-    words = f"not finished after 3 s in importing {NAMES[framework]}, and did not respond for the last"
-    assert words in seen.report["because"]
-    assert [words in one["reason"] for one in seen.report["could_not_tell"] if one["name"] == "smoke-hung"] == [True]
+    # a busy machine takes a part of the deadline before the import
+    found = re.search(
+        rf"not finished after [1-3] s in importing {NAMES[framework]}, and did not respond for the last", seen.report["because"]
+    )
+    assert found
+    assert [found[0] in one["reason"] for one in seen.report["could_not_tell"] if one["name"] == "smoke-hung"] == [True]
     assert seen.seconds < 60
 
 
