@@ -12,6 +12,7 @@ from gpudoctor.diagnose.rules.platform.container import NO_DEVICES
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
+from gpudoctor.signatures.phrases import PINS_MEMORY
 from gpudoctor.snapshot import Fact, Platform
 
 
@@ -98,7 +99,7 @@ def _dkms_fails(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield Evidence("DKMS", found[0], "dkms")
 
 
-_PINNED = expression(r"(?<!Using ')\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b")
+_PINNED = expression(PINS_MEMORY)
 
 
 def _pins_memory_in_wsl(machine: MachineView, text: str) -> Iterator[Evidence]:

@@ -134,7 +134,7 @@ INSTALLERS = (
     Signature(
         r"(?:requirement|distribution found for) [A-Za-z][\w.-]{0,60}={2,3}[A-Za-z]",
         ("package-not-installable",),
-        "what is asked for is no version",
+        "what stands after == is not a version",
         ("ERROR: Could not find a version that satisfies the requirement keras==latest",),
     ),
     Signature(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import AMD, USES_GPU_ELSEWHERE, WSL
+from gpudoctor.signatures.phrases import AMD, PINS_MEMORY, USES_GPU_ELSEWHERE, WSL
 from gpudoctor.signatures.signature import Hint
 
 _AS_USER = r"\b(?:without (?:sudo|root)|as (?:a |my )?(?:normal |regular |own )?user)\b"
@@ -193,12 +193,8 @@ MACHINE_HINTS = (
         "gpu-memory-preallocation",
         "XLA_PYTHON_CLIENT_PREALLOCATE=false helps",
     ),
-    # what allocates page-locked memory: https://docs.nvidia.com/cuda/wsl-user-guide/index.html
-    Hint(
-        r"(?<!Using ')\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b",
-        "",
-        "DataLoader(dataset, pin_memory=True)",
-    ),
+    # by which gpudoctor/diagnose/support_system.py knows what WSL limits
+    Hint(PINS_MEMORY, "", "DataLoader(dataset, pin_memory=True)"),
     Hint(
         r"(?i)\b(?:works?|working|fine|true|ok)\b[^\n]{0,60}\b(?:as (?:the )?root|(?:with|under|using) sudo)\b|\b(?:as (?:the )?root|with sudo)\b[^\n]{0,30}\b(?:works?|fine|true|ok|(?:is|was|are|gets?) (?:detected|found|recogni[sz]ed|visible|seen))\b|\b(?:as|by|for) (?:an? )?non-?root\b|\bunless [^\n]{0,30}\b(?:as (?:the )?root|(?:with|under|using) sudo|super-?user)\b"
         r"|\b(?:not|n't|without) (?:using|being|logged in as) (?:the )?root\b|\bonly (?:works? )?(?:as|for|with) (?:the )?(?:user )?\W?root\b|\b(?:possible|able)\b[^\n.]{0,24}\bas (?:the )?(?:user )?\W{0,2}root\b|\bsu root\b[^\n]{0,60}\b(?:works?|fine|ok)\b"

@@ -90,11 +90,11 @@ MEMORY = (
             "ValueError: Free memory on device cuda:0 (3.12/23.64 GiB) on startup is less than desired GPU memory utilization (0.9, 21.28 GiB).",
         ),
     ),
-    # vllm/v1/worker/gpu/buffer_utils.py and vllm/utils, where only WSL has no pinned memory
+    # vllm/v1/worker/gpu/buffer_utils.py and vllm/platforms: pinned memory is off in WSL alone
     Signature(
         r"\bUVA is not available\b",
         ("wsl-pinned-memory-limit",),
-        "vLLM has no pinned memory, which it does not use in WSL unless VLLM_WSL2_ENABLE_PIN_MEMORY is 1",
+        "vLLM needs pinned memory, which it leaves off in WSL unless VLLM_WSL2_ENABLE_PIN_MEMORY is 1",
         ("RuntimeError: UVA is not available",),
         cure="Set VLLM_WSL2_ENABLE_PIN_MEMORY=1 for vLLM.",
     ),

@@ -158,3 +158,19 @@ _ASK = 'python -c "import torch; print(torch.cuda.is_available())"'
 @pytest.mark.parametrize(("prompt", "launch"), [("", "srun "), ("me@login2:~> ", "srun -p short ")])
 def test_the_answer_of_a_node_counts_more_than_that_of_the_shell(prompt: str, launch: str, matrix: Matrix) -> None:
     assert causes(f"{prompt}{_ASK}\nTrue\n{prompt}{launch}{_ASK}\nFalse\n", matrix)[:1] == ["scheduler-gpu-not-allocated"]
+
+
+def _answers(text: str) -> list[tuple[str, str]]:
+    lines = lines_of(text.encode(), "text")
+    return [(one.what, one.value) for one in statements_in(lines, hits_in(lines)) if one.reader == "Python session"]
+
+
+@pytest.mark.parametrize("text", ["I get {} with {}", "and got a {} from `{}`", "it still shows {} when I run {}", "print shows {} for {}"])
+def test_an_answer_may_stand_before_its_question(text: str) -> None:
+    for answer in ("True", "False"):
+        assert _answers(text.format(answer, "torch.cuda.is_available()")) == [("torch devices", answer)]
+
+
+@pytest.mark.parametrize("text", ["I should get {} with {}", "I cannot get {} from {}", "how to get {} from {}", "I expect {} from {}"])
+def test_an_answer_that_is_only_wanted_is_none(text: str) -> None:
+    assert _answers(text.format("True", "torch.cuda.is_available()")) == []

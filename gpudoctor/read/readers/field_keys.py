@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE, MISTAKEN
+from gpudoctor.read.readers.reader import INTEL_GPU
 
 SYSTEMS = (
     r"(?:64[- ]?bit )?(?:microsoft |gnu/|apple |m[1-5] (?:pro |max |ultra )?){0,2}(?:windows|win ?(?:7|8|10|11)\b|wsl|linux|x?k?ubuntu|debian|mac|os ?x\b|darwin|centos|rhel|red ?hat|fedora|arch\b"
@@ -74,7 +75,7 @@ FIELDS = (
     Field(
         "other gpu",
         _GPU,
-        rf"((?:amd |ati )?radeon\b|(?:amd )?rx ?[5-9]\d{{2,3}}\b|amd (?:gpu|graphics|instinct|firepro)\b|intel(?:\W{{0,3}}r\W)?\W{{0,4}}(?:arc|iris|uhd|(?:hd )?graphics)\b)(?![^\n]*(?:{_CARD}))",
+        rf"((?:amd |ati )?radeon\b|(?:amd )?rx ?[5-9]\d{{2,3}}\b|amd (?:gpu|graphics|instinct|firepro)\b|{INTEL_GPU})(?![^\n]*(?:{_CARD}))",
     ),
     Field("kernel", r"(?:linux )?kernel(?: version| release)?|uname -r", r"(?:linux |version )?(\d\.\d{1,2}\.\d[\w.+-]{0,60})"),
     Field("architecture", r"(?:cpu |system )?arch(?:itecture)?|uname -[mpi]|machine", r"(x86[_-]64|amd64|aarch64|arm64)\b"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.outcomes import Standing, clauses, settled
-from gpudoctor.read.readers.reader import Form, Reader
+from gpudoctor.read.readers.reader import INTEL_GPU, Form, Reader
 from gpudoctor.read.readers.sentences import SENTENCE, own_sentences, sentences_of_time
 from gpudoctor.read.statements import Line, Rank, Statement
 
@@ -102,10 +102,6 @@ def _one(name: str) -> str:
 
 READER = Reader(
     SENTENCE,
-    forms=(
-        Form(
-            "other gpu", r"(?i)\bgpu(?: model)?: {0,2}(?P<value>intel(?:\W{0,3}r\W)?\W{0,3}(?:arc|iris|uhd|(?:hd )?graphics)\b)", Rank.PROSE
-        ),
-    ),
+    forms=(Form("other gpu", rf"(?i)\bgpu(?: model)?: {{0,2}}(?P<value>{INTEL_GPU})", Rank.PROSE),),
     blocks=_blocks,
 )

@@ -138,7 +138,7 @@ _SAYS_BEFORE = expression(
 
 
 def _beside(line: Line, following: Line | None) -> Iterator[Statement]:
-    """Yield the answers that stand behind their questions on one line, or before them: "torch.cuda.is_available()  # False"; the last may be wrapped to the next."""
+    """Yield the answers that stand beside their questions on one line: "torch.cuda.is_available()  # False"; the last may be wrapped to the next."""
     text = in_english(line.text)
     if following and _SAYS_AT_END.search(text):
         text = f"{text} {following.text.strip()}"
