@@ -10,6 +10,7 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.examination import Examination, Timing
 from gpudoctor.findings import Policy, Verdict
 from gpudoctor.matrix_files import open_matrix
+from gpudoctor.plan.any_python import saying_pythons
 from gpudoctor.plan.asked import combined
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.spelt import respelt
@@ -34,7 +35,7 @@ def examine(
     combination = respelt(combination)
     if asked is not None:
         combination = combined(combination, asked, matrix)
-    snapshot = suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()))
+    snapshot = saying_pythons(suppose(combination, matrix, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())), matrix)
     supposed = time.monotonic()
     diagnosis = diagnose(snapshot, matrix, policy)
     if fixes and diagnosis.verdict is not Verdict.READY:

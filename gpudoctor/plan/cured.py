@@ -44,11 +44,12 @@ class _Cure:
     def __init__(self, found: Diagnosis, combination: Combination, matrix: Matrix, policy: Policy) -> None:
         listed = tuple(text for text in combination.requirements if _is_listed(text, matrix))
         self._combination = msgspec.structs.replace(combination, requirements=listed)
+        beside = tuple(text for text in combination.requirements if text not in listed)
         self._matrix = matrix
         self._policy = policy
         self._found = found
         self._errors = _errors(found)
-        self._repair = Repair(self._combination, matrix, self._check)
+        self._repair = Repair(self._combination, matrix, self._check, beside=beside)
 
     @cached_property
     def _steps(self) -> tuple[Fix, ...]:
@@ -58,7 +59,7 @@ class _Cure:
         """Return the fixes after which nothing is broken; if none is known, what prevents that."""
         works = [fixes for fixes in ways(one.fixes) if self._repair.cures(fixes)]
         if works or self._steps:
-            return _in_order(works or [self._steps])
+            return self._in_order(works or [self._steps])
         return self._repair.dead_end or self.of_one(one)
 
     def of(self, one: Finding) -> tuple[Fix, ...]:
@@ -69,7 +70,7 @@ class _Cure:
         """Return the fixes after which this warning is gone and nothing is broken that was not."""
         kept = [fixes for fixes in ways(one.fixes) if not self._breaks(fixes, one.code, warning=True)]
         if kept or not ways(one.fixes):
-            return _in_order(kept) or one.fixes
+            return self._in_order(kept) or one.fixes
         repair = Repair(self._combination, self._matrix, self._check, lambda found: error_left(found) or _warning_left(found, one.code))
         return repair.steps_of_findings(self._found) or (_NOTHING_GENTLER,)
 
@@ -77,8 +78,21 @@ class _Cure:
         """Return the fixes after which this finding is gone and nothing is broken that was not."""
         kept = [fixes for fixes in ways(one.fixes) if not self._breaks(fixes, one.code)]
         if kept or not one.fixes:
-            return _in_order(kept)
+            return self._in_order(kept)
         return self._steps or self._repair.dead_end or (_NOTHING,)
+
+    def _in_order(self, ways: list[tuple[Fix, ...]]) -> tuple[Fix, ...]:
+        """Return ways to fix a finding as one list of fixes."""
+        found = [self._repair.completed(fixes) for fixes in ways]
+        first, others = found[:1], found[1:]
+        return (
+            *(msgspec.structs.replace(fix, kind=FixKind.FIX) for way in first for fix in way),
+            *(
+                msgspec.structs.replace(fix, kind=fix.kind if fix.kind is not FixKind.FIX else FixKind.INSTEAD)
+                for way in others
+                for fix in way
+            ),
+        )
 
     def _breaks(self, fixes: tuple[Fix, ...], code: str, *, warning: bool = False) -> bool:
         """Return whether something else is broken after fixes, or still the same; of a `warning`, whether that is still there."""
@@ -94,15 +108,6 @@ class _Cure:
 
     def _check(self, combination: Combination) -> Diagnosis:
         return diagnose(suppose(combination, self._matrix, ""), self._matrix, self._policy)
-
-
-def _in_order(found: list[tuple[Fix, ...]]) -> tuple[Fix, ...]:
-    """Return ways to fix a finding as one list of fixes."""
-    first, others = found[:1], found[1:]
-    return (
-        *(msgspec.structs.replace(fix, kind=FixKind.FIX) for way in first for fix in way),
-        *(msgspec.structs.replace(fix, kind=fix.kind if fix.kind is not FixKind.FIX else FixKind.INSTEAD) for way in others for fix in way),
-    )
 
 
 def _is_warning(one: Finding) -> bool:

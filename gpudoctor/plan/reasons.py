@@ -82,7 +82,7 @@ def _nothing_to_check(search: Search, wishes: Wishes) -> str:
 def _lacks_python(lead: str, search: Search, wishes: Wishes) -> str:
     """Return that no release of a package has wheels for a Python version that may be used; "" if one has."""
     newest = search.candidates(lead)[0]
-    if any(search.pythons.suiting((one,)) for one in search.candidates(lead)):
+    if not newest.pythons or any(search.pythons.suiting((one,)) for one in search.candidates(lead)):
         return ""
     return f"{newest.label} has wheels for Python {joined(newest.pythons)}, not for {wishes.python or ' or '.join(wishes.pythons)}."
 

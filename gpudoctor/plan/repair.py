@@ -11,15 +11,13 @@ from gpudoctor.derive.specifiers import requirement
 from gpudoctor.diagnose.advice.driver import DOWNLOADS
 from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.errors import UsageError
-from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Diagnosis, Finding, Fix, FixKind, Severity
-from gpudoctor.findings.naming import joined
-from gpudoctor.frameworks import spec_of, stack_of
+from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Diagnosis, Finding, Fix, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.applied import applied, ways
-from gpudoctor.plan.commands import commands
 from gpudoctor.plan.machine import machine
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.propose import Question, propose
+from gpudoctor.plan.steps import Steps
 from gpudoctor.report.plan import Environment, MachineChange
 
 _MOST = 16
@@ -42,12 +40,14 @@ class Repair:
         matrix: Matrix,
         check: Callable[[Combination], Diagnosis],
         left: Callable[[Diagnosis], Finding | None] = error_left,
+        beside: tuple[str, ...] = (),
     ) -> None:
         self._combination = combination
         self._matrix = matrix
         self._check = check
         self._left = left
         """Returns the finding that is to be fixed next; None if there is none."""
+        self._steps = Steps(combination, matrix, beside, self._plan)
         self._machines: list[tuple[Fix, ...]] = []
         """The drivers that were tried before any package was changed, each as the step that leads there."""
         self.dead_end: tuple[Fix, ...] = ()
@@ -60,7 +60,11 @@ class Repair:
     def steps_of_findings(self, found: Diagnosis) -> tuple[Fix, ...]:
         """Return the steps by the fixes of the findings alone; () if these do not lead there."""
         one_by_one = self._one_by_one(found)
-        return self._needed(self._merged(one_by_one)) if one_by_one else ()
+        return self._steps.completed(self._needed(self._steps.merged(one_by_one))) if one_by_one else ()
+
+    def completed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+        """Return the same steps with commands that install all that was stated."""
+        return self._steps.completed(fixes)
 
     def _needed(self, steps: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the steps without those that later ones made unnecessary, such as a newer C library for a release that is replaced."""
@@ -110,45 +114,6 @@ class Repair:
         hopeless = (found for found in fixes if found and found[0].action is Action.REPLACE_HARDWARE)
         self.dead_end = self.dead_end or next(hopeless, ())
 
-    def _merged(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
-        """Return the same steps with one for all packages, and one for the driver."""
-        packages = [fix for fix in fixes if fix.installs or fix.removes or fix.python]
-        drivers = [fix for fix in fixes if fix.driver]
-        rest = [fix for fix in fixes if fix not in packages and (not fix.driver or fix is drivers[-1])]
-        is_one_step = len(packages) < 2 and not any(fix.os for fix in rest)
-        steps = [*rest, *(packages if is_one_step else self._packages(applied(self._combination, fixes)))]
-        return tuple(msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in steps)
-
-    def _packages(self, after: Combination) -> tuple[Fix, ...]:
-        """Return the step that installs what differs, or everything where Python or the system does: that is another environment.
-
-        No step if the changes cancel each other out.
-        """
-        before = {one.name: one.text for one in map(requirement, self._combination.requirements) if one is not None}
-        wanted = {one.name: one for one in map(requirement, after.requirements) if one is not None}
-        python = after.python if after.python and after.python != self._combination.python else ""
-        differ = [one for name, one in wanted.items() if one.text != before.get(name)]
-        is_new = python or after.os != self._combination.os
-        pins = tuple(one.text for one in (wanted.values() if is_new else differ))
-        local = next(
-            ((spec_of(stack_of(one.name) or "").wheel_index, one.specifier.partition("+")[2]) for one in differ if "+" in one.specifier), ()
-        )
-        index = "/".join(local) if local and local[0] else ""
-        names = joined(map(_label, pins)) if pins else ""
-        title = f"Create an environment with Python {python} and install {names} there" if python else f"Install {names}"
-        gone = tuple(name for name in before if name not in wanted)
-        if not python and not differ:
-            return (Fix(f"Leave out {joined(gone)}.", removes=gone, action=Action.REINSTALL_PACKAGE),) if gone else ()
-        step = Fix(
-            f"{title}{f', without {joined(gone)}' if gone else ''}",
-            commands(pins, python or after.python or "", index, "", windows=after.os == "windows").pip,
-            (DOWNLOAD,),
-            installs=pins,
-            removes=gone,
-            python=python,
-        )
-        return (step,)
-
     def _planned(self, found: Diagnosis) -> Iterator[tuple[Fix, ...]]:
         """Yield the steps to what the planner finds, with the smallest change first: other packages, another driver, WSL."""
         of_machine = [fixes for fixes in ways(first_error(found).fixes) if any(fix.driver for fix in fixes)]
@@ -182,7 +147,7 @@ class Repair:
         gone = tuple(name for name in stated if name not in pins and name != "numpy")
         change = Fix("", installs=tuple(pins.values()), removes=gone, python=here.python if self._combination.python else "")
         after = applied(base, (change,))
-        packages = self._packages(after if after != base else msgspec.structs.replace(after, python=here.python))
+        packages = self._steps.packages(after if after != base else msgspec.structs.replace(after, python=here.python))
         return packages if isinstance(found, Environment) else (_driver(found), *packages)
 
 
@@ -194,8 +159,3 @@ def first_error(found: Diagnosis) -> Finding:
 def _driver(change: MachineChange) -> Fix:
     title = f"Go back to driver branch {change.driver}" if change.older else f"Update the NVIDIA driver to {change.driver} or newer"
     return Fix(f"{title}: {DOWNLOADS}", needs=(DOWNLOAD, REBOOT), action=Action.UPDATE_DRIVER, driver=change.driver)
-
-
-def _label(text: str) -> str:
-    """Return a requirement in words: "torch 2.7.1+cu128", "numpy<2"."""
-    return text.replace("==", " ", 1)

@@ -51,9 +51,12 @@ def install_fix(
     return Fix(title, command, (DOWNLOAD,), kind=kind, action=action, installs=requirements, removes=replace)
 
 
-def install_package(python: Python | Missing, *requirements: str, replace: tuple[str, ...] = (), index: str = "") -> str:
+def install_package(
+    python: Python | Missing, *requirements: str, replace: tuple[str, ...] = (), index: str = "", extra_index: str = ""
+) -> str:
     """Return the command that installs `requirements` into the examined environment, after removing `replace`."""
-    words = [*requirements, *(("--index-url", index) if index else ())]
+    indexes = (("--index-url", index), ("--extra-index-url", extra_index))
+    words = [*requirements, *(word for option in indexes if option[1] for word in option)]
     if isinstance(python, Python) and python.managed is True:
         return f"{interpreter(python)} -m venv {VENV} && {VENV}/bin/python -m pip install {shlex.join(words)}"
     steps = [remove_packages(python, *replace)] if replace else []

@@ -6,14 +6,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.specifiers import clauses, contradict, satisfies
+from gpudoctor.derive.pythons import begins_after, holds_one, numbers
 from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem
 from gpudoctor.matrix.cite import cited
-from gpudoctor.matrix.rows import PythonSpan
 
 
 def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
@@ -23,8 +21,8 @@ def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem
     refused = {violation.found.name for violation in stack.violations}
     for name, specifier in {**{name: one.requirement.specifier for name, one in stack.bounds.items()}, **asked}.items():
         span = stack.matrix.pythons(name).get(stack.python)
-        if span is not None and not _holds_one(span, specifier):
-            nearest, which = (span.last, "last") if _begins_after(specifier, span) else (span.first, "first")
+        if span is not None and not holds_one(span, specifier):
+            nearest, which = (span.last, "last") if begins_after(specifier, span) else (span.first, "first")
             another = () if name in refused else _another_python(name, specifier, environment)
             yield Problem(
                 message=f"{name}{specifier.replace('==', ' ')} has no wheel for Python {stack.python}: {nearest} is the {which} release with one.",
@@ -48,30 +46,9 @@ def _another_python(name: str, specifier: str, environment: EnvironmentView) -> 
     """Return the fix that keeps what was asked for, with the nearest Python that has a wheel of it."""
     stack = environment.stack
     here = numbers(stack.python)
-    fitting = [python for python, span in stack.matrix.pythons(name).items() if _holds_one(span, specifier)]
+    fitting = [python for python, span in stack.matrix.pythons(name).items() if holds_one(span, specifier)]
     if not fitting:
         return ()
     nearest = min(fitting, key=lambda python: abs(numbers(python)[1] - here[1]))
     title = f"Create an environment with Python {nearest}, which has a wheel of {name}{specifier.replace('==', ' ')}"
     return (msgspec.structs.replace(with_all_stated(environment, nearest, name, f"{name}{specifier}"), title=title),)
-
-
-def _holds_one(span: PythonSpan, specifier: str) -> bool:
-    """Return whether a specifier allows one of the releases with wheels for a Python."""
-    early = contradict((specifier, f">={span.first}")) or _ends_before(specifier, str(span.first))
-    return not early and not _begins_after(specifier, span)
-
-
-def _begins_after(specifier: str, span: PythonSpan) -> bool:
-    return span.last is not None and contradict((specifier, f"<={span.last}"))
-
-
-def _ends_before(specifier: str, first: str) -> bool:
-    """Return whether a specifier allows only releases before the first one, as <2 does where 2.1 is the first."""
-    return any(operator in {"<", "<="} and satisfies(first, f"{operator}{text}") is False for operator, text in clauses(specifier) or ())
-
-
-def numbers(python: str) -> tuple[int, ...]:
-    """Return the version of a Python for sorting; () if it is none."""
-    found = versions.parse(python)
-    return found[:2] if found else ()

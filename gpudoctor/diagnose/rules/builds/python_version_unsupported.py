@@ -1,18 +1,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import combinations
 
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, known, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import Stack, source_of
+from gpudoctor.derive.pythons import Wheels, in_common, numbers, ordered, wheels
 from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.installing import install, install_nearest
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.builds.python_spans import numbers, outside_span
+from gpudoctor.diagnose.rules.builds.python_spans import outside_span
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
@@ -21,9 +24,13 @@ from gpudoctor.snapshot import Distribution
 @rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
 def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem]:
     """No wheel of this release is published for this Python version."""
-    stack, python = environment.stack, environment.python
+    stack = environment.stack
     if not stack.supposed:
         not_applicable("the packages are installed, not planned")
+    if not stack.python and in_common(stack) == frozenset():
+        yield _none_in_common(wheels(stack))
+        return
+    python = environment.python
     version = known(python.version)
     lacking: list[tuple[Distribution, FrameworkRelease]] = []
     for distribution in stack.distributions.values():
@@ -42,6 +49,19 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
             fixes=tuple(_fixes(distribution, row, environment, stated=bool(stated))),
         )
     yield from outside_span(environment, version)
+
+
+def _none_in_common(found: tuple[Wheels, ...]) -> Problem:
+    """Return the problem of packages that no Python version has wheels of together; the first two of them, if two suffice."""
+    apart = next((pair for pair in combinations(found, 2) if pair[0].pythons.isdisjoint(pair[1].pythons)), found)
+    return Problem(
+        message=f"No Python version has wheels of {joined(f'{one.package} (Python {_span(tuple(one.pythons))})' for one in apart)}.",
+        title="No Python version has wheels of all packages",
+        evidence=tuple(
+            Evidence(f"Python versions with a wheel of {one.package}", " ".join(ordered(one.pythons)), one.source) for one in apart
+        ),
+        fixes=(Fix("Choose releases that have wheels for the same Python version, or give each its own environment."),),
+    )
 
 
 def _required(distribution: Distribution, stack: Stack) -> str:
@@ -63,14 +83,9 @@ def _fixes(distribution: Distribution, row: FrameworkRelease, environment: Envir
     yield from others
 
 
-def _ordered(pythons: tuple[str, ...]) -> list[str]:
-    """Return the Python versions from old to new, without the free-threaded ones."""
-    return sorted((python for python in pythons if not python.endswith("t")), key=numbers)
-
-
 def _span(pythons: tuple[str, ...]) -> str:
-    ordered = _ordered(pythons) or list(pythons)
-    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}"
+    found = ordered(pythons) or list(pythons)
+    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
 
 def _other_python(distribution: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Fix:
@@ -79,9 +94,9 @@ def _other_python(distribution: Distribution, row: FrameworkRelease, environment
     stated = [one for one in stack.distributions.values() if one.requirement]
     rows = [row, *(other for other in map(stack.row, stated) if other is not None and other.pythons)]
     common = tuple(set.intersection(*(set(one.pythons) for one in rows)))
-    ordered = _ordered(common) or _ordered(row.pythons) or list(row.pythons)
-    older = [python for python in ordered if numbers(python) <= numbers(stack.python)]
-    nearest = older[-1] if older else ordered[0]
+    offered = ordered(common) or ordered(row.pythons) or list(row.pythons)
+    older = [python for python in offered if numbers(python) <= numbers(stack.python)]
+    nearest = older[-1] if older else offered[0]
     named = distribution if distribution.requirement or not stated else stated[0]
     return with_all_stated(environment, nearest, named.label, distribution.pinned(distribution.version))
 

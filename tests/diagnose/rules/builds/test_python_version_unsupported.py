@@ -122,3 +122,22 @@ def test_the_pythons_with_a_wheel_are_a_span_of_those_with_the_gil(python: str, 
     diagnosis = diagnose(supposed(stated("torch", "2.6.0"), python=python), matrix(torch=f"{row}\n"), Policy(level=None))
     (finding,) = (one for one in diagnosis.findings if one.name == "python-version-unsupported")
     assert finding.message.endswith(f"only for Python {span}.")
+
+
+@pytest.mark.parametrize(
+    ("requirements", "words"),
+    [
+        (("torch==1.10.1", "jax[cuda13]==0.10.0"), "torch 1.10.1 (Python 3.6 to 3.9) and jax 0.10.0 (Python 3.11 to 3.15)"),
+        (("torch==2.9.0", "numpy==1.19.5"), "torch 2.9.0 (Python 3.10 to 3.14) and numpy 1.19.5 (Python 3.6 to 3.9)"),
+        (("torch==2.9.0", "numpy<1.20"), "torch 2.9.0 (Python 3.10 to 3.14) and numpy<1.20 (Python 2.6 to 3.9)"),
+    ],
+)
+def test_without_a_stated_python_one_must_have_wheels_of_all(requirements: tuple[str, ...], words: str) -> None:
+    (cause,) = [one for one in checked(*requirements).root_causes if one.severity is Severity.ERROR]
+    assert cause.name == "python-version-unsupported"
+    assert cause.message == f"No Python version has wheels of {words}."
+    assert all(evidence.where for evidence in cause.evidence)
+
+
+def test_where_one_python_has_wheels_of_all_nothing_is_wrong() -> None:
+    assert checked("torch==2.4.0", "numpy<1.20").root_causes == ()

@@ -1,0 +1,78 @@
+"""The Python versions that have wheels of what an assumed environment states."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gpudoctor import versions
+from gpudoctor.derive.cuda import STUB
+from gpudoctor.derive.packages import Stack, source_of
+from gpudoctor.derive.specifiers import clauses, contradict, satisfies
+from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.rows import PythonSpan
+from gpudoctor.snapshot import Distribution
+
+
+def numbers(python: str) -> tuple[int, ...]:
+    """Return the version of a Python for sorting; () if it is none."""
+    found = versions.parse(python)
+    return found[:2] if found else ()
+
+
+def ordered(pythons: frozenset[str] | tuple[str, ...]) -> list[str]:
+    """Return Python versions from old to new, without the free-threaded ones."""
+    return sorted((python for python in pythons if not python.endswith("t")), key=numbers)
+
+
+class Wheels(msgspec.Struct, frozen=True):
+    """The Python versions for which a package has wheels, in the release or within the bounds that were stated."""
+
+    package: str
+    pythons: frozenset[str]
+    source: str
+
+
+def wheels(stack: Stack) -> tuple[Wheels, ...]:
+    """Return the wheels of what was stated, and of the releases that this pins.
+
+    Of what an installer may choose in another release nothing is said, nor of a package without a table of its wheels.
+    """
+    exact = {demand.requirement.name for demand in stack.demands if stack.stated(demand.by) and not demand.by.chosen}
+    settled = (one for one in stack.distributions.values() if one.requirement or (one.name in exact and not one.chosen))
+    bounds = ((name, bound.requirement.specifier) for name, bound in stack.bounds.items())
+    found = (*(_of(one, stack) for one in settled), *(_in_spans(f"{name}{text}", name, text, stack) for name, text in bounds))
+    return tuple(one for one in found if one.pythons)
+
+
+def in_common(stack: Stack) -> frozenset[str] | None:
+    """Return the Python versions with wheels of all these packages; None for any."""
+    found = [one.pythons for one in wheels(stack)]
+    return frozenset.intersection(*found) if found else None
+
+
+def holds_one(span: PythonSpan, specifier: str) -> bool:
+    """Return whether a specifier allows one of the releases with wheels for a Python."""
+    early = contradict((specifier, f">={span.first}")) or _ends_before(specifier, str(span.first))
+    return not early and not begins_after(specifier, span)
+
+
+def begins_after(specifier: str, span: PythonSpan) -> bool:
+    """Return whether a specifier allows only releases after the last one with wheels for a Python."""
+    return span.last is not None and contradict((specifier, f"<={span.last}"))
+
+
+def _ends_before(specifier: str, first: str) -> bool:
+    """Return whether a specifier allows only releases before the first one, as <2 does where 2.1 is the first."""
+    return any(operator in {"<", "<="} and satisfies(first, f"{operator}{text}") is False for operator, text in clauses(specifier) or ())
+
+
+def _of(one: Distribution, stack: Stack) -> Wheels:
+    row = stack.row(one)
+    if row is None:
+        return _in_spans(one.label, one.name, f"=={one.version.partition('+')[0]}", stack)
+    return Wheels(one.label, frozenset(ordered(row.pythons) if row.accelerator != STUB else ()), source_of(row))
+
+
+def _in_spans(label: str, name: str, specifier: str, stack: Stack) -> Wheels:
+    spans = {python: span for python, span in stack.matrix.pythons(name).items() if holds_one(span, specifier)}
+    return Wheels(label, frozenset(ordered(tuple(spans))), ", ".join(dict.fromkeys(cited(span.source) for span in spans.values())))

@@ -1,0 +1,112 @@
+"""Composes fixes into the steps that a user carries out: what their commands do is what was checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from gpudoctor.derive.pythons import ordered
+from gpudoctor.derive.specifiers import Requirement, requirement
+from gpudoctor.diagnose.advice.packages import install_package
+from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
+from gpudoctor.findings.naming import joined
+from gpudoctor.frameworks import spec_of, stack_of
+from gpudoctor.matrix import Matrix
+from gpudoctor.plan.any_python import any_python
+from gpudoctor.plan.applied import applied
+from gpudoctor.plan.commands import commands
+from gpudoctor.plan.machine import machine
+from gpudoctor.plan.model import Combination
+from gpudoctor.plan.suppose import suppose
+from gpudoctor.report.plan import Environment, MachineChange
+
+
+class Steps:
+    """Composes the steps that change one combination."""
+
+    def __init__(
+        self,
+        combination: Combination,
+        matrix: Matrix,
+        beside: tuple[str, ...],
+        plan: Callable[[Combination], Iterable[Environment | MachineChange]],
+    ) -> None:
+        self._combination = combination
+        self._matrix = matrix
+        self._beside = beside
+        """Stated requirements on packages that no table lists: they go along into a new environment."""
+        self._plan = plan
+        """Returns what the planner finds for a combination."""
+
+    def completed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+        """Return the same steps; where one creates an environment, or needs another Python than the rest, it installs all that was stated."""
+        after = applied(self._combination, fixes)
+        whole = {one.name for one in map(requirement, (*after.requirements, *self._beside)) if one is not None}
+        created = [{one.name for one in map(requirement, fix.installs) if one is not None} for fix in fixes if fix.python]
+        is_in_place = not created and (after.python or not self._new_python(after))
+        if is_in_place or whole in created:
+            return fixes
+        return tuple(msgspec.structs.replace(fix, kind=fixes[0].kind) for fix in self.merged(fixes, complete=False))
+
+    def merged(self, fixes: tuple[Fix, ...], *, complete: bool = True) -> tuple[Fix, ...]:
+        """Return the same steps with one for all packages, and one for the driver."""
+        packages = [fix for fix in fixes if fix.installs or fix.removes or fix.python]
+        drivers = [fix for fix in fixes if fix.driver]
+        rest = [fix for fix in fixes if fix not in packages and (not fix.driver or fix is drivers[-1])]
+        is_one_step = complete and len(packages) < 2 and not any(fix.os for fix in rest)
+        steps = [*rest, *(packages if is_one_step else self.packages(applied(self._combination, fixes)))]
+        return tuple(msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in steps)
+
+    def _new_python(self, after: Combination) -> str:
+        """Return the Python of the environment to create; "" if these packages can be installed where the stated ones are."""
+        if after.python:
+            return after.python if after.python != self._combination.python or after.os != self._combination.os else ""
+        before, then = (self._pythons(one) for one in (msgspec.structs.replace(self._combination, os=after.os), after))
+        if not then or (before and before <= then):
+            return ""
+        planned = (plan.python for plan in self._plan(after) if isinstance(plan, Environment))
+        return next((python for python in planned if python in then), ordered(then)[-1])
+
+    def _pythons(self, combination: Combination) -> frozenset[str] | None:
+        return any_python(suppose(combination, self._matrix, ""), self._matrix)
+
+    def packages(self, after: Combination) -> tuple[Fix, ...]:
+        """Return the step that installs what differs, or everything into a new environment where Python or the system does.
+
+        No step if the changes cancel each other out.
+        """
+        before = {one.name: one.text for one in map(requirement, self._combination.requirements) if one is not None}
+        wanted = {one.name: one for one in map(requirement, after.requirements) if one is not None}
+        differ = [one for name, one in wanted.items() if one.text != before.get(name)]
+        gone = tuple(name for name in before if name not in wanted)
+        python = self._new_python(after)
+        if not differ and not (python and wanted):
+            return (Fix(f"Leave out {joined(gone)}.", removes=gone, action=Action.REINSTALL_PACKAGE),) if gone else ()
+        pins = (*(one.text for one in wanted.values()), *self._beside) if python else tuple(one.text for one in differ)
+        index = next((_index(one) for one in differ if "+" in one.specifier), "")
+        names = joined(map(_label, pins))
+        title = f"Create an environment with Python {python} and install {names} there" if python else f"Install {names}"
+        here = machine(after, self._matrix).python
+        step = Fix(
+            f"{title}{f', without {joined(gone)}' if gone else ''}",
+            commands(pins, python, index, "", windows=after.os == "windows").pip
+            if python
+            else install_package(here, *pins, replace=gone, extra_index=index),
+            (DOWNLOAD,),
+            installs=pins,
+            removes=gone,
+            python=python,
+        )
+        return (step,)
+
+
+def _index(one: Requirement) -> str:
+    """Return the package index with the builds of a local version; "" if that is PyPI."""
+    url = spec_of(stack_of(one.name) or "").wheel_index
+    return f"{url}/{one.specifier.partition('+')[2]}" if url else ""
+
+
+def _label(text: str) -> str:
+    """Return a requirement in words: "torch 2.7.1+cu128", "numpy<2"."""
+    return text.replace("==", " ", 1)
