@@ -94,17 +94,17 @@ def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
         return f"{requirer} requires it"
     if COMPANIONS.get(name) in {other.name for other in found.candidates}:
         return f"the release for {next(other.label for other in found.candidates if other.name == COMPANIONS[name])}"
-    listed = search.releases(name)
     if asked is not None and only_version(asked.specifier) is not None:
         return "as stated"
-    stated = f" that satisfies {asked.text}" if asked is not None and asked.specifier else ""
     python = ".".join(found.python.split(".")[:2])
     if one is not None and search.blocked_by_python(one, python):
         return f"the newest release with wheels for Python {python}"
     if one is not None and one.system:
         return "the newest release with CUDA for this platform"
-    newest = "the newest release" if one is not None and listed[:1] == [one.release] else "the newest release that works here"
-    return f"{newest}{stated}"
+    bound = asked.text if asked is not None and asked.specifier else ""
+    if one is not None and search.is_newest(one):
+        return f"the newest release{f' that satisfies {bound}' if bound else ''}"
+    return f"the newest release that works here{f' and satisfies {bound}' if bound else ''}"
 
 
 def _why_python(found: Chosen, wishes: Wishes) -> str:

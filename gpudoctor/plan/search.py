@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import product, takewhile
 
 from gpudoctor.derive.nearness import nearness
-from gpudoctor.derive.specifiers import contradict
+from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.findings import Verdict
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Matrix
@@ -161,6 +161,13 @@ class Search:
     def releases(self, name: str) -> list[str]:
         """Return the releases of a package that satisfy what was asked, newest first."""
         return list(dict.fromkeys(one.release for one in self.candidates(name)))
+
+    def is_newest(self, one: Candidate) -> bool:
+        """Return whether the tables list no newer release of a package that satisfies what the user stated of it."""
+        stated = self._wishes.requirements.get(one.name)
+        rows = self._matrix.releases(one.name, self._machine.platform)
+        suiting = [str(row.release) for row in rows if stated is None or satisfies(str(row.release), stated.specifier) is not False]
+        return suiting[-1:] == [one.release]
 
     def nothing_newer(self, found: Chosen) -> bool:
         """Return whether a set has the newest release of every package."""

@@ -91,6 +91,8 @@ def test_a_conflict_becomes_a_bound(uv: Path) -> None:
     play(uv, f"if grep -q 'torch==2.15.0$' $asked; then echo 'error: No solution found\n{conflict}' >&2; exit 1; fi; {fits}")
     found = confirmed("L4", "580.65.06", TORCH, "old")
     assert pins(found.plan)[0] == "torch==2.9.1"
+    assert found.plan.environment is not None
+    assert found.plan.environment.pins[0].reason == "the newest release that works here and satisfies torch<=2.15.0"
     assert found.plan.resolver_note.startswith("Nothing newer, because uv found a conflict: Because old==1 depends on torch<2.10")
 
 
