@@ -101,10 +101,10 @@ def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
         return f"the newest release with wheels for Python {python}"
     if one is not None and one.system:
         return "the newest release with CUDA for this platform"
-    bound = asked.text if asked is not None and asked.specifier else ""
-    if one is not None and search.is_newest(one):
-        return f"the newest release{f' that satisfies {bound}' if bound else ''}"
-    return f"the newest release that works here{f' and satisfies {bound}' if bound else ''}"
+    newest = one is not None and search.is_newest(one)
+    works = () if newest else ("works here",)
+    suits = (f"satisfies {asked.text}",) if asked is not None and asked.specifier else ()
+    return " that ".join(("the newest release", *filter(None, (" and ".join((*works, *suits)),))))
 
 
 def _why_python(found: Chosen, wishes: Wishes) -> str:
