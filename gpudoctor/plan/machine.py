@@ -154,6 +154,8 @@ def _gpus(combination: Combination, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...]
     capability = _capability(combination.cc)
     if combination.gpus == WITHOUT_GPU:
         return (), (Supposed("GPU", "none", "--gpu"),)
+    if combination.os == "macos" and combination.gpus and all(map(names.other_vendor, combination.gpus)):
+        return (), tuple(Supposed("GPU", name, "--gpu") for name in combination.gpus)
     if combination.gpus:
         found = [_gpu(name, capability, matrix) for name in combination.gpus]
     elif capability:
@@ -193,7 +195,8 @@ def _unlisted_gpu(name: str, capability: str, matrix: Matrix) -> tuple[str, str,
         return name, capability, Supposed("GPU", f"{name}, compute capability {capability}", "--gpu (not in the tables); --cc")
     vendor = names.other_vendor(name)
     if vendor:
-        raise UsageError(f"{name!r} is made by {vendor}; gpudoctor supports only NVIDIA GPUs.")
+        mac = "; for a Mac state --os macos" if vendor == "Apple" else ""
+        raise UsageError(f"{name!r} is made by {vendor}; gpudoctor supports only NVIDIA GPUs{mac}.")
     near = matrix.gpus_like(name)
     hint = f"did you mean {' or '.join(map(repr, near))}? Or state" if near else "state"
     raise UsageError(f"No GPU in the tables is called {name!r}; {hint} its compute capability with --cc.")

@@ -11,7 +11,7 @@ from typing import IO, Any, NamedTuple
 from gpudoctor import versions
 from gpudoctor.matrix.tables import RELEASES
 from gpudoctor.versions import Version
-from scripts.refresh.common import Wheel, numpy_abi, refresh
+from scripts.refresh.common import Release, Wheel, numpy_abi, refresh
 from scripts.refresh.fatbin import order, read_code
 from scripts.refresh.metadata import requires
 from scripts.refresh.search_path import unreachable
@@ -42,6 +42,11 @@ _COMPILED_WITH = {
 """From a release on, the cuDNN that TensorFlow says it was compiled with when it refuses an older one, and the source.
 
 build_info.py only names the major version. Since 2.14 requirements name the rest, and up to 2.4 no source was found.
+"""
+_TESTED = {(1, 0): ("8.0", "5.1"), (1, 3): ("8.0", "6"), (1, 4): ("", "")}
+"""From a release on, CUDA and cuDNN in TensorFlow's tables of tested builds for Linux and Windows, for what no library names.
+
+From 1.4 on build_info.py names both.
 """
 _BEFORE = re.compile(rb"\0(\d[\d.]*)\0$")
 
@@ -144,7 +149,18 @@ def _without_build_info(wheel: Wheel, required: Iterable[str]) -> dict[str, Any]
         return _in_place_of(required)
     libraries = _libraries(wheel)
     named = {"note": "by its libraries: the wheel has no build_info.py"}
-    return {**facts_of({"is_cuda_build": bool(libraries.sass or libraries.cuda)}, libraries), **named}
+    told = facts_of({"is_cuda_build": bool(libraries.sass or libraries.cuda)}, libraries)
+    return {**told, **named, **_tested(told, wheel.release)}
+
+
+def _tested(told: dict[str, Any], release: Release) -> dict[str, Any]:
+    """Return the CUDA and cuDNN that the libraries of a CUDA build do not name, by the table of tested builds, and the source."""
+    known = [pair for first, pair in _TESTED.items() if release.release >= first]
+    if not known or told["accelerator"] != "cuda" or release.platform.startswith("macos"):
+        return {}
+    tested = {field: versions.parse(text) for field, text in zip(("built_with_cuda", "cudnn"), known[-1], strict=True)}
+    found = {field: version for field, version in tested.items() if version is not None and told[field] is None}
+    return {**found, "source": (f"{release.distribution}-wheels", "tensorflow-tested-builds")} if found else {}
 
 
 def _in_place_of(required: Iterable[str]) -> dict[str, Any]:

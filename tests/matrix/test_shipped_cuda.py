@@ -39,6 +39,7 @@ def test_an_update_has_its_own_row_and_components(shipped: Matrix, release: str)
 @pytest.mark.parametrize(
     ("release", "made"),
     [
+        ("8.0", ("sm_20", "sm_62", "5.0", 5)),
         ("9.0", ("sm_30", "sm_70", "6.0", 6)),
         ("10.2", ("sm_30", "sm_75", "6.5", 8)),
         ("11.0.3", ("sm_35", "sm_80", "7.0", 9)),
@@ -62,6 +63,7 @@ def test_what_compilers_target_and_accept(shipped: Matrix, release: str, made: t
 @pytest.mark.parametrize(
     ("soname", "first", "last"),
     [
+        ("libcudart.so.8.0", "8.0", "8.0.61"),
         ("libcudart.so.9.0", "9.0", "9.0"),
         ("libcudart.so.10.1", "10.1", "10.1"),
         ("libcublas.so.10", "10.1", "10.2"),
@@ -78,5 +80,5 @@ def test_toolkits_that_contain_a_library(shipped: Matrix, soname: str, first: st
 
 
 def test_a_library_in_no_toolkit(shipped: Matrix) -> None:
-    assert toolkits_with("libcudart.so.8.0", shipped) == []
+    assert toolkits_with("libcudart.so.7.5", shipped) == []
     assert {row.release.major for row in toolkits_with("libcudart.so.13", shipped)} == {13}

@@ -85,6 +85,14 @@ def test_systems_and_architectures(fields: dict[str, str], platform: Platform, a
     assert (host.platform, host.architecture) == (platform, architecture)
 
 
+@pytest.mark.parametrize("gpu", ["Apple M1", "M3 Pro", "AMD Radeon Pro 5500M"])
+def test_a_mac_has_a_gpu_of_another_vendor(gpu: str) -> None:
+    snapshot = supposed(os="macos", gpus=(gpu,))
+    assert isinstance(snapshot.nvml, Missing)
+    assert isinstance(snapshot.supposed, tuple)
+    assert Supposed("GPU", gpu, "--gpu") in snapshot.supposed
+
+
 def test_assumptions_name_their_source() -> None:
     said = supposed(gpus=("V100-SXM2-16GB",), driver="535.104.05", python="3.11", os="wsl").supposed
     assert isinstance(said, tuple)
@@ -125,6 +133,8 @@ def test_the_newest_release_of_a_branch_supports_the_cuda_of_the_branch() -> Non
     ("fields", "words"),
     [
         ({"gpus": ("RTX 4091",)}, "did you mean 'NVIDIA GeForce RTX 40"),
+        ({"gpus": ("Apple M2 Max",)}, "made by Apple; gpudoctor supports only NVIDIA GPUs; for a Mac state --os macos"),
+        ({"gpus": ("Radeon RX 7900 XTX",)}, "made by AMD; gpudoctor supports only NVIDIA GPUs."),
         ({"gpus": ("zzzzzz",)}, "state its compute capability with --cc"),
         ({"gpus": ("4090",), "cc": "8.6"}, "--cc 8.6 contradicts --gpu '4090'"),
         ({"cc": "86."}, "--cc '86.' is not a compute capability"),

@@ -114,8 +114,11 @@ class Opened(OneWheel):
         return zipfile.ZipFile(self.content)
 
 
-def wheel(cache: Path, opened: Opened, name: str = "tensorflow", platform: str = "linux_x86_64") -> Wheel:
-    return Wheel(Release(name, Version(2, 12), platform, ("3.8",), IndexFile(f"{name}-2.12-{platform}.whl", "u")), opened, cache)
+RELEASE = Version(2, 12)
+
+
+def wheel(cache: Path, opened: Opened, name: str = "tensorflow", platform: str = "linux_x86_64", release: Version = RELEASE) -> Wheel:
+    return Wheel(Release(name, release, platform, ("3.8",), IndexFile(f"{name}-{release}-{platform}.whl", "u")), opened, cache)
 
 
 OLD_LIBRARY = b"\0libcudnn.so.7\0" + container(entry(SASS_75), entry(PTX_100F)) + b"\0libcudart.so.10.0\0"
@@ -143,6 +146,27 @@ def test_what_tensorflow_says_of_its_cudnn_is_more_exact_than_the_wheel(tmp_path
     told = refresh_tensorflow.read(wheel(tmp_path, Opened(members), platform="win_amd64"))
     assert str(told["cudnn"]) == "8.6"
     assert told["source"][1:] == ("tensorflow-issue-60913", "tensorflow-text-issue-1181")
+
+
+@pytest.mark.parametrize(
+    ("release", "platform", "named", "built"),
+    [
+        (Version(1, 0), "win_amd64", b"", ("8.0", "5.1")),
+        (Version(1, 2), "win_amd64", b"\0cudnn64_5.dll\0", ("8.0", "5")),
+        (Version(1, 3), "linux_x86_64", b"\0libcudart.so.8.0\0", ("8.0", "6")),
+        (Version(1, 1), "macos_x86_64", b"", ("None", "None")),
+        (Version(0, 12), "win_amd64", b"", ("None", "None")),
+        (Version(1, 4), "win_amd64", b"", ("None", "None")),
+    ],
+)
+def test_what_no_library_names_is_from_the_table_of_tested_builds(
+    tmp_path: Path, release: Version, platform: str, named: bytes, built: tuple[str, str]
+) -> None:
+    library = named + container(entry(SASS_75))
+    members = {"tensorflow/python/_pywrap_tensorflow_internal.pyd": library, "t.dist-info/METADATA": METADATA}
+    told = refresh_tensorflow.read(wheel(tmp_path, Opened(members), "tensorflow-gpu", platform, release))
+    assert (str(told["built_with_cuda"]), str(told["cudnn"])) == built
+    assert ("tensorflow-tested-builds" in told.get("source", ())) is (built != ("None", "None"))
 
 
 def test_a_library_shared_by_wheels_is_read_once(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def cupy_wheel_cuda_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
         )
         return
     wheel = wheels[0]
-    wanted = wheel.name.removeprefix("cupy-cuda")[:2]
+    wanted = wheel.name.removeprefix("cupy-cuda")[:-1]
     found = dict(_cuda_majors(environment))
     if wanted.isdigit() and found and wanted not in found:
         yield Problem(

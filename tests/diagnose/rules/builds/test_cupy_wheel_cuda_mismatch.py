@@ -28,6 +28,9 @@ CUPY = Distribution("cupy-cuda12x", "13.6.0", "/site")
         ((CUPY, Distribution("nvidia-cuda-runtime-cu12", "12.4.127", "/site")), toolkit("11.8"), OutcomeKind.PASSED),
         ((Distribution("cupy", "13.6.0", "/site"),), toolkit("11.8"), OutcomeKind.PASSED),
         ((CUPY, Distribution("cupy-cuda11x", "13.6.0", "/site")), (), OutcomeKind.FOUND),
+        ((Distribution("cupy-cuda92", "8.0.0", "/site"),), toolkit("9.2"), OutcomeKind.PASSED),
+        ((Distribution("cupy-cuda80", "7.8.0", "/site"),), toolkit("9.0"), OutcomeKind.FOUND),
+        ((Distribution("cupy-cuda102", "9.6.0", "/site"),), toolkit("10.2"), OutcomeKind.PASSED),
         ((), (), OutcomeKind.NOT_APPLICABLE),
     ],
 )

@@ -12,7 +12,7 @@ MAC = Host(platform=Platform.MACOS, architecture="arm64")
 
 
 def mac(*packages: str, **changes: Any) -> Snapshot:
-    installed = Packages(tuple(Distribution(name, "1.0", "/env/lib") for name in packages))
+    installed = Packages(tuple(Distribution(name, "2.16.1", "/env/lib") for name in packages))
     return bare(**{"host": MAC, "frameworks": (tensorflow(cuda_build=False),), "packages": installed, **changes})
 
 
