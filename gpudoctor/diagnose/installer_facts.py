@@ -16,6 +16,8 @@ _OFFERED = expression(
 )
 _WHEEL = expression(r"-cp(\d)(\d{1,2})-[^\s-]{1,40}-\S{1,80}\.whl is not a supported wheel")
 _PINNED = expression(r"\b(tensorflow|tensorflow-gpu|torch|jaxlib)={2,3}(\d{1,2}\.\d{1,2}\.\d{1,2})(?![\w.])")
+_SOURCES_ALONE = expression(r"(?:0\.1\.2(?:\.?post\d)?[, ]{0,2}){1,4}")
+"""What PyPI offers of torch to a Python that no wheel is for: https://github.com/pytorch/pytorch/issues/66399"""
 _INDEX = expression(r"/whl/(cu\d{2,3})\b")
 _ASKED = expression(r"the requirement (torch)(?:={2,3}(\d[\w.]{0,30}))?[^\n]{0,80}\(from versions: (?:none)?\)")
 _NONE = expression(r"the requirement (?:tensorflow|torch|jaxlib?)(?![\w-])[^\n]{0,80}\(from versions: (?:none)?\)")
@@ -70,7 +72,7 @@ def _of_no_index(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 def _is_of_another_index(wanted: str, offered: str) -> bool:
     """Return whether a build is wanted ("+cu118") and the index that was asked has releases without builds only."""
-    return "+" in wanted and "+" not in offered and offered.strip() not in {"", "none"}
+    return "+" in wanted and "+" not in offered and offered.strip() not in {"", "none"} and not _SOURCES_ALONE.fullmatch(offered)
 
 
 def _exists(machine: MachineView, name: str, wanted: str, offered: str) -> bool | None:

@@ -29,10 +29,14 @@ BUILDING = (
         cure="Install the Triton that belongs to this torch: triton on Linux, triton-windows on Windows",
     ),
     Signature(
-        r"fatal error: (?:Python|pyconfig)\.h: No such file|'Python\.h' (?:file )?not found|Cannot open include file: 'Python\.h'",
+        r"fatal error: (?:Python|pyconfig)\.h: No such file|'Python\.h' (?:file )?not found|fatal error C1083: [^\n]{0,60}\bPython\.h\b",
         ("python-headers-missing",),
         "the headers of this Python are not installed",
-        ("fatal error: Python.h: No such file or directory", "cuda_utils.c:14: error: include file 'Python.h' not found"),
+        (
+            "fatal error: Python.h: No such file or directory",
+            "cuda_utils.c:14: error: include file 'Python.h' not found",
+            "main.c(5): fatal error C1083: Cannot open include file: 'Python.h'",
+        ),
     ),
     # GNU ld, and libcuda_dirs of Triton 2: the driver is there, the link without a version is not. https://github.com/pytorch/pytorch/issues/94585
     Signature(

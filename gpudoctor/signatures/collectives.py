@@ -147,8 +147,8 @@ STALLED = (
     # c10d/ProcessGroupNCCL.cpp of 1.7 to 2.15, NCCL's ncclGetErrorString
     Signature(
         r"unhandled system error|ncclSystemError|NCCL [Ee]rror 2\b",
-        ("all-reduce-failed", "container-shm-too-small"),
-        "a system call of NCCL failed, usually on the network or in shared memory",
+        ("container-shm-too-small", "all-reduce-failed"),
+        "a system call of NCCL failed, usually in shared memory, or on the network between nodes",
         ("RuntimeError: NCCL Error 2: unhandled system error", "ncclSystemError: System call (socket, malloc, munmap, etc) failed."),
         vague=True,
     ),

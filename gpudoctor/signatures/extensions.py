@@ -202,19 +202,20 @@ WITHOUT_KERNELS = (
     Signature(
         rf"(?i)(?:{_EXTENSION})[^\n]{{0,200}}no kernel image|no kernel image[^\n]{{0,160}}(?:{_EXTENSION})"
         r"|(?<![/\\\w.-])[\w-]{2,40}\.cuh?[:(, ]{1,3}(?:line )?\d{1,5}[^\n]{0,60}no kernel image"
-        r"|\b(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert)[^\n]{0,40}no kernel image|Failed to launch \w{1,40} kernel \(error code no kernel image",
+        r"|\b(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert)[^\n]{0,40}no kernel image|\bcudaError_t \d{1,3} : \"no kernel image|Failed to launch \w{1,40} kernel \(error code no kernel image",
         ("extension-missing-arch",),
         "a compiled extension or program has no kernels for this GPU",
         (
             "CUDA Error: no kernel image is available for execution on the device (209) /root/.cache/flashinfer/0.2.5/csrc/norm.cu: line 88",
             "CUDA error (/src/third_party/flash-attention/hopper/flash_fwd_launch_template.h:175): no kernel image is available",
             "GPUassert: no kernel image is available for execution on the device blur.cu 41",
+            "cudaError_t 48 : \"no kernel image is available for execution on the device\" returned from 'cudaGetLastError()'",
         ),
     ),
-    # dlib's gpu_data.cpp, Caffe's CUDA_CHECK and what programs make of the status
+    # dlib's gpu_data.cpp, Caffe's CUDA_CHECK, Kaldi's cu-common.h and what programs make of the status
     Signature(
         rf"\.(?:cuh?|cpp)\b[^\n]{{0,80}}{_ITS_FUNCTION}|{_ITS_FUNCTION}(?: \((?:8|98)\)|:? (?:in |at )?\S{{0,200}}\.cuh?\b)|\bError text: {_ITS_FUNCTION}"
-        rf"|(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert|cudaSuccess|Cuda kernel failed\.|\bcode: (?:8|98), reason)[^\n]{{0,60}}{_ITS_FUNCTION}",
+        rf"|(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert|cudaSuccess|Cuda kernel failed\.|\bcode: (?:8|98), reason|\bcudaError_t (?:8|98) :)[^\n]{{0,60}}{_ITS_FUNCTION}",
         ("extension-missing-arch",),
         "a compiled extension or program has no kernels for this GPU",
         (
@@ -222,6 +223,7 @@ WITHOUT_KERNELS = (
             "roi_pooling_layer.cu:91] Check failed: error == cudaSuccess (8 vs. 0)  invalid device function",
             "cudaCheckError() failed : invalid device function",
             "Error text: invalid device function",
+            "cudaError_t 98 : \"invalid device function\" returned from 'cudaGetLastError()'",
         ),
     ),
     # TensorRT's runtime.cpp

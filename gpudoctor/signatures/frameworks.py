@@ -4,6 +4,12 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
+_SINCE_LONG = (
+    r"cu(?:Init|DriverGetVersion|DeviceGet(?:Count|Name|Attribute)?|Ctx(?:Create|Destroy|[GS]etCurrent|P(?:ush|op)Current|Synchronize)"
+    r"|Module(?:Load(?:Data(?:Ex)?)?|Unload|GetFunction)|LaunchKernel|Mem(?:Alloc|Free|cpy(?:HtoD|DtoH)))(?:_v2)?\b"
+)
+"""Functions that libcuda has had since CUDA 4.0 at the latest: cuda.h, __CUDA_API_VERSION 4000."""
+
 FRAMEWORKS = (
     Signature(
         r"The NVIDIA driver on your system is too old ?\(found version \d+\)",
@@ -108,11 +114,29 @@ FRAMEWORKS = (
         ),
         tells="ldconfig -p | grep libcuda.so.1; ls /usr/lib/wsl/lib/libcuda.so.1; nvidia-smi",
     ),
+    # what a program takes for libcuda and is none; numba's cuda/cudadrv/driver.py, for a path that the environment names
+    Signature(
+        rf"libcuda\.so\S{{0,40}}: undefined symbol: {_SINCE_LONG}|driver missing function: {_SINCE_LONG}",
+        ("libcuda-is-stub", "libcuda-not-on-loader-path", "no-driver"),
+        "what is loaded as libcuda lacks functions that the library of every driver has",
+        ("/usr/lib64/libcuda.so: undefined symbol: cuDriverGetVersion", "CudaDriverError: driver missing function: cuInit."),
+        tells="ldconfig -p | grep libcuda; env | grep -i cuda",
+        cure="Remove that file from the loader's path, or unset the variable that names it: libcuda.so.1 comes with the driver.",
+    ),
+    # CUDA.jl and extensions that link no libcuda: they take the function from whatever is loaded
+    Signature(
+        rf"undefined symbol: {_SINCE_LONG}",
+        ("no-driver", "libcuda-not-on-loader-path", "container-no-gpu-access", "no-gpu"),
+        "no libcuda is loaded",
+        ("/opt/julia/bin/julia: undefined symbol: cuDriverGetVersion",),
+        vague=True,
+        tells="ldconfig -p | grep libcuda.so.1; nvidia-smi",
+    ),
     # https://github.com/ollama/ollama/issues/6626
     Signature(
-        r"libcuda\.so\S{0,40}: undefined symbol: cu\w{3,60}|libcuda\.so\S{0,40} error=\W{0,2}symbol lookup for cu\w{3,60} failed"
-        # tensorflow/stream_executor/cuda/cuda_driver.cc of 1.0
-        r"|Check failed: s\.ok\(\) could not find cu[A-Z]\w{3,60}",
+        rf"libcuda\.so\S{{0,40}}: undefined symbol: (?!{_SINCE_LONG})cu\w{{3,60}}|libcuda\.so\S{{0,40}} error=\W{{0,2}}symbol lookup for cu\w{{3,60}} failed"
+        # tensorflow/stream_executor/cuda/cuda_driver.cc of 1.0; numba
+        rf"|Check failed: s\.ok\(\) could not find cu[A-Z]\w{{3,60}}|driver missing function: (?!{_SINCE_LONG})cu[A-Z]",
         ("driver-too-old",),
         "the driver's libcuda lacks a function that this build needs",
         (
@@ -122,7 +146,7 @@ FRAMEWORKS = (
     ),
     # what an extension asks of libcuda: https://docs.nvidia.com/cuda/cuda-driver-api/
     Signature(
-        r"undefined symbol: cu(?:Ctx|Device|Driver|Event|Func|Get|Graph|Green|Init|Kernel|Launch|Library|Link|Mem|Module|Multicast|Occupancy|Pointer|Stream|TensorMap)\w{0,40}",
+        rf"undefined symbol: (?!{_SINCE_LONG})cu(?:Ctx|Device|Driver|Event|Func|Get|Graph|Green|Init|Kernel|Launch|Library|Link|Mem|Module|Multicast|Occupancy|Pointer|Stream|TensorMap)\w{{0,40}}",
         ("driver-too-old", "libcuda-not-on-loader-path"),
         "the driver's libcuda lacks a function that this build needs, or is not loaded",
         ("sgl_kernel/spatial_ops.abi3.so: undefined symbol: cuGreenCtxDestroy",),

@@ -78,7 +78,9 @@ LIBRARIES = (
     # the third is of jaxlib 0.4, the fourth of jax_plugins/cuda/__init__.py since, the last of PaddlePaddle's gpu_resources.cc
     Signature(
         r"Loaded runtime CuDNN library: [^\n]{1,100} but source was compiled with|cuDNN version (?:incompatibility|mismatch): PyTorch was compiled"
-        r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found|installed Paddle is compiled with CUDNN \d",
+        r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found|installed Paddle is compiled with CUDNN \d"
+        # theano/gpuarray/dnn.py and theano/sandbox/cuda/dnn.py
+        r"|(?i:cuDNN version is too old\. Update to v\d)",
         ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
         "the loaded cuDNN is older than this build needs",
         (
@@ -86,8 +88,15 @@ LIBRARIES = (
             "cuDNN version incompatibility: PyTorch was compiled",
             "Found cuDNN version 8600, but JAX was built against version 8904",
             "Outdated cuDNN installation found.",
+            "cuDNN version is too old. Update to v5, was 4007.",
             "The installed Paddle is compiled with CUDNN 8.4, but CUDNN version in your machine is 8.2",
         ),
+    ),
+    Signature(
+        r"Mixed dnn version\. The header is",
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
+        "Theano is compiled with the header of another cuDNN release than the library that it loads",
+        ("Mixed dnn version. The header is version 5105 while the library is version 7005.",),
     ),
     Signature(
         r"(?<!_)undefined symbol: cudnn[A-Z]\w{1,80}|(?<!Could not load library )libcudnn\S{0,200}: undefined symbol",

@@ -171,6 +171,13 @@ MACHINE_HINTS = (
         "container-shm-too-small",
         "docker run --gpus all --rm trainer:2 python train.py",
     ),
+    # several nodes, whose GPUs meet on the network; or shared memory that is large
+    Hint(
+        r"(?i)\bmulti[- ]?nodes?\b|\b(?:two|three|four|both|several|multiple|across|between|[2-9]) (?:the |\w{1,12} )?(?:nodes|hosts|servers|machines)\b|\bnnodes[\s=:]{1,3}(?:[2-9]|1\d)\b|\bnode[-_ ]?rank[\s=:]{1,3}[1-9]"
+        r"|\b(?:NCCL|GLOO)_(?:SOCKET_IFNAME|IB_)|\bInfiniBand\b|\b(?:shm|/dev/shm)\b[^\n]{0,20}\b\d{1,3} ?Gi?B?\b|--shm-size[= ]\d{1,3}g",
+        "all-reduce-failed",
+        "torchrun --nnodes=2 --nproc_per_node=8 train.py",
+    ),
     Hint(
         r"(?i)\b(?:used|held|occupied|taken) by (?:another|other) (?:process|program|user)|\b(?:another|other|somebody|someone|colleague|first|second|previous|old)(?:'s| else's)? (?:\S{1,12} ){0,5}(?:takes?|taking|uses?|using|holds?|holding|occup(?:y|ies|ying)|is using)(?: up)? (?:\w{1,8} |~)?\d{1,3}(?:\.\d)? ?(?:of (?:the )?\d{1,3} ?)?(?:[gm]i?b?\b|%)",
         "gpu-memory-held-by-other-process",

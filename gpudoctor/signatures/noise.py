@@ -39,6 +39,8 @@ HARMLESS = (
     (r"RuntimeWarning: numpy\.(?:dtype|ufunc|ndarray) size changed", "NumPy only warns of a module that was built for an older release"),
     # tensorflow/core/framework/op_kernel.cc
     (r"No registered '\w{2,60}' OpKernel for '?GPU'? devices", "TensorFlow has no kernel for this operation on a GPU; it runs on the CPU"),
+    # src/cudamatrix/cu-device.cc of Kaldi
+    (r"Not in compute-exclusive mode\.\s{1,3}Suggestion", "Kaldi works in any compute mode that admits several processes"),
     # xla/service/gpu/nvptx_compiler.cc
     (
         r"NVIDIA driver's CUDA version is [\d.]{3,8} which is older than the (?:ptxas|PTX compiler) CUDA version",

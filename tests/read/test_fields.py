@@ -48,6 +48,7 @@ def stated(text: str) -> dict[str, str]:
         ("CUDA/cuDNN version: 11.2 / 8.1", "toolkit", "11.2"),
         ("CUDA/cuDNN version: 11.2 / 8.1", "cudnn", "8.1"),
         ("- CUDA/cuDNN version: CUDA 10.1, cuDNN 7.6.5", "cudnn", "7.6.5"),
+        ("CUDA/cuDNN version: cuda-9.0", "toolkit", "9.0"),
         ("CUDA cuDNN: CUDA 11.4/cuDNN 8.2.4.15", "cudnn", "8.2.4"),
         ("### CUDA/cuDNN version\n\n12.3 / 8.9.7\n", "toolkit", "12.3"),
         ("### CUDA/cuDNN version\n\n12.3 / 8.9.7\n", "cudnn", "8.9.7"),

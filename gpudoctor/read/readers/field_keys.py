@@ -17,7 +17,7 @@ _GPU = (
     r"(?:nvidia |my |your )?(?:gpus?|graphics? cards?|video cards?|graphics|accelerators?|device|card|hardware)"
     r"(?:(?: and|,)? (?:model|models|name|type|info|memory|card|used|configuration|vram)){0,4}"
 )
-_CUDA = r"(?:cuda(?:[ -]?toolkit)?|toolkit|version|release|v|:| ){0,4}"
+_CUDA = r"(?:cuda(?:[ -]?toolkit)?|toolkit|version|release|v|:| |[-_](?=\d)){0,5}"
 
 
 class Field(NamedTuple):

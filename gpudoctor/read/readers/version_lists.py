@@ -21,6 +21,9 @@ _MOST, _LONGEST = 2000, 200
 _BETWEEN = expression(
     r"^(?:pip|conda|mamba) (?:list|freeze):? |\s{0,4}[,;|\u2022\u00b7]\s{0,4}|\s{1,4}(?:[/+&\u2013\u2014-]|and|with|on|under|using)\s{1,4}|:\s{1,4}(?!v?\d)"
     r"|(?<=\w)\s{1,4}(?=(?i:(?:py)?torch(?:vision|audio)?|tensorflow|jax|cuda(?:toolkit)?|cudnn|python|(?:nvidia )?driver|vllm|ubuntu)(?: ?={1,2} ?|: ?| )v?\d{1,3}\.\d)"
+    # "Windows 11 RTX 3080", "RTX 3080 Windows 11"
+    r"|(?i:(?<=\d)|(?<=pro)|(?<=home)|(?<=bit)|(?<=lts))\s{1,4}(?=(?i:(?:nvidia |geforce ){0,2}(?:rtx|gtx|tesla|quadro)\b))"
+    r"|(?i:(?<=\d)|(?<=\dti)|(?<= ti)|(?<=super)|(?<=gb))\s{1,4}(?=(?i:win(?:dows)? ?(?:7|8|10|11)\b))"
 )
 _ASIDE = expression(
     r"(?<=\d) \((?!\+?(?:cu\d|cpu|rocm))[^()]{1,60}\)$|(?<=\d),? (?:installed )?(?:from|via|by|through) (?:(?:ana|mini)conda|conda(?:-forge)?|mamba|pip|pypi|the nvidia channel|docker|poetry|uv)$"

@@ -369,6 +369,9 @@ CASES: Final = (
     ("no-cuda-wheel-for-platform", "Raspberry Pi 5, 32-bit system\nERROR: Could not find a version that satisfies the requirement torch (from versions: none)\n"),
     ("cpu-only-build", "GH200 node\npip install torch==2.5.1\ntorch.cuda.is_available(): False\n"),
     ("no-cuda-wheel-for-platform", "DGX Spark\ntorch==2.8.0 from pip, torch.cuda.is_available() is False\n"),
+    ("extension-missing-arch", "cudaSetDevice(0): Quadro K2000\tfree:1790M, used:210M, total:2000M\nERROR (nnet3-train[5.4]:AddMat():cu-matrix.cc:954) cudaError_t 98 : \"invalid device function\" returned from 'cudaGetLastError()'\n"),
+    ("extension-missing-arch", "Windows 10 RTX 3060 Ti, torch 2.4.1+cu121\nMy kernel_ext fails: RuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("python-headers-missing", 'launcher.c(7): fatal error C1083: Datei (Include) kann nicht ge\u00f6ffnet werden: "Python.h": No such file or directory\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -332,6 +332,10 @@ CASES: Final = (
     ("msvc-redistributable-missing", "PyTorch 1.13.1+cpu\nFileNotFoundError: Could not find module 'D:\\env\\lib\\site-packages\\torch\\lib\\c10.dll' (or one of its dependencies). Try using the full path with constructor syntax.\n"),
     ("msvc-redistributable-missing", "FileNotFoundError: Could not find module 'C:\\Python39\\Lib\\site-packages\\torch\\lib\\torch_cpu.dll' (or one of its dependencies).\n"),
     ("no-gpu", "I do not own any NVIDIA card.\nRuntimeError: No CUDA GPUs are available\n"),
+    ("libcuda-is-stub", "AttributeError: /opt/vendor/lib/libcuda.so.1: undefined symbol: cuDeviceGetCount\n"),
+    ("libcuda-is-stub", "export NUMBA_CUDA_DRIVER=/usr/local/cuda/lib64/libcudart.so\nCudaDriverError: driver missing function: cuInit.\nRequires CUDA 9.0 or above.\n"),
+    ("driver-too-old", "CudaDriverError: driver missing function: cuMemGetAllocationGranularity.\nRequires CUDA 10.2 or above.\n"),
+    ("no-driver", 'could not load symbol "cuDeviceGetCount":\n/opt/julia-1.9/bin/julia: undefined symbol: cuDeviceGetCount\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -413,5 +417,6 @@ NEAR_MISSES: Final = (
     ("container-no-gpu-access", "Windows 10, TensorFlow 2.2\nCheck failed: CUDA_SUCCESS == cuDevicePrimaryCtxGetState(device, &flags, &active) (0 vs. 303)\n"),
     ("msvc-redistributable-missing", "FileNotFoundError: Could not find module 'nvvm.dll' (or one of its dependencies). Try using the full path with constructor syntax.\n"),
     ("driver-too-old", "pytorch 1.7.1, cuda 11.0, nvidia driver 450\ntorch.cuda.is_available() returns False\n"),
+    ("driver-too-old", "ImportError: fused_ops.cpython-311-x86_64-linux-gnu.so: undefined symbol: cuLaunchKernel\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -224,6 +224,9 @@ CASES: Final = (
     ("ld-library-path-shadowing", "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb, m, n, k, &alpha, a, lda, b, ldb, &beta, c, ldc)`\n"),
     ("ld-library-path-shadowing", "CUBLAS_STATUS_INVALID_VALUE when calling `cublasGemmStridedBatchedEx(handle, opa, opb, (int)m, (int)n, (int)k)`\nunset LD_LIBRARY_PATH and it works\n"),
     ("gpu-too-new-for-build", "RuntimeError: CUDA error: CUBLAS_STATUS_INVALID_VALUE when calling `cublasSgemm( handle, opa, opb)`\nNVIDIA GeForce RTX 3060 with CUDA capability sm_86 is not compatible with the current PyTorch installation.\nThe current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 sm_75.\n"),
+    ("cudnn-version-mismatch", "cudnn error: Mixed dnn version. The header is from one version, but we link with a different version (5110, 4007)\n"),
+    ("cudnn-version-mismatch", "Using gpu device 0: Tesla M40 (CNMeM is disabled, cuDNN Version is too old. Update to v5, was 4007.)\n"),
+    ("cuda-version-mismatch", "CUDA/cuDNN version: CUDA-8.0/cuDNN-6\nImportError: libcudart.so.9.0: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

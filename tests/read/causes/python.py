@@ -146,6 +146,7 @@ CASES: Final = (
     ("package-not-installable", "ERROR: Could not find a version that satisfies the requirement tensorflow==stable (from versions: 2.16.1, 2.17.0)\n"),
     ("package-not-installable", "Collecting package metadata (repodata.json): done\nSolving environment: failed\n\nResolvePackageNotFound:\n  - tensorflow-gpu==1.12.3\n  - cudnn==7.1.4\n"),
     ("keras3-mismatch", "ModuleNotFoundError: No module named 'tensorflow.keras.wrappers'\n"),
+    ("python-version-unsupported", "ERROR: Could not find a version that satisfies the requirement torch==1.12.1+cu116 (from versions: 0.1.2, 0.1.2.post1, 0.1.2.post2)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -174,5 +175,6 @@ NEAR_MISSES: Final = (
     ("two-copies-of-framework", "  File \"/usr/lib/python3.9/site-packages/torch/__init__.py\", line 45, in <module>\n    from torch._C import *\nModuleNotFoundError: No module named 'torch._C'\n"),
     ("wrong-python-environment", "torch 2.4.1\n>>> torch.cuda.is_available()\nTrue\nModuleNotFoundError: No module named 'torch.utils.data.graph'\n"),
     ("package-requirement-conflict", "torch 2.3.1+cu121\n>>> torch.cuda.is_available()\nTrue\nvllm 0.5.3 depends on torch==2.3.1, as the notes say.\n"),
+    ("python-version-unsupported", "ERROR: Could not find a version that satisfies the requirement torch==1.12.1+cu116 (from versions: 1.13.0, 1.13.1, 2.0.0, 2.0.1)\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -203,5 +203,6 @@ NEAR_MISSES: Final = (
     ("cuda-visible-devices-uuid-unsupported", 'CUDA_VISIBLE_DEVICES=0 python train.py\n  File "train.py", line 3\nSyntaxError: invalid syntax\n'),
     ("env-hides-gpu", "usage: launch.py [-h] [--use-cpu {all,sd}]\nRTX 3060\nlaunch.py: error: unrecognized arguments: --foo\n"),
     ("persistence-mode-off", "nvidia-container-cli: initialization error: driver rpc error: timed out\nPersistence-M: On\n"),
+    ("exclusive-compute-mode", "WARNING (nnet3-train[5.5]:SelectGpuId():cu-device.cc:243) Not in compute-exclusive mode.  Suggestion: use 'nvidia-smi -c 3' to set compute exclusive mode\nLOG (nnet3-train[5.5]:FinalizeActiveGpu():cu-device.cc:338) The active GPU is [0]: Tesla P40\tfree:22000M, used:500M, total:22500M version 6.1\nERROR (nnet3-train[5.5]:Free():cu-allocator.cc:349) cudaError_t 77 : \"an illegal memory access was encountered\" returned from 'cudaFree(p)'\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -32,7 +32,7 @@ CASES: Final = (
     (_FAILED, "ncclSocketInit: connecting to address  with family 0 is neither AF_INET(2) nor AF_INET6(10)\n"),
     (_FAILED, "node1:18:90 [3] NCCL WARN NET/IB : Got completion from peer 10.2.0.7<41002> with status=12 opcode=0 len=0 vendor err 129\n"),
     (_FAILED, "torch.distributed.DistBackendError: NCCL error in: ../torch/csrc/distributed/c10d/NCCLUtils.hpp:318, unhandled cuda error (run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5\n"),
-    (_FAILED, "RuntimeError: NCCL Error 2: unhandled system error\n"),
+    (_FAILED, "torchrun --nnodes 2 --nproc-per-node 4 train.py\nRuntimeError: NCCL Error 2: unhandled system error\n"),
     ("container-shm-too-small", "docker run --gpus all -it trainer\nncclSystemError: System call (socket, malloc, munmap, etc) failed.\n"),
     ("nccl-version-conflict", "rank0: NCCL WARN NCCL library is too old. This application was compiled with NCCL version 2.29.2, but is running with NCCL library version 2.27.3.\n"),
     ("nccl-version-conflict", "ImportError: libtorch_cuda.so: undefined symbol: ncclMemFree\n"),
@@ -112,6 +112,9 @@ CASES: Final = (
     ("nccl-p2p-acs-iommu", "a = torch.ones(4).cuda(1)\nprint(a)\nprint(a.to(\"cuda:0\"))\ntensor([1., 1., 1., 1.], device='cuda:1')\ntensor([0., 0., 0., 0.], device='cuda:0')\n"),
     ("nccl-p2p-acs-iommu", "In [2]: w = torch.randn(1, 2, device='cuda:0')\nIn [3]: w.to('cuda:2')\nOut[3]: tensor([[0., 0.]], device='cuda:2')\n"),
     ("nccl-p2p-acs-iommu", "vLLM hangs with tensor-parallel-size 2\n07:00.0 PCI bridge ACSCtl: SrcValid+ TransBlk- ReqRedir+\n"),
+    ("container-shm-too-small", "4x RTX 2080 Ti, training with DDP\nRuntimeError: NCCL error in: ProcessGroupNCCL.cpp:784, unhandled system error, NCCL version 2.7.8\n"),
+    (_FAILED, "It happens between two servers only.\nncclSystemError: System call (socket, malloc, munmap, etc) failed.\n"),
+    (_FAILED, "docker run --shm-size=32g --gpus all trainer\nncclSystemError: System call (socket, malloc, munmap, etc) failed.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
