@@ -36,6 +36,8 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
         not_stated("which GPU a ROCm build runs on")
     if framework.required_by is not None:
         not_applicable(f"{framework.required_by.label} requires {framework.name}, and nobody asked for it")
+    if _lacks_wheel(framework):
+        not_applicable("no wheel of this release is for this Python")
     observed = framework.observed
     others = "" if observed.distribution in framework.spec.distributions[:1] else observed.distribution
     replace = tuple(filter(None, (others, framework.directml)))
@@ -48,6 +50,15 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
         ),
         fixes=_same_release(framework, replace) or install_framework(framework.machine, framework.name, replace=replace),
     )
+
+
+def _lacks_wheel(framework: FrameworkView) -> bool:
+    """Return whether a planned release has no wheel for the Python, which python-version-unsupported reports: it is not installed at all."""
+    stack, own = framework.environment.stack_or_missing, framework.distribution
+    if isinstance(stack, Missing) or own is None or not (stack.supposed and stack.python):
+        return False
+    row = stack.row(own)
+    return row is not None and not wheel_platform.has_wheel(row, stack.python)
 
 
 def _is_meant(framework: FrameworkView) -> bool:

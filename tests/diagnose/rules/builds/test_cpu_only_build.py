@@ -11,6 +11,7 @@ from gpudoctor.snapshot import Distribution, Fact, Framework, Host, Packages, Pl
 from tests.builders import ABSENT, machine, tensorflow
 from tests.diagnose.rules.asking import MATRIX
 from tests.diagnose.rules.examined import findings
+from tests.plan.samples import checked
 
 SITE = "/env/lib/python3.9/site-packages"
 
@@ -87,3 +88,8 @@ def test_debians_own_torch_is_named_and_not_replaced_in_the_systems_python() -> 
     commands = [fix.command for fix in found.fixes if " install " in fix.command]
     assert commands
     assert all("-m venv" in command and "/usr/bin/python3 -m pip" not in command for command in commands)
+
+
+def test_a_release_without_a_wheel_for_the_python_is_told_once() -> None:
+    errors = [one.name for one in checked("jax==0.10.0", python="3.8").root_causes if one.severity is Severity.ERROR]
+    assert errors == ["python-version-unsupported"]
