@@ -51,16 +51,21 @@ def _row(one: Fact | Missing, name: str, python: Python | Missing, matrix: Matri
 def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Framework, Fact | Missing, str]:
     """A framework with its plugin's CUDA if only packages are named: the plugin itself, or the extra that installs it ("cuda12").
 
-    Also returns the version and the name of that half in the matrix.
+    A library of before the plugins that holds CUDA names it in its local version. Also returns the version and the name of that half in the matrix.
     """
     kind = spec_of(framework.name).plugin
     if kind is None or isinstance(packages, Missing) or isinstance(framework.cuda_build, bool):
         return framework, framework.version, framework.distribution
     plugin = next((one for one in packages.distributions if kind.major(one.name)), None)
-    extras = (extra for one in packages.distributions if one.name == framework.name for extra in one.extras)
+    library = next((one for one in packages.distributions if one.name == kind.library and kind.in_library(one.version)[0]), None)
+    if plugin is None and library is not None:
+        cuda, cudnn = (Fact(text, _name_and_version(library)) if text else NOT_ASKED for text in kind.in_library(library.version))
+        whole = msgspec.structs.replace(framework, cuda_build=True, built_with_cuda=cuda, built_with_cudnn=cudnn)
+        return whole, framework.version, framework.distribution
+    extras = [extra for one in packages.distributions if one.name == framework.name for extra in one.extras]
     asked = next((extra.removeprefix(kind.extra)[:2] for extra in extras if extra.startswith(kind.extra)), "")
     major = kind.major(plugin.name) if plugin else asked
-    if not major.isdigit() and packages.selected:
+    if not major.isdigit() and (packages.selected or kind.extra in extras):
         return framework, framework.version, framework.distribution
     if not major.isdigit():
         return msgspec.structs.replace(framework, cuda_build=False), framework.version, framework.distribution

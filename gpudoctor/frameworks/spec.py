@@ -3,6 +3,7 @@
 Standard-library tuples: the X-ray reads them in a process without site-packages. Annotations are not postponed: of text, NamedTuple compiles each.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -71,6 +72,12 @@ class CudaPlugin(NamedTuple):
     def plugin_for(self, major: str) -> str:
         """The plugin's name: jax-cuda12-plugin."""
         return f"{self.beginning}{major}{self.plugin}"
+
+    def in_library(self, version: str) -> tuple[str, str]:
+        """The CUDA and cuDNN that the library's local version names: 0.4.25+cuda12.cudnn89 has "12" and "8.9"; empty if it names none."""
+        named = re.search(r"\+cuda(1\d|\d)(\d?)(?:\.cudnn(\d)(\d)(\d?))?$", version)
+        cuda, cudnn = (named.groups("")[:2], named.groups("")[2:]) if named else ((), ())
+        return ".".join(filter(None, cuda)), ".".join(filter(None, cudnn))
 
     def client_for(self, major: str) -> str:
         """The client's name: jax-cuda12-pjrt."""

@@ -102,6 +102,30 @@ def test_jax_has_its_plugins_cuda_if_only_packages_are_named(packages: tuple[Dis
     assert str(found.version.major) == cuda
 
 
+@pytest.mark.parametrize(
+    ("version", "cuda", "cudnn"),
+    [
+        ("0.4.25+cuda12.cudnn89", "12", "8.9"),
+        ("0.4.13+cuda11.cudnn86", "11", "8.6"),
+        ("0.3.0+cuda11.cudnn805", "11", "8.0.5"),
+        ("0.1.60+cuda111", "11.1", None),
+        ("0.1.55+cuda92", "9.2", None),
+    ],
+)
+def test_an_old_jaxlib_names_its_cuda_in_its_local_version(version: str, cuda: str, cudnn: str | None, matrix: Matrix) -> None:
+    packages = Packages((Distribution("jax", "0.4.25", "stated"), Distribution("jaxlib", version, "stated")))
+    found = effective_cuda(JAX_ALONE, PYTHON, matrix, packages=packages)
+    assert isinstance(found, EffectiveCuda)
+    assert str(found.version) == cuda
+    assert (None if isinstance(found.cudnn, Missing) else str(found.cudnn)) == cudnn
+
+
+def test_what_the_extra_cuda_of_an_unknown_release_installs_is_unknown(matrix: Matrix) -> None:
+    found = effective_cuda(JAX_ALONE, PYTHON, matrix, packages=Packages((Distribution("jax", "0.3.25", "stated", extras=("cuda",)),)))
+    assert isinstance(found, Missing)
+    assert found.cause is Cause.NOT_STATED
+
+
 def test_jax_without_a_plugin_has_no_cuda(matrix: Matrix) -> None:
     found = effective_cuda(JAX_ALONE, PYTHON, matrix, packages=Packages((Distribution("jax", "0.8.0", "stated"),)))
     assert isinstance(found, Missing)
