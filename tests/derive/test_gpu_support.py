@@ -32,8 +32,8 @@ def test_every_release_with_cuda_is_there_once_and_meets_the_gpu_as_its_code_doe
 @pytest.mark.parametrize(
     ("name", "oldest", "newest", "wheel"),
     [
-        ("GTX 1080", 384, 580, ("torch", "", "2.8.0", NONE)),
-        ("GTX 1080", 384, 580, ("torch", "cu126", "2.8", KERNELS)),
+        ("GTX 1080", 367, 580, ("torch", "", "2.8.0", NONE)),
+        ("GTX 1080", 367, 580, ("torch", "cu126", "2.8", KERNELS)),
         ("RTX 5090", 570, None, ("tensorflow", "", "2.21.0", NONE)),  # drivers refuse its PTX there: compat/faults.csv
         ("RTX 4090", 520, None, ("torch", "", "2.5.1", KERNELS)),
         ("H100", 520, None, ("tensorflow", "", "2.15.1", PTX)),
