@@ -19,7 +19,7 @@ from gpudoctor.diagnose.system_libraries import unstated_libraries
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.diagnose.unlisted_requirements import unlisted_requirements
 from gpudoctor.findings import ENVIRONMENT, Subject, SubjectKind, Unchecked
-from gpudoctor.frameworks import ADDONS, CATALOGUE, stack_of
+from gpudoctor.frameworks import ADDONS, CATALOGUE, spec_of, stack_of
 from gpudoctor.matrix import Resolved
 from gpudoctor.matrix.tables import DRIVERS, TABLE_OF
 from gpudoctor.snapshot import NOT_ASKED, SUPPOSED, Cause, Distribution, Fact, Framework, Libraries, Missing, Platform
@@ -184,7 +184,8 @@ def _supposed_packages(machine: MachineView) -> Iterator[Unchecked]:
     frameworks = {framework.distribution for framework in machine.observed_frameworks}
     cudnns = frozenset(getattr(framework.component_or_missing("cudnn"), "wheel", "") for framework in machine.frameworks)
     for one in sorted(stack.distributions.values(), key=lambda one: one.name not in ADDONS):
-        for extra in one.unknown_extras:
+        known = spec_of(stack_of(one.name) or "").gpu_extra  # whether a release has this one is known
+        for extra in (name for name in one.unknown_extras if name != known):
             yield Unchecked(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {one.label}", package=one.name)
         reason = "" if one.name in frameworks else _package(one, stack, cudnns)
         if reason:

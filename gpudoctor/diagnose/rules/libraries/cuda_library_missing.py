@@ -2,13 +2,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import EffectiveCuda, FrameworkView
+from gpudoctor.derive.cuda_libraries import takes_system_cuda
 from gpudoctor.derive.libraries import same_name
 from gpudoctor.derive.packages import source_of
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
 from gpudoctor.diagnose.rules.libraries.missing import missing_from_machine
-from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, planned_framework
+from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, planned_framework
 from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.naming import one_of
 from gpudoctor.snapshot import Missing
@@ -40,6 +42,10 @@ def cuda_library_missing(framework: FrameworkView) -> Iterator[Problem]:
 
 def _planned(framework: FrameworkView) -> Iterator[Problem]:
     """Report a planned framework without the extra that installs CUDA, where no system CUDA is stated."""
+    cuda = framework.cuda_or_missing
+    if isinstance(cuda, EffectiveCuda) and _asks_for_no_such_extra(framework, cuda):
+        yield _without_such_extra(framework, cuda)
+        return
     plan = planned_framework(framework)
     own, extra = plan.distribution, framework.spec.gpu_extra
     if not plan.takes_system_cuda or extra in own.extras or not isinstance(framework.machine.observed.toolkits, Missing):
@@ -54,10 +60,32 @@ def _planned(framework: FrameworkView) -> Iterator[Problem]:
         ),
         fixes=(
             *install_with_extra(framework, plan.row),
-            Fix(
-                f"Install CUDA {plan.cuda.version.short} and a cuDNN for it, and state them with --system-cuda and --system-cudnn.",
-                needs=(DOWNLOAD,),
-                kind=FixKind.INSTEAD,
-            ),
+            _install_on_the_system(plan.cuda, FixKind.INSTEAD),
         ),
     )
+
+
+def _asks_for_no_such_extra(framework: FrameworkView, cuda: EffectiveCuda) -> bool:
+    """Return whether a release is to install CUDA by an extra that it does not have; an installer only warns of that."""
+    own, machine = framework.distribution, framework.machine
+    if own is None or framework.spec.gpu_extra not in own.unknown_extras or known_release(framework) is None or not machine.gpus:
+        return False
+    return isinstance(machine.observed.toolkits, Missing) and takes_system_cuda(framework.observed, cuda, framework.environment.stack)
+
+
+def _without_such_extra(framework: FrameworkView, cuda: EffectiveCuda) -> Problem:
+    extra, label = framework.spec.gpu_extra, framework.label
+    releases = install_framework(framework.machine, framework.observed.distribution, near=framework.release)
+    with_extra = tuple(fix for fix in releases if fix.installs)
+    return Problem(
+        message=f"{label} has no extra {extra} and installs no CUDA libraries, and no system CUDA is stated.",
+        title=f"{framework.spec.title} is planned without its CUDA libraries",
+        confidence=Confidence.LIKELY,
+        evidence=(Evidence(f"extra {extra}", f"none in {label}", "its METADATA"), Evidence("system CUDA", "not stated", "--system-cuda")),
+        fixes=(*with_extra, _install_on_the_system(cuda, FixKind.INSTEAD if with_extra else FixKind.FIX)),
+    )
+
+
+def _install_on_the_system(cuda: EffectiveCuda, kind: FixKind) -> Fix:
+    text = f"Install CUDA {cuda.version.short} and a cuDNN for it, and state them with --system-cuda and --system-cudnn."
+    return Fix(text, needs=(DOWNLOAD,), kind=kind)
