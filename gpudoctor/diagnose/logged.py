@@ -39,7 +39,7 @@ from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU, SEE_NO_GPU, STILL_SE
 from gpudoctor.signatures.settings import COUNTS_NO_GPU
 from gpudoctor.snapshot import Missing, Nvml, TextLog
 
-_TELLS_FAULT = 0.55
+_TELLS_FAULT = 0.6
 """The least probability of a fault at which the words of a text may name its cause."""
 _WORD = expression(r"[a-z][\w-]{1,60}")
 _BUT = expression(
