@@ -139,6 +139,14 @@ ARCHITECTURES = (
             "Bfloat16 is only supported on GPUs with compute capability of at least 8.0",
         ),
     ),
+    # c10/cuda and aten/src/ATen/cuda/CUDABlas.cpp
+    Signature(
+        r"\bCUBLAS_STATUS_NOT_SUPPORTED\b[^\n]{0,200}\bCUDA_R_16BF\b",
+        ("gpu-lacks-bf16",),
+        "cuBLAS has no matmul in BF16 for this GPU",
+        ("CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx( handle, opa, opb, m, n, k, &falpha, a, CUDA_R_16BF, lda)`",),
+        needs_support=True,
+    ),
     # src/transformers/training_args.py: TF32 came with BF16
     Signature(
         r"--tf32 requires Ampere",

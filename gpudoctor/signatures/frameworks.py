@@ -34,7 +34,14 @@ FRAMEWORKS = (
     # discover/gpu.go, gpu_info_cudart.c and scripts/install.sh of Ollama; server/routes.go until 0.1.20
     Signature(
         r"no compatible GPUs were discovered|gpu support may not be enabled, check that you have installed GPU drivers|No NVIDIA(?:/AMD)? GPU detected\. Ollama will run",
-        ("no-driver", "container-no-gpu-access", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "no-gpu"),
+        (
+            "no-driver",
+            "container-no-gpu-access",
+            "wsl-driver-stack-broken",
+            "wsl-libcuda-not-on-path",
+            "no-gpu",
+            "uvm-broken-after-suspend",
+        ),
         "Ollama found no GPU",
         ("no compatible GPUs were discovered", "WARNING: No NVIDIA/AMD GPU detected. Ollama will run in CPU-only mode."),
         last=True,
@@ -91,12 +98,12 @@ FRAMEWORKS = (
         "libcuda.so was not found",
         ("RuntimeError: Failed to dlopen libcuda.so",),
     ),
-    # the last three are TensorFlow 0.12's and cudarc's
+    # the last but one is CUDA.jl's initialization.jl; the three before are TensorFlow 0.12's and cudarc's
     Signature(
         r"cuInit: UNKNOWN ERROR \(303\)|\(0 vs\. 303\)"
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*(?:: cannot open shared object file| => not found| (?:was |is |could )?not (?:be )?found)"
         r"|Could not (?:load dynamic|dlopen) library 'libcuda\.so"
-        r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"|CUDA driver library cannot be found|Function \"cu(?:Init|DriverGetVersion|DeviceGetCount)\" not found",
+        r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"|CUDA driver library cannot be found|\bCUDA driver not found\b|Function \"cu(?:Init|DriverGetVersion|DeviceGetCount)\" not found",
         (
             "libcuda-not-on-loader-path",
             "container-ldcache-stale",

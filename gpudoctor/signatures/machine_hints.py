@@ -40,7 +40,7 @@ MACHINE_HINTS = (
     ),
     # what a resumed machine logs: https://docs.kernel.org/power/basic-pm-debugging.html; training resumes too
     Hint(
-        r"(?i)\bPM: (?:suspend|resume|hibernation)|\b(?:suspend|suspension|hibernat|wak(?:e|ing) up|sleep mode)|\b(?:after|from) (?:a |the |\w{1,12} ){0,2}(?:sleep|resume\b|standby|waking)|\brmmod nvidia[_-]uvm",
+        r"(?i)\bPM: (?:suspend|resume|hibernation)|\b(?:suspend|suspension|hibernat|wak(?:e|ing) up|sleep mode)|\bgo(?:es|ing)? to sleep\b|\b(?:after|from) (?:a |the |\w{1,12} ){0,2}(?:sleep|resume\b|standby|waking)|\brmmod nvidia[_-]uvm",
         "uvm-broken-after-suspend",
         "PM: suspend exit",
     ),

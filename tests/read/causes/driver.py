@@ -336,6 +336,8 @@ CASES: Final = (
     ("libcuda-is-stub", "export NUMBA_CUDA_DRIVER=/usr/local/cuda/lib64/libcudart.so\nCudaDriverError: driver missing function: cuInit.\nRequires CUDA 9.0 or above.\n"),
     ("driver-too-old", "CudaDriverError: driver missing function: cuMemGetAllocationGranularity.\nRequires CUDA 10.2 or above.\n"),
     ("no-driver", 'could not load symbol "cuDeviceGetCount":\n/opt/julia-1.9/bin/julia: undefined symbol: cuDeviceGetCount\n'),
+    ("uvm-broken-after-suspend", 'source=gpu.go:392 msg="no compatible GPUs were discovered"\nIt begins each time my desktop goes to sleep, a restart helps.\n'),
+    ("libcuda-not-on-loader-path", "julia> CUDA.versioninfo()\nERROR: CUDA driver not found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -123,6 +123,7 @@ CASES: Final = (
     ("gpu-requires-reset", "dmesg has an Xid 62, and after it Xid 154: GPU Reset Required.\n"),
     ("gsp-firmware-failure", "NVRM: GPU3 RPC history (CPU -> GSP):\nNVRM:     entry function                   data0\n"),
     ("no-gpu", "GPU: Intel(R) Iris Xe\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
+    ("gpu-lacks-bf16", "GPU: Quadro RTX 5000\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmStridedBatchedEx( handle, opa, opb, m, n, k, &falpha, a, CUDA_R_16BF, lda, stridea)`\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -162,5 +163,6 @@ NEAR_MISSES: Final = (
     ("no-gpu", "Google Colab\nGPU: Tesla T4\nprint(tf.__version__)\ntf.test.is_gpu_available()\n2.15.0\nFalse\n"),
     ("power-throttled", "        SW Power Cap                      : Active\n        Current Power Limit               : 300.00 W\n        Default Power Limit               : 300.00 W\n"),
     ("gpu-not-faster-than-cpu", "Is it normal that the GPU is not slower than the CPU?\n"),
+    ("gpu-lacks-bf16", "GPU: RTX A6000\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx( handle, opa, opb, m, n, k, &falpha, a, CUDA_R_16BF, lda)`\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
