@@ -237,7 +237,8 @@ def _is_open(rule: Rule, runs: Sequence[RuleRun]) -> bool:
     """Return whether no fact rules the cause out. A text states versions; it rarely states what services run and what is switched off."""
     kinds = {run.outcome.kind for run in runs if run.rule is rule}
     judged_by_versions = rule.about is not SubjectKind.MACHINE or rule.family == "driver"
-    return not kinds or not judged_by_versions or bool(kinds & _SILENT)
+    of_plans_alone = rule.about is SubjectKind.ENVIRONMENT and kinds == {OutcomeKind.NOT_APPLICABLE}
+    return not kinds or not judged_by_versions or of_plans_alone or bool(kinds & _SILENT)
 
 
 def _acquitted(runs: Sequence[RuleRun], machine: MachineView) -> frozenset[str]:

@@ -147,6 +147,7 @@ CASES: Final = (
     ("package-not-installable", "Collecting package metadata (repodata.json): done\nSolving environment: failed\n\nResolvePackageNotFound:\n  - tensorflow-gpu==1.12.3\n  - cudnn==7.1.4\n"),
     ("keras3-mismatch", "ModuleNotFoundError: No module named 'tensorflow.keras.wrappers'\n"),
     ("python-version-unsupported", "ERROR: Could not find a version that satisfies the requirement torch==1.12.1+cu116 (from versions: 0.1.2, 0.1.2.post1, 0.1.2.post2)\n"),
+    ("python-version-unsupported", "pip install torch==1.8.1+cu111 torchvision==0.9.1+cu111 -f wheels.html\nERROR: Could not find a version that satisfies the requirement torch==1.8.1+cu111 (from versions: none)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
