@@ -9,6 +9,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView, NotApplicable, known
 from gpudoctor.derive.device_nodes import CONTROL, UVM, is_used_to_compute
 from gpudoctor.derive.visibility import VARIABLE
+from gpudoctor.diagnose.installer_facts import has_wheel_for_python
 from gpudoctor.diagnose.platforms import closer
 from gpudoctor.diagnose.support_builds import knows_gpus_since_long
 from gpudoctor.expressions import expression
@@ -39,6 +40,7 @@ _OF_LINUX_DRIVER = frozenset(
         "uvm-broken-after-suspend",
         "device-nodes-missing",
         "fabric-manager-missing",
+        "persistence-mode-off",
     ]
 )
 """Causes in the kernel driver for Linux, which WSL, Jetson, Windows and macOS do not have."""
@@ -269,6 +271,7 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed, _did_not_help("gpu-memory-preallocation")),
     "env-hides-gpu": (lambda machine: _logs(machine, _TRIED_CUDA),),
     "jetson-needs-vendor-wheel": (lambda machine: _logs(machine, _ARM_WHEEL),),
+    "python-version-unsupported": (has_wheel_for_python,),
     "gpu-memory-insufficient": (_has_free_memory,),
     "gpu-memory-held-by-other-process": (_has_free_memory,),
 }

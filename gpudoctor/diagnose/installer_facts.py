@@ -9,7 +9,7 @@ from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix.resolve import final_release
-from gpudoctor.snapshot import Platform, Python
+from gpudoctor.snapshot import Platform, Python, TextLog
 
 _OFFERED = expression(
     r"the requirement ([A-Za-z][\w.-]{0,60})(?:\[[^\]\n]{0,40}\])?={2,3}(\d[\w.+]{0,30})[^\n]{0,120}\(from versions: ([^()\n]{0,4000})\)"
@@ -21,6 +21,13 @@ _SOURCES_ALONE = expression(r"(?:0\.1\.2(?:\.?post\d)?[, ]{0,2}){1,4}")
 _INDEX = expression(r"/whl/(cu\d{2,3})\b")
 _ASKED = expression(r"the requirement (torch)(?:={2,3}(\d[\w.]{0,30}))?[^\n]{0,80}\(from versions: (?:none)?\)")
 _NONE = expression(r"the requirement (?:tensorflow|torch|jaxlib?)(?![\w-])[^\n]{0,80}\(from versions: (?:none)?\)")
+
+_SYSTEMS: dict[str, str] = {
+    Platform.WINDOWS: "win_",
+    Platform.MACOS: "macos_",
+    **dict.fromkeys((Platform.LINUX, Platform.WSL1, Platform.WSL2, Platform.JETSON), "linux_"),
+}
+"""How the platforms of wheels begin, in the tables."""
 
 
 def other_python(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -52,7 +59,26 @@ def no_such_release(machine: MachineView, text: str) -> Iterator[Evidence]:
             continue  # no index has a build with CUDA for macOS
         if _exists(machine, name, wanted, offered) is False or _is_of_another_index(wanted, offered):
             yield Evidence(f"releases of {name}", _span(offered), "the installer")
+    for name, wanted in _PINNED.findall(text):
+        rows = [row for row in machine.matrix.releases(name) if str(row.release) == wanted]
+        if rows and not any(row.pythons for row in rows):
+            yield Evidence(f"wheels of {name} {wanted}", "none", "matrix")
     yield from _of_no_index(machine, text)
+
+
+def has_wheel_for_python(machine: MachineView) -> bool:
+    """Return whether the releases that an installer did not find have wheels for the Python that the text states, on its platform if that is known."""
+    python, log = machine.observed.python, machine.observed.text_log
+    if not isinstance(python, Python) or not isinstance(python.version, str) or not isinstance(log, TextLog):
+        return False
+    short = ".".join(python.version.split(".")[:2])
+    platform = _SYSTEMS.get(machine.site.platform, "")
+    wanted = {found.groups() for line in log.lines for found in _PINNED.finditer(line.value)}
+    rows = [
+        [row for row in machine.matrix.releases(name) if str(row.release) == release and row.platform.startswith(platform)]
+        for name, release in wanted
+    ]
+    return bool(rows) and all(any(short in (row.pythons or ()) for row in several) for several in rows)
 
 
 def is_windows_on_arm(machine: MachineView) -> bool:

@@ -7,7 +7,8 @@ from gpudoctor.signatures.signature import Signature
 EXTENSIONS = (
     # https://github.com/microsoft/tensorflow-directml-plugin/issues/331, which is built for TensorFlow 2.9 and 2.10; the loaders of Linux and macOS
     Signature(
-        r"\btfdml_plugin\.(?:dll|so)\b[^\n]{0,40}(?:not found|undefined symbol)|\btensorflow-plugins/\S{1,80}\.(?:so|dylib)\b[^\n]{0,20}: (?i:undefined symbol|symbol not found)",
+        r"\btfdml_plugin\.(?:dll|so)\b[^\n]{0,40}(?:not found|undefined symbol)|(?:\btensorflow-plugins/\S{1,80}|\blibmetal_plugin)\.(?:so|dylib)\b[^\n]{0,20}: (?i:undefined symbol|symbol not found|library not loaded)"
+        r"|(?i:symbol not found)[^\n]{0,160}\blibmetal_plugin\.dylib",
         ("extension-abi-mismatch",),
         "a plugin of TensorFlow is built for another release of it",
         (
@@ -166,9 +167,9 @@ COMPILED_FOR_A_FRAMEWORK = (
         ("site-packages/torch/lib/libtorch_python.so: undefined symbol: _ZN2at",),
     ),
     Signature(
-        r"(?:undefined |^ {0,8})symbol:? _Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl"
+        r"(?:(?:undefined |^ {0,8})symbol:? |Symbol not found: _)_Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl"
         # RAPIDS, MXNet, PaddlePaddle: https://github.com/rapidsai/cudf/issues/8404
-        r"|N4cudf|NK4cudf|N5cudf|N3rmm|N4raft|N5mxnet|N6paddle|N3phi|10rmm)\w|undefined symbol: TFE?_[A-Z]\w"
+        r"|N4cudf|NK4cudf|N5cudf|N3rmm|N4raft|N5mxnet|N6paddle|N3phi|10rmm)\w|(?:undefined symbol: |Symbol not found: _)TFE?_[A-Z]\w"
         r"|\bcpython-\d{2,3}\S{0,40}\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops",
         ("extension-abi-mismatch", "two-copies-of-framework"),
         "an extension was compiled for a different version of the framework",
@@ -180,6 +181,27 @@ COMPILED_FOR_A_FRAMEWORK = (
             "libcudf.so: undefined symbol: _ZN3rmm6Logger6record",
             "PyTorch version mismatch! DeepSpeed ops were compiled and installed with a different version",
         ),
+    ),
+    # horovod/common/exceptions.py; the loaders of Linux and macOS, of a name that TensorFlow 1.14 and 2 changed
+    Signature(
+        r"\bHorovodVersionMismatchError\b|\bFramework \w{2,20} installed with version \S{1,40} but found version"
+        r"|\blibtensorflow_(?:framework|cc)\.(?:so|dylib)[.\d]{0,8}: cannot open shared object file|Library not loaded: \S{0,80}\blibtensorflow_(?:framework|cc)\.",
+        ("extension-abi-mismatch",),
+        "an extension was compiled for a different version of the framework",
+        (
+            "HorovodVersionMismatchError: Framework pytorch installed with version 1.13.1 but found version 2.0.1.",
+            "libtensorflow_framework.so.1: cannot open shared object file: No such file or directory",
+        ),
+        vague=True,
+    ),
+    # tensorflow_addons/utils/resource_loader.py
+    Signature(
+        r"has compiled its custom ops against TensorFlow \d",
+        ("extension-abi-mismatch",),
+        "TensorFlow Addons was compiled for a different version of TensorFlow",
+        ("TensorFlow Addons has compiled its custom ops against TensorFlow 2.4.0, and there are no compatibility guarantees",),
+        vague=True,
+        last=True,
     ),
     # glibc's loader: an extension that is imported without the PyTorch it was compiled for
     Signature(

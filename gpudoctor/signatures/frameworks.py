@@ -75,14 +75,19 @@ FRAMEWORKS = (
     ),
     # xla/stream_executor/cuda/cuda_diagnostics.cc
     Signature(
-        r"kernel driver does not appear to be running on this host|no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
+        r"kernel driver does not appear to be running on this host",
         ("no-driver", "container-no-gpu-access", "device-nodes-missing", "no-gpu"),
         "the NVIDIA kernel driver or its device files are not there",
-        (
-            "kernel driver does not appear to be running on this host (3f1c9a7be210): /proc/driver/nvidia/version does not exist",
-            "no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
-        ),
+        ("kernel driver does not appear to be running on this host (3f1c9a7be210): /proc/driver/nvidia/version does not exist",),
         tells="nvidia-smi; ls -d /dev/nvidia0 /.dockerenv; lspci -d 10de:",
+    ),
+    # the same file looks for device files only where the kernel driver runs
+    Signature(
+        r"no NVIDIA GPU device is present: /dev/nvidia0 does not exist",
+        ("device-nodes-missing", "container-no-gpu-access", "no-gpu"),
+        "the NVIDIA kernel driver runs, and its device files are not there",
+        ("no NVIDIA GPU device is present: /dev/nvidia0 does not exist",),
+        tells="ls -l /dev/nvidia*; ls -d /.dockerenv; lspci -d 10de:",
     ),
     # what the stub in TensorFlow's images answers: https://github.com/tensorflow/tensorflow/issues/41785
     Signature(

@@ -66,7 +66,7 @@ IMPORTS = (
     # google/protobuf of 3.6 to 6.33, protobuf's stubs/common.cc
     Signature(
         r"Detected incompatible Protobuf Gencode/Runtime|Descriptors cannot (?:not )?be created directly|google\.protobuf\.runtime_version\.VersionError"
-        r"|cannot import name '(?:builder|runtime_version|service_reflection|reflection|symbol_database|message_factory)'(?: from 'google\.protobuf|$| \()"
+        r"|cannot import name '?(?:builder|runtime_version|service_reflection|reflection|symbol_database|message_factory|descriptor(?:_pool|_pb2)?)\b'?(?: from 'google\.protobuf|$| \()"
         r"|'(?:MessageFactory|SymbolDatabase)' object has no attribute '|module 'google\.(?:\w{0,20}\.?_\w{1,20}|protobuf[\w.]{0,40})' has no attribute|_CheckCalledFromGeneratedFile"
         r"|unexpected keyword argument '(?:serialized_options|create_key|has_options)'|Couldn't (?:build|parse) (?:proto )?file (?:content|into descriptor pool)"
         r"|Protocol Buffer runtime library, (?:which is not compatible|but the installed version)|No module named '?google\.protobuf|Downgrade the protobuf package to 3\.20|generated code is out of date and must be regenerated with protoc"

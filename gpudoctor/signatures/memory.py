@@ -216,12 +216,13 @@ MEMORY = (
 # cuDNN, cuBLAS and cuSOLVER cannot start without memory: https://docs.jax.dev/en/latest/faq.html
 STARVED = (
     Signature(
-        r"Could not create cudnn handle|Blas \w{0,10}GEM[MV]\w{0,20} launch failed|Failed to get convolution algorithm|RET_CHECK failure [^\n]{0,120}\bdnn != nullptr"
+        r"(?i:could not create cudnn handle)|Failed to determine best cudnn convolution algorithm|Blas \w{0,10}GEM[MV]\w{0,20} launch failed|Failed to get convolution algorithm|RET_CHECK failure [^\n]{0,120}\bdnn != nullptr"
         r"|operation cusolverDnCreate\(&handle\) failed|failed to create (?:cublas|cusolver) handle",
         ("gpu-memory-preallocation", "cudnn-version-mismatch", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
         "cuDNN or cuBLAS failed to initialise, usually because the framework holds all GPU memory or another cuDNN was loaded",
         (
             "Could not create cudnn handle",
+            "Failed to determine best cudnn convolution algorithm",
             "Failed to get convolution algorithm. This is probably because cuDNN failed to initialize",
             "failed to create cublas handle",
         ),

@@ -31,6 +31,8 @@ _RELEASE = expression(r"(?:^Linux \S{1,80} |^Linux-)(\d+\.\d+[\w.+]{0,30}(?:-(?!
 _ARCHITECTURE = expression(r"x86[_-]64|aarch64|arm64|amd64|snapdragon|on arm\b")
 _MACHINES = {"amd64": "x86_64", "x86-64": "x86_64", "snapdragon": "arm64", "on arm": "arm64"}
 """How uname and Windows call an architecture that people name otherwise."""
+_NARROW = expression(r"\bi[3-6]86\b")
+"""A kernel that runs 32-bit programs only."""
 _GRACE = expression(r"(?i)\b(?:G(?:H200|B10|B[23]00)|DGX Spark)\b")
 """GPUs that share a module with an Arm CPU, which runs Linux."""
 _DISTRIBUTION = expression(
@@ -139,7 +141,8 @@ def python(stated: Stated) -> Python | Missing:
     """Return the interpreter that the text names, or that conda's list implies."""
     version, bits, libc = stated.get("python"), stated.get("bits"), stated.get("libc")
     in_conda = next(iter(stated.all("conda:").values()), None)
-    named = version or in_conda or bits or libc
+    narrow = next((one for one in (stated.get("kernel platform"), stated.get("architecture")) if one and _NARROW.search(one.value)), None)
+    named = version or in_conda or bits or libc or narrow
     if named is None:
         return NOT_STATED
     return Python(
@@ -148,6 +151,6 @@ def python(stated: Stated) -> Python | Missing:
         version=version.value if version else NOT_STATED,
         kind="conda" if in_conda else NOT_STATED,
         libc=f"glibc {libc.value}" if libc else NOT_STATED,
-        bits=int(bits.value) if bits else NOT_STATED,
+        bits=int(bits.value) if bits else 32 if narrow else NOT_STATED,
         implementation="cpython",
     )

@@ -372,6 +372,14 @@ CASES: Final = (
     ("extension-missing-arch", "cudaSetDevice(0): Quadro K2000\tfree:1790M, used:210M, total:2000M\nERROR (nnet3-train[5.4]:AddMat():cu-matrix.cc:954) cudaError_t 98 : \"invalid device function\" returned from 'cudaGetLastError()'\n"),
     ("extension-missing-arch", "Windows 10 RTX 3060 Ti, torch 2.4.1+cu121\nMy kernel_ext fails: RuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
     ("python-headers-missing", 'launcher.c(7): fatal error C1083: Datei (Include) kann nicht ge\u00f6ffnet werden: "Python.h": No such file or directory\n'),
+    ("extension-abi-mismatch", "ImportError: dlopen(/opt/venv/lib/python3.11/site-packages/tensorflow-plugins/libmetal_plugin.dylib, 0x0006): Library not loaded: @rpath/_pywrap_tensorflow_internal.so\n"),
+    ("extension-abi-mismatch", "libmetal_plugin.dylib: Symbol not found: _TF_GetInputTensorFromVariable\n"),
+    ("extension-abi-mismatch", "HorovodVersionMismatchError: Framework pytorch installed with version 1.13.1 but found version 2.0.1.\n"),
+    ("extension-abi-mismatch", "OSError: libtensorflow_framework.so.1: cannot open shared object file: No such file or directory\n"),
+    ("extension-abi-mismatch", "You are currently using TensorFlow 2.13.0 and trying to load a custom op (custom_ops/image/_image_ops.so).\nTensorFlow Addons has compiled its custom ops against TensorFlow 2.10.0\n"),
+    ("slow-ptx-jit", "Tesla V100, tensorflow built by myself\nthe GPU needs three minutes at first start, later runs begin at once\n"),
+    ("slow-ptx-jit", "on the GPU it hangs for about 5 minutes before it begins training\n"),
+    ("slow-ptx-jit", "creating the session takes 140 seconds the first time, then two\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -480,5 +488,6 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "torch 2.4.0, built with CUDA: True\nGPU count: 1\n"),
     ("gpu-too-new-for-build", "Titan X (Pascal)\ntorch 1.4.0\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
     ("windows-native-no-gpu", "I can't get Tensorflow to recognize my GPU. Ubuntu 22.04, RTX 3060\n"),
+    ("persistence-mode-off", "Windows 11\nthe GPU session hangs 80 seconds at first start\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -338,6 +338,7 @@ CASES: Final = (
     ("no-driver", 'could not load symbol "cuDeviceGetCount":\n/opt/julia-1.9/bin/julia: undefined symbol: cuDeviceGetCount\n'),
     ("uvm-broken-after-suspend", 'source=gpu.go:392 msg="no compatible GPUs were discovered"\nIt begins each time my desktop goes to sleep, a restart helps.\n'),
     ("libcuda-not-on-loader-path", "julia> CUDA.versioninfo()\nERROR: CUDA driver not found\n"),
+    ("device-nodes-missing", "I external/local_xla/xla/stream_executor/cuda/cuda_diagnostics.cc:160] no NVIDIA GPU device is present: /dev/nvidia0 does not exist\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -420,5 +421,6 @@ NEAR_MISSES: Final = (
     ("msvc-redistributable-missing", "FileNotFoundError: Could not find module 'nvvm.dll' (or one of its dependencies). Try using the full path with constructor syntax.\n"),
     ("driver-too-old", "pytorch 1.7.1, cuda 11.0, nvidia driver 450\ntorch.cuda.is_available() returns False\n"),
     ("driver-too-old", "ImportError: fused_ops.cpython-311-x86_64-linux-gnu.so: undefined symbol: cuLaunchKernel\n"),
+    ("no-driver", "cuda_diagnostics.cc:160] no NVIDIA GPU device is present: /dev/nvidia0 does not exist\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -227,6 +227,8 @@ CASES: Final = (
     ("cudnn-version-mismatch", "cudnn error: Mixed dnn version. The header is from one version, but we link with a different version (5110, 4007)\n"),
     ("cudnn-version-mismatch", "Using gpu device 0: Tesla M40 (CNMeM is disabled, cuDNN Version is too old. Update to v5, was 4007.)\n"),
     ("cuda-version-mismatch", "CUDA/cuDNN version: CUDA-8.0/cuDNN-6\nImportError: libcudart.so.9.0: cannot open shared object file: No such file or directory\n"),
+    ("gpu-memory-preallocation", "E cuda_dnn.cc:375] could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n"),
+    ("gpu-memory-preallocation", "jaxlib.xla_extension.XlaRuntimeError: UNKNOWN: Failed to determine best cudnn convolution algorithm for:\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

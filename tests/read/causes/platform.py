@@ -225,6 +225,7 @@ CASES: Final = (
     ("container-ldcache-stale", "docker run --rm --gpus all pytorch/pytorch nvidia-smi\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system. Please make sure that the NVIDIA Display Driver is properly installed and present in your system.\n"),
     ("container-ldcache-stale", "$ nvidia-docker run -it nvidia/cuda bash\nroot@9f3c1a2b4d5e:/# nvidia-smi\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n"),
     ("container-ldcache-stale", "root@0a1b2c3d4e5f:/work# nvidia-smi\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\nRunning ldconfig inside corrects it.\n"),
+    ("container-no-gpu-access", "failed call to cuInit: UNKNOWN ERROR (-1)\nno NVIDIA GPU device is present: /dev/nvidia0 does not exist\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -148,6 +148,11 @@ CASES: Final = (
     ("keras3-mismatch", "ModuleNotFoundError: No module named 'tensorflow.keras.wrappers'\n"),
     ("python-version-unsupported", "ERROR: Could not find a version that satisfies the requirement torch==1.12.1+cu116 (from versions: 0.1.2, 0.1.2.post1, 0.1.2.post2)\n"),
     ("python-version-unsupported", "pip install torch==1.8.1+cu111 torchvision==0.9.1+cu111 -f wheels.html\nERROR: Could not find a version that satisfies the requirement torch==1.8.1+cu111 (from versions: none)\n"),
+    ("protobuf-mismatch", "from google.protobuf import descriptor as _descriptor\nImportError: cannot import name descriptor\n"),
+    ("protobuf-mismatch", "ImportError: cannot import name 'descriptor_pool' from 'google.protobuf'\n"),
+    ("python-32bit", "$ uname -a\nLinux old 4.15.0-45-generic #48-Ubuntu SMP Tue Jan 29 16:28:13 UTC 2019 i686 i686 i386 GNU/Linux\n$ pip install tensorflow\nNo matching distribution found for tensorflow\n"),
+    ("package-not-installable", "Python 3.9.13 on Windows 10\nERROR: Could not find a version that satisfies the requirement tensorflow-gpu==2.12.0\n"),
+    ("package-not-installable", "Python 3.10.12\nERROR: No matching distribution found for tensorflow==2.12.0\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -177,5 +182,6 @@ NEAR_MISSES: Final = (
     ("wrong-python-environment", "torch 2.4.1\n>>> torch.cuda.is_available()\nTrue\nModuleNotFoundError: No module named 'torch.utils.data.graph'\n"),
     ("package-requirement-conflict", "torch 2.3.1+cu121\n>>> torch.cuda.is_available()\nTrue\nvllm 0.5.3 depends on torch==2.3.1, as the notes say.\n"),
     ("python-version-unsupported", "ERROR: Could not find a version that satisfies the requirement torch==1.12.1+cu116 (from versions: 1.13.0, 1.13.1, 2.0.0, 2.0.1)\n"),
+    ("python-version-unsupported", "Python 3.10.12\nERROR: No matching distribution found for torch==2.1.0\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
