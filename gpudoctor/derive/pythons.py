@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor import versions
+from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.derive.specifiers import clauses, contradict, satisfies
+from gpudoctor.findings.naming import joined
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.rows import PythonSpan
 from gpudoctor.snapshot import Distribution
@@ -40,7 +42,11 @@ def wheels(stack: Stack) -> tuple[Wheels, ...]:
     exact = {demand.requirement.name for demand in stack.demands if stack.stated(demand.by) and not demand.by.chosen}
     settled = (one for one in stack.distributions.values() if one.requirement or (one.name in exact and not one.chosen))
     bounds = ((name, bound.requirement.specifier) for name, bound in stack.bounds.items())
-    found = (*(_of(one, stack) for one in settled), *(_in_spans(f"{name}{text}", name, text, stack) for name, text in bounds))
+    found = (
+        *(_of(one, stack) for one in settled),
+        *(_in_spans(f"{name}{text}", name, text, stack) for name, text in bounds),
+        *(_in_spans(one.text, one.name, one.specifier, stack) for one in required(stack)),
+    )
     return tuple(one for one in found if one.pythons)
 
 
@@ -48,6 +54,33 @@ def in_common(stack: Stack) -> frozenset[str] | None:
     """Return the Python versions with wheels of all these packages; None for any."""
     found = [one.pythons for one in wheels(stack)]
     return frozenset.intersection(*found) if found else None
+
+
+class Required(msgspec.Struct, frozen=True):
+    """What stated releases require together of a compiled package that an installer would choose."""
+
+    name: str
+    specifier: str
+    by: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """For a person: "tokenizers<0.11,>=0.10.1 (required by transformers 4.8.0)"."""
+        return f"{self.name}{self.specifier} (required by {joined(self.by)})"
+
+
+def required(stack: Stack) -> tuple[Required, ...]:
+    """Return them; () beside a contradiction, and where no table says which Python versions have wheels: it is about Linux on x86_64."""
+    if stack.platform != wheel_platform.LINUX or stack.violations or stack.contradictions:
+        return ()
+    stated = {one.name: one for one in stack.distributions.values() if one.requirement}
+    wanted: dict[str, dict[str, str]] = {}
+    for one in stated.values():
+        row = None if one.chosen else stack.row(one)
+        for need in stack.required(row, one.extras) if row is not None else ():
+            if need.specifier and need.name not in {*stated, *stack.bounds} and stack.matrix.pythons(need.name):
+                wanted.setdefault(need.name, {})[one.label] = need.specifier
+    return tuple(Required(name, ",".join(by.values()), tuple(by)) for name, by in wanted.items())
 
 
 def holds_one(span: PythonSpan, specifier: str) -> bool:

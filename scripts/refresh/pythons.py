@@ -21,7 +21,7 @@ def spans(distribution: str, listed: Sequence[IndexFile], source: tuple[str, ...
     found: dict[str, set[Version]] = {}
     for file in listed:
         wheel = parse_wheel_name(file.filename)
-        release = final_release(wheel.release) if wheel and LINUX in wheel.platforms else None
+        release = final_release(wheel.release.partition(".post")[0]) if wheel and LINUX in wheel.platforms else None
         if wheel and release:
             for python in wheel.pythons:
                 found.setdefault(python, set()).add(release)
@@ -36,7 +36,8 @@ def main() -> int:
     """Rebuild the table and show, check or write the difference; return the exit status. Raises OSError if the index cannot be reached."""
     options = arguments(())
     known = read_table(str(options.compat), PYTHONS)
-    chosen = {row.distribution: row.source for row in known if not options.projects or row.distribution in options.projects}
+    sources = {row.distribution: row.source for row in known}
+    chosen = {name: sources.get(name, (f"{name}-wheels",)) for name in options.projects or sources}
     rows, index = [row for row in known if row.distribution not in chosen], Index()
     for name, source in chosen.items():
         rows += spans(name, index.files(name), source)

@@ -25,6 +25,10 @@ def test_a_python_ends_with_its_last_release_unless_that_is_the_newest() -> None
     assert found == [("3.6", "1.11.3", "1.19.5"), ("3.9", "1.19.5", None)]
 
 
+def test_a_post_release_counts_as_its_release() -> None:
+    assert rows(wheel("0.22.2.post1", 6), wheel("0.23.0", 7)) == [("3.6", "0.22.2", "0.22.2"), ("3.7", "0.23.0", None)]
+
+
 @pytest.mark.parametrize(
     "name",
     [

@@ -7,17 +7,18 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.pythons import begins_after, holds_one, numbers
+from gpudoctor.derive.pythons import begins_after, holds_one, in_common, numbers, ordered, required
 from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem
+from gpudoctor.findings.naming import joined
 from gpudoctor.matrix.cite import cited
 
 
 def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
     """Report such packages in a version without wheels for this Python."""
     stack = environment.stack
-    asked = {one.name: f"=={one.version.partition('+')[0]}" for one in stack.distributions.values()}
+    asked = {one.name: f"=={one.version.partition('+')[0]}" for one in stack.distributions.values() if one.requirement}
     refused = {violation.found.name for violation in stack.violations}
     for name, specifier in {**{name: one.requirement.specifier for name, one in stack.bounds.items()}, **asked}.items():
         span = stack.matrix.pythons(name).get(stack.python)
@@ -40,6 +41,35 @@ def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem
                     ),
                 ),
             )
+
+
+def required_outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
+    """Report what stated releases require of compiled packages if only versions without wheels for this Python satisfy it."""
+    stack = environment.stack
+    for one in required(stack):
+        span = stack.matrix.pythons(one.name).get(stack.python)
+        if span is None or holds_one(span, one.specifier):
+            continue
+        nearest, which = (span.last, "last") if begins_after(one.specifier, span) else (span.first, "first")
+        verb = "requires" if len(one.by) == 1 else "require"
+        yield Problem(
+            message=f"{joined(one.by)} {verb} {one.name}{one.specifier}, which has no wheel for Python {stack.python}: {nearest} is the {which} release with one.",
+            evidence=(
+                Evidence("Python", version, environment.python.why),
+                Evidence(f"{which} {one.name} with a wheel", str(nearest), cited(span.source)),
+            ),
+            fixes=_python_of_all(environment),
+        )
+
+
+def _python_of_all(environment: EnvironmentView) -> tuple[Fix, ...]:
+    """Return the fix that keeps all that was stated, with the nearest Python that has wheels of it."""
+    stack = environment.stack
+    fitting, stated = ordered(in_common(stack) or ()), next((one for one in stack.distributions.values() if one.requirement), None)
+    if not fitting or stated is None:
+        return (Fix("Choose releases that have wheels for this Python."),)
+    nearest = min(fitting, key=lambda python: abs(numbers(python)[1] - numbers(stack.python)[1]))
+    return (with_all_stated(environment, nearest, stated.label, stated.requirement),)
 
 
 def _another_python(name: str, specifier: str, environment: EnvironmentView) -> tuple[Fix, ...]:

@@ -13,7 +13,7 @@ from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.installing import install, install_nearest
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.builds.python_spans import outside_span
+from gpudoctor.diagnose.rules.builds.python_spans import outside_span, required_outside_span
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
@@ -49,6 +49,8 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
             fixes=tuple(_fixes(distribution, row, environment, stated=bool(stated))),
         )
     yield from outside_span(environment, version)
+    if not lacking:
+        yield from required_outside_span(environment, version)
 
 
 def _none_in_common(found: tuple[Wheels, ...]) -> Problem:

@@ -141,3 +141,32 @@ def test_without_a_stated_python_one_must_have_wheels_of_all(requirements: tuple
 
 def test_where_one_python_has_wheels_of_all_nothing_is_wrong() -> None:
     assert checked("torch==2.4.0", "numpy<1.20").root_causes == ()
+
+
+@pytest.mark.parametrize(
+    ("package", "python", "words", "nearest"),
+    [
+        ("transformers==4.8.0", "3.10", "transformers 4.8.0 requires tokenizers<0.11,>=0.10.1, which has no wheel for Python 3.10", "3.9"),
+        (
+            "super-gradients==3.4.0",
+            "3.12",
+            "super-gradients 3.4.0 requires onnxruntime==1.13.1, which has no wheel for Python 3.12",
+            "3.10",
+        ),
+        (
+            "sentence-transformers==3.1.0",
+            "3.13",
+            "sentence-transformers 3.1.0 requires numpy<2.0.0, which has no wheel for Python 3.13",
+            "3.12",
+        ),
+    ],
+)
+def test_what_a_release_requires_must_have_a_wheel_too(package: str, python: str, words: str, nearest: str) -> None:
+    causes = [one for one in checked(package, python=python).root_causes if words in one.message]
+    assert [one.name for one in causes] == ["python-version-unsupported"]
+    assert causes[0].fixes[0].python == nearest
+    assert all(words not in one.message for one in checked(package, python=nearest).root_causes)
+
+
+def test_what_a_table_for_linux_says_is_not_said_of_windows() -> None:
+    assert "tokenizers" not in "".join(one.message for one in checked("transformers==4.8.0", python="3.10", os="windows").root_causes)
