@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from gpudoctor.findings import OutcomeKind, Policy, Severity
 from gpudoctor.snapshot import Distribution, Host, Packages, Platform, Snapshot
 from tests.builders import TIMED_OUT, bare, machine, tensorflow, torch
 from tests.diagnose.rules.asking import findings_of, kinds_of
+from tests.plan.samples import checked
 
 RULE = "metal-plugin-missing"
 MAC = Host(platform=Platform.MACOS, architecture="arm64")
@@ -29,3 +32,12 @@ def test_other_outcomes() -> None:
     assert kinds_of(RULE, mac("torch", frameworks=(torch(),))) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, machine(1)) == [OutcomeKind.NOT_APPLICABLE]
     assert kinds_of(RULE, mac(packages=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+@pytest.mark.parametrize(("release", "named"), [("1.10.2", [RULE]), ("1.12.1", []), ("2.9.1", [])])
+def test_pytorch_needs_no_plugin_but_a_build_with_metal(release: str, named: list[str]) -> None:
+    causes = checked(f"torch=={release}", os="macos").root_causes
+    assert [one.name for one in causes] == named
+    assert all(
+        "1.12.0 is the first release with it" in one.message and one.fixes[0].installs[0].startswith("torch==1.12") for one in causes
+    )
