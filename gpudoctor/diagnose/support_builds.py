@@ -182,7 +182,9 @@ def _cudas_of_builds(machine: MachineView) -> list[Version]:
 
 
 def knows_gpus_since_long(machine: MachineView) -> bool:
-    """Return whether the first CUDA release of the tables already knows each GPU of a text that names no CUDA before it."""
+    """Return whether the first CUDA release of the tables already knows each GPU of a text that names no CUDA or framework before it."""
+    if any(_is_before_tables(one, machine) for one in machine.frameworks):
+        return False
     first, gpus = _known(machine)[0], [capability(gpu, machine.matrix) for gpu in machine.hardware]
     named = (*_cudas_of_builds(machine), *(version for version, _ in system_cudas(machine.known_toolkits)))
     newest = max(_places(first))

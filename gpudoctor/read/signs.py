@@ -43,7 +43,7 @@ class Signs(msgspec.Struct, frozen=True):
         `blind`: a framework answered that it sees no GPU, which is a fault without a line of its own.
         """
         noise = tuple(lines_with(hits, NOISE))
-        harmless = set(noise)
+        harmless = {(line.file, line.number) for line in noise}  # a sign may be another way to read its line
         asserted = any(_ASSERTION.search(line.text) for line in noise)
         faults = tuple(
             line
@@ -57,5 +57,5 @@ class Signs(msgspec.Struct, frozen=True):
             log=tuple(log),
             noise=noise,
             own=tuple(own),
-            likeness=likeness([line.text for line in told if line not in harmless]),
+            likeness=likeness([line.text for line in told if (line.file, line.number) not in harmless]),
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.signatures.architectures import ARCHITECTURES
 from gpudoctor.signatures.cpu_builds import CPU_BUILDS
-from gpudoctor.signatures.extensions import COMPILED_FOR_A_FRAMEWORK, EXTENSIONS
+from gpudoctor.signatures.extensions import COMPILED_FOR_A_FRAMEWORK, EXTENSIONS, OF_TORCH
 from gpudoctor.signatures.no_gpu import SEE_NO_GPU, STILL_SEES_NONE
 from gpudoctor.signatures.signature import Signature
 
@@ -262,6 +262,16 @@ BUILDS = (
         ("Pascal GPUs are not supported by RAPIDS on WSL 2", "cuML no longer supports Pascal GPUs"),
         vague=True,
         said=True,
+    ),
+    # PyTorch's own kernels before 1.5, and NCCL's, which a framework brings
+    Signature(
+        rf"invalid device function at \S{{0,200}}/{OF_TORCH}/|Cuda failure (?:\d{{1,3}} )?'invalid device function'",
+        ("gpu-too-new-for-build", "gpu-too-old-for-build", "extension-missing-arch"),
+        "this build has no kernels for this GPU",
+        (
+            "cuda runtime error (8) : invalid device function at /pytorch/torch/lib/THC/THCTensorCopy.cu:204",
+            "NCCL WARN Cuda failure 'invalid device function'",
+        ),
     ),
     # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592
     Signature(

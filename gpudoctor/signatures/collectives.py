@@ -6,9 +6,12 @@ from gpudoctor.signatures.signature import Signature
 
 _P2P = "nccl-p2p-acs-iommu"
 _PEERS_FAIL = "peer-to-peer transfers between two GPUs fail, hang or are refused"
-_HANGS = (
-    r"(?:hang|hung|stuck|freez|froze|deadlock|stall|never (?:return|finish|end)|(?:infinite|endless) (?:\w{1,12} )?(?:loop|cycle|wait))"
+_HANGS = r"(?:hang|hung|stuck|freez|froze|deadlock|stall|never (?:return|finish|end)|(?:infinite|endless) (?:\w{1,12} )?(?:loop|cycle|wait)|unkillable|(?:not|never|n't|cannot) (?:be )?kill(?:ed|able)|spin(?:s|ning)? at 100 ?%)"
+_SEVERAL = (
+    r"(?:two|both|three|four|eight|multiple|several|[2-9]|16) ?x? (?:of (?:the|my) )?(?:(?:nvidia|geforce|tesla|quadro) )?"
+    r"(?:gpus|cards|[rg]tx|titans?|[ahlv]\d{2,3}s?\b|a\d{4}s?\b|[1-5]0[5-9]0s?\b)"
 )
+"""Several GPUs, by what people call them or by their model."""
 
 COLLECTIVES = (
     # NCCL's sources of 2.30.7
@@ -130,12 +133,8 @@ STALLED = (
         vague=True,
     ),
     Signature(
-        r"(?i:\b(?:nccl\w{0,20}|(?:MultiWorker)?MirroredStrategy|all_?-?reduce\w{0,20}|multi-?gpus?|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|(?:two|both|three|four|eight|multiple|several|[2-9]|16) gpus|across gpus)\b[^\n]{0,100}\b"
-        + _HANGS
-        + r")"
-        r"|(?i:\b"
-        + _HANGS
-        + r"\w{0,5}\b[^\n]{0,100}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|(?:two|both|three|four|eight|multiple|several|[2-9]|16) gpus))"
+        rf"(?i:\b(?:nccl\w{{0,20}}|(?:MultiWorker)?MirroredStrategy|all_?-?reduce\w{{0,20}}|multi-?gpus?|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|{_SEVERAL}|across gpus)\b[^\n]{{0,100}}\b{_HANGS})"
+        rf"|(?i:\b{_HANGS}\w{{0,5}}\b[^\n]{{0,100}}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|{_SEVERAL}))"
         # what people write below the last line of NCCL's log
         r"|(?i:^(?:[*(<\[]{1,3} ?(?:hangs?|hanging|hung|stuck|freezes|deadlocks?)\b[^\n]{0,20}|(?:(?:it|and|then) ){0,3}(?:hangs?|stuck|freezes) (?:here|forever|indefinitely))\W{0,4}$)",
         (_P2P, "wsl-multi-gpu-limit", "all-reduce-failed"),
@@ -143,6 +142,18 @@ STALLED = (
         ("NCCL all_reduce hangs with 2 GPUs", "<hangs here>"),
         vague=True,
         needs_support=True,
+    ),
+    # as people say it in a line of its own; another line must be about transfers between GPUs
+    Signature(
+        rf"(?i)\b(?:runs?|it|job|process|server|engine|workers?|ranks?|python|program|script|generation|inference)\b[^\n.]{{0,40}}\b{_HANGS}",
+        (_P2P,),
+        "programs that use several GPUs hang",
+        ("later runs stall", "the process cannot be killed"),
+        vague=True,
+        last=True,
+        said=True,
+        needs_support=True,
+        guess=True,
     ),
     # c10d/ProcessGroupNCCL.cpp of 1.7 to 2.15, NCCL's ncclGetErrorString
     Signature(

@@ -216,6 +216,8 @@ COMPILED_FOR_A_FRAMEWORK = (
 
 _EXTENSION = r"flash[-_]?att|flashinfer|xformers|/apex/|/csrc/|third_party|sageattention|spconv|pytorch3d|nvdiffrast|diff_gaussian|tinycudann|exllama|torch_scatter|mmcv"
 """A compiled extension, by its name or by the folder of its sources."""
+OF_TORCH = r"(?:THC|THCUNN|[aA][tT]en)"
+"""Folders of PyTorch's own kernels."""
 _ITS_FUNCTION = r"invalid device function"
 """cudaErrorInvalidDeviceFunction, 8 and since CUDA 10.1 98: a kernel that is not compiled for the GPU. Frameworks build for many; HIP gives it too, of frameworks."""
 # before the status that the same line has: csrc/flash_attn of flash-attn and xFormers, which print the place of the failed launch;
@@ -236,7 +238,7 @@ WITHOUT_KERNELS = (
     ),
     # dlib's gpu_data.cpp, Caffe's CUDA_CHECK, Kaldi's cu-common.h and what programs make of the status
     Signature(
-        rf"\.(?:cuh?|cpp)\b[^\n]{{0,80}}{_ITS_FUNCTION}|{_ITS_FUNCTION}(?: \((?:8|98)\)|:? (?:in |at )?\S{{0,200}}\.cuh?\b)|\bError text: {_ITS_FUNCTION}"
+        rf"\.(?:cuh?|cpp)\b[^\n]{{0,80}}{_ITS_FUNCTION}|{_ITS_FUNCTION}(?! at \S{{0,200}}/{OF_TORCH}/)(?: \((?:8|98)\)|:? (?:in |at )?\S{{0,200}}\.cuh?\b)|\bError text: {_ITS_FUNCTION}"
         rf"|(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert|cudaSuccess|Cuda kernel failed\.|\bcode: (?:8|98), reason|\bcudaError_t (?:8|98) :)[^\n]{{0,60}}{_ITS_FUNCTION}",
         ("extension-missing-arch",),
         "a compiled extension or program has no kernels for this GPU",

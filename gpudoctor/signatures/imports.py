@@ -18,7 +18,9 @@ IMPORTS = (
     Signature(
         r"A module that was compiled using NumPy 1\.x cannot be run in|RuntimeError: Numpy is not available|Could not infer dtype of numpy\.|_ARRAY_API not found"
         r"|downgrade to ['\"]?numpy<2|was removed in the NumPy 2\.0 release|compiled against ABI version 0x1\w{1,12} but this version of numpy is 0x2"
-        r"|numpy\.dtype size changed, may indicate binary incompatibility\. Expected 96 from C header, got 88",
+        r"|numpy\.dtype size changed, may indicate binary incompatibility\. Expected 96 from C header, got 88"
+        # modules that NumPy 2.0 made private: https://numpy.org/doc/stable/numpy_2_0_migration_guide.html
+        r"|No module named 'numpy\.lib\.(?:function_base|index_tricks|shape_base|twodim_base|type_check|ufunclike|utils|nanfunctions|arraysetops|polynomial|histograms|arraypad)'",
         ("numpy2-abi-mismatch",),
         "a module built for NumPy 1 runs with NumPy 2",
         (

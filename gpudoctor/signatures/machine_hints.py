@@ -161,6 +161,8 @@ MACHINE_HINTS = (
         r"(?i)\bSrcValid\+|\bACSCtl\b|\b(?:intel_|amd_)?iommu\b|\bNCCL_P2P_DISABLE\b|\bCAN(?:NOT)? Access Peer Device\b|\b(?i:disabl\w{1,3}) (?:the )?ACS\b|\bIO_PAGE_FAULT\b|\bDMAR: \[DMA"
         # how NCCL connects two GPUs: transport/p2p.cc
         r"|\bvia P2P/"
+        # NCCL's init.cc: what hangs later is a transfer
+        r"|\bnranks (?!1\b)\d{1,4} [^\n]{0,200}\bInit COMPLETE\b"
         # what tells a fault between GPUs from one of the program
         r"|(?i:\b(?:works?|worked|ok|fine|trains|runs|no problems?)\b[^\n.]{0,24}\b(?:with|on|using) (?:a single|any single|only one|just one|one(?: of the| of them)?|each|either|1)\b[^\n.]{0,12}\bgpus?\b|\b(?:(?:single|one|1|each|either)(?: of (?:the|my|them))?[ -]?gpus?|(?:each|either)(?: of them)? alone)\b[^\n.]{0,30}(?<!not )\b(?:works?|worked|fine|trains|runs)\b)",
         "nccl-p2p-acs-iommu",

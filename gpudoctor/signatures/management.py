@@ -12,6 +12,8 @@ _GPU = r"(?:gpus?|(?:graphics |video )?cards?|cuda)"
 _LATER = r"\bafter (?:(?:a|an|some|several|few|many|one|two|\d{1,2}|random|long|amount|of|about|running|for|it|runs) ){0,6}(?:while|time|hours?|days?|minutes?|weeks?)\b"
 _LOST = r"(?:unavailable|inaccessible|lost|gone|disappear\w*|vanish\w*|no longer|not (?:available|accessible|visible|found|seen|detected)|can(?:no|')t)\b"
 
+_CRASHES = r"\b(?:segmentation fault|segfault\w{0,3}|sigsegv|core dumped)\b"
+_SMI_CRASHES = rf"\bnvidia-smi\b[^\n]{{0,60}}{_CRASHES}|\b(?:segmentation fault|segfault\w{{0,3}})\b[^\n]{{0,24}}\bnvidia-smi\b"
 MANAGEMENT = (
     Signature(
         r"(?i:driver/library version mismatch)|(?i:\b(?:(?:nvidia|cuda|kernel|gpu|my|the) )?driver\b[^\n.]{0,30}\b(?:mis-?match\w*|(?:not|n't) match)\b[^\n.]{0,20}\blibrar(?:y|ies)\b)|NVML(?:/RM)? version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch"
@@ -139,8 +141,14 @@ MANAGEMENT = (
     ),
     # https://github.com/microsoft/WSL/issues/11277
     Signature(
-        r"(?i)\bnvidia-smi\b[^\n]{0,60}\b(?:segmentation fault|segfault\w{0,3}|sigsegv|core dumped)|\b(?:segmentation fault|segfault\w{0,3})\b[^\n]{0,24}\bnvidia-smi\b",
-        ("wsl-driver-stack-broken", "driver-library-mismatch"),
+        rf"(?i)^(?=[^\n]{{0,300}}\bWSL ?2?\b)[^\n]{{0,200}}?(?:{_SMI_CRASHES})",
+        ("wsl-driver-stack-broken",),
+        "nvidia-smi crashes in the driver's libraries",
+        ("nvidia-smi in WSL ends with a segmentation fault",),
+    ),
+    Signature(
+        rf"(?i){_SMI_CRASHES}",
+        ("driver-library-mismatch", "wsl-driver-stack-broken"),
         "nvidia-smi crashes in the driver's libraries",
         ("nvidia-smi ends with a segmentation fault",),
         tells="cat /proc/driver/nvidia/version; ldconfig -p | grep -E 'libcuda|nvidia-ml'",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpudoctor.expressions import expression
+from gpudoctor.signatures.phrases import PINS_MEMORY
 from gpudoctor.signatures.signature import Hint, Signature
 
 _GPU_MEMORY = (
@@ -105,6 +106,16 @@ MEMORY = (
         ("WARNING cache_engine.py:96] Using 'pin_memory=False' as WSL is detected. This may slow down the performance.",),
         last=True,
         vague=True,
+    ),
+    # as people say it of a call
+    Signature(
+        rf"(?:{PINS_MEMORY})[^\n]{{0,80}}(?i:\b(?:out of memory|fail(?:s|ed|ure)?|(?:can ?not|unable to) allocate)\b)",
+        ("wsl-pinned-memory-limit",),
+        "page-locked memory cannot be allocated, which WSL limits",
+        ("cudaHostAlloc of 2 GB fails", "pinned memory above 1 GB: out of memory"),
+        vague=True,
+        said=True,
+        needs_support=True,
     ),
     # TensorFlow's and XLA's cuda_driver.cc, which need little memory for a context
     Signature(

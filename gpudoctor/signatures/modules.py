@@ -148,7 +148,9 @@ MODULES = (
         ("nvidia-uvm: request_free_mem_region() err -34",),
     ),
     Signature(
-        r"nvidia[-_]uvm: Unknown symbol|could not insert 'nvidia[-_]uvm': Unknown symbol|odule nvidia[-_]uvm (?:is )?not (?:found|loaded)|Could not load UVM kernel module",
+        r"nvidia[-_]uvm: Unknown symbol|could not insert 'nvidia[-_]uvm': Unknown symbol|odule nvidia[-_]uvm (?:is )?not (?:found|loaded)|Could not load UVM kernel module"
+        # gpu-operator's validator, nvidia-ctk and nvidia-container-cli
+        r"|(?i:\b(?:failed|unable) to load (?:kernel )?module\b)\W{1,3}nvidia[-_]uvm\b",
         ("uvm-not-loaded", "kernel-module-not-built"),
         "nvidia_uvm is not loaded",
         ("modprobe: FATAL: Module nvidia-uvm not found in directory /lib/modules/6.8.0-45-generic", "Could not load UVM kernel module"),

@@ -66,6 +66,8 @@ HARMLESS = (
         r"module verification failed: signature and/or required key missing",
         "a module without the distribution's signature only taints the kernel",
     ),
+    # ldconfig of glibc, for the copies that the Windows driver mounts: https://github.com/microsoft/WSL/issues/5548
+    (r"/usr/lib/wsl/\S{1,120}\.so[\d.]{0,12} is not a symbolic link", "Windows mounts copies of its libraries where Linux has links"),
     # onnxruntime/core/framework/session_state.cc; a session whose list begins so uses the GPU
     (
         r"Some nodes were not assigned to the preferred execution providers|\['(?:TensorrtExecutionProvider', ?')?CUDAExecutionProvider'",

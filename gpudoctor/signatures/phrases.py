@@ -26,7 +26,7 @@ SAID_IN_WHEELS = (
     r"|\b(?:i|we)(?:'ve| have| had)? (?:already |also |even )?(?:pip[ -])?installed (?:the )?(?:package )?[`'\"]?(nvidia-[a-z]{2,16}-cu\d{2})\b"
 )
 """A sentence that says of one of NVIDIA's packages for pip that it is installed."""
-PINS_MEMORY = r"(?<!Using ')\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b"
+PINS_MEMORY = r"(?<!Using ')\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcudaMallocHost\b|(?<!no )(?<!without )\b(?:pinned|page-locked) (?:host )?memory\b|\bcuMemHostAlloc\b|\bcuda_host_allocator\b"
 """What allocates page-locked memory, which WSL limits: https://docs.nvidia.com/cuda/wsl-user-guide/index.html
 
 vLLM's notice that it uses none there does not.

@@ -171,7 +171,9 @@ SETTINGS = (
         needs_support=True,
     ),
     Signature(
-        r"No MIG(?:-enabled)? devices found|No (?:GPU|compute) instances found|(?i:\bMIG\b[^\n]{0,60}\b(?:enabled|on)\b[^\n]{0,60}\bno (?:gpu |mig )?(?:instances?|devices?))",
+        r"No MIG(?:-enabled)? devices found|No (?:GPU|compute) instances found|(?i:\bMIG\b[^\n]{0,60}\b(?:enabled|on)\b[^\n]{0,60}\bno (?:gpu |mig )?(?:instances?|devices?))"
+        # gpu-feature-discovery, whose strategy "single" wants instances of one size on every GPU
+        r"|-MIG-INVALID\b",
         ("mig-no-instances",),
         "MIG is on and no instance exists",
         ("|  No MIG devices found                                                                |", "No GPU instances found: Not Found"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.signatures.signature import Signature
 
 _USE = r"(?:\.cuda\(|\.to\(|\bcuda\b|\bgpu\b|\bsession\b)"
-_LONG = r"\b(?:minutes?|mins?|(?:very|really|extremely|so) (?:long|slow)|long time)\b"
+_LONG = r"\b(?:minutes?|mins?|(?:very|really|extremely|so) (?:long|slow)|long time|(?:[6-9]\d|[1-9]\d{2,3})(?:\.\d{1,3})? ?(?:s|secs?|seconds))\b"
 
 _MINUTES = r"(?:\b(?:minutes?|mins?)|\b(?:[6-9]\d|\d{3,4}) ?s(?:ec(?:ond)?s?)?)\b"
 

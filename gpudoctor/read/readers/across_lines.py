@@ -5,6 +5,7 @@ What it finds becomes a line of the log, which a signature recognises.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
@@ -54,6 +55,8 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     yield from _devices(lines)
     yield from _libraries(lines)
     yield from _copies(lines)
+    yield from _crash(lines)
+    yield from _wait(lines)
 
 
 def _shown(name: str, text: str, line: Line) -> Statement:
@@ -181,6 +184,43 @@ def _copies(lines: Sequence[Line]) -> Iterator[Statement]:
             return
 
 
+_STARTS_SMI = expression(r"(?:^|[$#>] ?|^sudo )nvidia-smi\b[^\n]{0,40}$")
+_CRASHES = expression(r"^\s{0,4}(?:\[\d\] {1,8}\d{1,7} )?(?i:segmentation fault)\b[^\n]{0,40}$")
+
+
+def _crash(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that nvidia-smi crashed, which the shell says in the line below."""
+    for line, below in itertools.pairwise(lines):
+        if "nvidia-smi" in line.text and _STARTS_SMI.search(line.text) and _CRASHES.match(below.text):
+            yield _shown("crash", f"nvidia-smi: {below.text.strip()}", below)
+            return
+
+
+_FIRST_USE = expression(r"\.cuda\(|\.to\(['\"]?cuda|\bdevice=['\"]?cuda")
+_MINUTES = expression(r"^\s{0,8}(?:\d{1,3}\W{1,4})?(?!0{1,2}:00:)\d{1,2}:\d\d:\d\d\.\d{2,9}\s{0,4}$")
+_NO_SECOND = expression(r"^\s{0,8}(?:\d{1,3}\W{1,4})?0{1,2}:00:00\.\d{2,9}\s{0,4}$")
+"""What Python prints of a timedelta, after its number."""
+_NAMED_MINUTES = expression(
+    r"(?i)^\s{0,8}(?:time\w{0,2}|elapsed|took|duration)\W{1,4}(?:[6-9]\d|[1-9]\d{2,3})\.\d{1,16}(?: ?s(?:ec\w{0,4})?)?\s{0,4}$"
+)
+
+
+def _wait(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that the first of several times is of minutes and the next one no second, or that one below a use of the GPU is of minutes."""
+    slow = next((line for line, below in itertools.pairwise(lines) if _MINUTES.match(line.text) and _NO_SECOND.match(below.text)), None)
+    used = (
+        line
+        for place, line in enumerate(lines)
+        if _NAMED_MINUTES.match(line.text) and _uses_gpu(lines[max(0, place - _JUST_ABOVE) : place])
+    )
+    if slow := slow or next(used, None):
+        yield _shown("wait", f"the first use of the GPU took minutes: {slow.text.strip()}", slow)
+
+
+def _uses_gpu(lines: Sequence[Line]) -> bool:
+    return any(_FIRST_USE.search(line.text) for line in lines)
+
+
 READER = Reader(
     "several lines",
     blocks=_statements,
@@ -198,5 +238,7 @@ READER = Reader(
         "ll /",
         "dir /",
         "device='cuda",
+        "segmentation fault",
+        "cuda",
     ),
 )

@@ -15,7 +15,7 @@ _SETS = expression(
     r"""os\.environ(?:\[|\.setdefault\(|\.update\(\{)\s{0,3}['"]CUDA_VISIBLE_DEVICES['"](?:\]\s{0,3}=(?!=)|\s{0,3}[,:])|os\.putenv\(['"]CUDA_VISIBLE_DEVICES"""
 )
 _USES_CUDA = expression(
-    r"\btorch\.cuda\.(?:is_available|device_count|current_device|get_device\w{0,20}|init|set_device|memory_\w{1,20})\(|\.(?:cuda|to)\(['\"]?(?:cuda|\))"
+    r"\btorch\.cuda\.(?:is_available|device_count|current_device|get_device\w{0,20}|init|set_device|memory_\w{1,20})\(|\btorch\._C\._cuda_\w{3,30}\(|\.(?:cuda|to)\(['\"]?(?:cuda|\))"
     r"|\b(?:list_physical_devices|list_logical_devices|list_local_devices|is_gpu_available|gpu_device_name)\(|\btf\.(?:Session|InteractiveSession)\(|\bjax\.(?:devices|local_devices|device_count)\("
 )
 _MODULE = expression(

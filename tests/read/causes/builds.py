@@ -380,6 +380,9 @@ CASES: Final = (
     ("slow-ptx-jit", "Tesla V100, tensorflow built by myself\nthe GPU needs three minutes at first start, later runs begin at once\n"),
     ("slow-ptx-jit", "on the GPU it hangs for about 5 minutes before it begins training\n"),
     ("slow-ptx-jit", "creating the session takes 140 seconds the first time, then two\n"),
+    ("gpu-too-new-for-build", "NCCL version 2.4.8+cuda10.1\ngpu2:5:9 [0] NCCL WARN Cuda failure 'invalid device function'\nNVIDIA A100-SXM4-40GB\n"),
+    ("gpu-too-new-for-build", "torch==0.2.0\nTITAN V\nRuntimeError: cuda runtime error (8) : invalid device function at /pytorch/torch/lib/THC/THCTensorCopy.cu:204\n"),
+    ("gpu-too-old-for-build", "torch==0.4.0\nGeForce GT 540M\nRuntimeError: cuda runtime error (8) : invalid device function at /pytorch/aten/src/THC/THCTensorCopy.cu:204\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -339,6 +339,10 @@ CASES: Final = (
     ("uvm-broken-after-suspend", 'source=gpu.go:392 msg="no compatible GPUs were discovered"\nIt begins each time my desktop goes to sleep, a restart helps.\n'),
     ("libcuda-not-on-loader-path", "julia> CUDA.versioninfo()\nERROR: CUDA driver not found\n"),
     ("device-nodes-missing", "I external/local_xla/xla/stream_executor/cuda/cuda_diagnostics.cc:160] no NVIDIA GPU device is present: /dev/nvidia0 does not exist\n"),
+    ("driver-library-mismatch", "$ nvidia-smi\nSegmentation fault\nUbuntu 22.04, RTX 3060, driver installed from the .run file and from apt\n"),
+    ("uvm-not-loaded", 'time="2025-02-03T08:10:00Z" level=fatal msg="failed to load module nvidia-uvm: exit status 1"\n'),
+    ("exclusive-compute-mode", "[enforce fail at context_gpu.cu:329] error == cudaSuccess. 46 vs 0. Error at: caffe2/core/context_gpu.cu:329\nCompute Mode : Exclusive_Process\n"),
+    ("driver-too-old", "RuntimeError: [enforce fail at operator.cc:66] error == cudaSuccess. 35 vs 0.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

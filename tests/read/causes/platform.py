@@ -226,6 +226,9 @@ CASES: Final = (
     ("container-ldcache-stale", "$ nvidia-docker run -it nvidia/cuda bash\nroot@9f3c1a2b4d5e:/# nvidia-smi\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n"),
     ("container-ldcache-stale", "root@0a1b2c3d4e5f:/work# nvidia-smi\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\nRunning ldconfig inside corrects it.\n"),
     ("container-no-gpu-access", "failed call to cuInit: UNKNOWN ERROR (-1)\nno NVIDIA GPU device is present: /dev/nvidia0 does not exist\n"),
+    ("wsl-driver-stack-broken", "kim@pc:~$ uname -r\n5.15.153.1-microsoft-standard-WSL2\nkim@pc:~$ nvidia-smi\nSegmentation fault (core dumped)\n"),
+    ("wsl-pinned-memory-limit", "WSL2, 64 GB: cudaMallocHost fails above 3 GB, in Windows it does not\n"),
+    ("wsl-pinned-memory-limit", "(docker in WSL 2) allocating 4 GB of pinned memory: out of memory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -284,5 +287,8 @@ NEAR_MISSES: Final = (
     ("container-ldcache-stale", "docker run --rm -it ubuntu:22.04 bash\nNVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n"),
     ("container-ldcache-stale", "NVIDIA-SMI couldn't find libnvidia-ml.so library in your system.\n"),
     ("wsl-pinned-memory-limit", "WSL 2, GPU 0: NVIDIA GeForce RTX 5090\nPyTorch version: 2.6.0+cu124\nWARNING 05-02 12:10:33 [interface.py:470] Using 'pin_memory=False' as WSL is detected. This may slow down the performance.\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("wsl-libcuda-not-on-path", "Setting up libc6 (2.36-9) ...\n/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link\nLinux 6.6.36.3-microsoft-standard-WSL2\n"),
+    ("wsl-pinned-memory-limit", "On our Ubuntu server cudaHostAlloc fails for 300 GB.\n"),
+    ("wsl-driver-stack-broken", "Debian 12: nvidia-smi ends with a segmentation fault\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -153,6 +153,7 @@ CASES: Final = (
     ("python-32bit", "$ uname -a\nLinux old 4.15.0-45-generic #48-Ubuntu SMP Tue Jan 29 16:28:13 UTC 2019 i686 i686 i386 GNU/Linux\n$ pip install tensorflow\nNo matching distribution found for tensorflow\n"),
     ("package-not-installable", "Python 3.9.13 on Windows 10\nERROR: Could not find a version that satisfies the requirement tensorflow-gpu==2.12.0\n"),
     ("package-not-installable", "Python 3.10.12\nERROR: No matching distribution found for tensorflow==2.12.0\n"),
+    ("numpy2-abi-mismatch", "    from numpy.lib.index_tricks import as_strided\nModuleNotFoundError: No module named 'numpy.lib.index_tricks'\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -153,6 +153,8 @@ CASES: Final = (
     ("persistence-mode-off", "Persistence Mode : Disabled\nthe first CUDA call of each program takes 12 seconds on this 8-GPU node\n"),
     ("persistence-mode-off", "8 x H100, nvidia-persistenced is not running\nnvidia-container-cli: detection error: driver rpc error: timed out\n"),
     ("gpu-memory-held-by-other-process", "PID       GPU Memory\n41111 8000MiB\n42222 7000 MiB\nCUDA out-of-memory when the second server starts\n"),
+    ("cuda-visible-devices-set-too-late", "import os, torch\nn = torch._C._cuda_getDeviceCount()\nos.environ['CUDA_VISIBLE_DEVICES'] = '3'\nprint(torch._C._cuda_getDeviceCount() == n)\n"),
+    ("mig-no-instances", "nvidia.com/gpu.product=NVIDIA-A30-MIG-INVALID\nnvidia.com/mig.strategy=single\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -115,6 +115,12 @@ CASES: Final = (
     ("container-shm-too-small", "4x RTX 2080 Ti, training with DDP\nRuntimeError: NCCL error in: ProcessGroupNCCL.cpp:784, unhandled system error, NCCL version 2.7.8\n"),
     (_FAILED, "It happens between two servers only.\nncclSystemError: System call (socket, malloc, munmap, etc) failed.\n"),
     (_FAILED, "docker run --shm-size=32g --gpus all trainer\nncclSystemError: System call (socket, malloc, munmap, etc) failed.\n"),
+    ("nccl-p2p-acs-iommu", "Xeon W, 2x RTX 3090\nDistributedDataParallel: the job stops answering and cannot be killed\nit trains with one GPU\n"),
+    ("nccl-p2p-acs-iommu", "training with both A5000 never returns\nws2:71:90 [1] NCCL INFO comm 0x7f01 rank 1 nranks 2 cudaDev 1 busId 81000 - Init COMPLETE\n"),
+    ("nccl-p2p-acs-iommu", "--tensor-parallel-size 4\nthe server stalls after it has loaded the weights; NCCL_P2P_DISABLE=1 gets it going\n"),
+    ("slow-ptx-jit", "x = torch.rand(4).cuda()\n0 0:02:11.804115\n1 0:00:00.000092\n2 0:00:00.000061\n"),
+    ("slow-ptx-jit", "net = net.cuda()\nelapsed: 204.7711\n"),
+    ("slow-ptx-jit", "the first .cuda() call takes 140 seconds, later ones none\nGPU: TITAN V\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -151,5 +157,8 @@ NEAR_MISSES: Final = (
     ("nccl-p2p-acs-iommu", ">>> torch.zeros(3).to('cuda:1')\ntensor([0., 0., 0.], device='cuda:1')\n"),
     ("nccl-p2p-acs-iommu", ">>> torch.tensor([1., 2.], device='cuda:0')\ntensor([1., 2.], device='cuda:0')\n>>> net.bias.data\ntensor([0., 0.], device='cuda:0')\n"),
     ("nccl-p2p-acs-iommu", "vLLM hangs with tensor-parallel-size 2\n"),
+    ("slow-ptx-jit", "torch.cuda.is_available(): True\nepoch 1\n0:03:10.228114\n0:03:09.871002\n"),
+    ("slow-ptx-jit", "pred = net(x)\nloss\n93.75\n0.21\n"),
+    ("nccl-p2p-acs-iommu", "torch==2.5.1\nThe editor hangs when it opens a large file.\nGPU 0: NVIDIA GeForce RTX 3090\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
