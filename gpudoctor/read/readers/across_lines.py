@@ -197,6 +197,7 @@ def _crash(lines: Sequence[Line]) -> Iterator[Statement]:
 
 
 _FIRST_USE = expression(r"\.cuda\(|\.to\(['\"]?cuda|\bdevice=['\"]?cuda")
+_TAKES_TIME = expression(r"\bprint\b|\btime\b|^\s{0,8}$")
 _MINUTES = expression(r"^\s{0,8}(?:\d{1,3}\W{1,4})?(?!0{1,2}:00:)\d{1,2}:\d\d:\d\d\.\d{2,9}\s{0,4}$")
 _NO_SECOND = expression(r"^\s{0,8}(?:\d{1,3}\W{1,4})?0{1,2}:00:00\.\d{2,9}\s{0,4}$")
 """What Python prints of a timedelta, after its number."""
@@ -218,7 +219,9 @@ def _wait(lines: Sequence[Line]) -> Iterator[Statement]:
 
 
 def _uses_gpu(lines: Sequence[Line]) -> bool:
-    return any(_FIRST_USE.search(line.text) for line in lines)
+    """Return whether the last of these lines that neither prints nor takes the time uses the GPU."""
+    last = next((line for line in reversed(lines) if not _TAKES_TIME.search(line.text)), None)
+    return last is not None and _FIRST_USE.search(last.text) is not None
 
 
 READER = Reader(

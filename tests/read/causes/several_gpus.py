@@ -160,5 +160,6 @@ NEAR_MISSES: Final = (
     ("slow-ptx-jit", "torch.cuda.is_available(): True\nepoch 1\n0:03:10.228114\n0:03:09.871002\n"),
     ("slow-ptx-jit", "pred = net(x)\nloss\n93.75\n0.21\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nThe editor hangs when it opens a large file.\nGPU 0: NVIDIA GeForce RTX 3090\n"),
+    ("slow-ptx-jit", "model = Net().cuda()\nfor epoch in range(20):\n    train(model)\nelapsed: 318.42\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
