@@ -9,6 +9,7 @@ from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Action, Domain, Evidence, Problem, Rung, Severity
+from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import CPU
 from gpudoctor.snapshot import Platform
 
@@ -27,12 +28,15 @@ METAL = "metal"
 def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
     """Apple's GPU plugin for the framework is not installed."""
     plugin = framework.spec.metal_plugin
+    without_metal = None if plugin else _without_metal(framework)
+    if not plugin and without_metal is None:
+        not_applicable(f"{framework.spec.title} needs no GPU plugin on macOS")
     if known(framework.machine.host.platform) != Platform.MACOS:
         not_applicable("not macOS")
     if framework.observed.sees_gpu is True:
         return
-    if not plugin:
-        yield from _built_without_metal(framework)
+    if without_metal is not None:
+        yield _built_without_metal(framework, *without_metal)
         return
     environment = framework.environment
     if any(package.name == plugin for package in environment.packages.distributions):
@@ -48,20 +52,23 @@ def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
     )
 
 
-def _built_without_metal(framework: FrameworkView) -> Iterator[Problem]:
-    """Yield the problem of a release from before its framework used Metal: PyTorch before 1.12."""
-    stack, own = framework.environment.stack, framework.distribution
-    row = stack.row(own) if own is not None else None
-    later = [one.release for one in stack.matrix.releases(row.distribution, row.platform) if one.accelerator == METAL] if row else []
-    if row is None or row.accelerator != CPU or not later:
-        not_applicable(f"{framework.spec.title} needs no GPU plugin on macOS")
-    release = newest(framework.machine, row.distribution, accepts=f">={later[0]}", near=str(later[0])) or str(later[0])
-    yield Problem(
+def _without_metal(framework: FrameworkView) -> tuple[FrameworkRelease, str] | None:
+    """Return the row of a release for Macs from before its framework used Metal, and the first release that does; None for others."""
+    matrix = framework.machine.matrix
+    for row in matrix.of_release(framework.observed.distribution, framework.release):
+        later = matrix.releases(row.distribution, row.platform) if row.platform.startswith("macos") and row.accelerator == CPU else ()
+        if first := next((str(one.release) for one in later if one.accelerator == METAL), ""):
+            return row, first
+    return None
+
+
+def _built_without_metal(framework: FrameworkView, row: FrameworkRelease, first: str) -> Problem:
+    release = newest(framework.machine, row.distribution, accepts=f">={first}", near=first) or first
+    python = framework.environment.observed.python
+    return Problem(
         severity=Severity.NOTE if framework.machine.policy.allow_cpu else None,
         title="Release is built without Metal",
-        message=f"{framework.label} is built without Metal, so it cannot use the GPU of a Mac: {later[0]} is the first release with it.",
+        message=f"{framework.label} is built without Metal, so it cannot use the GPU of a Mac: {first} is the first release with it.",
         evidence=(Evidence("build", row.accelerator, source_of(row)),),
-        fixes=(
-            install_fix(f"Install {row.distribution} {release}", framework.environment.observed.python, f"{row.distribution}=={release}"),
-        ),
+        fixes=(install_fix(f"Install {row.distribution} {release}", python, f"{row.distribution}=={release}"),),
     )
