@@ -10,6 +10,7 @@ from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.derive.specifiers import clauses, contradict, satisfies
 from gpudoctor.findings.naming import joined
+from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.rows import PythonSpan
 from gpudoctor.snapshot import Distribution
@@ -45,7 +46,7 @@ def wheels(stack: Stack) -> tuple[Wheels, ...]:
     found = (
         *(_of(one, stack) for one in settled),
         *(_in_spans(f"{name}{text}", name, text, stack) for name, text in bounds),
-        *(_in_spans(one.text, one.name, one.specifier, stack) for one in required(stack)),
+        *(_in_spans(one.text, one.name, one.specifier, stack) for one in compiled_needs(stack)),
     )
     return tuple(one for one in found if one.pythons)
 
@@ -56,7 +57,7 @@ def in_common(stack: Stack) -> frozenset[str] | None:
     return frozenset.intersection(*found) if found else None
 
 
-class Required(msgspec.Struct, frozen=True):
+class CompiledNeed(msgspec.Struct, frozen=True):
     """What stated releases require together of a compiled package that an installer would choose."""
 
     name: str
@@ -69,8 +70,11 @@ class Required(msgspec.Struct, frozen=True):
         return f"{self.name}{self.specifier} (required by {joined(self.by)})"
 
 
-def required(stack: Stack) -> tuple[Required, ...]:
-    """Return them; () beside a contradiction, and where no table says which Python versions have wheels: it is about Linux on x86_64."""
+def compiled_needs(stack: Stack) -> tuple[CompiledNeed, ...]:
+    """Return what stated releases require of compiled packages that no other table lists; the table of their wheels is of Linux on x86_64.
+
+    () beside a contradiction, which leaves no release to look for.
+    """
     if stack.platform != wheel_platform.LINUX or stack.violations or stack.contradictions:
         return ()
     stated = {one.name: one for one in stack.distributions.values() if one.requirement}
@@ -80,7 +84,12 @@ def required(stack: Stack) -> tuple[Required, ...]:
         for need in stack.required(row, one.extras) if row is not None else ():
             if need.specifier and need.name not in {*stated, *stack.bounds} and stack.matrix.pythons(need.name):
                 wanted.setdefault(need.name, {})[one.label] = need.specifier
-    return tuple(Required(name, ",".join(by.values()), tuple(by)) for name, by in wanted.items())
+    return tuple(CompiledNeed(name, ",".join(by.values()), tuple(by)) for name, by in wanted.items())
+
+
+def lacks_wheel(row: FrameworkRelease | None, stack: Stack) -> bool:
+    """Return whether a planned release has no wheel for the stated Python."""
+    return row is not None and row.accelerator != STUB and not wheel_platform.has_wheel(row, stack.python)
 
 
 def holds_one(span: PythonSpan, specifier: str) -> bool:

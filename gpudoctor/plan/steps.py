@@ -42,21 +42,33 @@ class Steps:
     def completed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the same steps; where one creates an environment, or needs another Python than the rest, it installs all that was stated."""
         after = applied(self._combination, fixes)
-        whole = {one.name for one in map(requirement, (*after.requirements, *self._beside)) if one is not None}
-        created = [{one.name for one in map(requirement, fix.installs) if one is not None} for fix in fixes if fix.python]
-        is_in_place = not created and (after.python or not self._new_python(after))
-        if is_in_place or whole in created:
+        whole = _names((*after.requirements, *self._beside))
+        created = [_names(fix.installs) for fix in fixes if fix.python]
+        python = after.python if created else "" if after.python else self._new_python(after)
+        if not python or whole in created:
             return fixes
-        return tuple(msgspec.structs.replace(fix, kind=fixes[0].kind) for fix in self.merged(fixes, complete=False))
+        steps = (*self._without_packages(fixes), *self._packages(after, python))
+        return tuple(msgspec.structs.replace(fix, kind=fixes[0].kind) for fix in steps)
 
-    def merged(self, fixes: tuple[Fix, ...], *, complete: bool = True) -> tuple[Fix, ...]:
+    def merged(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the same steps with one for all packages, and one for the driver."""
-        packages = [fix for fix in fixes if fix.installs or fix.removes or fix.python]
-        drivers = [fix for fix in fixes if fix.driver]
-        rest = [fix for fix in fixes if fix not in packages and (not fix.driver or fix is drivers[-1])]
-        is_one_step = complete and len(packages) < 2 and not any(fix.os for fix in rest)
-        steps = [*rest, *(packages if is_one_step else self.packages(applied(self._combination, fixes)))]
+        rest = self._without_packages(fixes)
+        packages = tuple(fix for fix in fixes if _is_of_packages(fix))
+        is_one_step = len(packages) < 2 and not any(fix.os for fix in rest)
+        steps = (*rest, *(packages if is_one_step else self.packages(applied(self._combination, fixes))))
         return tuple(msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in steps)
+
+    def packages(self, after: Combination) -> tuple[Fix, ...]:
+        """Return the step that installs what differs, or everything into a new environment where Python or the system does.
+
+        No step if the changes cancel each other out.
+        """
+        return self._packages(after, self._new_python(after))
+
+    def _without_packages(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+        """Return the other steps, and of those that change the driver the last."""
+        drivers = [fix for fix in fixes if fix.driver]
+        return tuple(fix for fix in fixes if not _is_of_packages(fix) and (not fix.driver or fix is drivers[-1]))
 
     def _new_python(self, after: Combination) -> str:
         """Return the Python of the environment to create; "" if these packages can be installed where the stated ones are."""
@@ -71,34 +83,39 @@ class Steps:
     def _pythons(self, combination: Combination) -> frozenset[str] | None:
         return any_python(suppose(combination, self._matrix, ""), self._matrix)
 
-    def packages(self, after: Combination) -> tuple[Fix, ...]:
-        """Return the step that installs what differs, or everything into a new environment where Python or the system does.
-
-        No step if the changes cancel each other out.
-        """
+    def _packages(self, after: Combination, python: str) -> tuple[Fix, ...]:
+        """Return the step that installs everything into a new environment with this Python; what differs, in place, if that is ""."""
         before = {one.name: one.text for one in map(requirement, self._combination.requirements) if one is not None}
         wanted = {one.name: one for one in map(requirement, after.requirements) if one is not None}
         differ = [one for name, one in wanted.items() if one.text != before.get(name)]
         gone = tuple(name for name in before if name not in wanted)
-        python = self._new_python(after)
         if not differ and not (python and wanted):
             return (Fix(f"Leave out {joined(gone)}.", removes=gone, action=Action.REINSTALL_PACKAGE),) if gone else ()
         pins = (*(one.text for one in wanted.values()), *self._beside) if python else tuple(one.text for one in differ)
         index = next((_index(one) for one in differ if "+" in one.specifier), "")
         names = joined(map(_label, pins))
         title = f"Create an environment with Python {python} and install {names} there" if python else f"Install {names}"
-        here = machine(after, self._matrix).python
+        if python:
+            command = commands(pins, python, index, "", windows=after.os == "windows").pip
+        else:
+            command = install_package(machine(after, self._matrix).python, *pins, replace=gone, extra_index=index)
         step = Fix(
             f"{title}{f', without {joined(gone)}' if gone else ''}",
-            commands(pins, python, index, "", windows=after.os == "windows").pip
-            if python
-            else install_package(here, *pins, replace=gone, extra_index=index),
+            command,
             (DOWNLOAD,),
             installs=pins,
             removes=gone,
             python=python,
         )
         return (step,)
+
+
+def _is_of_packages(fix: Fix) -> bool:
+    return bool(fix.installs or fix.removes or fix.python)
+
+
+def _names(requirements: tuple[str, ...]) -> set[str]:
+    return {one.name for one in map(requirement, requirements) if one is not None}
 
 
 def _index(one: Requirement) -> str:

@@ -207,7 +207,9 @@ _NAMED_MINUTES = expression(
 
 
 def _wait(lines: Sequence[Line]) -> Iterator[Statement]:
-    """Yield that the first of several times is of minutes and the next one no second, or that one below a use of the GPU is of minutes."""
+    """Yield that, where the GPU is used, the first of several times is of minutes and the next one no second, or that one just below is of minutes."""
+    if not any(_FIRST_USE.search(line.text) for line in lines):
+        return
     slow = next((line for line, below in itertools.pairwise(lines) if _MINUTES.match(line.text) and _NO_SECOND.match(below.text)), None)
     used = (
         line
@@ -242,6 +244,11 @@ READER = Reader(
         "dir /",
         "device='cuda",
         "segmentation fault",
-        "cuda",
+        ".cuda(",
+        ".to('cuda",
+        '.to("cuda',
+        ".to(cuda",
+        'device="cuda',
+        "device=cuda",
     ),
 )

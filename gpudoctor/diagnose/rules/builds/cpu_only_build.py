@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, absence, not_applicable, not_stated, wheel_platform
+from gpudoctor.derive.pythons import lacks_wheel
 from gpudoctor.diagnose.advice.from_log import install_with_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
@@ -36,7 +37,7 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
         not_stated("which GPU a ROCm build runs on")
     if framework.required_by is not None:
         not_applicable(f"{framework.required_by.label} requires {framework.name}, and nobody asked for it")
-    if _lacks_wheel(framework):
+    if _is_not_installed(framework):
         not_applicable("no wheel of this release is for this Python")
     observed = framework.observed
     others = "" if observed.distribution in framework.spec.distributions[:1] else observed.distribution
@@ -52,13 +53,12 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
     )
 
 
-def _lacks_wheel(framework: FrameworkView) -> bool:
-    """Return whether a planned release has no wheel for the Python, which python-version-unsupported reports: it is not installed at all."""
+def _is_not_installed(framework: FrameworkView) -> bool:
+    """Return whether a planned release has no wheel for the Python, which python-version-unsupported reports."""
     stack, own = framework.environment.stack_or_missing, framework.distribution
-    if isinstance(stack, Missing) or own is None or not (stack.supposed and stack.python):
-        return False
-    row = stack.row(own)
-    return row is not None and not wheel_platform.has_wheel(row, stack.python)
+    return (
+        not isinstance(stack, Missing) and own is not None and stack.supposed and bool(stack.python) and lacks_wheel(stack.row(own), stack)
+    )
 
 
 def _is_meant(framework: FrameworkView) -> bool:

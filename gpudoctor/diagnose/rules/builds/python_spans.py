@@ -7,12 +7,14 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.pythons import begins_after, holds_one, in_common, numbers, ordered, required
+from gpudoctor.derive.pythons import begins_after, compiled_needs, holds_one, in_common, numbers, ordered
 from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix.cite import cited
+from gpudoctor.matrix.rows import PythonSpan
+from gpudoctor.versions import Version
 
 
 def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
@@ -23,14 +25,11 @@ def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem
     for name, specifier in {**{name: one.requirement.specifier for name, one in stack.bounds.items()}, **asked}.items():
         span = stack.matrix.pythons(name).get(stack.python)
         if span is not None and not holds_one(span, specifier):
-            nearest, which = (span.last, "last") if begins_after(specifier, span) else (span.first, "first")
+            nearest, which = _edge(span, specifier)
             another = () if name in refused else _another_python(name, specifier, environment)
             yield Problem(
                 message=f"{name}{specifier.replace('==', ' ')} has no wheel for Python {stack.python}: {nearest} is the {which} release with one.",
-                evidence=(
-                    Evidence("Python", version, environment.python.why),
-                    Evidence(f"{which} {name} with a wheel", str(nearest), cited(span.source)),
-                ),
+                evidence=_evidence(environment, version, name, span, specifier),
                 fixes=(
                     *another,
                     install_fix(
@@ -46,20 +45,30 @@ def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem
 def required_outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
     """Report what stated releases require of compiled packages if only versions without wheels for this Python satisfy it."""
     stack = environment.stack
-    for one in required(stack):
+    for one in compiled_needs(stack):
         span = stack.matrix.pythons(one.name).get(stack.python)
         if span is None or holds_one(span, one.specifier):
             continue
-        nearest, which = (span.last, "last") if begins_after(one.specifier, span) else (span.first, "first")
+        nearest, which = _edge(span, one.specifier)
         verb = "requires" if len(one.by) == 1 else "require"
         yield Problem(
             message=f"{joined(one.by)} {verb} {one.name}{one.specifier}, which has no wheel for Python {stack.python}: {nearest} is the {which} release with one.",
-            evidence=(
-                Evidence("Python", version, environment.python.why),
-                Evidence(f"{which} {one.name} with a wheel", str(nearest), cited(span.source)),
-            ),
+            evidence=_evidence(environment, version, one.name, span, one.specifier),
             fixes=_python_of_all(environment),
         )
+
+
+def _edge(span: PythonSpan, specifier: str) -> tuple[Version | None, str]:
+    """Return the release with a wheel that is nearest to what a specifier allows, and which of these it is."""
+    return (span.last, "last") if begins_after(specifier, span) else (span.first, "first")
+
+
+def _evidence(environment: EnvironmentView, version: str, name: str, span: PythonSpan, specifier: str) -> tuple[Evidence, ...]:
+    nearest, which = _edge(span, specifier)
+    return (
+        Evidence("Python", version, environment.python.why),
+        Evidence(f"{which} {name} with a wheel", str(nearest), cited(span.source)),
+    )
 
 
 def _python_of_all(environment: EnvironmentView) -> tuple[Fix, ...]:

@@ -6,9 +6,8 @@ from itertools import combinations
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, known, not_applicable, wheel_platform
-from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import Stack, source_of
-from gpudoctor.derive.pythons import Wheels, in_common, numbers, ordered, wheels
+from gpudoctor.derive.pythons import Wheels, in_common, lacks_wheel, numbers, ordered, wheels
 from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.installing import install, install_nearest
 from gpudoctor.diagnose.advice.releases import pick
@@ -35,7 +34,7 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
     lacking: list[tuple[Distribution, FrameworkRelease]] = []
     for distribution in stack.distributions.values():
         row = stack.row(distribution)
-        if row is not None and row.accelerator != STUB and not wheel_platform.has_wheel(row, stack.python):
+        if row is not None and lacks_wheel(row, stack):
             lacking.append((distribution, row))
     stated = [pair for pair in lacking if stack.stated(pair[0])]
     for distribution, row in stated or lacking[:1]:
