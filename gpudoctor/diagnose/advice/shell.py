@@ -37,3 +37,18 @@ def _listed(folders: Iterable[str]) -> str:
 def root_for(command: str) -> tuple[str, ...]:
     """Return that a command needs root, if it asks for it."""
     return (ROOT,) if "sudo " in command else ()
+
+
+def set_library_aside(path: str) -> str:
+    """Return the command that hides a library from the loader.
+
+    ldconfig reads every file named lib*.so* and links its soname to it (ldconfig(8)), so another ending would not hide it.
+    """
+    folder, _, name = path.rpartition("/")
+    return f"sudo mv {shell_path(path)} {shell_path(f'{folder}/disabled-{name}')} && sudo ldconfig"
+
+
+def remove_libraries(paths: Iterable[str]) -> str:
+    """Return the command that removes libraries with all their versions, because ldconfig links the soname to any that is left."""
+    stems = dict.fromkeys(path[: path.rindex(".so")] for path in paths)
+    return f"sudo rm {' '.join(f'{shell_path(stem)}.so*' for stem in stems)} && sudo ldconfig"

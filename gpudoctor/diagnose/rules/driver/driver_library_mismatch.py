@@ -6,7 +6,7 @@ from gpudoctor.codes import CudaError, NvmlError
 from gpudoctor.derive import MachineView, known, not_applicable
 from gpudoctor.derive import libcuda as cuda_library
 from gpudoctor.derive.driver import library_release
-from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.diagnose.advice.shell import set_library_aside
 from gpudoctor.diagnose.advice.system import reboot
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.diagnose.rules.driver.nvml_start import nvml_start
@@ -86,11 +86,7 @@ def _two_installations(machine: MachineView, module: str) -> Iterator[Problem]:
             Evidence("loaded kernel module", module, _MODULE_FILE),
         ),
         fixes=(
-            Fix(
-                f"Move libcuda of driver {release} off the loader's path",
-                f"sudo mv {shell_path(path)} {shell_path(f'{path}.disabled')} && sudo ldconfig",
-                (ROOT,),
-            ),
+            Fix(f"Hide libcuda of driver {release} from the loader", set_library_aside(path), (ROOT,)),
             _UNINSTALL,
         ),
     )

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, not_applicable
-from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.diagnose.advice.shell import remove_libraries
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.findings import ROOT, Action, Confidence, Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import DriverFile, Libcuda
@@ -58,9 +58,8 @@ def _remove_packages(packages: tuple[str, ...]) -> Fix:
 
 def _remove_files(files: tuple[DriverFile, ...]) -> Fix:
     """Return the fix that removes files which no package owns: NVIDIA's installer or someone put them there."""
-    paths = " ".join(shell_path(file.path) for file in files)
     return Fix(
         "Remove these files; if NVIDIA's .run installer put them there, run nvidia-uninstall instead",
-        f"sudo rm {paths} && sudo ldconfig",
+        remove_libraries(file.path for file in files),
         (ROOT,),
     )
