@@ -154,6 +154,8 @@ def _silence(heard: Heard, name: str) -> Missing:
     """Why an interpreter did not report what it is."""
     if heard.crash:
         return heard.gap()
+    if heard.outcome.end is End.NOT_STARTED:
+        return Missing(Cause.FAILED, f"{name} {heard.outcome.trouble}")
     if heard.outcome.end is End.STALLED:
         return Missing(Cause.TIMED_OUT, f"{name} did not start within {heard.outcome.quiet:.0f} s; try `{name} -v -c pass`")
     trouble = heard.gap("it")

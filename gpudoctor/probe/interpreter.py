@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping
 
 from gpudoctor.children.channel import run, script
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.probe import answers
 from gpudoctor.probe.target import Target, no_interpreter
-from gpudoctor.process import End, Outcome, Spec, Supervisor
+from gpudoctor.process import End, Outcome, Spec, Supervisor, limit_named_in
 from gpudoctor.snapshot import Cause, Missing, Python
 
 START = 30.0
@@ -18,6 +19,20 @@ BARE = 5.0
 FRAMEWORKS = ",".join(spec.name for spec in CATALOGUE)
 WITHOUT_SITE = ("-E", "-s", "-S", "-B")
 """Options with which every Python since 2.7 starts without site, sitecustomize and PYTHON* variables."""
+
+_OF_THE_FILE = (
+    0,
+    errno.ENOENT,
+    errno.ENOTDIR,
+    errno.EISDIR,
+    errno.EACCES,
+    errno.ELOOP,
+    errno.ENAMETOOLONG,
+    errno.ENOEXEC,
+    errno.EINVAL,
+    errno.ELIBBAD,
+)
+"""Errors of execve(2) that are due to the file, or to its interpreter or loader; 0 is a path that no file can have."""
 
 
 def asking(executable: str, environ: Mapping[str, str], *options: str, limit: float = START) -> Spec:
@@ -34,9 +49,16 @@ def heard(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Map
     python, path = answers.python(outcome, target)
     if isinstance(python, Python) or python.cause is Cause.CRASHED or outcome.end in {End.STOPPED, End.OVERDUE}:
         return python, path
-    if target.named and not _is_python(outcome, target, supervisor, environ):
+    if target.named and not (_is_python(outcome, target, supervisor, environ) or _is_limited(outcome)):
         raise no_interpreter(target.executable, _why(outcome))
     return python, path
+
+
+def _is_limited(outcome: Outcome) -> bool:
+    """Whether something else than the file that was named kept it from running: too few processes, files or memory."""
+    if outcome.end is End.NOT_STARTED:
+        return outcome.error not in _OF_THE_FILE
+    return limit_named_in(outcome.stderr) != ""
 
 
 def _is_python(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> bool:

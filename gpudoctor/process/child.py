@@ -13,6 +13,7 @@ from collections.abc import Callable
 import msgspec
 
 from gpudoctor.process.confinement import start
+from gpudoctor.process.limits import LIMITS
 from gpudoctor.process.memory import KillCount, kills, risen
 
 if sys.platform != "win32":  # as in confinement.py
@@ -92,6 +93,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """It was in an uninterruptible call (state D) when time was up, or survived SIGKILL: it was abandoned."""
     reason: str = ""
     """Why it could not be started."""
+    error: int = 0
+    """The errno of that; 0 if there is none."""
     pid: int = 0
     """Of the process that was started; 0 if none was."""
     memory_kills: KillCount | None = None
@@ -117,7 +120,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
             End.STALLED: f"did not respond for {self.quiet:.0f} s{doing}",
             End.FLOODED: f"answered with over {ANSWER_LINES:,} lines or {ANSWER_LIMIT >> 20} MiB{doing}",
             End.STOPPED: f"was stopped{doing}",
-            End.NOT_STARTED: f"could not be started: {self.reason}",
+            End.NOT_STARTED: f"could not be started: {self.reason}{f' ({LIMITS[self.error]})' if self.error in LIMITS else ''}",
         }[self.end]
 
     @property

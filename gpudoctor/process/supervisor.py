@@ -51,7 +51,8 @@ class Supervisor:
             child = Child(spec, on_line)
         except (OSError, ValueError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            self._ended[spec.name] = Outcome(name=spec.name, end=End.NOT_STARTED, reason=reason)
+            number = getattr(error, "errno", None) or 0
+            self._ended[spec.name] = Outcome(name=spec.name, end=End.NOT_STARTED, reason=reason, error=number)
             return
         self._running[spec.name] = child
         self._known.add(child.process.pid)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gpudoctor.errors import UsageError
 from gpudoctor.probe.interpreter import START
 from gpudoctor.probe.inventory import Patience, Scope
+from gpudoctor.process import child
+from gpudoctor.process.limits import LIMITS
 from gpudoctor.snapshot import Cause, Missing, Python
 from tests.probe.places import EMPTY, SHORT, look, plant
 from tests.probe.test_children import FOUND
@@ -105,3 +110,38 @@ def test_an_empty_file_a_folder_and_a_dangling_link_are_no_interpreters(tmp_path
         assert str(caught.value) == (
             f"--python {tmp_path}/{name}: not a Python interpreter ({why}); name an interpreter or the folder of an environment."
         )
+
+
+def refusing(error: OSError) -> Any:
+    """Stands in for the start of a process: it fails with `error`."""
+
+    def refuse(*_: object) -> None:
+        raise error
+
+    return refuse
+
+
+@pytest.mark.parametrize("number", [*LIMITS, errno.EIO, errno.EPERM, errno.ETXTBSY])
+def test_what_keeps_every_program_from_starting_is_not_blamed_on_the_interpreter(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "start", refusing(OSError(number, os.strerror(number))))
+    snapshot, _ = look(Scope(python=sys.executable), EMPTY, SHORT)
+    assert isinstance(snapshot.python, Missing)
+    assert snapshot.python.reason.startswith(f"{sys.executable} could not be started: {os.strerror(number)}")
+    assert LIMITS.get(number, "") in snapshot.python.reason
+
+
+@pytest.mark.parametrize("number", [errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ELIBBAD])
+def test_what_the_file_itself_is_to_blame_for_is_a_wrong_option(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(child, "start", refusing(OSError(number, os.strerror(number))))
+    with pytest.raises(UsageError, match="not a Python interpreter"):
+        look(Scope(python=sys.executable), EMPTY, SHORT)
+
+
+@pytest.mark.parametrize("number", LIMITS)
+def test_a_program_that_stops_at_a_limit_may_be_a_python(number: int, tmp_path: Path) -> None:
+    script = tmp_path / "python"
+    script.write_text(f"#!/bin/sh\necho 'libc.so.6: failed to map segment: {os.strerror(number)}' >&2; exit 127\n")
+    script.chmod(0o755)
+    snapshot, _ = look(Scope(python=str(script)), EMPTY, SHORT)
+    assert isinstance(snapshot.python, Missing)
+    assert os.strerror(number) in snapshot.python.reason
