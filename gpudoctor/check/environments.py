@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 import msgspec
@@ -13,6 +14,7 @@ from gpudoctor.findings import Level, Policy, Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.probe.environment_list import MOST, EnvironmentPlace, environments, kernels
+from gpudoctor.probe.frameworks import has_framework
 from gpudoctor.probe.inventory import Inventory, Patience, Scope
 from gpudoctor.probe.observation import finished, target_sections
 from gpudoctor.probe.target import Target
@@ -30,7 +32,8 @@ _LOOK = Policy(level=Level.LOOK)
 def list_environments(timeout: float, compat: str | None = None, root: str = "/") -> EnvironmentsDocument:
     """Every environment of this machine, within `timeout` seconds; `root` is the tree of the machine itself. Raises UsageError for tables that cannot be used."""
     until, environ, matrix = time.monotonic() + timeout, dict(os.environ), open_matrix(compat)
-    places = environments(environ)
+    own_packages = (folder for folder in sys.path if folder.endswith("-packages"))
+    places = environments(environ, own=sys.prefix, own_has_framework=has_framework(own_packages))
     started = kernels(environ, tuple(place.prefix for place in places))
     with Supervisor(until) as supervisor:
         inventory = Inventory(supervisor, Scope(node=True, root=root))

@@ -26,7 +26,7 @@ def envs(
 ) -> int:
     """List the Python environments of this machine: their frameworks, and whether they could train here. Loads no framework.
 
-    Looks for virtual environments near the current directory and in the usual folders, conda, pixi, pyenv and uv, interpreters on PATH, and
+    Looks for virtual environments near the current directory and in the usual folders, conda, pixi, pyenv and uv, environments and interpreters on PATH, and
     Jupyter kernels. Each is checked from its files, as `gpudoctor check --level look` does.
     """
     place = root or "/"

@@ -57,12 +57,19 @@ class EnvironmentPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Why its interpreter cannot be started; empty if it has one."""
 
 
-def environments(environ: Mapping[str, str], cwd: str | None = None) -> tuple[EnvironmentPlace, ...]:
-    """The environments, the active one first, each once. Looks at names of folders only and starts nothing."""
+def environments(
+    environ: Mapping[str, str], cwd: str | None = None, *, own: str = "", own_has_framework: bool = False
+) -> tuple[EnvironmentPlace, ...]:
+    """The environments, the active one first, each once. Looks at names of folders only and starts nothing.
+
+    `own` is the prefix of gpudoctor's environment, which is listed for being ours or on PATH only if it has a framework.
+    """
     found: dict[str, EnvironmentPlace] = {}
     cwd = _here() if cwd is None else cwd
     active = {os.path.realpath(path) for path in (environ.get("VIRTUAL_ENV", ""), environ.get("CONDA_PREFIX", "")) if os.path.isabs(path)}
-    for prefix, kind in _prefixes(environ, cwd):
+    ours = (own,) if own_has_framework else ()
+    on_path = (prefix for prefix in map(os.path.dirname, _path(environ)) if prefix != own)
+    for prefix, kind in (*_prefixes(environ, cwd), *((prefix, _VIRTUAL) for prefix in (*ours, *on_path))):
         real = os.path.realpath(prefix)
         if real in found:
             continue
@@ -158,10 +165,13 @@ def _fault(names: list[str]) -> str:
     return f"{names[0]} is not executable" if os.path.exists(names[0]) else "it has no bin/python"
 
 
+def _path(environ: Mapping[str, str]) -> Iterator[str]:
+    yield from filter(os.path.isabs, environ.get("PATH", os.defpath).split(os.pathsep))
+
+
 def _system(environ: Mapping[str, str]) -> Iterator[EnvironmentPlace]:
     """The interpreters on PATH and in /usr that belong to no environment."""
-    folders = [*environ.get("PATH", os.defpath).split(os.pathsep), "/usr/local/bin", "/usr/bin"]
-    for folder in dict.fromkeys(filter(os.path.isabs, folders)):
+    for folder in dict.fromkeys((*_path(environ), "/usr/local/bin", "/usr/bin")):
         if os.path.basename(folder) == "shims":
             continue
         for name in sorted(glob.glob(f"{glob.escape(folder)}/python3*")):
@@ -234,8 +244,7 @@ def _specs(folder: str) -> Iterator[tuple[str, str]]:
 
 def _jupyter(environ: Mapping[str, str]) -> str:
     """The interpreter of the jupyter on PATH, as its first lines name it; empty if there is none."""
-    folders = environ.get("PATH", os.defpath).split(os.pathsep)
-    script = next((f"{one}/jupyter" for one in folders if os.path.isabs(one) and os.access(f"{one}/jupyter", os.X_OK)), "")
+    script = next((f"{one}/jupyter" for one in _path(environ) if os.access(f"{one}/jupyter", os.X_OK)), "")
     try:
         named = _STARTED_BY.match(beginning(script, _LARGEST).decode(errors="surrogateescape")) if script else None
     except OSError:

@@ -116,3 +116,24 @@ def test_the_folders_of_each_tool_are_found_once(tmp_path: Path, folder: str, ki
     environ = {"HOME": str(tmp_path), "PATH": str(prefix / "bin")}
     found = [one for one in environments(environ, str(tmp_path / "project")) if one.prefix.startswith(str(tmp_path))]
     assert [(one.prefix, one.kind) for one in found] == [(str(prefix), kind)]
+
+
+@pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta"])
+@pytest.mark.parametrize("folder", ["bin", "condabin"])
+def test_an_environment_that_is_only_on_path_is_found(tmp_path: Path, mark: str, folder: str) -> None:
+    prefix = tmp_path / "deep/down/env"
+    for name in ("bin", folder):
+        (prefix / name).mkdir(parents=True, exist_ok=True)
+    (prefix / "bin/python").symlink_to(BASE)
+    (prefix / mark).touch() if mark == "pyvenv.cfg" else (prefix / mark).mkdir()
+    places, _ = seen(tmp_path, f"relative:{prefix / folder}")
+    assert places[str(prefix)].kind == ("virtual environment" if mark == "pyvenv.cfg" else "conda environment")
+
+
+@pytest.mark.parametrize("framework", [False, True])
+@pytest.mark.parametrize("path", ["/nowhere", "{own}/bin"])
+def test_our_own_environment_is_listed_if_it_has_a_framework(tmp_path: Path, framework: bool, path: str) -> None:
+    own = made(tmp_path / "deep/down/env")
+    environ = {"HOME": str(tmp_path), "PATH": path.format(own=own)}
+    found = environments(environ, str(tmp_path), own=str(own), own_has_framework=framework)
+    assert (str(own) in {one.prefix for one in found}) is framework
