@@ -99,7 +99,9 @@ def _driver(requirement: Condition, machine: MachineView) -> CheckedCondition:
 
 
 def _no_gpu(requirement: Condition, machine: MachineView) -> CheckedCondition:
-    """Return that there is no GPU, or that it is unknown because a source that could show one was unreadable."""
+    """Return that no GPU can be used, or that it is unknown because a source that could show one was unreadable."""
+    if machine.hardware:
+        return _lacking(requirement, "no GPU can be used", "stages per GPU")
     first = (machine.observed.pci,) if machine.site.has_pci else ()
     for section in (*first, machine.observed.libcuda, machine.observed.nvml):
         if isinstance(section, Missing) and section.cause is not Cause.ABSENT:
@@ -111,7 +113,9 @@ def _count(requirement: Condition, machine: MachineView, rung: Rung) -> CheckedC
     """Compare the number of usable GPUs; the undecided ones may count or not."""
     wanted = [gpu for gpu in machine.hardware if not gpu.set_aside]
     if not wanted:
-        return _no_gpu(requirement, machine)
+        none = _no_gpu(requirement, machine)
+        met = none.answer is Fulfilment.LACKING and fits(requirement, "0") is True
+        return msgspec.structs.replace(none, answer=Fulfilment.MET) if met else none
     usable = sum(machine.ladder.proven(gpu.key, rung) for gpu in wanted)
     undecided = list(filter(None, (_undecided(gpu, machine, rung) for gpu in wanted)))
     answers = {fits(requirement, str(number)) for number in range(usable, usable + len(undecided) + 1)}
@@ -141,7 +145,7 @@ def _smallest(
     """Compare a property of every GPU that is not hidden; the first misfit decides."""
     gpus = [gpu for gpu in machine.hardware if not gpu.set_aside and machine.ladder.state(gpu.key, Rung.LIBCUDA) is not RungState.MASKED]
     if not gpus:
-        return _no_gpu(requirement, machine) if not machine.hardware else _lacking(requirement, "no GPU can be used", "stages per GPU")
+        return _no_gpu(requirement, machine)
     values = [(gpu, read(gpu)) for gpu in gpus]
     known = [
         _compared(requirement, value, f"{gpu.label} has {show(value)}", "NVML, libcuda") for gpu, value in values if isinstance(value, str)

@@ -7,7 +7,7 @@ from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.preflight import Fulfilment
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
+from gpudoctor.diagnose.rules.python.requirements import another_machine, answers_for, end_if_unknown, required_but
 from gpudoctor.findings import Action, Domain, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.preflight import FRAMEWORKS
 
@@ -25,12 +25,7 @@ def required_gpus_missing(environment: EnvironmentView) -> Iterator[Problem]:
                 message=f"{required_but(answer)}.",
                 title=required_but(answer),
                 evidence=(Evidence(requirement.subject, answer.seen, answer.where),),
-                fixes=(
-                    get_gpus,
-                    Fix(
-                        f"Run on a machine with {requirement.text}, or require less.", kind=FixKind.INSTEAD, action=Action.REPLACE_HARDWARE
-                    ),
-                ),
+                fixes=(get_gpus, another_machine(answer, FixKind.INSTEAD)),
                 domain=None if get_gpus is _COUNT else Domain.JOB,
             )
     end_if_unknown(answers)

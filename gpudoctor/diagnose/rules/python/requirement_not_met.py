@@ -6,10 +6,10 @@ from gpudoctor import versions
 from gpudoctor.derive import EnvironmentView
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.preflight import Fulfilment
+from gpudoctor.diagnose.preflight import CheckedCondition, Fulfilment
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.python.requirements import answers_for, end_if_unknown, required_but
-from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.diagnose.rules.python.requirements import another_machine, answers_for, end_if_unknown, required_but
+from gpudoctor.findings import Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.preflight import FEATURES, FRAMEWORKS, Condition
 from gpudoctor.versions import Version
 
@@ -24,20 +24,20 @@ def requirement_not_met(environment: EnvironmentView) -> Iterator[Problem]:
                 message=f"{required_but(answer)}.",
                 title=required_but(answer),
                 evidence=(Evidence(answer.requirement.subject, answer.seen, answer.where),),
-                fixes=_meet(answer.requirement, environment),
+                fixes=_meet(answer, environment),
                 domain=_domain(answer.requirement),
             )
     end_if_unknown(answers)
 
 
-def _meet(requirement: Condition, environment: EnvironmentView) -> tuple[Fix, ...]:
-    machine = environment.machine
+def _meet(answer: CheckedCondition, environment: EnvironmentView) -> tuple[Fix, ...]:
+    requirement, machine = answer.requirement, environment.machine
     if requirement.subject == "driver":
         title = f"Install an NVIDIA driver {requirement.specifier}"
         return (update_driver(machine, _floor(requirement.specifier), title=title),)
     if requirement.subject in FRAMEWORKS:
         return install_framework(machine, requirement.subject, accepts=requirement.specifier)
-    return (Fix(f"Run on a machine with {requirement.text}, or require less.", action=Action.REPLACE_HARDWARE),)
+    return (another_machine(answer),)
 
 
 def _domain(requirement: Condition) -> Domain:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from gpudoctor.derive import CouldNotTell, EnvironmentView, not_applicable
 from gpudoctor.diagnose.preflight import CheckedCondition, checked
 from gpudoctor.diagnose.verdict import required
+from gpudoctor.findings import Action, Fix, FixKind
 from gpudoctor.snapshot import Missing
 
 
 def required_but(answer: CheckedCondition) -> str:
     """Return what is required and what was found, as a clause."""
     return f"{answer.requirement.text} is required, but {answer.seen}"
+
+
+def another_machine(answer: CheckedCondition, kind: FixKind = FixKind.FIX) -> Fix:
+    """Return the last resort for a requirement on the hardware, in words that suit any comparison."""
+    return Fix(
+        f"Run on a machine that meets {answer.requirement.text}, or change the requirement.", kind=kind, action=Action.REPLACE_HARDWARE
+    )
 
 
 def answers_for(environment: EnvironmentView) -> tuple[CheckedCondition, ...]:

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+import operator
+
 import msgspec
 import pytest
 
-from gpudoctor.findings import Level, Verdict
+from gpudoctor.findings import Level, Severity, Verdict
 from gpudoctor.matrix import Matrix
-from gpudoctor.snapshot import Cause, Fact, KernelDriver, Missing, Snapshot
-from tests.builders import ABSENT, TIMED_OUT, address, bare, libcuda, machine, smoke, tensorflow, torch
+from gpudoctor.snapshot import Cause, Fact, KernelDriver, Missing, Pci, Snapshot
+from tests.builders import ABSENT, TIMED_OUT, address, bare, card, libcuda, machine, smoke, tensorflow, torch
 from tests.diagnose.rules.python.required import GIB, HEALTHY, about, cards, names
 
 
@@ -86,7 +88,26 @@ def test_a_driver_whose_version_is_denied_is_unknown(matrix: Matrix) -> None:
     assert "Permission denied" in about(snapshot, matrix, "driver>=550", level=None).because
 
 
+COMPARISONS = {"==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+
+
 class TestCountingGpus:
+    @pytest.mark.parametrize("there", range(3))
+    @pytest.mark.parametrize("sign", COMPARISONS)
+    def test_every_comparison_is_that_of_numbers_with_gpus_and_without(self, sign: str, there: int, matrix: Matrix) -> None:
+        for wanted in range(4):
+            requirement = f"gpus{sign}{wanted}"
+            diagnosis = about(machine(there) if there else bare(), matrix, requirement, allow_cpu=True)
+            unmet = [one for one in diagnosis.findings if requirement in one.message]
+            assert (unmet == []) is COMPARISONS[sign](there, wanted), requirement
+            assert all(one.severity is Severity.ERROR for one in unmet)
+
+    def test_gpus_that_are_set_aside_count_as_none(self, matrix: Matrix) -> None:
+        snapshot = bare(pci=Pci((card(0, driver="vfio-pci"), card(1, driver="vfio-pci"))))
+        assert not [one for one in about(snapshot, matrix, "gpus==0", level=None).findings if "gpus==0" in one.message]
+        (finding,) = [one for one in about(snapshot, matrix, "gpus>=1", level=None).findings if "gpus>=1" in one.message]
+        assert finding.message == "gpus>=1 is required, but no GPU can be used."
+
     def test_a_gpu_counts_at_the_rung_that_the_level_asks_for(self, matrix: Matrix) -> None:
         trained = machine(2, smoke=(smoke(2),))
         assert not about(trained, matrix, "gpus==2", level=Level.TRAIN).findings
