@@ -75,7 +75,9 @@ _WHOLE = (
     " SINGULARITY_NV APPTAINER_NV SLURM_JOB_ID SLURM_JOB_GPUS SLURM_STEP_GPUS SLURM_GPUS SLURM_GPUS_ON_NODE SLURM_GPUS_PER_NODE"
     " SLURM_GPUS_PER_TASK SLURM_GPU_BIND PBS_JOBID LSB_JOBID COLAB_GPU"
 )
-WHOLE = frozenset(_WHOLE.split())
+_OF_A_NODE = (f"HSA_OVERRIDE_GFX_VERSION_{node}" for node in range(16))
+"""https://github.com/ROCm/rocm-systems: projects/rocr-runtime/libhsakmt/src/topology.c"""
+WHOLE = frozenset((*_WHOLE.split(), *_OF_A_NODE))
 """Variables whose value is kept as it is."""
 _ONLY_SET = (
     # addresses and names of hosts, keys, folders of people
