@@ -5,9 +5,9 @@ from __future__ import annotations
 from gpudoctor.snapshot import GpuLoad, Held, Loads, Snapshot, StageLoad
 
 # nvml.h, nvmlClocksEventReason*
-SW_POWER_CAP, HW_SLOWDOWN, SW_THERMAL, HW_THERMAL, POWER_BRAKE = 0x4, 0x8, 0x20, 0x40, 0x80
+APPLICATION_CLOCKS, SW_POWER_CAP, HW_SLOWDOWN, SW_THERMAL, HW_THERMAL, POWER_BRAKE = 0x2, 0x4, 0x8, 0x20, 0x40, 0x80
 REASONS = {
-    0x2: "application clocks",
+    APPLICATION_CLOCKS: "application clocks",
     SW_POWER_CAP: "the power limit",
     HW_SLOWDOWN: "a hardware slowdown",
     0x10: "sync boost",

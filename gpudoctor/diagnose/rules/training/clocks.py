@@ -1,9 +1,27 @@
-"""How to read and unlock a GPU's clocks."""
+"""What limits a GPU's clocks, and how to lift it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from gpudoctor.derive import GpuView
+from gpudoctor.derive.telemetry import APPLICATION_CLOCKS, HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE, SW_POWER_CAP, SW_THERMAL, holds, share
 from gpudoctor.findings import ROOT, Action, Fix, FixKind
+from gpudoctor.snapshot import NvmlGpu, StageLoad
+
+LOWERED = 0.95
+"""A power limit below this share of the default was lowered on purpose; a smaller difference is rounding."""
+CAPPED = 0.9
+"""A GPU that is limited by power draws at least this share of its limit."""
+COOL = Fix("Clean fans and filters, and give the GPU more airflow.", action=Action.REPLACE_HARDWARE)
+MORE_POWER = Fix(
+    "Give the machine more power: a stronger power supply, its second feed, or a larger rack power budget.",
+    action=Action.REPLACE_HARDWARE,
+)
+RESEAT_CABLES = Fix("Reseat the GPU's power cables; then replace the power supply, or improve the cooling.", action=Action.REPLACE_HARDWARE)
+_CHECK_DELIVERY = Fix(
+    "Check how the GPU gets its power: its cables or its seat on the baseboard, then the power supply.", action=Action.REPLACE_HARDWARE
+)
 
 
 def show_under_load(gpu: GpuView, *sections: str) -> Fix:
@@ -11,11 +29,56 @@ def show_under_load(gpu: GpuView, *sections: str) -> Fix:
     return Fix("See what limits the GPU under load", f"nvidia-smi -q -d {','.join(sections)} -i {gpu.key}", kind=FixKind.CHECK)
 
 
-def unlock_clocks(gpu: GpuView) -> Fix:
+def unlock_clocks(gpu: GpuView, title: str = "Reset application clocks and locked clocks") -> Fix:
     """Return how to reset application clocks and locked clocks."""
     if gpu.machine.site.container:
         return Fix(
             "Ask the host's administrator to reset the GPU's application clocks and locked clocks.", action=Action.CONTACT_ADMINISTRATOR
         )
     command = f"sudo nvidia-smi -i {gpu.key} -rac; sudo nvidia-smi -i {gpu.key} -rgc; sudo nvidia-smi -i {gpu.key} -rmc"
-    return Fix("Reset application clocks and locked clocks", command, (ROOT,))
+    return Fix(title, command, (ROOT,))
+
+
+def restore_power_limit(gpu: GpuView, default: int) -> Fix:
+    """Return how to set the power limit to its default, in milliwatts."""
+    if gpu.machine.site.container:
+        title = "Ask the host's administrator to restore the default power limit, unless it is lowered on purpose."
+        return Fix(title, action=Action.CONTACT_ADMINISTRATOR)
+    title = "Restore the default power limit, unless it is lowered on purpose"
+    return Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {default // 1000}", (ROOT,))
+
+
+def lift_limits(gpu: GpuView, stages: tuple[StageLoad, ...]) -> tuple[Fix, ...]:
+    """Return the fixes for what NVML says limited the clocks in these stages; for locked clocks, which it gives no reason for, if it is nothing."""
+    fixes = tuple(dict.fromkeys(_fixes(gpu, stages)))
+    return fixes or (unlock_clocks(gpu, "If application clocks or locked clocks were set, reset them"),)
+
+
+def _fixes(gpu: GpuView, stages: tuple[StageLoad, ...]) -> Iterator[Fix]:
+    held = holds(stages)
+    if share(held, APPLICATION_CLOCKS):
+        yield unlock_clocks(gpu)
+    if share(held, SW_THERMAL | HW_THERMAL):
+        yield COOL
+    if share(held, POWER_BRAKE):
+        yield MORE_POWER
+    if share(held, HW_SLOWDOWN) and not share(held, HW_THERMAL | POWER_BRAKE):
+        yield RESEAT_CABLES
+    if share(held, SW_POWER_CAP):
+        yield from _for_power_cap(gpu, stages)
+
+
+def _for_power_cap(gpu: GpuView, stages: tuple[StageLoad, ...]) -> Iterator[Fix]:
+    """Return the fixes for a GPU at its power limit: () if it draws a limit that is not lowered, as a healthy one does."""
+    nvml = gpu.observed.nvml if isinstance(gpu.observed.nvml, NvmlGpu) else NvmlGpu(0)
+    limit = min(_known([nvml.power_limit, *(stage.power_limit for stage in stages)]), default=0)
+    drawn = max(_known(stage.power for stage in stages), default=0)
+    default = nvml.power_limit_default
+    if isinstance(default, int) and 0 < limit < LOWERED * default:
+        yield restore_power_limit(gpu, default)
+    elif drawn and limit and drawn < CAPPED * limit:
+        yield _CHECK_DELIVERY
+
+
+def _known(values: Iterable[object]) -> list[int]:
+    return [value for value in values if isinstance(value, int)]

@@ -8,7 +8,7 @@ from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.derive.stages import work
 from gpudoctor.derive.telemetry import describe_holds, holds
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
+from gpudoctor.diagnose.rules.training.clocks import lift_limits, show_under_load
 from gpudoctor.findings import REBOOT, ROOT, Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, Span, StageLoad
 
@@ -49,7 +49,8 @@ def gpu_behind_its_siblings(gpu: GpuView) -> Iterator[Problem]:
     found = {difference.text: difference for own, others in comparisons for difference in _differences(own, others)}
     if not found:
         return
-    reasons = describe_holds(holds(tuple(difference.stage for difference in found.values())))
+    stages = tuple(difference.stage for difference in found.values())
+    reasons = describe_holds(holds(stages))
     why = f", limited by {reasons}" if reasons else ""
     yield Problem(
         message=f"{gpu.label} {' and '.join(found)} under the same load{why}.",
@@ -57,7 +58,7 @@ def gpu_behind_its_siblings(gpu: GpuView) -> Iterator[Problem]:
         evidence=tuple(difference.evidence for difference in found.values()),
         fixes=(
             show_under_load(gpu, "CLOCK", "PERFORMANCE", "POWER", "TEMPERATURE"),
-            unlock_clocks(gpu),
+            *lift_limits(gpu, stages),
             Fix(
                 "Swap the GPU with another of the same model, to find out whether the card or its slot and cooling are at fault.",
                 needs=(ROOT, REBOOT),

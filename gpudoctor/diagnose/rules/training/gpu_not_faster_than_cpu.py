@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
+from gpudoctor.diagnose.rules.training.clocks import lift_limits, show_under_load
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
@@ -30,7 +30,7 @@ def gpu_not_faster_than_cpu(gpu: GpuView) -> Iterator[Problem]:
             ),
             fixes=(
                 show_under_load(gpu, "UTILIZATION", "CLOCK", "PERFORMANCE", "POWER", "TEMPERATURE"),
-                unlock_clocks(gpu),
+                *lift_limits(gpu, sampled.limited),
                 Fix("Train on the CPU", f"export {VARIABLE}=", kind=FixKind.INSTEAD),
             ),
         )

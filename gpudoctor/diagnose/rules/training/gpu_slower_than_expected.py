@@ -6,7 +6,7 @@ import msgspec
 
 from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.training.clocks import show_under_load, unlock_clocks
+from gpudoctor.diagnose.rules.training.clocks import lift_limits, show_under_load
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
@@ -63,7 +63,7 @@ def gpu_slower_than_expected(gpu: GpuView) -> Iterator[Problem]:
             evidence=(*(Evidence(figure.what, text, figure.measured.framework) for figure, text in slow.items()), *sampled.evidence),
             fixes=(
                 show_under_load(gpu, "UTILIZATION", "CLOCK", "PERFORMANCE", "POWER", "TEMPERATURE"),
-                unlock_clocks(gpu),
+                *lift_limits(gpu, sampled.limited),
                 Fix("If other GPUs of the same model are faster, have the vendor check this one.", kind=FixKind.ELSE),
             ),
         )

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import HW_SLOWDOWN, HW_THERMAL, POWER_BRAKE
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
-from gpudoctor.diagnose.rules.training.clocks import show_under_load
+from gpudoctor.diagnose.rules.training.clocks import RESEAT_CABLES, show_under_load
 from gpudoctor.diagnose.rules.training.slowdowns import how_often, is_or_was, slowdown_evidence, temperatures
-from gpudoctor.findings import Action, Fix, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import Impact, Level, Problem, Rung, Severity
 
 
 @rule(
@@ -27,10 +27,5 @@ def hw_slowdown(gpu: GpuView) -> Iterator[Problem]:
             message=f"{gpu.label} {is_or_was(slowdown)} in hardware slowdown{how_often(slowdown)}; "
             "the driver does not say whether heat or power is the cause.",
             evidence=(slowdown_evidence("hardware slowdown", slowdown), *temperatures(gpu)),
-            fixes=(
-                show_under_load(gpu, "PERFORMANCE", "POWER", "TEMPERATURE"),
-                Fix(
-                    "Reseat the GPU's power cables; then replace the power supply, or improve the cooling.", action=Action.REPLACE_HARDWARE
-                ),
-            ),
+            fixes=(show_under_load(gpu, "PERFORMANCE", "POWER", "TEMPERATURE"), RESEAT_CABLES),
         )

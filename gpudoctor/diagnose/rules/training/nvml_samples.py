@@ -27,14 +27,17 @@ class Samples(msgspec.Struct, frozen=True):
     explanation: str
     """A sentence to append; empty where nothing explains a low rate."""
     evidence: tuple[Evidence, ...]
+    limited: tuple[StageLoad, ...]
+    """The stages in which the clock was low enough to explain it."""
 
 
 def samples(gpu: GpuView, measured: Iterable[Measured], others: tuple[GpuView, ...] = ()) -> Samples:
     """Return what NVML sampled in these stages, compared with `others` of the same model; without samples, its values before training."""
     sampled = {place: stage for place in measured if (stage := gpu.sampled(place.framework, place.stage))}
-    explanations = (_explanation(gpu, stage, _best_clock(place, others)) for place, stage in sampled.items())
+    told = ((stage, _explanation(gpu, stage, _best_clock(place, others))) for place, stage in sampled.items())
+    explained = [(stage, text) for stage, text in told if text]
     evidence = tuple(row for stage in sampled.values() for row in _during(gpu, stage))
-    return Samples(next(filter(None, explanations), ""), evidence or _before(gpu))
+    return Samples(explained[0][1] if explained else "", evidence or _before(gpu), tuple(stage for stage, _ in explained))
 
 
 def _best_clock(place: Measured, others: tuple[GpuView, ...]) -> int:

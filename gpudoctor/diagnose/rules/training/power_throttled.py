@@ -5,15 +5,9 @@ from collections.abc import Iterator
 from gpudoctor.derive import GpuView
 from gpudoctor.derive.telemetry import POWER_BRAKE, SW_POWER_CAP, holds
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
+from gpudoctor.diagnose.rules.training.clocks import LOWERED, MORE_POWER, restore_power_limit
 from gpudoctor.diagnose.rules.training.slowdowns import duration, held_evidence, how_often, is_or_was, slowdown_evidence
-from gpudoctor.findings import ROOT, Action, Evidence, Fix, Impact, Level, Problem, Rung, Severity
-
-LOWERED = 0.95
-"""A limit below this share of the default was lowered on purpose; a smaller difference is rounding."""
-_MORE_POWER = Fix(
-    "Give the machine more power: a stronger power supply, its second feed, or a larger rack power budget.",
-    action=Action.REPLACE_HARDWARE,
-)
+from gpudoctor.findings import Evidence, Impact, Level, Problem, Rung, Severity
 
 
 @rule(
@@ -33,7 +27,7 @@ def power_throttled(gpu: GpuView) -> Iterator[Problem]:
         yield Problem(
             message=f"{gpu.label} {is_or_was(brake)} slowed down by a power brake of the power supply or the board{how_often(brake)}.",
             evidence=(slowdown_evidence("power brake", brake),),
-            fixes=(_MORE_POWER,),
+            fixes=(MORE_POWER,),
         )
     limit, default = gpu.power_limit, gpu.power_limit_default
     if gpu.is_in_laptop or limit >= default * LOWERED:  # a laptop's limit moves with heat and battery
@@ -48,16 +42,8 @@ def power_throttled(gpu: GpuView) -> Iterator[Problem]:
             Evidence("enforced power limit, default", f"{watts}, {default / 1000:.0f} W", "NVML"),
             *((slowdown_evidence("clocks limited by the power limit", capped),) if capped else ()),
         ),
-        fixes=(_restore(gpu, default),),
+        fixes=(restore_power_limit(gpu, default),),
     )
-
-
-def _restore(gpu: GpuView, default: int) -> Fix:
-    if gpu.machine.site.container:
-        title = "Ask the host's administrator to restore the default power limit, unless it is lowered on purpose."
-        return Fix(title, action=Action.CONTACT_ADMINISTRATOR)
-    title = "Restore the default power limit, unless it is lowered on purpose"
-    return Fix(title, f"sudo nvidia-smi -i {gpu.key} -pl {default // 1000}", (ROOT,))
 
 
 def _held(gpu: GpuView) -> Iterator[Problem]:
@@ -77,5 +63,5 @@ def _held_by(gpu: GpuView, counter: str, what: str) -> Iterator[Problem]:
             message=f"{gpu.label} {f'is being throttled by {what} right now' if time.now else past}.",
             severity=None if time.now else Severity.NOTE,
             evidence=(held_evidence(what, time),),
-            fixes=(_MORE_POWER,),
+            fixes=(MORE_POWER,),
         )

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import GpuView
 from gpudoctor.diagnose.rule import GPU_IS_SLOW, Explains, Join, rule
-from gpudoctor.diagnose.rules.training.clocks import show_under_load
+from gpudoctor.diagnose.rules.training.clocks import COOL, show_under_load
 from gpudoctor.diagnose.rules.training.heat import heat_faults
 from gpudoctor.diagnose.rules.training.slowdowns import temperatures
-from gpudoctor.findings import ROOT, Action, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings import ROOT, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 
 
 @rule(
@@ -29,7 +29,7 @@ def thermal_throttled(gpu: GpuView) -> Iterator[Problem]:
             evidence=(*(fault.evidence for fault in faults), *temperatures(gpu)),
             fixes=(
                 show_under_load(gpu, "TEMPERATURE", "PERFORMANCE"),
-                Fix("Clean fans and filters, and give the GPU more airflow.", action=Action.REPLACE_HARDWARE),
+                COOL,
                 *_less_power(gpu),
             ),
         )
