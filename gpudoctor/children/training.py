@@ -7,7 +7,7 @@ from typing import cast
 import msgspec
 
 from gpudoctor.children import channel
-from gpudoctor.snapshot import CompiledStep, Copy, MemoryRate, Product, Real, Speed, StageKind
+from gpudoctor.snapshot import Agreement, CompiledStep, Copy, Kernel, MemoryRate, Product, Real, Speed, StageKind, Sum, Training
 
 
 class TrainingEvent(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", forbid_unknown_fields=True):
@@ -70,16 +70,6 @@ class Number(TrainingEvent, tag="number", frozen=True):
     value: Real
 
 
-class KernelRan(TrainingEvent, tag="kernel", frozen=True):
-    """The first matmul on a device."""
-
-    device: str
-    logical: str
-    ran_on: str
-    error: Real
-    tolerance: float
-
-
 class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the framework says that things are."""
 
@@ -88,44 +78,19 @@ class Placement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     outputs: tuple[str, ...]
 
 
-class Trained(TrainingEvent, tag="training", frozen=True):
-    """Training on one device."""
-
-    device: str
-    logical: str
-    network: str
-    short: bool
-    losses: tuple[Real, ...]
-    accuracy: Real
-    expected_accuracy: float
-    steps: int
-    samples: int
-    seconds: Real
-    first_step_seconds: Real
-    samples_per_second: Real
-    peak_memory_bytes: int | None
-    placement: Placement
+_ADDED = {"address", "placed_on", "agreement"}
 
 
-class Agreed(TrainingEvent, tag="agreement", frozen=True):
-    """The first steps compared with the CPU's."""
-
-    device: str
-    network: str
-    reference: str
-    steps: int
-    max_loss_difference: Real
-    loss_tolerance: float
-    max_weight_difference: Real
-    weight_tolerance: float
-
-
-def _measured(tag: str, kind: type[msgspec.Struct]) -> type[TrainingEvent]:
-    """Return the event with a measurement: the snapshot's fields but for the address."""
-    fields = [(field.name, field.type) for field in msgspec.structs.fields(kind) if field.name != "address"]
+def _measured(tag: str, kind: type[msgspec.Struct], **more: type) -> type[TrainingEvent]:
+    """Return the event with an observation: the snapshot's fields but for those that the reader adds, and `more`."""
+    fields = [(field.name, field.type) for field in msgspec.structs.fields(kind) if field.name not in _ADDED] + [*more.items()]
     return cast("type[TrainingEvent]", msgspec.defstruct(f"Measured{kind.__name__}", fields, bases=(TrainingEvent,), tag=tag, frozen=True))
 
 
+KernelRan = _measured("kernel", Kernel, logical=str)
+Trained = _measured("training", Training, logical=str, placement=Placement)
+Agreed = _measured("agreement", Agreement, device=str, network=str)
+Summed = _measured("sum", Sum)
 MEASURED = {
     Speed: _measured("speed", Speed),
     Copy: _measured("copy", Copy),
@@ -134,18 +99,6 @@ MEASURED = {
     CompiledStep: _measured("compiled", CompiledStep),
 }
 """The event of each measurement of a device."""
-
-
-class Summed(TrainingEvent, tag="sum", frozen=True):
-    """An all-reduce of one size."""
-
-    over: tuple[str, ...]
-    size: int
-    repetitions: int
-    seconds: Real
-    bus_bytes_per_second: Real
-    error: Real
-    wrong: tuple[str, ...]
 
 
 class RankPart(TrainingEvent, tag="part", frozen=True):

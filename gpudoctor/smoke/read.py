@@ -23,6 +23,7 @@ from gpudoctor.children.training import (
     Succeeded,
     Summed,
     Trained,
+    TrainingEvent,
     Unsupported,
 )
 from gpudoctor.process import End, Outcome, end_of
@@ -38,6 +39,7 @@ from gpudoctor.snapshot import (
     MemoryKills,
     MemoryRate,
     Missing,
+    Observed,
     Product,
     Smoke,
     SmokeDevice,
@@ -49,7 +51,7 @@ from gpudoctor.snapshot import (
     Training,
 )
 
-Figure = TypeVar("Figure", Speed, Copy, MemoryRate, Product, CompiledStep)
+Told = TypeVar("Told", bound=Observed)
 About = tuple[StageKind, str, str]
 """A stage: its kind, network and device."""
 
@@ -87,11 +89,8 @@ def read_all_reduce(devices: tuple[str, ...], outcome: Outcome, *, p2p: bool) ->
     """What the all-reduce child for `devices` reported, and how it ended."""
     heard = Heard(outcome, TRAINING, "the script")
     stages = tuple(_stages(heard))
-    sums = (
-        Sum(event.size, event.repetitions, event.seconds, event.bus_bytes_per_second, event.error, event.wrong)
-        for event in heard.all(Summed)
-    )
-    return AllReduce(devices, p2p, stages, tuple(sums), _output(stages, outcome))
+    sums = tuple(_told(Sum, event) for event in heard.all(Summed))
+    return AllReduce(devices, p2p, stages, sums, _output(stages, outcome))
 
 
 def _output(stages: tuple[Stage, ...], outcome: Outcome) -> str | Missing:
@@ -197,46 +196,30 @@ def _devices(plan: TrainingPlan, ended: tuple[Ended, ...]) -> tuple[SmokeDevice,
     )
 
 
-def _place(event: KernelRan | Trained, place: str) -> str:
+def _told(kind: type[Told], event: TrainingEvent, **added: Any) -> Told:
+    """The observation with an event's fields, and those that the child cannot tell."""
+    known = msgspec.structs.asdict(event) | added
+    return kind(**{name: known[name] for name in kind.__struct_fields__ if name in known})
+
+
+def _place(event: Any, place: str) -> str:
     """A place in physical terms: if other GPUs are hidden, the framework counts the visible ones from 0."""
     return event.device if event.logical and place.endswith(event.logical) else place
 
 
-def _kernel(plan: TrainingPlan, event: KernelRan) -> Kernel:
-    address = _address(plan, event.device)
-    return Kernel(event.device, _place(event, event.ran_on), event.error, event.tolerance, address)
+def _kernel(plan: TrainingPlan, event: Any) -> Kernel:
+    return _told(Kernel, event, ran_on=_place(event, event.ran_on), address=_address(plan, event.device))
 
 
-def _training(plan: TrainingPlan, event: Trained, agreed: tuple[Agreed, ...]) -> Training:
+def _training(plan: TrainingPlan, event: Any, agreed: tuple[Any, ...]) -> Training:
     placement = event.placement
     places = {_place(event, place) for place in (*placement.variables, *placement.gradients, *placement.outputs)}
     compared = next((one for one in agreed if (one.device, one.network) == (event.device, event.network)), None)
-    return Training(
-        device=event.device,
-        placed_on=tuple(sorted(places)),
-        steps=event.steps,
-        losses=event.losses,
-        accuracy=event.accuracy,
-        expected_accuracy=event.expected_accuracy,
-        seconds=event.seconds,
-        samples_per_second=event.samples_per_second,
-        address=_address(plan, event.device),
-        agreement=_agreement(compared) if compared else Missing(Cause.FAILED, "the comparison with the CPU did not finish"),
-        network=event.network,
-    )
+    agreement = _told(Agreement, compared) if compared else Missing(Cause.FAILED, "the comparison with the CPU did not finish")
+    return _told(Training, event, placed_on=tuple(sorted(places)), address=_address(plan, event.device), agreement=agreement)
 
 
-def _figures(plan: TrainingPlan, heard: Heard, kind: type[Figure]) -> tuple[Figure, ...]:
+def _figures(plan: TrainingPlan, heard: Heard, kind: type[Told]) -> tuple[Told, ...]:
     """The measurements of one kind."""
-    measured = map(msgspec.structs.asdict, heard.all(MEASURED[kind]))
-    return tuple(kind(**fields, address=_address(plan, fields["device"])) for fields in measured)
-
-
-def _agreement(event: Agreed) -> Agreement:
-    return Agreement(
-        steps=event.steps,
-        loss_difference=event.max_loss_difference,
-        weight_difference=event.max_weight_difference,
-        loss_tolerance=event.loss_tolerance,
-        weight_tolerance=event.weight_tolerance,
-    )
+    measured: tuple[Any, ...] = heard.all(MEASURED[kind])
+    return tuple(_told(kind, event, address=_address(plan, event.device)) for event in measured)

@@ -51,8 +51,8 @@ def real(value: float | str) -> float:
 
 def within(agreement: dict[str, Any]) -> bool:
     return bool(
-        real(agreement["max_loss_difference"]) <= agreement["loss_tolerance"]
-        and real(agreement["max_weight_difference"]) <= agreement["weight_tolerance"]
+        real(agreement["loss_difference"]) <= agreement["loss_tolerance"]
+        and real(agreement["weight_difference"]) <= agreement["weight_tolerance"]
     )
 
 
@@ -85,7 +85,6 @@ def test_the_import_reports_its_version(healthy: Run) -> None:
 def test_the_devices_are_described(healthy: Run) -> None:
     facts = healthy.one("end", stage="devices")
     assert {"name": "CPU:0", "kind": "cpu", "model": None, "compute_capability": None} in facts["devices"]
-    assert facts["training_on"] == [{"device": "CPU:0", "logical": "/device:CPU:0", "short": False}]
 
 
 def test_the_first_kernel_is_right(healthy: Run) -> None:
@@ -100,7 +99,7 @@ def test_training_reaches_the_expected_accuracy(healthy: Run) -> None:
     assert training["losses"][-1] == pytest.approx(0.0013, abs=2e-4)
     assert training["expected_accuracy"] == pytest.approx(0.99999, abs=1e-5)
     assert training["accuracy"] >= 0.998
-    assert (training["steps"], training["samples"], len(training["losses"])) == (300, 38400, 30)
+    assert (training["steps"], len(training["losses"])) == (300, 30)
     assert training["samples_per_second"] == pytest.approx(299 * 128 / training["seconds"])
 
 
@@ -127,7 +126,7 @@ def test_losses_are_reported_during_training(healthy: Run) -> None:
 
 
 def test_the_cpu_agrees_with_itself(healthy: Run) -> None:
-    agreement = healthy.one("agreement", device="CPU:0", network="dense", reference="CPU", steps=10)
+    agreement = healthy.one("agreement", device="CPU:0", network="dense", steps=10)
     assert within(agreement)
 
 
@@ -136,7 +135,7 @@ def test_two_compilers_agree_within_the_tolerance(smoke: Smoke, imported_tensorf
     patch = TWO_CPUS + COMPILED_EVERY_SECOND_TIME
     run = smoke("--devices", "cpu", "--short", "0,1", patch=patch, interpreter=imported_tensorflow)
     for agreement in run.all("agreement", device="CPU:1"):
-        assert agreement["max_weight_difference"] > 0
+        assert agreement["weight_difference"] > 0
         assert within(agreement)
     assert len(run.all("agreement", device="CPU:1")) == 2
 
@@ -177,7 +176,7 @@ def half(smoke: Smoke, imported_tensorflow: Path) -> Run:
 def test_a_nan_loss_is_reported_in_strict_json(half: Run) -> None:
     training, agreement = half.one("training", network="dense"), half.one("agreement", network="dense")
     assert set(training["losses"]) == {"nan"}
-    assert (agreement["max_loss_difference"], agreement["max_weight_difference"]) == ("nan", "nan")
+    assert (agreement["loss_difference"], agreement["weight_difference"]) == ("nan", "nan")
     assert not within(agreement)
     assert math.isnan(real(half.all("number")[-1]["value"]))
     assert training["accuracy"] < 0.3
@@ -187,8 +186,8 @@ def test_a_failing_device_only_loses_itself(half: Run) -> None:
     failed = half.one("failed")
     assert (failed["stage"], failed["device"], failed["error_type"]) == ("kernel", "CPU:0", "InternalError")
     assert failed["error"].startswith("the launch of a kernel failed")
-    trained = half.all("training", short=True)
-    assert [each["device"] for each in trained] == ["CPU:1", "CPU:1"]
+    trained = half.all("training")
+    assert [(each["device"], each["steps"]) for each in trained] == [("CPU:1", 50), ("CPU:1", 60)]
     assert [each["placement"] for each in trained] == [{"variables": [on(1)], "gradients": [on(1)], "outputs": [on(1)]}] * 2
     assert half.all("done") == []
     assert half.status == 1

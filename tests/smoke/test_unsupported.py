@@ -103,7 +103,7 @@ def test_tensorflow_1_trains(smoke: Callable[..., Run], tensorflow_1_python: Pat
     assert trainings["dense"]["losses"][0] == pytest.approx(2.0487, rel=1e-3)
     assert trainings["dense"]["losses"][-1] == pytest.approx(0.00129, rel=0.02)
     assert trainings["convolutional"]["losses"][-1] == pytest.approx(0.0379, rel=0.02)
-    assert {each["max_loss_difference"] for each in run.all("agreement")} == {0.0}
+    assert {each["loss_difference"] for each in run.all("agreement")} == {0.0}
     compiled = run.one("compiled")
     assert compiled["loss_difference"] <= compiled["loss_tolerance"]
 

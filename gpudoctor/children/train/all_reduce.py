@@ -2,7 +2,7 @@
 
     PYTHON smoke.py --framework tensorflow|torch|jax --answer-fd N --devices 0,1|cpu --all-reduce [--memory 0=LIMIT/TOTAL]
 
-    {"event": "sum", "over": [devices], "size", "repetitions", "seconds", "bus_bytes_per_second", "error", "wrong": [devices]}
+    {"event": "sum", "size", "repetitions", "seconds", "bus_bytes_per_second", "error", "wrong": [devices]}
     {"event": "done"}                                                              last, and only if no stage failed
 
 `cpu` stands for two devices that the framework creates on the CPU. Stages: import and devices, or processes if the framework needs one process
@@ -134,7 +134,7 @@ class AllReduce:
         rate = 2.0 * (count - 1) / count * size / seconds
         wrong = [name for name in self.names if errors[name] != 0]
         facts = {"error": worst(errors.values()), "wrong": wrong, "seconds": seconds, "bus_bytes_per_second": rate}
-        self.answers.event("sum", over=self.names, size=size, repetitions=REPETITIONS, **facts)
+        self.answers.event("sum", size=size, repetitions=REPETITIONS, **facts)
 
     def sum(self, size, logicals, first):
         """Seconds of one all-reduce, and the largest error of each of our devices."""

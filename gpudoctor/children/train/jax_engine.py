@@ -223,9 +223,3 @@ class Engine:
             return [held[device] for device in devices]
 
         return [start] * count
-
-    def peak_memory(self, logical):
-        """None if the device does not track it, like the CPU."""
-        with contextlib.suppress(Exception):
-            return self._devices[logical].memory_stats()["peak_bytes_in_use"]
-        return None

@@ -13,14 +13,14 @@ On descriptor N (protocol.py), `device` is the physical device ("GPU:1") and `lo
         {"event": "unsupported", ...}                       as "failed", if the engine cannot train with this release of the framework
     {"event": "kernel", "device", "logical", "ran_on", "error", "tolerance"}
     {"event": "number", "name": "loss", "device", "network", "step", "steps", "value"}       the mean of ten steps' losses
-    {"event": "training", "device", "logical", "network", "short", "losses", "accuracy", "expected_accuracy", "steps", "samples", "seconds",
-        "first_step_seconds", "samples_per_second", "peak_memory_bytes", "placement": {"variables", "gradients", "outputs"}}
-    {"event": "agreement", "device", "network", "reference": "CPU", "steps", "max_loss_difference", "loss_tolerance", "max_weight_difference", "weight_tolerance"}
+    {"event": "training", "device", "logical", "network", "losses", "accuracy", "expected_accuracy", "steps", "seconds", "samples_per_second",
+        "placement": {"variables", "gradients", "outputs"}}
+    {"event": "agreement", "device", "network", "steps", "loss_difference", "loss_tolerance", "weight_difference", "weight_tolerance"}
     {"event": "speed", "device", "network", "batch", "samples_per_second", "cpu_samples_per_second"}                on a GPU only
         {"event": "mapped", "files"}                                                   CUDA libraries in the process, whatever happened before
     {"event": "done"}                                                              last, and only if no stage failed
 
-Stages and their facts: import (version, set_aside, and what the engine adds) and devices (devices, training_on, networks), once; kernel,
+Stages and their facts: import (version, set_aside, and what the engine adds) and devices (devices, networks), once; kernel,
 training and agreement of each network, and speed, for each device; with --measure also those of measure.py. A failed stage ends its device;
 the others go on. task.py derives the tolerances and the expected loss and accuracy. `seconds` and `samples_per_second` leave out the first
 step, which compiles. `set_aside` names the user's variables that would change the results or hide the reason of a failure.
@@ -39,7 +39,6 @@ An engine (FRAMEWORK_engine.py, class Engine, made with the module task) has
         full_float32()                 a context manager in which float32 matmul is not computed in TF32
         product(logical, left, right)  (the matmul as an array, where the framework says it is)
         trainer(logical, network)      one of task.NETWORKS with its fixed initial weights there, and its optimiser
-        peak_memory(logical)           the most bytes it used there, None if it does not report that
 
 and a trainer
 
@@ -156,7 +155,6 @@ class Stages:
             shortly = numbers[1:] if short is None else short
             devices = [Device(name, logical, number in shortly) for number, (name, logical) in zip(numbers, opened)]
             facts["networks"] = [network.name for network in self.task.NETWORKS]
-            facts["training_on"] = [{"device": device.name, "logical": device.logical, "short": device.short} for device in devices]
         return devices
 
     def check_product(self, device):
@@ -173,28 +171,24 @@ class Stages:
             self.answers.mark("training on {}: compiling the first step".format(device.name))
             trainer = self.engine.trainer(device.logical, network)
             tell = functools.partial(self.answers.event, "number", name="loss", device=device.name, network=network.name, steps=steps)
-            losses, clock = self.steps(trainer, steps, tell)
+            losses, seconds = self.steps(trainer, steps, tell)
             self.answers.event(
                 "training",
                 device=device.name,
                 logical=device.logical,
                 network=network.name,
-                short=device.short,
                 losses=losses,
                 accuracy=trainer.accuracy(*self.task.test_images(self.np)),
                 expected_accuracy=self.task.expected_accuracy(),
                 steps=steps,
-                samples=steps * self.task.BATCH,
-                samples_per_second=(steps - 1) * self.task.BATCH / clock["seconds"],
-                peak_memory_bytes=self.engine.peak_memory(device.logical),
+                seconds=seconds,
+                samples_per_second=(steps - 1) * self.task.BATCH / seconds,
                 placement={name: sorted(set(places)) for name, places in trainer.places().items()},
-                **clock,
             )
 
     def steps(self, trainer, steps, tell):
-        """Run all steps; returns the mean loss of every ten, and the time."""
+        """Run all steps; returns the mean loss of every ten, and the seconds of all but the first."""
         losses, block = [], []
-        began = compiled = time.monotonic()
         for step, (images, labels) in enumerate(self.task.batches(self.np, steps), 1):
             block.append(trainer.step(*trainer.place(images, labels)))
             if step == 1:
@@ -204,7 +198,7 @@ class Stages:
                 losses.append(float(self.np.mean([float(loss) for loss in block])))
                 block = []
                 tell(step=step, value=losses[-1])
-        return losses, {"seconds": time.monotonic() - compiled, "first_step_seconds": compiled - began}
+        return losses, time.monotonic() - compiled
 
     def compare(self, network, device):
         """Compare the first steps, repeated in float32, with the CPU's, which are kept for the next device."""
@@ -219,11 +213,10 @@ class Stages:
                 "agreement",
                 device=device.name,
                 network=network.name,
-                reference="CPU",
                 steps=task.COMPARED_STEPS,
-                max_loss_difference=task.largest_difference(np, losses, self.reference[network][0]),
+                loss_difference=task.largest_difference(np, losses, self.reference[network][0]),
                 loss_tolerance=task.LOSS_TOLERANCE,
-                max_weight_difference=task.largest_difference(np, weights, self.reference[network][1]),
+                weight_difference=task.largest_difference(np, weights, self.reference[network][1]),
                 weight_tolerance=task.WEIGHT_TOLERANCE,
             )
 

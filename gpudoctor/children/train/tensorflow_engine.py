@@ -310,9 +310,3 @@ class Engine:
             return strategy.experimental_local_results(sums)
 
         return start
-
-    def peak_memory(self, logical):
-        """None: CPUs before TensorFlow 2.20, everything before 2.5."""
-        with contextlib.suppress(AttributeError, ValueError):
-            return self._config.get_memory_info(logical.replace("/device:", ""))["peak"]
-        return None

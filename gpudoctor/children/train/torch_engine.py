@@ -248,7 +248,3 @@ class Engine:
             return [there]
 
         return start
-
-    def peak_memory(self, logical):
-        """None on the CPU."""
-        return self._torch.cuda.max_memory_allocated(logical) if logical.startswith("cuda") else None
