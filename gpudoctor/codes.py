@@ -78,3 +78,7 @@ class PciVendor(str, enum.Enum):
     NVIDIA = "10de"
     AMD = "1002"
     GOOGLE = "1ae0"
+
+
+LINK_WIDTHS = {0, 1, 2, 4, 8, 12, 16, 32}
+"""Lanes of a PCI Express link that NVML and the kernel can report; 0 means the link is down."""

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 if sys.platform != "win32":
     import fcntl
 
-_HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+READING = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 """Flags for opening; a named pipe or a terminal in a file's place must not block. Windows has only the last one."""
 _GIVEN = range(10)
 """The descriptors that a shell's redirections name."""
@@ -67,7 +67,7 @@ def ending(path: str, limit: int) -> bytes:
 
 @contextmanager
 def _opened(path: str, *, pipes: bool = False) -> Iterator[int]:
-    descriptor = os.open(path, _HOW)
+    descriptor = os.open(path, READING)
     try:
         mode = os.fstat(descriptor).st_mode
         if stat.S_ISDIR(mode):

@@ -20,7 +20,7 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.read.completed import completed
 from gpudoctor.read.lines import LARGEST
 from gpudoctor.read.own import own_report
-from gpudoctor.regular_files import refuse_own_pipe
+from gpudoctor.regular_files import READING, refuse_own_pipe
 from gpudoctor.snapshot import Snapshot
 
 STANDARD_INPUT = "standard input"
@@ -69,7 +69,7 @@ def content(file: str) -> tuple[bytes, str]:
     if file in _STANDARD_INPUTS:
         return _standard_input(), STANDARD_INPUT
     try:
-        descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0))
+        descriptor = os.open(file, READING)
         try:
             _refuse_what_never_ends(file, os.fstat(descriptor).st_mode)
             return _all_of(descriptor), file

@@ -7,13 +7,11 @@ from functools import lru_cache
 
 import msgspec
 
-from gpudoctor.codes import NvmlError
+from gpudoctor.codes import LINK_WIDTHS, NvmlError
 from gpudoctor.derive.gpus import Gpu
 from gpudoctor.findings import Evidence
 from gpudoctor.snapshot import Cause, Missing, Nvml, NvmlGpu, PciDevice, Refusals, Status
 
-LINK_WIDTHS = {0, 1, 2, 4, 8, 12, 16, 32}
-"""Link widths that NVML and the kernel can report; 63 and 255 are registers that read as all ones."""
 _NVML = "libnvidia-ml.so.1"
 
 

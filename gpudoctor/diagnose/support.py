@@ -26,6 +26,7 @@ from gpudoctor.findings import Evidence
 from gpudoctor.signatures import hinted
 from gpudoctor.signatures.memory import LISTED_PROCESS
 from gpudoctor.signatures.packages import WANTS_GLIBC
+from gpudoctor.signatures.phrases import NO_NVIDIA_SMI
 from gpudoctor.snapshot import Fact, Host, Nvml, Platform, Python, Status, TextLog
 
 _NEARLY_ALL, _MOST = 0.8, 0.5
@@ -58,11 +59,7 @@ def _masked(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence(VARIABLE, value or '""', "the text")
 
 
-_NO_PROGRAM = expression(
-    r"\bnvidia-smi\b[^\n.;]{0,24}(?:\bnot found|: No such file|\bnot recogni[sz]ed as an? (?:internal|name))|command not found: nvidia-smi"
-)
-
-
+_NO_PROGRAM = expression(NO_NVIDIA_SMI)
 _NO_LIBCUDA = expression(r"UNKNOWN ERROR \(303\)|libcuda\.so\.1: cannot open shared object")
 _NO_LIBCUDART = expression(r"Could not find cuda drivers on your machine")
 

@@ -12,7 +12,7 @@ from gpudoctor.diagnose.rules.platform.container import NO_DEVICES
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
-from gpudoctor.signatures.phrases import PINS_MEMORY
+from gpudoctor.signatures.phrases import DKMS_FAILS, PINS_MEMORY
 from gpudoctor.snapshot import Fact, Platform
 
 
@@ -90,7 +90,7 @@ def _runtime_mounted_nvidia_smi(machine: MachineView, text: str) -> Iterator[Evi
         yield Evidence("started with a GPU", start.value, start.where)
 
 
-_DKMS_FAILS = expression(r"Bad return status for module build on kernel|kernel headers for this kernel do(?:es)? not seem to be installed")
+_DKMS_FAILS = expression(DKMS_FAILS)
 
 
 def _dkms_fails(machine: MachineView, text: str) -> Iterator[Evidence]:

@@ -6,6 +6,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 
+from gpudoctor.elf.file import MACHINES
 from gpudoctor.probe import files
 from gpudoctor.snapshot import Cause, CudaFile, CudaFiles, Fact, KernelDriver, Missing, readable
 
@@ -27,8 +28,6 @@ USUAL = (
 )
 """Searched in addition to the loader's folders."""
 PTX_COMPILER = "libnvidia-ptxjitcompiler.so.1"
-MACHINES = {3: "i386", 21: "ppc64le", 40: "arm", 62: "x86_64", 183: "aarch64", 243: "riscv64"}
-"""e_machine of elf.h."""
 HEADER = 20
 """Bytes of an ELF file through e_machine."""
 

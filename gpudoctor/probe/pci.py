@@ -6,15 +6,13 @@ import math
 import os
 from typing import Any
 
-from gpudoctor.codes import PciClass, PciVendor
+from gpudoctor.codes import LINK_WIDTHS, PciClass, PciVendor
 from gpudoctor.probe import files
 from gpudoctor.snapshot import Cause, Missing, Pci, PciBar, PciDevice, normalise_address
 
 FOLDER = "/sys/bus/pci/devices"
 TPUS = ("0027", "0056", "005e", "0062", "0063", "006f", "0076")
 """Google's TPUs, which have no standard class, from the list in jax/_src/hardware_utils.py."""
-WIDTHS = (0, 1, 2, 4, 8, 12, 16, 32)
-"""Possible numbers of lanes; 0 means the link is down."""
 LOST = (63, 255)
 """A width of all ones: the device no longer answers on the bus."""
 
@@ -117,7 +115,7 @@ def _driver(place: str) -> str | Missing:
 
 def _width(place: str, name: str) -> int | Missing:
     width = files.number(f"{place}/{name}")
-    if isinstance(width, Missing) or width in WIDTHS:
+    if isinstance(width, Missing) or width in LINK_WIDTHS:
         return width
     if width in LOST:
         return Missing(Cause.LOST, f"{name} is {width}, all ones: the device does not answer on the bus")

@@ -12,14 +12,12 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO, cast
 
 from gpudoctor.errors import UsageError
-from gpudoctor.regular_files import refuse_own_pipe
+from gpudoctor.regular_files import READING, refuse_own_pipe
 from gpudoctor.report_files.arrival import Arrival, missed, unfollowed
 from gpudoctor.report_files.bounded import Budget, TooMuchError
 from gpudoctor.report_files.contents import reports_in
 
 __all__ = ["Arrival", "arrivals"]
-
-_HOW = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
 
 
 def arrivals(named: Iterable[str]) -> Iterator[Arrival]:
@@ -66,7 +64,7 @@ def _in_file(file: str, budget: Budget, *, named: bool) -> Iterator[Arrival]:
         yield unfollowed(file, file)
         return
     try:
-        descriptor = os.open(file, _HOW if not named else _HOW & ~getattr(os, "O_NONBLOCK", 0))
+        descriptor = os.open(file, READING if not named else READING & ~getattr(os, "O_NONBLOCK", 0))
     except (OSError, ValueError) as error:
         why = str(error.strerror) if isinstance(error, OSError) else "its name contains a null character"
         if named:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.phrases import NO_NVIDIA_SMI
 from gpudoctor.signatures.signature import Signature
 
 _NVML = r"\bnvml(?:Init(?:_v2|WithFlags)? (?:err|returned|failed)\W{1,3}| (?:vram )?init failure: )"
@@ -132,7 +133,7 @@ MANAGEMENT = (
     ),
     # shells, in a container that was started without the driver's programs
     Signature(
-        r"\bnvidia-smi\b[^\n.;]{0,24}(?:\bnot found|: No such file|\bnot recogni[sz]ed as an? (?:internal|name))|command not found: nvidia-smi",
+        NO_NVIDIA_SMI,
         ("container-no-gpu-access", "no-driver"),
         "the driver's programs are not installed, or not in this container",
         ("bash: nvidia-smi: command not found",),

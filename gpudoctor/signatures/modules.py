@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import cured
+from gpudoctor.signatures.phrases import DKMS_FAILS, cured
 from gpudoctor.signatures.signature import Signature
 
 _OPEN_MODULES = r"\bopen (?:(?:gpu|nvidia) )?kernel[ -]modules?\b"
@@ -209,7 +209,7 @@ MODULES = (
     ),
     # dkms, which names the module in other lines
     Signature(
-        r"Bad return status for module build on kernel|kernel headers for this kernel do(?:es)? not seem to be installed",
+        DKMS_FAILS,
         ("kernel-module-not-built",),
         "DKMS could not build a module for a kernel",
         ("Error! Bad return status for module build on kernel: 6.11.0-19-generic (x86_64)",),

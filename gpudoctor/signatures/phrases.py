@@ -31,6 +31,12 @@ PINS_MEMORY = r"(?<!Using ')\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuda
 
 vLLM's notice that it uses none there does not.
 """
+NO_NVIDIA_SMI = (
+    r"\bnvidia-smi\b[^\n.;]{0,24}(?:\bnot found|: No such file|\bnot recogni[sz]ed as an? (?:internal|name))|command not found: nvidia-smi"
+)
+"""What shells say of a program that is not there."""
+DKMS_FAILS = r"Bad return status for module build on kernel|kernel headers for this kernel do(?:es)? not seem to be installed"
+"""What dkms says of a module that it cannot build, which it names in other lines."""
 DRIVER = r"(?:(?:nvidia|nvidias|graphics?|gpu|video|cuda|display|card)[ -]){1,3}drivers?(?:/(?:kernel )?modules?)?"
 """Only with what drives it: any program has drivers."""
 
