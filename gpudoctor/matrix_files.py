@@ -6,10 +6,8 @@ from __future__ import annotations
 
 import csv
 import functools
-import io
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable
 from typing import Any
 
 from gpudoctor.errors import TableError, UsageError
@@ -65,28 +63,29 @@ def read_table(directory: str, table: Table[Row]) -> tuple[Row, ...]:
 def parse_table(
     path: str, content: bytes, table: Table[Row], distribution: str = "", platform: str = "", *, release: str = ""
 ) -> tuple[Row, ...]:
-    """The rows of a table's file: only those of one distribution (the first cell), its one release (the second), or for one platform, if named.
+    """The rows of a table's file: only those of one distribution (the first cell), of lines with its one release (the second), or for one platform, if named.
 
-    The file is UTF-8: a header, then sorted rows, one a line; `path` is for the TableError.
+    The file is UTF-8: a header, then sorted lines; `path` is for the TableError.
     """
     if not content.endswith(b"\n"):
         raise TableError(path, content.count(b"\n") + 1, "the last line has no newline" if content else "the file is empty")
     beginning = f"{distribution},".encode() if distribution else b""
-    whole = beginning + (f"{release},".encode(errors="replace") if release else b"")
+    wanted = release.encode(errors="replace")
     column = list(table.columns).index("platform") if platform else 0
     platforms = (platform.encode(), b"any")
-    rows: list[Row] = []
+    rows: dict[Any, Row] = {}
     place, key = 0, None
     try:
         _head(table, _cells(content[: content.index(b"\n")]))
         place, end = _part_with(content, beginning)
         for line in content[place:end].split(b"\n")[:-1]:
-            if line.startswith(whole) and (not platform or line.split(b",", column + 1)[column] in platforms):
+            named = not wanted or wanted in line.partition(b",")[2].partition(b",")[0].split(b" ")
+            if named and (not platform or line.split(b",", column + 1)[column] in platforms):
                 key = _take(table, _cells(line), rows, key)
             place += len(line) + 1
     except (ValueError, csv.Error) as problem:
         raise TableError(path, content.count(b"\n", 0, place) + 1, str(problem)) from None
-    return tuple(rows)
+    return tuple(rows[key] for key in sorted(rows)) if table.joined else tuple(rows.values())
 
 
 def _part_with(content: bytes, beginning: bytes) -> tuple[int, int]:
@@ -111,13 +110,16 @@ def _head(table: Table[Row], cells: list[str]) -> None:
         raise ValueError(f"the header is not {','.join(table.columns)}")
 
 
-def _take(table: Table[Row], cells: list[str], rows: list[Row], before: Any) -> Any:
-    """Add a line's row to `rows`; returns its key, which must sort after the previous one."""
-    rows.append(table.parse(cells))
-    key = table.key(rows[-1])
-    if len(rows) > 1 and not before < key:
-        raise ValueError("duplicates the previous row or is not in order")
-    return key
+def _take(table: Table[Row], cells: list[str], rows: dict[Any, Row], before: Any) -> Any:
+    """Add a line's rows to `rows`; returns the first one's key, which must sort after that of the line before."""
+    keys = []
+    for row in table.rows(cells):
+        keys.append(table.key(row))
+        if keys[-1] in rows or (rows and not before < keys[-1]):
+            raise ValueError("duplicates another row or is not in order")
+        rows[keys[-1]] = row
+        before = keys[-1]
+    return keys[0]
 
 
 def _cells(line: bytes) -> list[str]:
@@ -137,12 +139,3 @@ def shipped_tables() -> str:
     package = os.path.dirname(os.path.abspath(__file__))
     installed = os.path.join(package, "compat")
     return installed if os.path.isdir(installed) else os.path.join(os.path.dirname(package), "compat")
-
-
-def dump_table(table: Table[Row], rows: Iterable[Row]) -> bytes:
-    """The file that holds these rows, in their order: the inverse of `parse_table`."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(table.columns)
-    writer.writerows(table.dump(row) for row in rows)
-    return text.getvalue().encode()

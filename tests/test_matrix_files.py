@@ -16,7 +16,8 @@ from gpudoctor import versions
 from gpudoctor.errors import TableError, UsageError
 from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import ALL, CUDA, CUDNN, DRIVERS, GPUS, OTHERS, RELEASES, SOURCE_TABLE, TORCH_BUILDS, WHEELS
-from gpudoctor.matrix_files import dump_table, open_matrix, parse_table, read_table
+from gpudoctor.matrix_files import open_matrix, parse_table, read_table
+from scripts.refresh.common import dump_table
 
 COMPAT = Path(__file__).resolve().parent.parent / "compat"
 HEADER = ",".join(DRIVERS.columns).encode() + b"\n"
@@ -88,8 +89,8 @@ def test_inconsistent_tables_are_one_sentence(tmp_path: Path) -> None:
         (HEADER + b"550,12.4,,,,,,,,,,\n", 2, "column source is empty"),
         (HEADER + b"550,12.4,,,,,,,,,a  b,\n", 2, "column source separates its values by more than one space"),
         (HEADER + b"550,12.4,,,,,,,,,x, n\n", 2, "column note begins or ends with a space"),
-        (HEADER + b"550,12.4,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "duplicates the previous row or is not in order"),
-        (HEADER + b"555,12.5,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "duplicates the previous row or is not in order"),
+        (HEADER + b"550,12.4,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "duplicates another row or is not in order"),
+        (HEADER + b"555,12.5,,,,,,,,,x,\n550,12.4,,,,,,,,,x,\n", 3, "duplicates another row or is not in order"),
         (HEADER + b"550,12.4,,,,,,,,,x,\xff\n", 2, "is not UTF-8"),
         (HEADER + b'550,12.4,,,,,,,,,x,"open\n', 2, "unexpected end of data"),
         (HEADER + b"550,12.4,,,,,,,,,x,\r\n", 2, "contains a carriage return"),
@@ -157,6 +158,51 @@ def test_one_wrong_byte_in_a_shipped_table_gives_rows_or_a_table_error(position:
     with suppress(TableError):
         rows = parse_table("cuda.csv", bytes(content), CUDA)
         assert parse_table("cuda.csv", dump_table(CUDA, rows), CUDA) == rows
+
+
+WHEEL_HEADER = ",".join(OTHERS.columns).encode() + b"\n"
+
+
+def _wheel(releases: str, platform: str = "any", note: str = "") -> bytes:
+    return f"keras,{releases},{platform},3.9,none,,,,,,,,,x,{note}\n".encode()
+
+
+def test_releases_that_share_a_line_are_a_row_each() -> None:
+    joined = WHEEL_HEADER + _wheel("1.0 1.2 1.10") + _wheel("1.1", note="else") + _wheel("1.1.1")
+    apart = WHEEL_HEADER + _wheel("1.0") + _wheel("1.1", note="else") + _wheel("1.1.1") + _wheel("1.2") + _wheel("1.10")
+    rows = parse_table("others.csv", joined, OTHERS)
+    assert [str(row.release) for row in rows] == ["1.0", "1.1", "1.1.1", "1.2", "1.10"]
+    assert parse_table("others.csv", apart, OTHERS) == rows
+    assert dump_table(OTHERS, rows) == WHEEL_HEADER + _wheel("1.0 1.1.1 1.2 1.10") + _wheel("1.1", note="else")
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "problem"),
+    [
+        (_wheel("1.0 1.0"), 2, "duplicates another row"),
+        (_wheel("1.1 1.0"), 2, "is not in order"),
+        (_wheel("1.0 1.2") + _wheel("1.1 1.2", note="else"), 3, "duplicates another row"),
+        (_wheel("1.1") + _wheel("1.0 1.2", note="else"), 3, "is not in order"),
+        (_wheel("1.0  1.1"), 2, "column release is ''"),
+        (_wheel("1.0 x"), 2, "column release is 'x'"),
+        (_wheel(""), 2, "column release is ''"),
+        (b"keras\n", 2, "has 1 cells"),
+    ],
+)
+def test_an_invalid_line_of_several_releases_is_reported(content: bytes, line: int, problem: str) -> None:
+    with pytest.raises(TableError, match=problem) as caught:
+        parse_table("others.csv", WHEEL_HEADER + content, OTHERS)
+    assert caught.value.line == line
+
+
+def test_the_rows_of_one_release_are_those_of_the_whole_table() -> None:
+    shipped = open_matrix()
+    for table in WHEELS:
+        whole = open_matrix().rows(table)
+        for name, release in sorted({(row.distribution, str(row.release)) for row in whole})[::9]:
+            expected = tuple(row for row in whole if (row.distribution, str(row.release)) == (name, release))
+            assert shipped.rows(table, name, release=release) == expected
+    assert shipped.rows(OTHERS, "keras", release="3") == ()
 
 
 def test_a_copy_of_the_shipped_tables_gives_the_same_answers(tmp_path: Path) -> None:

@@ -52,12 +52,12 @@ class Matrix:
         """All rows of a table, or those of one distribution, and of these the ones for one platform or any, or of one release as they spell it."""
         key = (table.name, distribution, platform, release)
         if key not in self._rows:
-            whole = self._rows.get((table.name, distribution, "", ""))
-            if whole is None:
-                self._rows[key] = self._read_table(table, distribution, platform, release)
-            else:
-                of_release = (row for row in whole if not release or str(row.release) == release)
-                self._rows[key] = tuple(row for row in of_release if not platform or row.platform in {platform, "any"})
+            rows = self._rows.get((table.name, distribution, "", ""))
+            if rows is None:
+                rows = self._read_table(table, distribution, platform, release)
+            if release:
+                rows = tuple(row for row in rows if str(row.release) == release)
+            self._rows[key] = tuple(row for row in rows if row.platform in {platform, "any"}) if platform else rows
         return self._rows[key]
 
     @property

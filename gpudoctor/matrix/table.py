@@ -14,11 +14,15 @@ Row = TypeVar("Row")
 
 
 class Table(msgspec.Struct, Generic[Row], frozen=True):
-    """A table: `name`.csv has one row a line, sorted by the unique `key`. The columns are the fields of `row`, in order."""
+    """A table: `name`.csv has one row a line, sorted by the unique `key`. The columns are the fields of `row`, in order.
+
+    In a `joined` table rows that differ in the second column alone are one line, with all its values, in the place of the first row.
+    """
 
     name: str
     row: type[Row]
     key: Callable[[Row], Any]
+    joined: bool = False
 
     @property
     def columns(self) -> dict[str, CellKind]:
@@ -26,8 +30,14 @@ class Table(msgspec.Struct, Generic[Row], frozen=True):
         row: Any = self.row  # mypy does not know that every type can be hashed
         return _columns(row)
 
+    def rows(self, cells: list[str]) -> list[Row]:
+        """The rows of one line. Raises ValueError that names the wrong column."""
+        if not self.joined or len(cells) < 2:
+            return [self.parse(cells)]
+        return [self.parse([cells[0], value, *cells[2:]]) for value in cells[1].split(" ")]
+
     def parse(self, cells: list[str]) -> Row:
-        """The row of one line. Raises ValueError that names the wrong column."""
+        """The row with these cells. Raises ValueError that names the wrong column."""
         kinds = self.columns.values()
         if len(cells) != len(kinds):
             raise ValueError(f"has {len(cells)} cells where the header names {len(kinds)}")

@@ -15,7 +15,7 @@ DRIVER_PACKAGES = Table(name="driver_packages", row=machine_rows.DriverPackage, 
 
 
 def _framework(name: str) -> Table[rows.FrameworkRelease]:
-    return Table(name=name, row=rows.FrameworkRelease, key=lambda row: (row.distribution, row.release, row.platform))
+    return Table(name=name, row=rows.FrameworkRelease, key=lambda row: (row.distribution, row.release, row.platform), joined=True)
 
 
 RELEASES = {spec.name: _framework(spec.name) for spec in CATALOGUE if spec.tabled}

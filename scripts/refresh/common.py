@@ -26,9 +26,9 @@ from gpudoctor.derive.wheel_platform import ANY, LINUX
 from gpudoctor.matrix.cells import kind_of
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.rows import FrameworkRelease
-from gpudoctor.matrix.table import Table
+from gpudoctor.matrix.table import Row, Table
 from gpudoctor.matrix.tables import SOURCE_TABLE
-from gpudoctor.matrix_files import dump_table, read_table
+from gpudoctor.matrix_files import read_table
 from gpudoctor.versions import Version
 from scripts.refresh.index import Index, IndexFile, WheelName, parse_source_name, parse_wheel_name, python_order, pythons_within
 
@@ -373,6 +373,24 @@ def finish(options: argparse.Namespace, table: Table[Any], rows: Sequence[Any], 
         told = [row for row in rows if not read or row.distribution in read]
         _date_sources(options.compat, {name for row in told for name in row.source if name.endswith("-wheels")})
     return 1 if options.check and before != after else 0
+
+
+def dump_table(table: Table[Row], rows: Iterable[Row]) -> bytes:
+    """Return the file that holds these rows, in their order: the inverse of `parse_table`."""
+    lines = [table.dump(row) for row in rows]
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows(_joined(lines) if table.joined else lines)
+    return text.getvalue().encode()
+
+
+def _joined(lines: Iterable[list[str]]) -> list[list[str]]:
+    """Return lines that differ in the second cell alone as one line with all its values."""
+    values: dict[tuple[str, ...], list[str]] = {}
+    for first, second, *rest in lines:
+        values.setdefault((first, *rest), []).append(second)
+    return [[first, " ".join(seconds), *rest] for (first, *rest), seconds in values.items()]
 
 
 def _date_sources(compat: Path, read: set[str]) -> None:

@@ -27,8 +27,8 @@ from gpudoctor.matrix.tables import (
     TORCH_BUILDS,
     XIDS,
 )
-from gpudoctor.matrix_files import dump_table
 from gpudoctor.versions import Version
+from scripts.refresh.common import dump_table
 from tests.shipped import shared_matrix
 
 COMPAT = Path(__file__).resolve().parents[2] / "compat"

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.matrix.tables import GPUS
-from gpudoctor.matrix_files import dump_table, read_table
+from gpudoctor.matrix_files import read_table
+from scripts.refresh.common import dump_table
 from scripts.refresh.gpus import (
     chips,
     disagreements,
