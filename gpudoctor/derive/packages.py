@@ -87,6 +87,8 @@ class Stack:
         """The platform in the matrix's terms; empty if unknown."""
         self.python = minor_version(snapshot.python)
         """The interpreter's minor version, "3.11" or "3.14t"; empty if unknown."""
+        self.allowed = packages.pythons
+        """In an assumed environment without a stated Python: those that its files allow."""
         self.matrix = matrix
         self.without_gpu_code = frozenset(packages.without_gpu_code)
         self.of_unknown_release = frozenset((*packages.without_release, *(one.what for one in packages.unread)))
@@ -170,7 +172,8 @@ class Stack:
     @cached_property
     def _pythons(self) -> frozenset[str]:
         named = [frozenset(python for python in row.pythons if not python.endswith("t")) for row in self.rows if row.pythons]
-        return frozenset.intersection(*named) if named else frozenset()
+        allowed = [frozenset(self.allowed.versions)] if self.allowed is not None else []
+        return frozenset.intersection(*named, *allowed) if named else frozenset()
 
     def _by_a_patch(self, one: Distribution, named: set[str]) -> Iterator[Demand]:
         """What a later patch of a release requires of its framework and the release leaves open: tf-keras 2.15.1's TensorFlow for 2.15.0.

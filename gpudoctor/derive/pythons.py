@@ -27,6 +27,12 @@ def ordered(pythons: frozenset[str] | tuple[str, ...]) -> list[str]:
     return sorted((python for python in pythons if not python.endswith("t")), key=numbers)
 
 
+def span_of(pythons: frozenset[str] | tuple[str, ...] | list[str]) -> str:
+    """Return Python versions for a person: "3.9 to 3.12"."""
+    found = ordered(tuple(pythons)) or list(pythons)
+    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
+
+
 class Wheels(msgspec.Struct, frozen=True):
     """The Python versions for which a package has wheels, in the release or within the bounds that were stated."""
 
@@ -52,8 +58,9 @@ def wheels(stack: Stack) -> tuple[Wheels, ...]:
 
 
 def in_common(stack: Stack) -> frozenset[str] | None:
-    """Return the Python versions with wheels of all these packages; None for any."""
+    """Return the Python versions with wheels of all these packages, within those that the files allow; None for any."""
     found = [one.pythons for one in wheels(stack)]
+    found += [frozenset(stack.allowed.versions)] if found and stack.allowed is not None else []
     return frozenset.intersection(*found) if found else None
 
 

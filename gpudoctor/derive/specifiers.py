@@ -20,6 +20,8 @@ _LEXEME = r"""\s*("[^"]*"|'[^']*'|\(|\)|===|~=|==|!=|<=|>=|<|>|[A-Za-z_]+)"""
 _OPERATORS = ("===", "~=", "==", "!=", "<=", ">=", "<", ">")
 _LONGEST_VERSION, _LONGEST = 200, 4096
 """Characters of a version, requirement, marker or specifier; longer ones are not genuine."""
+_LAST_PATCH = 99
+"""Newer than any patch release of a Python."""
 _DEEPEST = 32
 """Nested parentheses of a marker."""
 
@@ -86,6 +88,16 @@ def satisfies(version: str, specifier: str) -> bool | None:
     comparisons = [_comparison(operator, text) for operator, text in parts]
     answers = [None if one is None else one.contains(parsed, prereleases=True) for one in comparisons]
     return False if False in answers else None if None in answers else True
+
+
+def allows_some(minor: str, specifier: str) -> bool:
+    """Whether a specifier allows a patch release of a minor version ("3.10"): the first, the last, one that it names, or a neighbour of one."""
+    numbers = tuple(int(number) for number in minor.split("."))
+    named = [parsed for _, text in clauses(specifier) or () if (parsed := key(text.removesuffix(".*"))) and parsed.release[:2] == numbers]
+    near = {patch + step for parsed in named for patch in (parsed.micro,) for step in (-1, 0, 1) if patch + step >= 0}
+    patches = (*(f"{minor}.{patch}" for patch in {0, _LAST_PATCH, *near}), *map(str, named))
+    exact = ",".join(f"{operator.replace('===', '==')}{text}" for operator, text in clauses(specifier) or ())
+    return any(satisfies(patch, exact) for patch in patches)
 
 
 def below(version: str, specifier: str) -> bool:

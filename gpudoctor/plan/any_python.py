@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gpudoctor.derive.packages import Stack
-from gpudoctor.derive.pythons import in_common, ordered
+from gpudoctor.derive.pythons import in_common, ordered, span_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.snapshot import Missing, Snapshot, Supposed
 
@@ -16,10 +16,11 @@ def any_python(snapshot: Snapshot, matrix: Matrix) -> frozenset[str] | None:
 
 
 def saying_pythons(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
-    """Return the snapshot with these Python versions among its assumptions, after the machine, if none was stated."""
+    """Return the snapshot with these Python versions, or those that files allow, among its assumptions, if none was stated."""
     found, said = ordered(any_python(snapshot, matrix) or ()), snapshot.supposed
-    if not found or isinstance(said, Missing) or any(one.what == "Python" for one in said):
+    allowed = None if isinstance(snapshot.packages, Missing) else snapshot.packages.pythons
+    if isinstance(said, Missing) or any(one.what == "Python" for one in said) or not (found or allowed):
         return snapshot
-    span = found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
-    python = Supposed("Python", f"{span}, as the wheels allow", "not stated")
+    span = f"{span_of(found)}, as {f'{allowed.specifier} and ' if allowed else ''}the wheels allow" if found else ""
+    python = Supposed("Python", span or (allowed.specifier if allowed else ""), allowed.where if allowed else "not stated")
     return msgspec.structs.replace(snapshot, supposed=(*said[:1], python, *said[1:]))

@@ -34,7 +34,7 @@ def applied(combination: Combination, fixes: Iterable[Fix]) -> Combination:
             combination,
             requirements=tuple((stated | new).values()),
             builds={name: build for name, build in combination.builds.items() if name not in new},
-            pythons=() if fix.python else combination.pythons,
+            pythons=None if fix.python else combination.pythons,
             kernel_module=(fix.kernel_module or combination.kernel_module) if combination.kernel_module else None,
             cuda_compat=None if COMPAT_PACKAGE in fix.removes else combination.cuda_compat,
             **{name: getattr(fix, name) or getattr(combination, name) for name in _STATED},

@@ -8,14 +8,14 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from gpudoctor.derive import build_names
-from gpudoctor.derive.specifiers import only_version, satisfies
+from gpudoctor.derive.specifiers import allows_some, only_version
 from gpudoctor.errors import UsageError
 from gpudoctor.frameworks import CATALOGUE, spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.model import Combination, StatedBuild
 from gpudoctor.requirement_files import images
 from gpudoctor.requirement_files.model import BaseImage, Requested, StatedRequirement
-from gpudoctor.snapshot import Supposed, Unread
+from gpudoctor.snapshot import AllowedPythons, Supposed, Unread
 from gpudoctor.snapshot.distributions import normalise
 
 _INDEX = re.compile(r"/(?:whl|pytorch-wheels)/(?:nightly/|test/)?(?P<local>cu\d{2,3}|cpu|rocm[\d.]+|xpu)(?:/|$)")
@@ -27,6 +27,8 @@ _CPU_ONLY = "cpuonly"
 _SHOWN = 8
 """Extras or groups that the report names."""
 _PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
+_OLD_PYTHONS = ("2.7", "3.4", "3.5")
+"""Only for files that allow no newer one."""
 
 
 def asked_by(files: Iterable[str], extras: Iterable[str] = (), groups: Iterable[str] = ()) -> Requested:
@@ -59,7 +61,7 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
         builds=_builds(stated, next(iter(selecting), toolkit), asked),
         python=given.python or python,
         python_where=given.python_where if python is None else str(asked.python[0].place),
-        pythons=pythons if given.python is None else (),
+        pythons=pythons if given.python is None else None,
         libc=given.libc or libc,
         libc_where=given.libc_where if given.libc or image is None else f"{image.name}, {image.place}",
         system_where="" if image is None or given.system_cuda or given.system_cudnn else f"{image.name}, {image.place}",
@@ -68,7 +70,7 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
         without_gpu_code=frozenset(_name(one) for one in stated if one.without_gpu_code),
         unread=unread,
         not_followed=tuple(_not_followed(asked, parts)),
-        supposed=_supposed(asked, given, python, toolkit),
+        supposed=_supposed(asked, toolkit),
     )
 
 
@@ -80,16 +82,19 @@ def _version(one: StatedRequirement) -> str:
     return (only_version(str(one.requirement.specifier)) or str(one.requirement.specifier).removeprefix("==")).removesuffix(".*")
 
 
-def _python(given: Combination, asked: Requested) -> tuple[str | None, tuple[str, ...]]:
-    """The one Python version that the files allow, or the oldest if releases depend on it; and all that they allow."""
+def _python(given: Combination, asked: Requested) -> tuple[str | None, AllowedPythons | None]:
+    """The one Python version that the files allow, or the oldest if releases depend on it; otherwise all that they allow."""
     if not asked.python or given.python is not None:
-        return None, ()
-    exact = (re.fullmatch(r"==(3\.\d+(?:\.\d+)?)(?:\.\*)?", one.specifier) for one in asked.python)
+        return None, None
+    exact = (re.fullmatch(r"={2,3}([23]\.\d+(?:\.\d+)?)(?:\.\*)?", one.specifier) for one in asked.python)
     allowed = allowed_pythons(asked)
     first = next((found[1] for found in exact if found), None)
-    if first is None and allowed and _by_python(asked.requirements):
+    if first is None and (len(allowed) == 1 or _by_python(asked.requirements)):
         first = allowed[0]  # a lock file holds for every Python that it allows; which releases it installs depends on one
-    return first, allowed
+    if first is not None:
+        return first, None
+    said = (",".join(one.specifier for one in asked.python), " and ".join(str(one.place) for one in asked.python))
+    return None, AllowedPythons(*said, allowed)
 
 
 def allowed_pythons(asked: Requested) -> tuple[str, ...]:
@@ -97,7 +102,8 @@ def allowed_pythons(asked: Requested) -> tuple[str, ...]:
     if not asked.python:
         return ()
     wanted = ",".join(one.specifier for one in asked.python)
-    allowed = tuple(python for python in _PYTHONS if any(satisfies(f"{python}{last}", wanted) for last in (".0", ".99")))
+    fitting = (tuple(python for python in known if allows_some(python, wanted)) for known in (_PYTHONS, _OLD_PYTHONS))
+    allowed = next(filter(None, fitting), ())
     if not allowed:
         places = " and ".join(f"{one.specifier} ({one.place})" for one in asked.python)
         raise UsageError(f"No Python version satisfies {places}; state one with --python-version.")
@@ -180,13 +186,11 @@ def _not_followed(asked: Requested, parts: list[StatedRequirement]) -> Iterator[
             yield f"{one.text}: {one.reason} ({one.place})"
 
 
-def _supposed(asked: Requested, given: Combination, python: str | None, toolkit: StatedRequirement | None) -> tuple[Supposed, ...]:
+def _supposed(asked: Requested, toolkit: StatedRequirement | None) -> tuple[Supposed, ...]:
     """What the report says of the files."""
     found = [Supposed("files", ", ".join(asked.files), "-r")]
     if asked.image is not None:
         found.append(Supposed("image", asked.image.name, str(asked.image.place)))
-    if given.python is None and python is None:
-        found += [Supposed("Python", one.specifier, str(one.place)) for one in asked.python]
     if toolkit is not None:
         found.append(Supposed("CUDA", _version(toolkit), f"{_name(toolkit)}, {toolkit.places[0]}"))
     return tuple(found)

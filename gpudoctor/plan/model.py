@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from gpudoctor.snapshot import Supposed, Unread
+from gpudoctor.snapshot import AllowedPythons, Supposed, Unread
 
 
 class StatedBuild(msgspec.Struct, frozen=True):
@@ -51,8 +51,8 @@ class Combination(msgspec.Struct, frozen=True, kw_only=True):
     """Where a requirement was read; one of the command line has no place."""
     builds: Mapping[str, StatedBuild] = {}
     """By distribution, or by a requirement of the files."""
-    pythons: tuple[str, ...] = ()
-    """The Python versions that the files allow; () for any."""
+    pythons: AllowedPythons | None = None
+    """Those that the files allow, if no version is stated."""
     without_gpu_code: frozenset[str] = frozenset()
     """Packages that a lock file shows to hold no GPU code."""
     unread: tuple[Unread, ...] = ()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 from gpudoctor.derive import wheel_platform
+from gpudoctor.derive.pythons import span_of
 from gpudoctor.findings import Severity, Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
@@ -84,7 +85,8 @@ def _lacks_python(lead: str, search: Search, wishes: Wishes) -> str:
     newest = search.candidates(lead)[0]
     if not newest.pythons or any(search.pythons.suiting((one,)) for one in search.candidates(lead)):
         return ""
-    return f"{newest.label} has wheels for Python {joined(newest.pythons)}, not for {wishes.python or ' or '.join(wishes.pythons)}."
+    excluded = f"not for {wishes.python}" if wishes.python else "and the files allow none of these"
+    return f"{newest.label} has wheels for Python {span_of(newest.pythons)}, {excluded}."
 
 
 def _disagree(search: Search) -> str:

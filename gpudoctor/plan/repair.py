@@ -131,7 +131,7 @@ class Repair:
             machine=machine(base, self._matrix),
             python=base.python or "",
             constraints=base.constraints,
-            pythons=base.pythons,
+            pythons=base.pythons.versions if base.pythons is not None else (),
         )
         try:
             plan = propose(question, self._matrix).plan

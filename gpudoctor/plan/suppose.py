@@ -41,13 +41,13 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
     environment = _markers(found)
     limits = stated(combination.constraints, environment, combination.places)[0] if combination.constraints else {}
     requirements, left_out = _asked(combination, environment, limits)
-    builds = _applying(combination, left_out)
+    builds, allowed = _applying(combination, left_out), combination.pythons
     packages = Packages(
         matrix,
         found.platform,
         minor_version(found.python) or None,
         environment,
-        FromFiles(builds, limits, combination.pythons),
+        FromFiles(builds, limits, allowed.versions if allowed is not None else ()),
         libc=found.libc,
         alone=combination.alone,
     )
@@ -69,6 +69,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
             bounds=tuple(packages.bounds()),
             unread=(*found.unread, *(one for one in combination.unread if one.what not in without)),
             without_gpu_code=without,
+            pythons=allowed,
         ),
         frameworks=tuple(
             _framework(one, _loaded_cuda(one, distributions, found.platform, matrix), builds.get(one.name))

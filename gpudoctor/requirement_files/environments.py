@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from gpudoctor.derive import wheel_platform
-from gpudoctor.derive.specifiers import holds, satisfies
+from gpudoctor.derive.specifiers import allows_some, holds
 
 _PLATFORMS = {
     "linux_x86_64": ("linux", "x86_64"),
@@ -23,8 +23,7 @@ class Environments:
     """The platforms with each Python that a lock file allows. A set of them is a number with one bit each."""
 
     def __init__(self, python: str) -> None:
-        allowed = [one for one in _PYTHONS if satisfies(f"{one}.0", python) is not False or satisfies(f"{one}.99", python)]
-        self._pythons = allowed or list(_PYTHONS)
+        self._pythons = [one for one in _PYTHONS if allows_some(one, python)] or list(_PYTHONS)
         self._each = [(platform, one) for platform in _PLATFORMS for one in self._pythons]
         self.all = (1 << len(self._each)) - 1
         self.where = functools.cache(self._where)

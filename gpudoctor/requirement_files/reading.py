@@ -26,7 +26,7 @@ _BY_CONTENT: tuple[tuple[str, Reader], ...] = (
     (r'\s*\{\s*"version"\s*:\s*"\d+\.\d+"\s*,\s*"created"', listings.read_report),
     (r'\s*\{\s*"_meta"', pipfile_lock.read),
     (
-        r"# packages in environment at|# This file may be used to create an environment|(?:#[^\n]*\n)*@EXPLICIT|\s*List of packages in environment",
+        r"# packages in environment at|# This file may be used to create an environment|(?:#[^\n]*\n)*(?:@EXPLICIT|# *Name +Version +Build\b)|\s*List of packages in environment",
         conda.read_list,
     ),
     (rf"(?:{NOTICE}[^\n]*\n)*Package +Version\b[^\n]*\n-{{3,}} +-{{3,}}", listings.read_table),

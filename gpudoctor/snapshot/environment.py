@@ -100,6 +100,15 @@ class Unread(Observed, frozen=True):
     why: str
 
 
+class AllowedPythons(Observed, frozen=True):
+    """The Python versions that files allow for an assumed environment."""
+
+    specifier: str
+    """PEP 440: >=3.10,<3.13."""
+    where: str
+    versions: tuple[str, ...]
+
+
 class Packages(Observed, frozen=True):
     """The environment's GPU-relevant distributions, in the order of sys.path."""
 
@@ -112,6 +121,8 @@ class Packages(Observed, frozen=True):
     """In an assumed environment: what its files install and do not name a release of."""
     without_gpu_code: tuple[str, ...] = ()
     """In an assumed environment: stated packages that are known to hold no GPU code."""
+    pythons: AllowedPythons | None = None
+    """In an assumed environment without a stated Python."""
     conda: tuple[str, ...] | Missing = NOT_ASKED
     """GPU-relevant conda packages: name-version-build, from conda-meta; absent outside a conda environment."""
     leftovers: tuple[Distribution, ...] = ()

@@ -38,9 +38,23 @@ def test_an_invalid_specifier_has_no_answer(version: str, specifier: str) -> Non
     assert specifiers.satisfies(version, specifier) is None
 
 
+python_bound = st.one_of(
+    bound,
+    st.builds("{}3.{}.{}".format, st.sampled_from([">=", "<=", "==", "!=", "~=", "<", ">", "==="]), st.integers(8, 12), st.integers(0, 20)),
+    st.builds("{}3.{}".format, st.sampled_from([">=", "<=", "==", "!=", "~=", "<", ">"]), st.integers(8, 12)),
+)
+
+
+@given(st.integers(8, 12), st.lists(python_bound, max_size=4).map(",".join))
+def test_a_specifier_allows_a_python_if_it_allows_one_of_its_patch_releases(minor: int, specifier: str) -> None:
+    patches = (SpecifierSet(specifier).contains(f"3.{minor}.{patch}", prereleases=True) for patch in range(100))
+    assert specifiers.allows_some(f"3.{minor}", specifier) is any(patches)
+
+
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_garbage_has_no_answer_and_does_not_crash(text: str, other: str) -> None:
     specifiers.satisfies(text, other)
+    specifiers.allows_some("3.10", other)
     specifiers.requirement(text)
     specifiers.holds(text, {"python_version": "3.11"}, ())
     specifiers.contradict((text, other))

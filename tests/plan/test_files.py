@@ -207,3 +207,128 @@ def test_an_image_for_linux_says_nothing_of_another_system_and_the_option_comes_
     for machine, libc in ((Combination(requirements=(), os="windows"), []), (Combination(requirements=(), libc="musl"), ["musl"])):
         found = checked(tmp_path, "Dockerfile", text, machine)
         assert [one.value for one in c_library(found.snapshot)] == libc
+
+
+EXACT = {
+    "conda list": (
+        "listed.txt",
+        (
+            "# packages in environment at /opt/conda/envs/a:\n#\n# Name                    Version                   Build  Channel\n"
+            "_libgcc_mutex             0.1                 conda_forge    conda-forge\n_openmp_mutex             4.5                       2_gnu    conda-forge\n"
+            "ca-certificates           2024.2.2             hbcca054_0    conda-forge\nlibcublas                 11.11.3.6                     0    nvidia\n"
+            "numpy                     1.26.4          py310hb13e2d6_0    conda-forge\npip                       24.0               pyhd8ed1ab_0    conda-forge\n"
+            "python                    3.10.13         hd12c33a_1_cpython    conda-forge\npython_abi                3.10                    4_cp310    conda-forge\n"
+            "pytorch                   2.1.2           py3.10_cuda11.8_cudnn8.7.0_0    pytorch\npytorch-cuda              11.8                 h7e8668a_5    pytorch\n"
+            "pytorch-mutex             1.0                        cuda    pytorch\ntqdm                      4.66.2                   pypi_0    pypi\n"
+        ),
+    ),
+    "conda env export": (
+        "environment.yml",
+        (
+            "name: a\nchannels:\n  - pytorch\n  - nvidia\n  - conda-forge\ndependencies:\n  - _libgcc_mutex=0.1=conda_forge\n  - numpy=1.26.4=py310hb13e2d6_0\n"
+            "  - pip=24.0=pyhd8ed1ab_0\n  - python=3.10.13=hd12c33a_1_cpython\n  - pytorch=2.1.2=py3.10_cuda11.8_cudnn8.7.0_0\n  - pytorch-cuda=11.8=h7e8668a_5\n"
+            "  - pip:\n      - tqdm==4.66.2\nprefix: /opt/conda/envs/a\n"
+        ),
+    ),
+    "conda env export --from-history": (
+        "environment.yml",
+        "name: a\ndependencies:\n  - python=3.10.13\n  - pytorch=2.1.2\n  - pytorch-cuda=11.8\n",
+    ),
+    "conda list --export": (
+        "listed.txt",
+        (
+            "# This file may be used to create an environment using:\n# $ conda create --name <env> --file <this file>\n# platform: linux-64\n"
+            "python=3.10.13=hd12c33a_1_cpython\npytorch=2.1.2=py3.10_cuda11.8_cudnn8.7.0_0\n"
+        ),
+    ),
+    "its table alone": (
+        "listed.txt",
+        "# Name Version Build Channel\npython 3.10.13 hd12c33a_0_cpython conda-forge\npytorch 2.1.2 py3.10_cuda11.8_cudnn8.7.0_0 pytorch\n",
+    ),
+    "a project": (
+        "pyproject.toml",
+        '[project]\nname = "a"\nversion = "1"\nrequires-python = "==3.10.13"\ndependencies = ["torch==2.1.2+cu118"]\n',
+    ),
+    "Poetry's lock file": (
+        "poetry.lock",
+        (
+            '[[package]]\nname = "torch"\nversion = "2.1.2+cu118"\noptional = false\npython-versions = ">=3.8.0"\nfiles = []\n\n'
+            '[metadata]\nlock-version = "2.0"\npython-versions = "3.10.13"\ncontent-hash = "ab"\n'
+        ),
+    ),
+    "uv's lock file": (
+        "uv.lock",
+        (
+            'version = 1\nrequires-python = "==3.10.13"\n\n[[package]]\nname = "a"\nversion = "1"\nsource = { virtual = "." }\ndependencies = [{ name = "torch" }]\n\n'
+            '[[package]]\nname = "torch"\nversion = "2.1.2+cu118"\nsource = { registry = "https://download.pytorch.org/whl/cu118" }\n'
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", EXACT)
+def test_an_exact_python_is_taken_with_its_patch_release(tmp_path: Path, case: str) -> None:
+    found = checked(tmp_path, *EXACT[case])
+    assert versions(found)["torch"] == "2.1.2+cu118"
+    assert not isinstance(found.snapshot.python, Missing)
+    assert found.snapshot.python.version == "3.10.13"
+    assert found.diagnosis.verdict is not Verdict.BROKEN
+
+
+RANGES = {
+    ">=3.12": False,
+    ">=3.12,<3.14": False,
+    ">=3.14": False,
+    "<3.9": False,
+    ">=3.9": True,
+    ">=3.11,<3.13": True,
+    "~=3.11.4": True,
+    "!=3.10.*": True,
+    "==3.11.9": True,
+    "==3.12.1": False,
+}
+PROJECTS = {
+    "pyproject.toml": '[project]\nname = "a"\nversion = "1"\nrequires-python = "{}"\ndependencies = ["tensorflow[and-cuda]==2.15.1"]\n',
+    "uv.lock": 'version = 1\nrequires-python = "{}"\n[[package]]\nname = "a"\nversion = "1"\nsource = {{ virtual = "." }}\n'
+    'dependencies = [{{ name = "tensorflow" }}]\n[[package]]\nname = "tensorflow"\nversion = "2.15.1"\nsource = {{ registry = "https://example.org/simple" }}\n',
+    "poetry.lock": '[[package]]\nname = "tensorflow"\nversion = "2.15.1"\noptional = false\npython-versions = ">=3.9"\nfiles = []\n\n'
+    '[metadata]\npython-versions = "{}"\n',
+}
+
+
+@pytest.mark.parametrize("file", PROJECTS)
+@pytest.mark.parametrize("specifier", RANGES)
+def test_a_release_needs_a_wheel_for_a_python_that_the_file_allows(tmp_path: Path, file: str, specifier: str) -> None:
+    found = checked(tmp_path, file, PROJECTS[file].format(specifier))
+    named = [one for one in found.diagnosis.root_causes if one.name == "python-version-unsupported"]
+    assert bool(named) is not RANGES[specifier]
+    assert isinstance(found.snapshot.supposed, tuple)
+    assert [one.where.startswith(str(tmp_path / file)) for one in found.snapshot.supposed if one.what == "Python"] == [True]
+
+
+def test_the_python_that_is_assumed_is_one_that_the_file_allows(tmp_path: Path) -> None:
+    found = checked(tmp_path, "pyproject.toml", PROJECTS["pyproject.toml"].format(">=3.10"))
+    assert isinstance(found.snapshot.supposed, tuple)
+    assert [one.value for one in found.snapshot.supposed if one.what == "Python"] == ["3.10 to 3.11, as >=3.10 and the wheels allow"]
+
+
+def test_a_fix_stays_within_the_pythons_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(PROJECTS["pyproject.toml"].format(">=3.12"))
+    asked = read_requirement_files([str(tmp_path / "pyproject.toml")])
+    found = examine(T4, Policy(level=None), asked=asked, fixes=True)
+    assert found.diagnosis.root_causes[0].fixes[0].python == "3.12"
+
+
+@pytest.mark.parametrize("local", ["cpu", "cu118", "cu121"])
+@pytest.mark.parametrize("release", ["2.1.2", "2.3.1", "2.4.1", "2.5.1"])
+def test_a_companion_on_the_only_index_is_that_of_the_stated_torch(tmp_path: Path, release: str, local: str) -> None:
+    text = f"--index-url {WHEELS}/{local}\ntorch=={release}\ntorchvision\ntorchaudio\n"
+    found = checked(tmp_path, "requirements.txt", text)
+    assert versions(found)["torchaudio"] == f"{release}+{local}"
+    assert not {one.name for one in found.diagnosis.root_causes} & {"torch-torchvision-mismatch", "torch-torchaudio-mismatch"}
+
+
+def test_a_bare_torch_on_the_index_without_cuda_is_the_newest_release(tmp_path: Path) -> None:
+    found = checked(tmp_path, "requirements.txt", f"--index-url {WHEELS}/cpu\ntorch\n")
+    usual = checked(tmp_path, "requirements.txt", "torch\n")
+    assert versions(found)["torch"] == f"{versions(usual)['torch']}+cpu"

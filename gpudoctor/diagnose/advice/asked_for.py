@@ -30,7 +30,7 @@ def other_release(machine: MachineView, framework: str, kind: FixKind = FixKind.
     if asked is None:
         return ()
     here = constraints(machine)
-    found = _nearest(asked, here) or _nearest(asked, msgspec.structs.replace(here, python=""))
+    found = _nearest(asked, here) or _nearest(asked, msgspec.structs.replace(here, pythons=()))
     if found is None:
         return (_for_another_cuda(asked, here, kind) or _elsewhere(asked.name, here, kind),)
     label, pin = f"{asked.name} {found.release}", asked.pinned(str(found.release))
@@ -77,7 +77,7 @@ def _elsewhere(name: str, here: Constraints, kind: FixKind) -> Fix:
 
 def _nearest(asked: Distribution, here: Constraints) -> FrameworkRelease | None:
     """Return the release of a package that works here and is nearest to what was asked for; which ones work is found once for each machine."""
-    known: dict[str, bool] = here.machine.matrix.derived.setdefault(("releases that work", asked.name, here.python, *here.hardware), {})
+    known: dict[str, bool] = here.machine.matrix.derived.setdefault(("releases that work", asked.name, here.pythons, *here.hardware), {})
     for row in sorted(here.releases(asked.name), key=lambda row: nearness(str(row.release), asked.version)):
         release = str(row.release)
         if release not in known:

@@ -15,7 +15,7 @@ from gpudoctor.derive.wheel_tags import accepted, newest_glibc
 from gpudoctor.frameworks import FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import ComputedOnce, GpuBuild, builds
-from gpudoctor.snapshot import Missing
+from gpudoctor.snapshot import Missing, Snapshot
 from gpudoctor.versions import Version, parse
 
 
@@ -24,8 +24,8 @@ class Constraints(msgspec.Struct, frozen=True):
 
     machine: MachineView
     platform: str
-    python: str
-    """Empty for any Python."""
+    pythons: tuple[str, ...]
+    """A wheel for one of these Python versions is enough; () for any."""
     capabilities: tuple[Version, ...]
     accepts: str
     """The accepted versions, as a PEP 440 specifier."""
@@ -38,7 +38,7 @@ class Constraints(msgspec.Struct, frozen=True):
 
     def installable(self, row: FrameworkRelease) -> bool:
         """Return whether a release is accepted and has a wheel for this Python and C library."""
-        wheel = not self.python or wheel_platform.has_wheel(row, self.python)
+        wheel = not self.pythons or any(wheel_platform.has_wheel(row, python) for python in self.pythons)
         return wheel and self.loads(row) and satisfies(str(row.release), self.accepts) is not False
 
     def loads(self, row: FrameworkRelease, *, of_index: bool = True) -> bool:
@@ -141,9 +141,16 @@ def constraints(machine: MachineView, accepts: str = "") -> Constraints:
     return Constraints(
         machine=machine,
         platform=wheel_platform.name(snapshot.host, snapshot.python) or wheel_platform.LINUX,
-        python=minor_version(snapshot.python),
+        pythons=_pythons(snapshot),
         capabilities=tuple(dict.fromkeys(capability for capability in capabilities if isinstance(capability, Version))),
         accepts=accepts,
         driver=driver if isinstance(driver, Driver) else None,
         libc=libc if isinstance(libc, str) else "",
     )
+
+
+def _pythons(snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the Python of the environment, or those that files allow for it."""
+    python = minor_version(snapshot.python)
+    allowed = None if isinstance(snapshot.packages, Missing) else snapshot.packages.pythons
+    return (python,) if python else allowed.versions if allowed is not None else ()

@@ -58,7 +58,7 @@ def pick(
     """
     here = constraints(machine, accepts)
     here = msgspec.structs.replace(
-        here, driver=None if any_driver else here.driver, python="" if any_python else here.python, accepts_ptx=accepts_ptx
+        here, driver=None if any_driver else here.driver, pythons=() if any_python else here.pythons, accepts_ptx=accepts_ptx
     )
     if not here.driver_supports_gpus:
         return None
@@ -80,7 +80,7 @@ def _candidates(here: Constraints, spec: FrameworkSpec, near: str, suits: Callab
         if not here.installable(build.release) or not loads or unknown or build.release.unreachable or not suits(build):
             continue
         found = _of_index(here, spec, build) if spec.wheel_index else _of_extra(here, spec, build)
-        if not here.python or not found.pythons or here.python in found.pythons:
+        if not here.pythons or not found.pythons or not set(here.pythons).isdisjoint(found.pythons):
             yield found
 
 

@@ -7,7 +7,7 @@ import msgspec
 
 from gpudoctor.derive import EnvironmentView, known, not_applicable, wheel_platform
 from gpudoctor.derive.packages import Stack, source_of
-from gpudoctor.derive.pythons import Wheels, in_common, lacks_wheel, numbers, ordered, wheels
+from gpudoctor.derive.pythons import Wheels, compiled_needs, in_common, lacks_wheel, numbers, ordered, span_of, wheels
 from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.installing import install, install_nearest
 from gpudoctor.diagnose.advice.releases import pick
@@ -17,7 +17,7 @@ from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot import AllowedPythons, Distribution
 
 
 @rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
@@ -27,7 +27,7 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
     if not stack.supposed:
         not_applicable("the packages are installed, not planned")
     if not stack.python and in_common(stack) == frozenset():
-        yield _none_in_common(wheels(stack))
+        yield from _outside_allowed(environment) or [_none_in_common(wheels(stack))]
         return
     python = environment.python
     version = known(python.version)
@@ -40,7 +40,7 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
     for distribution, row in stated or lacking[:1]:
         platform = "any platform" if row.platform == wheel_platform.ANY else wheel_platform.label(row.platform)
         yield Problem(
-            message=f"{distribution.label}{_required(distribution, stack)} has no wheel for Python {stack.python} on {platform}, only for Python {_span(row.pythons)}.",
+            message=f"{distribution.label}{_required(distribution, stack)} has no wheel for Python {stack.python} on {platform}, only for Python {span_of(row.pythons)}.",
             evidence=(
                 Evidence("Python", version, python.why),
                 Evidence(f"Python versions with a wheel of {distribution.label}", " ".join(row.pythons), source_of(row)),
@@ -52,11 +52,45 @@ def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem
         yield from required_outside_span(environment, version)
 
 
+def _outside_allowed(environment: EnvironmentView) -> list[Problem]:
+    """Return the problems of packages without a wheel for a Python that the files allow."""
+    stack, allowed = environment.stack, environment.stack.allowed
+    if allowed is None:
+        return []
+    apart = [one for one in wheels(stack) if one.pythons.isdisjoint(allowed.versions)]
+    follows = {one.text for one in compiled_needs(stack)}
+    apart = [one for one in apart if one.package not in follows] or apart
+    return [
+        Problem(
+            message=f"{one.package} has no wheel for Python {allowed.specifier} ({allowed.where}), only for Python {span_of(one.pythons)}.",
+            evidence=(
+                Evidence("Python", allowed.specifier, allowed.where),
+                Evidence(f"Python versions with a wheel of {one.package}", " ".join(ordered(one.pythons)), one.source),
+            ),
+            fixes=tuple(_within_allowed(one, environment, allowed)),
+        )
+        for one in apart
+    ]
+
+
+def _within_allowed(one: Wheels, environment: EnvironmentView, allowed: AllowedPythons) -> Iterator[Fix]:
+    """Yield another release with a wheel for an allowed Python, and the same release with a Python that the files exclude."""
+    stack = environment.stack
+    own = next((found for found in stack.distributions.values() if found.label == one.package), None)
+    others = list(_other_release(own, environment)) if own is not None and own.requirement else []
+    yield from (msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in others[:1])
+    python = (ordered(frozenset.intersection(*(found.pythons for found in wheels(stack)))) or ordered(one.pythons))[-1]
+    named = own or next((found for found in stack.distributions.values() if found.requirement), None)
+    fix = with_all_stated(environment, python, *((named.label, named.requirement) if named is not None else (one.package, one.package)))
+    title = fix.title.replace(f"Python {python}", f"Python {python}, which {allowed.where} excludes,", 1)
+    yield msgspec.structs.replace(fix, title=title, kind=FixKind.INSTEAD if others else FixKind.FIX)
+
+
 def _none_in_common(found: tuple[Wheels, ...]) -> Problem:
     """Return the problem of packages that no Python version has wheels of together; the first two of them, if two suffice."""
     apart = next((pair for pair in combinations(found, 2) if pair[0].pythons.isdisjoint(pair[1].pythons)), found)
     return Problem(
-        message=f"No Python version has wheels of {joined(f'{one.package} (Python {_span(tuple(one.pythons))})' for one in apart)}.",
+        message=f"No Python version has wheels of {joined(f'{one.package} (Python {span_of(one.pythons)})' for one in apart)}.",
         title="No Python version has wheels of all packages",
         evidence=tuple(
             Evidence(f"Python versions with a wheel of {one.package}", " ".join(ordered(one.pythons)), one.source) for one in apart
@@ -82,11 +116,6 @@ def _fixes(distribution: Distribution, row: FrameworkRelease, environment: Envir
         return
     yield _other_python(distribution, row, environment)
     yield from others
-
-
-def _span(pythons: tuple[str, ...]) -> str:
-    found = ordered(pythons) or list(pythons)
-    return found[0] if len(found) == 1 else f"{found[0]} to {found[-1]}"
 
 
 def _other_python(distribution: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Fix:
