@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from gpudoctor import versions
-from gpudoctor.derive.specifiers import key
+from gpudoctor.derive.specifiers import key, requirement, satisfies
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
+from gpudoctor.matrix.builds import CPU
 from gpudoctor.matrix.tables import CUDNN
+from gpudoctor.plan.companions import COMPANIONS
 from gpudoctor.snapshot import NOT_ASKED, Missing
 
 _CUDNN: Final = "nvidia-cudnn-cu"
@@ -50,10 +52,19 @@ class Listed:
         return (row and self._matrix.tags(name, self._platform, row.release)) or NOT_ASKED
 
     def has_build(self, name: str, version: str, local: str) -> bool:
-        """Whether the tables list this build of a release."""
+        """Whether the tables list this build of a release, or of a framework's release for which this one was published."""
+        own = self.row(name, version) if name in COMPANIONS else None
+        beside = self._of_framework(COMPANIONS[name], own) if own is not None else []
+        if beside:
+            return any(self.has_build(COMPANIONS[name], release, local) for release in beside)
         found, usual = (self._matrix.resolve(name, text, self._platform) for text in (f"{version}+{local}", version))
         row = found.row if found.how is Resolved.EXACT else None
-        return row is not None and (row == usual.row or row.sass is not None or local in row.builds)
+        return row is not None and (row == usual.row or row.accelerator == CPU or row.sass is not None or local in row.builds)
+
+    def _of_framework(self, framework: str, companion: FrameworkRelease) -> list[str]:
+        """The releases of a framework that a companion requires; none if it states no version."""
+        wanted = next((one for text in companion.requires if (one := requirement(text)) and one.name == framework and one.specifier), None)
+        return [release for release, _ in self.releases(framework) if satisfies(release, wanted.specifier)] if wanted is not None else []
 
     def spelt(self, name: str, version: str) -> str:
         """A version as the tables spell the same release: 2.16 is 2.16.0."""
