@@ -228,3 +228,17 @@ def test_what_follows_wsl_is_for_a_shell_of_linux(requirement: str) -> None:
     assert steps[0].os == "wsl", steps
     assert not any(re.search(r"\bpy -|\\", fix.command) for fix in steps[1:]), steps
     assert not steps[1:] or any(name_of(requirement) in fix.command for fix in steps[1:]), "the environment in WSL is empty"
+
+
+@pytest.mark.parametrize("first", ["tensorflow==2.10.1", "tensorflow[and-cuda]==2.15.1"])
+@pytest.mark.parametrize("second", ["tensorflow-cpu==2.10.1", "tensorflow-cpu==2.15.1", "tensorflow-gpu==2.10.0"])
+def test_of_two_planned_copies_the_one_with_cuda_is_kept(first: str, second: str) -> None:
+    for named in ((first, second), (second, first)):
+        combination = Combination(requirements=named, gpus=("A100",), driver="535")
+        causes = examine(combination, Policy(level=None)).diagnosis.findings
+        copies = [one for one in causes if one.name == "two-copies-of-framework"]
+        (fix,) = copies[0].fixes
+        assert "uninstall" not in fix.command
+        left = applied(combination, (fix,)).requirements
+        assert len(left) == 1
+        assert "-cpu" not in left[0]

@@ -14,8 +14,9 @@ from gpudoctor.diagnose.advice.system import rename_file
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
-from gpudoctor.snapshot import TEXT, Distribution, Missing
+from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing
 
 _OF_USER = expression(r"/\.local/lib/python|\\AppData\\Roaming\\Python\\")
 """The folders of `pip install --user`."""
@@ -47,7 +48,7 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
     if len(copies) < 2:
         yield from _beside_conda(framework, packages.conda)
         return
-    apart = len({copy.where for copy in copies}) > 1 and framework.machine.observed.origin != TEXT
+    apart = len({copy.where for copy in copies}) > 1 and framework.machine.observed.origin not in {TEXT, SUPPOSED}
     location = framework.observed.location
     which = f"Python imports the copy in {location}" if apart and isinstance(location, str) else "they own the same files"
     places = ", ".join(_place(copy) for copy in copies)
@@ -57,7 +58,7 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
         message=f"{framework.name} is installed {'twice' if len(copies) == 2 else f'{len(copies)} times'}: {places}; {which}.",
         confidence=Confidence.CERTAIN if apart else Confidence.LIKELY,
         evidence=tuple(map(as_evidence, copies)),
-        fixes=_remove_first(framework, copies) if apart else _reinstall_one(framework, copies),
+        fixes=_remove_first(framework, copies) if apart else _leave_out(framework, copies) or _reinstall_one(framework, copies),
     )
 
 
@@ -126,6 +127,17 @@ def _remove_first(framework: FrameworkView, copies: list[Distribution]) -> tuple
         Fix("Remove the copy that Python imports", command, action=Action.REINSTALL_PACKAGE),
         Fix("Ignore packages installed with pip install --user", "export PYTHONNOUSERSITE=1", kind=FixKind.INSTEAD),
     )
+
+
+def _leave_out(framework: FrameworkView, copies: list[Distribution]) -> tuple[Fix, ...]:
+    """Return the fix that plans one copy alone: the one that another package requires, or the one with CUDA; () for installed copies."""
+    stack = framework.machine.stack_or_missing
+    if isinstance(stack, Missing) or not stack.supposed:
+        return ()
+    built = {copy.name: row.accelerator for copy in copies if (row := stack.row(copy)) is not None}
+    kept = min(copies, key=lambda copy: (bool(copy.requirement), built.get(copy.name) != "cuda", copy.name != framework.name))
+    gone = tuple(copy.name for copy in copies if copy is not kept and copy.requirement)
+    return (Fix(f"Leave out {joined(gone)}.", action=Action.REINSTALL_PACKAGE, removes=gone),) if gone else ()
 
 
 def _reinstall_one(framework: FrameworkView, copies: list[Distribution]) -> tuple[Fix, ...]:
