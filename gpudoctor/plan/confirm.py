@@ -6,10 +6,13 @@ import time
 
 import msgspec
 
+from gpudoctor.derive.specifiers import requirement
 from gpudoctor.exit_codes import BROKEN
 from gpudoctor.findings import Verdict
+from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.checker import Checker, Conclusion
+from gpudoctor.plan.chosen import Chosen
 from gpudoctor.plan.companions import checked_as
 from gpudoctor.plan.describe import environment
 from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, on_windows, propose
@@ -34,6 +37,8 @@ class Learnt(msgspec.Struct):
     bounds: dict[str, str] = {}
     constraints: tuple[Constraint, ...] = ()
     why: str = ""
+    left_out: tuple[str, ...] = ()
+    """Packages that have no wheel: uv builds nothing, so it cannot read what they require. No reason for an older release."""
 
 
 def confirm(question: Question, matrix: Matrix, progress: Progress = silent, seconds: float = PATIENCE) -> Confirmed:
@@ -54,7 +59,10 @@ def confirm(question: Question, matrix: Matrix, progress: Progress = silent, sec
                 question = msgspec.structs.replace(question, pythons=(python,))
                 proposal = propose(question, matrix, learnt.bounds)
                 continue
-            if unchecked:  # perhaps it only lacks a wheel: nothing is known against it
+            if sources := tuple(name for name in answer.sources if name not in learnt.left_out):
+                learnt.left_out += sources
+                continue
+            if unchecked or answer.sources:  # perhaps it only lacks a wheel: nothing is known against it
                 return Confirmed(_noted(proposal.plan, f"uv found no such set without building a package: {answer.sentence}"))
             contradiction = _learn(answer, proposal, question, learnt, began + seconds)
             if contradiction:
@@ -62,8 +70,9 @@ def confirm(question: Question, matrix: Matrix, progress: Progress = silent, sec
         else:
             conclusion = _checked_again(answer, proposal, question, matrix)
             if conclusion.works or (unchecked and conclusion.verdict is Verdict.UNKNOWN):
-                plan = _final(answer, conclusion, proposal, question, learnt)
-                return Confirmed(msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3)), answer.lock)
+                plan = _of_the_rest(_final(answer, conclusion, proposal, question, learnt), proposal.chosen, learnt.left_out, matrix)
+                lock = "" if learnt.left_out else answer.lock
+                return Confirmed(msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3)), lock)
             _remember(conclusion, proposal, question, matrix, learnt)
         proposal = propose(question, matrix, learnt.bounds)
     return Confirmed(_noted(proposal.plan, f"uv and the tables did not agree in {ROUNDS} rounds: planned from the tables alone."))
@@ -79,6 +88,7 @@ def _request(proposal: Proposal, question: Question, learnt: Learnt) -> Request:
         platform=question.machine.platform,
         glibc=next((one.value for one in _glibc(question)), ""),
         backend=here.torch_backend if here else "",
+        left_out=learnt.left_out,
     )
 
 
@@ -111,6 +121,9 @@ def _learn(conflict: Conflict, proposal: Proposal, question: Question, learnt: L
     stated = [one.text for one in proposal.wishes.requirements.values()]
     pinned = _request(proposal, question, learnt)
     relaxed = resolve(msgspec.structs.replace(pinned, requirements=(*stated, *texts), backend=""), until)
+    if isinstance(relaxed, Conflict) and (sources := tuple(name for name in relaxed.sources if name not in learnt.left_out)):
+        learnt.left_out += sources
+        return ""
     if not isinstance(relaxed, Resolution):
         return conflict.sentence if isinstance(relaxed, Conflict) else f"{conflict.sentence} {relaxed.sentence}"
     found = {one.name: one.version.partition("+")[0] for one in relaxed.packages}
@@ -162,6 +175,39 @@ def _final(resolution: Resolution, conclusion: Conclusion, proposal: Proposal, q
         headline=headline(here.verdict, found),
         resolver="uv",
         resolver_note=f"Nothing newer, because uv found a conflict: {learnt.why}" if learnt.bounds else "",
+    )
+
+
+def _of_the_rest(plan: Plan, found: Chosen | None, left_out: tuple[str, ...], matrix: Matrix) -> Plan:
+    """Return the plan without the list of all packages, which lacks what those left out require; unknown if one may need more than Python."""
+    here = plan.environment
+    if here is None or found is None or not left_out:
+        return plan
+    known = {name for name in left_out if (matrix.without_gpu_code(name) or matrix.releases(name)) and not matrix.pythons(name)}
+    unknown = tuple(
+        f"{name} has no wheel for this Python; whether its source builds and works here was not checked."
+        for name in left_out
+        if name not in known
+    )
+    pinned = {one.name for pin in here.pins if (one := requirement(pin.requirement)) is not None}
+    here = msgspec.structs.replace(
+        here,
+        verdict=Verdict.UNKNOWN.value if unknown else here.verdict,
+        python_reason=here.python_reason
+        if pinned.isdisjoint(left_out)
+        else here.python_reason.replace("all of these", "those with wheels"),
+        not_checked=(*here.not_checked, *unknown),
+        locked=(),
+        download_bytes=None,
+    )
+    verb = "have" if len(left_out) > 1 else "has"
+    note = f"{joined(left_out)} {verb} no wheel and was not built: further packages that the source requires are not listed."
+    return msgspec.structs.replace(
+        plan,
+        environment=here,
+        exit_code=exit_code(here),
+        headline=headline(here.verdict, found) if unknown else plan.headline,
+        resolver_note=" ".join(filter(None, (plan.resolver_note, note))),
     )
 
 

@@ -19,6 +19,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The version of the C library that wheels for Linux may need; empty on other systems."""
     backend: str = ""
     """uv's --torch-backend."""
+    left_out: tuple[str, ...] = ()
+    """Packages that the resolver is to pass over, with what they require."""
 
 
 class Package(msgspec.Struct, frozen=True):
@@ -45,6 +47,8 @@ class Conflict(msgspec.Struct, frozen=True):
 
     sentence: str
     """uv's reason."""
+    sources: tuple[str, ...] = ()
+    """The packages among its reasons that have no wheel, only a source that nobody built."""
 
 
 class Unavailable(msgspec.Struct, frozen=True):

@@ -14,6 +14,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.plan.resolution import Answer, Conflict, Package, Request, Resolution, Unavailable
 from gpudoctor.process import End, Spec, Supervisor
 from gpudoctor.smoke.scratch import scratch
+from gpudoctor.snapshot.distributions import normalise
 from gpudoctor.toml_text import parsed
 from gpudoctor.versions import Version
 
@@ -30,6 +31,11 @@ _GLIBCS = (17, 28, *range(31, 41))
 """The minor versions of glibc 2 that uv knows."""
 _LOCK = "pylock.toml"
 _NETWORK = ("error sending request", "Failed to fetch", "network", "timed out", "offline")
+_NOWHERE = "sys_platform == 'nowhere'"
+"""An override with a marker that never holds drops a requirement: https://docs.astral.sh/uv/concepts/resolution/#dependency-overrides"""
+_SOURCE = re.compile(
+    r"(?:\b|`)([A-Za-z0-9](?:[\w.-]*\w)?)(?:[<>=!~][^\s`]*)? ha(?:s|ve) no usable wheels|Wheels are required for `([^`]+)`"
+)
 _UNSATISFIABLE = re.compile(r"cause:\s*(Because .*?)(?:\n\s*\n|\nhint:|\Z)", re.DOTALL)
 
 
@@ -49,6 +55,7 @@ def resolve(request: Request, until: float) -> Answer:
             return Unavailable("there is no temporary folder for uv")
         _write(folder, "requirements.in", request.requirements)
         _write(folder, "constraints.txt", request.constraints)
+        _write(folder, "overrides.txt", tuple(f"{name} ; {_NOWHERE}" for name in request.left_out))
         seconds = max(until - time.monotonic(), 0.1)
         environment = {"UV_HTTP_RETRIES": "1", "UV_HTTP_TIMEOUT": f"{max(int(seconds), 1)}", **os.environ, "NO_COLOR": "1"}
         command = _command(program, folder, request)
@@ -68,6 +75,7 @@ def _command(program: str, folder: str, request: Request) -> tuple[str, ...]:
     }
     return (
         *(program, "pip", "compile", f"{folder}/requirements.in", "--constraints", f"{folder}/constraints.txt"),
+        *(("--overrides", f"{folder}/overrides.txt") if request.left_out else ()),
         *("--format", "pylock.toml", "--output-file", f"{folder}/{_LOCK}", "--no-header", "--no-build", "--no-python-downloads", "--quiet"),
         *(word for option, value in optional.items() if value for word in (option, value)),
     )
@@ -88,7 +96,8 @@ def _write(folder: str, name: str, lines: tuple[str, ...]) -> None:
 def _failure(stderr: str) -> Conflict | Unavailable:
     found = _UNSATISFIABLE.search(stderr)
     if found is not None and not any(sign in found[1] for sign in _NETWORK):
-        return Conflict(" ".join(found[1].split()))
+        sources = (one or other for one, other in _SOURCE.findall(" ".join(stderr.split())))
+        return Conflict(" ".join(found[1].split()), tuple(dict.fromkeys(map(normalise, sources))))
     if any(sign in stderr for sign in _NETWORK):
         return Unavailable("uv cannot reach the package index")
     first = next((line.removeprefix("error: ") for line in stderr.splitlines() if line.strip()), "no reason given")

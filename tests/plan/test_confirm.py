@@ -107,9 +107,51 @@ def test_a_python_without_a_wheel_of_some_other_package_is_passed_over(uv: Path,
     fits = lock(package("torch", "2.15.0"), package("keras", "3.15.1"))
     play(uv, f"if [ $python = {first} ]; then echo 'error: No solution found\n{conflict}' >&2; exit 1; fi; {fits}")
     found = confirmed("L4", "580.65.06", *wanted, python=first if states else "").plan
-    assert found.exit_code == (1 if states else 0)
-    assert (found.environment is None) is states
-    assert found.environment is None or found.environment.python != first
+    assert found.environment is not None
+    assert (found.environment.python == first, found.resolver) == (states, "tables" if states else "uv")
+    assert ("without building a package" in found.resolver_note) is states
+
+
+SOURCES = {
+    "a package that another requires": (
+        "  cause: Because all versions of promise have no usable wheels and keras>=3 depends on promise, we can conclude that it is impossible.",
+        ("promise",),
+        0,
+    ),
+    "a stated package": (
+        (
+            "  cause: Because openai-whisper==20250625 has no usable wheels and you require openai-whisper==20250625, it is impossible.\n\n"
+            "hint: Wheels are required for \\`openai-whisper\\` because building from source is disabled for all packages"
+        ),
+        ("openai-whisper",),
+        0,
+    ),
+    "a package that no table lists": (
+        "  cause: Because all versions of my_kernels have no usable wheels and you require my-kernels, it is impossible.",
+        ("my-kernels",),
+        3,
+    ),
+    "a compiled package": (
+        "  cause: Because h5py>=3.9.0,<3.10 has no usable wheels and all versions of other-one have no usable wheels, it is impossible.",
+        ("h5py", "other-one"),
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SOURCES)
+def test_a_package_that_has_only_its_source_makes_nothing_older_and_nothing_broken(uv: Path, case: str) -> None:
+    cause, names, code = SOURCES[case]
+    fits = lock(package("torch", "2.15.0"), package("keras", "3.15.1"))
+    passed = " && ".join(f"grep -q '^{name} ; ' $over" for name in names)
+    play(uv, f'over=$(dirname $out)/overrides.txt; if {passed}; then {fits}; else echo "error: No solution found\n{cause}" >&2; exit 1; fi')
+    found = confirmed("L4", "580.65.06", "torch==2.15.0", "keras", python="3.13")
+    assert (found.plan.exit_code, found.plan.resolver, found.lock) == (code, "uv", "")
+    assert pins(found.plan)[0] == "torch==2.15.0"
+    assert found.plan.environment is not None
+    assert found.plan.environment.locked == ()
+    assert f"{' and '.join(names)} ha" in found.plan.resolver_note
+    assert bool(found.plan.environment.not_checked) is (code == 3)
 
 
 def test_a_contradiction_is_told_in_uvs_words(uv: Path) -> None:
