@@ -5,26 +5,56 @@ from __future__ import annotations
 import re
 import shlex
 
+from gpudoctor.derive.add_on_wheels import extended_by
+from gpudoctor.derive.specifiers import only_version, requirement
+from gpudoctor.matrix import Matrix
 from gpudoctor.report.plan import Commands
 
 ENVIRONMENT = ".venv"
 NAME = "training"
+COMPILED = "{} may be compiled when it is installed, which needs nvcc of the framework's CUDA and a C++ compiler"
 
 
-def commands(requirements: tuple[str, ...], python: str, index: str, backend: str, *, windows: bool = False) -> Commands:
-    """Return the commands; uv takes the backend, pip the index."""
-    pinned = " ".join(_quoted(one, windows=windows) for one in requirements)
+def built_against(requirements: tuple[str, ...], matrix: Matrix) -> frozenset[str]:
+    """Return those of requirements that are compiled against a framework during installation, whose build imports it (flash-attn)."""
+    asked = ((text, one, only_version(one.specifier)) for text in requirements if (one := requirement(text)) is not None)
+    rows = ((text, matrix.resolve(one.name, pin, "").row) for text, one, pin in asked if pin)
+    return frozenset(text for text, row in rows if row is not None and row.accelerator == "sdist" and extended_by(row))
+
+
+def commands(
+    requirements: tuple[str, ...],
+    python: str,
+    index: str,
+    backend: str,
+    *,
+    built: frozenset[str] = frozenset(),
+    windows: bool = False,
+) -> Commands:
+    """Return the commands; uv takes the backend, pip the index. What is `built` against the others follows them, in the same environment."""
+    first = tuple(one for one in requirements if one not in built) or requirements
+    pinned = " ".join(_quoted(one, windows=windows) for one in first)
+    later = " ".join(_quoted(one, windows=windows) for one in requirements if one not in first)
     version = python or "3"
     extra = f" --extra-index-url {index}" if index else ""
     chosen = f" --torch-backend={backend}" if backend else ""
     executable = f"{ENVIRONMENT}\\Scripts\\python" if windows else f"{ENVIRONMENT}/bin/python"
     launcher = f"py -{version}" if windows else f"python{version}"
-    return Commands(
-        uv=f"uv venv --python {version} {ENVIRONMENT} && uv pip install --python {ENVIRONMENT} {pinned}{chosen}",
-        pip=f"{launcher} -m venv {ENVIRONMENT} && {executable} -m pip install {pinned}{extra}",
-        conda=f"conda create --yes --name {NAME} --channel conda-forge python={version} pip && "
-        f"conda run --name {NAME} python -m pip install {pinned}{extra}",
+    uv, pip, conda = (
+        f"uv pip install --python {ENVIRONMENT}",
+        f"{executable} -m pip install",
+        f"conda run --name {NAME} python -m pip install",
     )
+    return Commands(
+        uv=f"uv venv --python {version} {ENVIRONMENT} && {uv} {pinned}{chosen}{_then(uv, later)}",
+        pip=f"{launcher} -m venv {ENVIRONMENT} && {pip} {pinned}{extra}{_then(pip, later)}",
+        conda=f"conda create --yes --name {NAME} --channel conda-forge python={version} pip && {conda} {pinned}{extra}{_then(conda, later)}",
+    )
+
+
+def _then(install: str, later: str) -> str:
+    """Return the second step: what is compiled needs build tools and the framework, which an isolated build does not see."""
+    return f" && {install} setuptools wheel packaging ninja && {install} --no-build-isolation {later}" if later else ""
 
 
 def _quoted(text: str, *, windows: bool) -> str:

@@ -12,7 +12,7 @@ from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.plan.candidates import Candidate
 from gpudoctor.plan.chosen import Chosen, Wishes
-from gpudoctor.plan.commands import commands
+from gpudoctor.plan.commands import COMPILED, built_against, commands
 from gpudoctor.plan.companions import COMPANIONS
 from gpudoctor.plan.resolution import Package, Resolution
 from gpudoctor.plan.search import Search
@@ -30,6 +30,8 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
     unlisted += wishes.not_planned
     on_system = {one.label: one.system for one in found.candidates if one.system}
     unlisted += tuple(f"{label} needs {what} on the system; pip does not install them." for label, what in on_system.items())
+    built = built_against(tuple(one.requirement for one in pins), search.matrix)
+    unlisted += tuple(f"{COMPILED.format(one.replace('==', ' '))}." for one in sorted(built))
     unchecked = (one for one in found.conclusion.unchecked if one.what not in on_system)
     return Environment(
         verdict=str(found.conclusion.verdict.value) if not unlisted else "unknown",
@@ -42,7 +44,7 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
         warnings=tuple(finding.message for finding in found.conclusion.findings),
         not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in unchecked), *unlisted),
         older_because=tuple(_newer(found, search)),
-        commands=commands(tuple(one.requirement for one in pins), found.python, index, tag, windows=windows),
+        commands=commands(tuple(one.requirement for one in pins), found.python, index, tag, built=built, windows=windows),
         locked=tuple(f"{one.name}=={one.version}" for one in packages.values()),
         download_bytes=sum(one.size for one in packages.values()) or None,
     )

@@ -44,7 +44,7 @@ class Search:
     ) -> None:
         self._wishes = wishes
         self._machine = machine
-        self._matrix = matrix
+        self.matrix = matrix
         self._until = until
         self._gpu = isinstance(machine.nvml, Nvml) and bool(machine.nvml.gpus)
         self.leads = leads(wishes, matrix)
@@ -70,7 +70,7 @@ class Search:
 
     def for_wishes(self, wishes: Wishes) -> Search:
         """Return a search for other wishes about the same packages, or some of them, on the same machine."""
-        return Search(wishes, self._machine, self._matrix, self._until, self._checker)
+        return Search(wishes, self._machine, self.matrix, self._until, self._checker)
 
     @property
     def checked(self) -> int:
@@ -148,7 +148,7 @@ class Search:
     def candidates(self, name: str) -> tuple[Candidate, ...]:
         """Return the candidates of a package, the nearest to the stated release first, or the newest."""
         if name not in self._lists:
-            found = tuple(candidates(self._matrix, self.leads[name], self._machine.platform, gpu=self._gpu))
+            found = tuple(candidates(self.matrix, self.leads[name], self._machine.platform, gpu=self._gpu))
             if near := self._wishes.near.get(name):
                 found = tuple(sorted(found, key=lambda one: nearness(one.release, near)))
             self._lists[name] = found if name not in COMPANIONS else of_a_framework(found, COMPANIONS[name])
@@ -165,7 +165,7 @@ class Search:
     def is_newest(self, one: Candidate) -> bool:
         """Return whether the tables list no newer release of a package that satisfies what the user stated of it."""
         stated = self._wishes.requirements.get(one.name)
-        rows = self._matrix.releases(one.name, self._machine.platform)
+        rows = self.matrix.releases(one.name, self._machine.platform)
         suiting = [str(row.release) for row in rows if stated is None or satisfies(str(row.release), stated.specifier) is not False]
         return suiting[-1:] == [one.release]
 

@@ -15,7 +15,7 @@ from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.any_python import any_python
 from gpudoctor.plan.applied import applied
-from gpudoctor.plan.commands import commands
+from gpudoctor.plan.commands import COMPILED, built_against, commands
 from gpudoctor.plan.machine import machine
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
@@ -95,12 +95,18 @@ class Steps:
         index = next((_index(one) for one in differ if "+" in one.specifier), "")
         names = joined(map(_label, pins))
         title = f"Create an environment with Python {python} and install {names} there" if python else f"Install {names}"
+        built = built_against(pins, self._matrix)
+        told = COMPILED.format(joined(map(_label, sorted(built))))
         if python:
-            command = commands(pins, python, index, "", windows=after.os == "windows").pip
+            command = commands(pins, python, index, "", built=built, windows=after.os == "windows").pip
         else:
-            command = install_package(machine(after, self._matrix).python, *pins, replace=gone, extra_index=index)
+            interpreter = machine(after, self._matrix).python
+            ready = tuple(one for one in pins if one not in built) or pins
+            later = tuple(one for one in pins if one not in ready)
+            command = install_package(interpreter, *ready, replace=gone, extra_index=index)
+            command += f" && {install_package(interpreter, '--no-build-isolation', *later)}" if later else ""
         step = Fix(
-            f"{title}{f', without {joined(gone)}' if gone else ''}",
+            f"{title}{f', without {joined(gone)}' if gone else ''}{f'; {told}' if built else ''}",
             command,
             (DOWNLOAD,),
             installs=pins,
