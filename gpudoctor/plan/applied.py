@@ -21,6 +21,11 @@ def ways(fixes: Iterable[Fix]) -> list[tuple[Fix, ...]]:
     return [steps, *found] if steps else found
 
 
+def changes(fix: Fix) -> bool:
+    """Return whether a fix is more than a sentence."""
+    return bool(fix.installs or fix.removes or fix.kernel_module or any(getattr(fix, name) for name in _STATED))
+
+
 def applied(combination: Combination, fixes: Iterable[Fix]) -> Combination:
     """Return the combination after these fixes; the same one if they are only sentences."""
     for fix in fixes:

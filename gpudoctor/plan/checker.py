@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from gpudoctor.diagnose import diagnose
@@ -14,6 +16,13 @@ from gpudoctor.plan.suppose import assume
 from gpudoctor.snapshot import Host, Platform
 
 POLICY = Policy(level=None, allow_cpu=True)
+_OF_SAME_FILES = ("nvidia-wheel-version-conflict", "two-copies-of-framework")
+"""Rules whose warning says that packages contain the same files: which of them is used depends on the order of installation."""
+
+
+def overwrites(findings: Iterable[Finding]) -> int:
+    """Return how many findings say that packages overwrite each other's files."""
+    return sum(one.name in _OF_SAME_FILES and one.severity is Severity.WARNING for one in findings)
 
 
 class Conclusion(msgspec.Struct, frozen=True):
@@ -54,11 +63,13 @@ class Conclusion(msgspec.Struct, frozen=True):
 class Checker:
     """Checks requirements on one machine, each set once."""
 
-    def __init__(self, machine: Machine, matrix: Matrix, unlisted: frozenset[str] = frozenset()) -> None:
+    def __init__(self, machine: Machine, matrix: Matrix, unlisted: frozenset[str] = frozenset(), *, intact: bool = False) -> None:
         self.machine = machine
         self.matrix = matrix
         self._unlisted = unlisted
         """Packages that no table lists: they are reported and do not decide between releases."""
+        self._intact = intact
+        """Whether packages that overwrite each other's files are refused."""
         self._known: dict[tuple[tuple[str, ...], str, bool], Conclusion] = {}
 
     @property
@@ -93,6 +104,8 @@ class Checker:
             unknown = (*unknown, Unchecked(ENVIRONMENT, "training", "no framework is among these packages"))
         elif verdict is Verdict.UNKNOWN and not unknown:
             verdict = Verdict.DEGRADED if findings else Verdict.READY
+        if self._intact and overwrites(findings):
+            verdict = Verdict.BROKEN
         of_machine = (one.message for one in found.findings if one.severity is Severity.ERROR and one.subject.kind is SubjectKind.GPU)
         return Conclusion(verdict, findings, unknown, of_machine=next(of_machine, ""))
 

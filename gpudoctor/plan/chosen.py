@@ -50,5 +50,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     """Releases that were stated, by name: others are tried from the nearest on; of the other packages the newest first."""
     bounds: dict[str, str] = {}
     """Specifiers beside those that were stated, by name: constraints, and what the resolver found out."""
+    intact: bool = False
+    """Whether packages that overwrite each other's files are refused."""
     not_planned: tuple[str, ...] = ()
     """What was asked for and cannot be planned, in sentences."""

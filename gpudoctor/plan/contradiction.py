@@ -41,6 +41,10 @@ class _Attempts:
         self._wishes = wishes
         self._known = {tuple(wishes.requirements): whole}
 
+    def of(self, wishes: Wishes) -> _Attempts:
+        """Return the attempts for other wishes about the same packages."""
+        return _Attempts(self._whole.for_wishes(wishes), wishes)
+
     def part(self, names: tuple[str, ...]) -> Wishes:
         """Return the wishes for some of the packages."""
         return msgspec.structs.replace(self._wishes, requirements={name: self._wishes.requirements[name] for name in names})
@@ -94,9 +98,22 @@ def _changes(core: tuple[str, ...], attempts: _Attempts, wishes: Wishes) -> Iter
         yield python
     for names in (*((name,) for name in add_ons_first), core):
         yield _changed(wishes, names, _freed)
+    yield from _wider(core, attempts, wishes)
     yield python
     for name in add_ons_first:
         yield _without(name, attempts, wishes)
+
+
+def _wider(core: tuple[str, ...], attempts: _Attempts, wishes: Wishes) -> Iterator[Wishes]:
+    """Yield the wishes with more and more packages freed: each time those that prevent a plan then, such as an add-on built for one framework release."""
+    freed = core
+    while True:
+        changed = _changed(wishes, freed, _freed)
+        further = _core(attempts.of(changed), tuple(wishes.requirements))
+        if set(further) <= set(freed):
+            return
+        freed = tuple(dict.fromkeys((*freed, *further)))
+        yield _changed(wishes, freed, _freed)
 
 
 def _changed(wishes: Wishes, names: Iterable[str], change: Callable[[Requirement], Requirement]) -> Wishes:

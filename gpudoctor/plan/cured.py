@@ -12,9 +12,9 @@ from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import UsageError
 from gpudoctor.findings import Action, Diagnosis, Finding, Fix, FixKind, Policy, Severity
 from gpudoctor.matrix import Matrix
-from gpudoctor.plan.applied import applied, ways
+from gpudoctor.plan.applied import applied, changes, ways
 from gpudoctor.plan.model import Combination
-from gpudoctor.plan.repair import Repair, error_left
+from gpudoctor.plan.repair import Repair, error_left, worsens
 from gpudoctor.plan.suppose import suppose
 
 
@@ -49,18 +49,19 @@ class _Cure:
         self._policy = policy
         self._found = found
         self._errors = _errors(found)
-        self._repair = Repair(self._combination, matrix, self._check, beside=beside)
+        self._repair = Repair(self._combination, found, matrix, self._check, beside=beside)
 
     @cached_property
     def _steps(self) -> tuple[Fix, ...]:
-        return self._repair.steps(self._found)
+        return self._repair.steps()
 
     def of_all(self, one: Finding) -> tuple[Fix, ...]:
         """Return the fixes after which nothing is broken; if none is known, what prevents that."""
-        works = [fixes for fixes in ways(one.fixes) if self._repair.cures(fixes)]
+        works = self._repair.smallest_first([fixes for fixes in ways(one.fixes) if self._repair.cures(fixes)])
         if works or self._steps:
             return self._in_order(works or [self._steps])
-        return self._repair.dead_end or self.of_one(one)
+        sentences = [fixes for fixes in ways(one.fixes) if all(map(_is_advice, fixes))]
+        return self._in_order(sentences) or self._repair.apart or self._repair.unsure() or self._repair.dead_end or self.of_one(one)
 
     def of(self, one: Finding) -> tuple[Fix, ...]:
         """Return the fixes of a finding that is not the first error."""
@@ -71,8 +72,12 @@ class _Cure:
         kept = [fixes for fixes in ways(one.fixes) if not self._breaks(fixes, one.code, warning=True)]
         if kept or not ways(one.fixes):
             return self._in_order(kept) or one.fixes
-        repair = Repair(self._combination, self._matrix, self._check, lambda found: error_left(found) or _warning_left(found, one.code))
-        return repair.steps_of_findings(self._found) or (_NOTHING_GENTLER,)
+
+        def left(found: Diagnosis) -> Finding | None:
+            return error_left(found) or _warning_left(found, one.code)
+
+        repair = Repair(self._combination, self._found, self._matrix, self._check, left=left)
+        return repair.steps_of_findings() or (_NOTHING_GENTLER,)
 
     def of_one(self, one: Finding) -> tuple[Fix, ...]:
         """Return the fixes after which this finding is gone and nothing is broken that was not."""
@@ -98,16 +103,21 @@ class _Cure:
         """Return whether something else is broken after fixes, or still the same; of a `warning`, whether that is still there."""
         after = applied(self._combination, fixes)
         if after == self._combination:
-            return False
+            return any(map(changes, fixes))  # what is stated already is no fix
         try:
             then = self._check(after)
         except UsageError:  # what is installed contradicts what was stated
             return True
         still = warning and _warning_left(then, code) is not None
-        return still or bool(_errors(then) - (self._errors - Counter([code])))
+        return still or worsens(self._found, then) or bool(_errors(then) - (self._errors - Counter([code])))
 
     def _check(self, combination: Combination) -> Diagnosis:
         return diagnose(suppose(combination, self._matrix, ""), self._matrix, self._policy)
+
+
+def _is_advice(one: Fix) -> bool:
+    """Return whether a fix is a sentence about something that no combination states, such as NVIDIA's own build; another machine is none."""
+    return not changes(one) and one.action is not Action.REPLACE_HARDWARE
 
 
 def _is_warning(one: Finding) -> bool:

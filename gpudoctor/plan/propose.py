@@ -44,6 +44,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     """Requirements that apply if something else installs the package: pip's -c."""
     pythons: tuple[str, ...] = ()
     """The Python versions that files allow; () for any."""
+    intact: bool = False
+    """Whether packages that overwrite each other's files are refused: a fix must not depend on the order of installation."""
     not_planned: tuple[str, ...] = ()
     """What files ask for and a plan cannot include, in sentences."""
     without_driver: bool = False
@@ -76,6 +78,7 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         pythons=question.pythons,
         near={name: pin for name, one in asked.items() if (pin := only_version(one.specifier)) is not None},
         bounds=_merged(question.constraints, bounds or {}),
+        intact=question.intact,
         not_planned=question.not_planned,
     )
     search = Search(wishes, machine, matrix, time.process_time() + PATIENCE)

@@ -14,21 +14,35 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import DOWNLOAD, REBOOT, Action, Diagnosis, Finding, Fix, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.applied import applied, ways
+from gpudoctor.plan.checker import overwrites
 from gpudoctor.plan.machine import machine
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.propose import Question, propose
-from gpudoctor.plan.steps import Steps
+from gpudoctor.plan.size import size
+from gpudoctor.plan.steps import Steps, is_of_packages
 from gpudoctor.report.plan import Environment, MachineChange
 
 _MOST = 16
 """Combinations that are checked before the planner is asked."""
 _DEPTH = 4
 """Findings that are fixed one after another."""
+_SEPARATE = Fix("Give each framework its own environment: no releases that can share one were found.", needs=(DOWNLOAD,))
+_UNSURE = "Try this, which could not be checked in full: "
 
 
 def error_left(found: Diagnosis) -> Finding | None:
     """Return the first root cause that is an error; None if there is none."""
     return next((one for one in found.root_causes if one.severity is Severity.ERROR), None)
+
+
+def worsens(before: Diagnosis, after: Diagnosis) -> bool:
+    """Return whether something else could not be checked after a change, or packages overwrite each other that did not."""
+    return bool(_unsettled(after) - _unsettled(before)) or overwrites(after.findings) > overwrites(before.findings)
+
+
+def _unsettled(found: Diagnosis) -> set[str]:
+    """Return what was not checked: packages whatever their release."""
+    return {one.package or one.what for one in found.unchecked}
 
 
 class Repair:
@@ -37,12 +51,15 @@ class Repair:
     def __init__(
         self,
         combination: Combination,
+        found: Diagnosis,
         matrix: Matrix,
         check: Callable[[Combination], Diagnosis],
+        *,
         left: Callable[[Diagnosis], Finding | None] = error_left,
         beside: tuple[str, ...] = (),
     ) -> None:
         self._combination = combination
+        self._found = found
         self._matrix = matrix
         self._check = check
         self._left = left
@@ -52,15 +69,27 @@ class Repair:
         """The drivers that were tried before any package was changed, each as the step that leads there."""
         self.dead_end: tuple[Fix, ...] = ()
         """What the steps that were tried led to where only another machine helps."""
+        self._unsure: tuple[Fix, ...] = ()
+        """The first steps after which nothing is known to be broken, but not everything could be checked."""
+        self.apart: tuple[Fix, ...] = ()
+        """The steps that help where packages work only by overwriting each other's files: another machine as needed, and several environments."""
 
-    def steps(self, found: Diagnosis) -> tuple[Fix, ...]:
-        """Return the steps that lead to a combination that is not broken; () if none is known."""
-        return self.steps_of_findings(found) or next(self._planned(found), ())
+    def steps(self) -> tuple[Fix, ...]:
+        """Return the steps that lead to a combination that works; () if none is known."""
+        return self.steps_of_findings() or next(self._planned(), ())
 
-    def steps_of_findings(self, found: Diagnosis) -> tuple[Fix, ...]:
+    def steps_of_findings(self) -> tuple[Fix, ...]:
         """Return the steps by the fixes of the findings alone; () if these do not lead there."""
-        one_by_one = self._one_by_one(found)
-        return self._steps.completed(self._needed(self._steps.merged(one_by_one))) if one_by_one else ()
+        return self._composed(self._one_by_one())
+
+    def unsure(self) -> tuple[Fix, ...]:
+        """Return steps that may lead to a combination that works, and say so; () if none is known."""
+        steps = self._composed(self._unsure)
+        titles = (f"{_UNSURE}{one.title[:1].lower()}{one.title[1:]}" for one in steps[:1])
+        return (*(msgspec.structs.replace(one, title=title) for one, title in zip(steps, titles, strict=False)), *steps[1:])
+
+    def _composed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+        return self._steps.completed(self._needed(self._steps.merged(fixes))) if fixes else ()
 
     def completed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the same steps with commands that install all that was stated."""
@@ -72,25 +101,47 @@ class Repair:
         enough = next((rest for rest in fewer if self.cures(rest)), None)
         return steps if enough is None else self._needed(enough)
 
-    def cures(self, fixes: tuple[Fix, ...]) -> bool:
-        """Return whether nothing is left to be fixed after these fixes."""
-        after = applied(self._combination, fixes)
-        return after != self._combination and self._works(after)
+    def smallest_first(self, found: list[tuple[Fix, ...]]) -> list[tuple[Fix, ...]]:
+        """Return ways to fix a finding with the smallest change first; as they are if one changes the machine, which cannot be compared."""
+        if len(found) < 2 or not all(is_of_packages(fix) for fixes in found for fix in fixes):
+            return found
+        return sorted(found, key=self._size)
 
-    def _works(self, after: Combination) -> bool:
+    def _size(self, fixes: tuple[Fix, ...]) -> tuple[int, ...]:
+        whole = self.completed(fixes)
+        return size(whole, self._combination, applied(self._combination, whole))
+
+    def cures(self, fixes: tuple[Fix, ...]) -> bool:
+        """Return whether nothing is left to be fixed after these fixes, and nothing is worse."""
+        after = applied(self._combination, fixes)
+        return after != self._combination and self._works(after, fixes)
+
+    def _works(self, after: Combination, fixes: tuple[Fix, ...]) -> bool:
         try:
-            return self._left(self._check(after)) is None
+            return self._cured(self._check(after), fixes)
         except UsageError:  # what is installed contradicts what was stated
             return False
 
-    def _one_by_one(self, found: Diagnosis) -> tuple[Fix, ...]:
+    def _cured(self, then: Diagnosis, fixes: tuple[Fix, ...]) -> bool:
+        if self._left(then) is not None or (self._found.summary.frameworks and not then.summary.frameworks):
+            return False
+        if not worsens(self._found, then):
+            return True
+        if overwrites(then.findings):
+            self.apart = self.apart or (*(fix for fix in fixes if fix.driver or fix.os), _SEPARATE)
+        else:
+            self._unsure = self._unsure or fixes
+        return False
+
+    def _one_by_one(self) -> tuple[Fix, ...]:
         """Return the fixes of the first finding, then those of the first that is left, and so on; the fewest steps that suffice."""
-        left: deque[tuple[Combination, Diagnosis, tuple[Fix, ...]]] = deque([(self._combination, found, ())])
+        left: deque[tuple[Combination, Diagnosis, tuple[Fix, ...]]] = deque([(self._combination, self._found, ())])
         seen = [self._combination]
         while left and len(seen) < _MOST:
             before, diagnosis, taken = left.popleft()
             self._note(diagnosis)
             finding = self._left(diagnosis)
+            enough: list[tuple[Fix, ...]] = []
             for fixes in ways(finding.fixes if finding else ()):
                 after = applied(before, fixes)
                 if after in seen:
@@ -100,12 +151,15 @@ class Repair:
                     then = self._check(after)
                 except UsageError:
                     continue
-                if self._left(then) is None:
-                    return (*taken, *fixes)
+                if self._cured(then, (*taken, *fixes)):
+                    enough.append((*taken, *fixes))
+                    continue
                 if all(fix.driver for fix in (*taken, *fixes)):
                     self._machines.append(fixes[-1:])
                 if len(taken) < _DEPTH:
                     left.append((after, then, (*taken, *fixes)))
+            if enough:
+                return self.smallest_first(enough)[0]
         return ()
 
     def _note(self, diagnosis: Diagnosis) -> None:
@@ -114,9 +168,9 @@ class Repair:
         hopeless = (found for found in fixes if found and found[0].action is Action.REPLACE_HARDWARE)
         self.dead_end = self.dead_end or next(hopeless, ())
 
-    def _planned(self, found: Diagnosis) -> Iterator[tuple[Fix, ...]]:
+    def _planned(self) -> Iterator[tuple[Fix, ...]]:
         """Yield the steps to what the planner finds, with the smallest change first: other packages, another driver, WSL."""
-        of_machine = [fixes for fixes in ways(first_error(found).fixes) if any(fix.driver for fix in fixes)]
+        of_machine = [fixes for fixes in ways(first_error(self._found).fixes) if any(fix.driver for fix in fixes)]
         further = [steps for steps in self._machines if steps not in of_machine]
         of_system = [(USE_WSL,)] if self._combination.os == "windows" else []
         for steps in ((), *of_machine, *further, *of_system):
@@ -126,12 +180,15 @@ class Repair:
                     yield every
 
     def _plan(self, base: Combination) -> Iterator[Environment | MachineChange]:
+        if not base.requirements:
+            return
         question = Question(
             requirements=base.requirements,
             machine=machine(base, self._matrix),
             python=base.python or "",
             constraints=base.constraints,
             pythons=base.pythons.versions if base.pythons is not None else (),
+            intact=True,
         )
         try:
             plan = propose(question, self._matrix).plan
@@ -142,7 +199,8 @@ class Repair:
     def _to(self, found: Environment | MachineChange, base: Combination) -> tuple[Fix, ...]:
         """Return the steps that lead from `base` to what the planner found."""
         here = found if isinstance(found, Environment) else found.environment
-        pins = {one.name: pin.requirement for pin in here.pins if (one := requirement(pin.requirement)) is not None}
+        planned = ((pin.requirement, requirement(pin.requirement)) for pin in here.pins)
+        pins = {one.name: text for text, one in planned if one is not None and (one.specifier or text in base.requirements)}
         stated = (one.name for one in map(requirement, self._combination.requirements) if one is not None)
         gone = tuple(name for name in stated if name not in pins and name != "numpy")
         change = Fix("", installs=tuple(pins.values()), removes=gone, python=here.python if self._combination.python else "")

@@ -51,7 +51,7 @@ class Search:
         """The packages whose release is searched for, in the order of the search."""
         self.unlisted = unlisted(wishes, matrix)
         """The stated packages that no table knows."""
-        self._checker = checker or Checker(machine, matrix, frozenset((*self.unlisted, "numpy")))
+        self._checker = checker or Checker(machine, matrix, frozenset((*self.unlisted, "numpy")), intact=wishes.intact)
         self._most = self._checker.count + MOST
         self._lists: dict[str, tuple[Candidate, ...]] = {}
         self.demands = Demands(wishes, machine.platform, matrix)

@@ -53,7 +53,7 @@ class Steps:
     def merged(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the same steps with one for all packages, and one for the driver."""
         rest = self._without_packages(fixes)
-        packages = tuple(fix for fix in fixes if _is_of_packages(fix))
+        packages = tuple(fix for fix in fixes if is_of_packages(fix))
         is_one_step = len(packages) < 2 and not any(fix.os for fix in rest)
         steps = (*rest, *(packages if is_one_step else self.packages(applied(self._combination, fixes))))
         return tuple(msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in steps)
@@ -68,7 +68,7 @@ class Steps:
     def _without_packages(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the other steps, and of those that change the driver the last."""
         drivers = [fix for fix in fixes if fix.driver]
-        return tuple(fix for fix in fixes if not _is_of_packages(fix) and (not fix.driver or fix is drivers[-1]))
+        return tuple(fix for fix in fixes if not is_of_packages(fix) and (not fix.driver or fix is drivers[-1]))
 
     def _new_python(self, after: Combination) -> str:
         """Return the Python of the environment to create; "" if these packages can be installed where the stated ones are."""
@@ -116,7 +116,8 @@ class Steps:
         return (step,)
 
 
-def _is_of_packages(fix: Fix) -> bool:
+def is_of_packages(fix: Fix) -> bool:
+    """Return whether a fix changes the packages of an environment."""
     return bool(fix.installs or fix.removes or fix.python)
 
 

@@ -3,9 +3,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, not_stated, wheel_platform
+from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Confidence, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Fault
 from gpudoctor.matrix.cite import cited
 from gpudoctor.signatures import recognise
@@ -32,10 +35,16 @@ def broken_release(environment: EnvironmentView) -> Iterator[Problem]:
                 *((Evidence("log", line.value, line.where),) if line is not None else ()),
                 Evidence("defect", fault.note, cited(fault.source, f"{one.name} {fault.last}")),
             ),
-            fixes=(
-                install_fix(f"Install a release of {one.name} after {fault.last}", environment.observed.python, f"{one.name}>{fault.last}"),
-            ),
+            fixes=_install_later(environment, one, fault),
         )
+
+
+def _install_later(environment: EnvironmentView, one: Distribution, fault: Fault) -> tuple[Fix, ...]:
+    """Return the fix that installs the next release after the broken ones; of an assumed framework one that works here."""
+    later, python = f">{fault.last}", environment.observed.python
+    if environment.stack.supposed and framework_of(one.name) == one.name and pick(environment.machine, one.name, accepts=later) is not None:
+        return install_framework(environment.machine, one.name, accepts=later)
+    return (install_fix(f"Install a release of {one.name} after {fault.last}", python, f"{one.name}{later}"),)
 
 
 def _faults(environment: EnvironmentView) -> Iterator[tuple[Distribution, Fault]]:

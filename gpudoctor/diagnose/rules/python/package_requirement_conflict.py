@@ -60,7 +60,7 @@ def _install_another(found: Distribution, violations: list[Violation], environme
     by = demanding.pop()
     if demanding or stack_of(by.name) == by.name or not stack.stated(by):
         return
-    release = nearest(environment.machine, by, lambda row: _accepts(row, by, found, stack))
+    release = nearest(environment.machine, by, lambda row: str(row.release) != by.version and _accepts(row, by, found, stack))
     if release:
         pin = f"{with_extras(by.name, by.extras)}=={release}"
         title = f"Install {by.name} {release}, which accepts {found.label}"

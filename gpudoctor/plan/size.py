@@ -1,0 +1,31 @@
+"""How much a way to fix a finding changes, to prescribe the smallest change first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gpudoctor.derive.nearness import nearness
+from gpudoctor.derive.specifiers import Requirement, only_version, requirement, satisfies
+from gpudoctor.findings import Fix
+from gpudoctor.plan.model import Combination
+
+_AS_STATED, _SAME_SERIES, _OTHER_SERIES = range(3)
+
+
+def size(fixes: Iterable[Fix], before: Combination, after: Combination) -> tuple[int, int, int, int]:
+    """Return a sort key, smallest first: packages left out, another Python, releases of another series, other changed releases."""
+    stated, wanted = _by_name(before), _by_name(after)
+    distances = [_distance(one, wanted[name]) for name, one in stated.items() if name in wanted]
+    other_python = any(fix.python for fix in fixes)
+    return (len(stated.keys() - wanted.keys()), other_python, distances.count(_OTHER_SERIES), len(distances) - distances.count(_AS_STATED))
+
+
+def _distance(stated: Requirement, wanted: Requirement) -> int:
+    release, pin = only_version(wanted.specifier), only_version(stated.specifier)
+    if release is None or satisfies(release, stated.specifier) is not False:
+        return _AS_STATED
+    return _SAME_SERIES if pin is not None and nearness(release, pin)[0] == 0 else _OTHER_SERIES
+
+
+def _by_name(combination: Combination) -> dict[str, Requirement]:
+    return {one.name: one for one in map(requirement, combination.requirements) if one is not None}
