@@ -27,14 +27,14 @@ _NEEDS_UNIX = expression(
 def of_sign(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Problem:
     """Return the problem that a sign tells of, with what speaks for its likeliest cause."""
     rule = likely[0]
-    sure = not sign.signature.guess and (why is not None or len(sign.signature.causes) == 1)
+    sure = is_sure(sign, why)
     where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
     return Problem(
         message=f"The log says that {sign.signature.meaning}.",
         evidence=tuple(dict.fromkeys((Evidence("log", sign.line, where), *((why,) if why else ())))),
         fixes=(
             *(() if sure else _candidates(sign.signature.tells, likely, machine)),
-            *_fixes(rule, sign.signature.cure, machine, sure=sure),
+            *fixes_of(rule, sign.signature.cure, machine, sure=sure),
             read_page(rule.name),
         ),
         severity=max(rule.severity, Severity.WARNING),
@@ -43,12 +43,17 @@ def of_sign(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: Mac
     )
 
 
+def is_sure(sign: Recognised, why: Evidence | None) -> bool:
+    """Return whether a sign names its cause: it is the only one, or something else, `why`, speaks for it."""
+    return not sign.signature.guess and (why is not None or len(sign.signature.causes) == 1)
+
+
 def of_words(words: Sequence[str], likely: Sequence[Rule], machine: MachineView) -> Problem:
     """Return the problem of a cause that only these words of the text speak for: a warning, since nothing proves it."""
     return Problem(
         message=f"{likely[0].title}: only the words of the text suggest it, no error message proves it.",
         evidence=(Evidence("words", ", ".join(words), "the text"),),
-        fixes=(*_candidates("", likely, machine), *_fixes(likely[0], "", machine, sure=False), read_page(likely[0].name)),
+        fixes=(*_candidates("", likely, machine), *fixes_of(likely[0], "", machine, sure=False), read_page(likely[0].name)),
         severity=Severity.WARNING,
         confidence=Confidence.POSSIBLE,
         subject=MACHINE,
@@ -60,7 +65,7 @@ def _runnable(command: str, machine: MachineView) -> str:
     return "" if machine.site.platform == Platform.WINDOWS and _NEEDS_UNIX.search(command) else command
 
 
-def _fixes(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
+def fixes_of(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
     """Yield what fixes a cause that only a log names, and how to confirm it; `cure` is what fixes this line."""
     if cure:
         yield Fix(cure)

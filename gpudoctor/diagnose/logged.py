@@ -108,10 +108,9 @@ class LogReading:
         by_name = {rule.name: rule for rule in rules}
         found = {run.rule.name for run in runs if any(finding.severity > Severity.NOTE for finding in run.findings)}
         more = []
-        choices = [(sign, self._choice(sign, by_name, runs)) for sign in self._signs]
-        for sign, choice in sorted(choices, key=lambda row: row[1] is _THE_USUAL):
+        for sign, choice in self.chosen(by_name, runs):
             is_explained = sign.signature.vague and found - _EXPLAIN_NO_ERROR
-            if choice is None or is_explained or found.intersection(choice.causes):
+            if is_explained or found.intersection(choice.causes):
                 continue
             likely = [by_name[name] for name in choice.likely]
             found.add(likely[0].name)
@@ -119,6 +118,11 @@ class LogReading:
             more.append(_run(likely[0], problem, runs, self._machine))
         earlier = [_noted(run) if found & _FAIL_TO_IMPORT and run.rule.name in _AFTER_IMPORT else run for run in runs]
         return [*earlier, *more, *(() if found else self._alike(by_name, runs))]
+
+    def chosen(self, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> list[tuple[Recognised, Choice]]:
+        """Return the signs that point to a cause which nothing excludes, each with these; last a sign that only the usual cause explains."""
+        choices = ((sign, self._choice(sign, by_name, runs)) for sign in self._signs)
+        return sorted(((sign, choice) for sign, choice in choices if choice is not None), key=lambda row: row[1] is _THE_USUAL)
 
     def _alike(self, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> Iterator[RuleRun]:
         """Yield the cause that the whole text is most like, of those that no fact excludes, if it is like any."""
@@ -130,7 +134,7 @@ class LogReading:
             rules = [by_name[one.cause] for one in alike]
             yield _run(rules[0], of_words(alike[0].words, rules, self._machine), runs, self._machine)
 
-    def _choice(self, sign: Recognised, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> _Choice | None:
+    def _choice(self, sign: Recognised, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> Choice | None:
         """Return the causes of a sign that nothing excludes; None if none is likely, or if the sign needs more than its own line."""
         signature, machine = sign.signature, self._machine
         acquitted = frozenset[str]() if signature.despite_versions else _acquitted(runs, machine) - self._stated
@@ -148,7 +152,7 @@ class LogReading:
         likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
         in_text = not _CLOSER_THAN_PLATFORM.isdisjoint(why)
         likely = sorted(likely, key=lambda name: (name not in why, in_text and name in on_platform))
-        return _Choice(causes, likely, why) if likely else None
+        return Choice(causes, likely, why) if likely else None
 
     def _may_be_usual(self, sign: Recognised) -> bool:
         """Return whether a build without CUDA explains a framework that sees no GPU best: the driver works, and nothing tells of the build."""
@@ -178,7 +182,7 @@ class LogReading:
         return excluded(self._machine)
 
 
-class _Choice(NamedTuple):
+class Choice(NamedTuple):
     """What a sign may come from."""
 
     causes: list[str]
@@ -189,7 +193,7 @@ class _Choice(NamedTuple):
     """What speaks for a cause."""
 
 
-_THE_USUAL = _Choice([_USUAL], [_USUAL], {})
+_THE_USUAL = Choice([_USUAL], [_USUAL], {})
 """What nothing in the text speaks for; any other sign explains more."""
 
 

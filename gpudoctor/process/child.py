@@ -132,7 +132,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
             return "; sender unknown, usually the kernel when out of memory"
         if self.memory_kills.count:
             return f"{', probably' if self.memory_kills.of_machine else ''} by the kernel, out of memory"
-        return "; by another program: the kernel counted no out-of-memory kill"
+        return "; sender unknown: the kernel counted no out-of-memory kill"
 
 
 def _signal_name(number: int) -> str:

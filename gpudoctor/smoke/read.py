@@ -29,6 +29,7 @@ from gpudoctor.children.training import (
 from gpudoctor.process import End, Outcome, end_of
 from gpudoctor.smoke.plan import TrainingPlan
 from gpudoctor.snapshot import (
+    LAST_OUTPUT,
     NOT_ASKED,
     Agreement,
     AllReduce,
@@ -169,7 +170,7 @@ def _interrupted(outcome: Outcome) -> StageState:
 def _last_words(outcome: Outcome) -> str:
     reason = outcome.trouble or " in ".join(filter(None, ("it ended without a word", outcome.mark)))
     last = next((line for line in reversed(outcome.stderr.splitlines()) if line.strip()), "")
-    return f"{reason}; its last output: {last.strip()[:300]}" if last else reason
+    return f"{reason}{LAST_OUTPUT}{last.strip()[:300]}" if last else reason
 
 
 def _address(plan: TrainingPlan, device: str) -> str | Missing:

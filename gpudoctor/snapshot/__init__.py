@@ -66,6 +66,7 @@ from gpudoctor.snapshot.machine import (
 )
 from gpudoctor.snapshot.older import upgraded
 from gpudoctor.snapshot.smoke import (
+    LAST_OUTPUT,
     Agreement,
     AllReduce,
     CompiledStep,

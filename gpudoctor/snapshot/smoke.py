@@ -6,6 +6,9 @@ import msgspec
 
 from gpudoctor.snapshot.values import NOT_ASKED, Missing, Observed, OpenEnum, Real
 
+LAST_OUTPUT = "; its last output: "
+"""What stands between how a process ended and the last line that it wrote, in a stage's error."""
+
 
 class StageKind(OpenEnum):
     """A stage of smoke training."""

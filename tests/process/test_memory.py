@@ -53,7 +53,7 @@ def test_a_rise_compares_the_same_counter() -> None:
         (None, "sender unknown, usually the kernel when out of memory"),
         (KillCount(1, "memory.events of this control group"), "SIGKILL in importing it by the kernel, out of memory"),
         (KillCount(1, "/proc/vmstat"), "SIGKILL in importing it, probably by the kernel, out of memory"),
-        (KillCount(0, "/proc/vmstat"), "by another program: the kernel counted no out-of-memory kill"),
+        (KillCount(0, "/proc/vmstat"), "sender unknown: the kernel counted no out-of-memory kill"),
     ],
 )
 def test_who_killed_it(kills: KillCount | None, words: str) -> None:

@@ -134,3 +134,15 @@ class Early:
             {body}
 sys.meta_path.insert(0, Early())
 """
+
+
+def without_module(missing: str) -> str:
+    """Statements after which a module is not installed."""
+    return f"""
+import sys
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name == "{missing}":
+            raise ModuleNotFoundError(f"No module named '{{name}}'", name=name)
+sys.meta_path.insert(0, Hidden())
+"""

@@ -48,6 +48,12 @@ class Provoked(NamedTuple):
         return [(one["code"], one["name"]) for one in self.report["findings"] if one["severity"] != "note"]
 
     @property
+    def fixes(self) -> list[tuple[str, str]]:
+        """Kind and command of the fixes of the root cause."""
+        root = next(one for one in self.report["findings"] if one["severity"] != "note")
+        return [(fix["kind"], fix["command"]) for fix in root["fixes"]]
+
+    @property
     def message(self) -> str:
         """The message of the root cause."""
         return str(next(one["message"] for one in self.report["findings"] if one["severity"] != "note"))

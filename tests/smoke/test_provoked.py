@@ -14,7 +14,7 @@ import pytest
 
 from tests.cli.command import GPUDOCTOR
 from tests.smoke.control_group import limited_memory
-from tests.smoke.patches import ANSWERING, at_import
+from tests.smoke.patches import ANSWERING, at_import, without_module
 from tests.smoke.provoke import Provoked, marked, provoke
 
 Start = Callable[..., Provoked]
@@ -49,6 +49,21 @@ def test_a_crash_in_the_import(each: Start, framework: str) -> None:
     assert (seen.code, seen.report["verdict"]) == (1, "broken")
     assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
     assert f"stage “import” crashed: was killed by SIGSEGV in importing {NAMES[framework]}" in seen.message
+    assert "points to" not in seen.message
+    assert [kind for kind, _ in seen.fixes] == ["check", "check", "fix", "else"]
+    assert "reinstall " in seen.fixes[2][1]
+
+
+def test_a_missing_requirement(start: Start) -> None:
+    """The same release is installed again with what it requires: another one would lack it too."""
+    seen = start(without_module("wrapt"))
+    assert seen.findings == [("GD643", "framework-import-fails"), *CRASHED]
+    assert "`import tensorflow` fails: No module named 'wrapt'." in seen.message
+    installed = seen.report["snapshot"]["frameworks"][0]
+    kind, command = next(fix for fix in seen.fixes if fix[0] != "check")
+    assert kind == "fix"
+    assert command.endswith(f"install {installed['distribution']}=={installed['version']['value']}")
+    assert "reinstall" not in command
 
 
 def test_an_import_past_the_deadline(each: Start, framework: str) -> None:
@@ -109,6 +124,8 @@ def test_killed_by_another_process(start: Start) -> None:
     assert (seen.ended, seen.findings) == ([("import", "crashed")], CRASHED)
     assert "was killed by SIGKILL in importing TensorFlow" in seen.message
     assert "memory" in seen.message
+    assert "sender unknown" in seen.message
+    assert not [command for _, command in seen.fixes if "install" in command]
 
 
 def test_killed_by_the_kernel_out_of_memory(start: Start) -> None:

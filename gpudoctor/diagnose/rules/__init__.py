@@ -243,6 +243,11 @@ def without(lacking: frozenset[str], named: Collection[str] = ()) -> tuple[Rule,
     )
 
 
+def named(names: Collection[str]) -> tuple[Rule, ...]:
+    """Return the rules of these names."""
+    return tuple(_load(family, module) for family, rules in FAMILIES.items() for module in rules if module.replace("_", "-") in names)
+
+
 if TYPE_CHECKING:
     RULES: tuple[Rule, ...]
     """Every rule."""

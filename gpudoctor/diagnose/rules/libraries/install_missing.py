@@ -9,10 +9,11 @@ from gpudoctor.derive.libraries import PATH, installed_wheels
 from gpudoctor.diagnose.advice.installing import install_framework, installed_by_conda
 from gpudoctor.diagnose.advice.packages import install_fix, reinstall_packages
 from gpudoctor.diagnose.advice.remedies import remedy
+from gpudoctor.diagnose.advice.same_release import reinstall
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, packages_in_extra
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Fix, FixKind
 from gpudoctor.findings.naming import joined
-from gpudoctor.snapshot import Distribution, LibraryUse, Missing, Platform
+from gpudoctor.snapshot import LibraryUse, Missing, Platform
 
 
 def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tuple[Fix, ...]:
@@ -25,15 +26,15 @@ def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> t
     if broken:
         wheels = tuple({wheel.name: wheel for _, wheel in broken}.values())
         title = f"Reinstall {' and '.join(wheel.name for wheel in wheels)}, whose files are missing"
-        reinstall = reinstall_packages(title, machine.observed.python, *wheels)
+        again = reinstall_packages(title, machine.observed.python, *wheels)
         covered = {use for use, _ in broken}
         rest = tuple(use for use in lost if use not in covered)
-        return (reinstall, *install_missing(framework, rest)) if rest else (reinstall,)
+        return (again, *install_missing(framework, rest)) if rest else (again,)
     if not installed_by_conda(machine, framework.name):
         if spec.gpu_extra:
             return _install_extra(framework, lost)
         if spec.wheel_index:
-            return (_reinstall_same_build(framework),)
+            return (reinstall(framework),)
     return install_framework(machine, framework.name, near=framework.release)
 
 
@@ -79,22 +80,3 @@ def _install_extra(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tu
         f"Install the CUDA toolkit and cuDNN that contain {names}; no Python package has them for this release.", needs=(DOWNLOAD,)
     )
     return (toolkit, *install_framework(machine, framework.name, kind=FixKind.INSTEAD))
-
-
-def _reinstall_same_build(framework: FrameworkView) -> Fix:
-    """Return the fix that reinstalls the same build and its dependencies; its local version names its index."""
-    tag = framework.observed.local_version
-    own_index = tag.startswith("cu") and tag[2:].isdigit() and not _on_default_index(framework, tag)
-    index = f"{framework.spec.wheel_index}/{tag}" if own_index else ""
-    version = f"{framework.release}+{tag}" if own_index else framework.release
-    pin = f"{framework.name}=={version}" if version else framework.name
-    title = f"Reinstall {framework.spec.title} and its dependencies"
-    return install_fix(title, framework.machine.observed.python, pin, options=("--force-reinstall",), index=index)
-
-
-def _on_default_index(framework: FrameworkView, tag: str) -> bool:
-    """Return whether the default index has exactly this build."""
-    stack = framework.environment.stack_or_missing
-    row = None if isinstance(stack, Missing) else stack.row(Distribution(framework.name, framework.release, ""))
-    cuda = row.built_with_cuda if row is not None and row.accelerator == "cuda" else None
-    return cuda is not None and tag == f"cu{cuda.major}{cuda.minor}"

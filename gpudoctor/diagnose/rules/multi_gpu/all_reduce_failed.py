@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,8 +13,10 @@ from gpudoctor.diagnose.advice.system import DISABLE_P2P, read_page
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
-from gpudoctor.signatures import Recognised, recognise
 from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
+
+if TYPE_CHECKING:
+    from gpudoctor.signatures import Recognised
 
 _AGAIN = "gpudoctor smoke --level full"
 
@@ -35,14 +38,17 @@ def all_reduce_failed(framework: FrameworkView) -> Iterator[Problem]:
     if result(first) is Result.UNKNOWN:
         raise CouldNotTell(Missing(Cause.FAILED, detail(first)), Rung.TRAINED)
     log = first.output if isinstance(first.output, str) else ""
-    sign = next(iter(recognise(f"{log}\n{detail(first)}")), None)
+    from gpudoctor.diagnose.smoke_log import pointed  # noqa: PLC0415 -- 20 ms for the signatures, which only a failure needs
+
+    found = pointed(framework, log, detail(first))
+    sign = found.sign if found else None
     control = next((f" With NCCL_P2P_DISABLE=1 it {result(run).value}." for run in controls), "")
     meaning = f" Its log says: {sign.signature.meaning}." if sign else ""
     devices = joined(first.devices)
     yield Problem(
         message=f"{framework.name}: all-reduce across {devices} {result(first).value} ({detail(first)}).{control}{meaning}",
         evidence=(*_runs(framework.name, first, *controls), *_log_lines(framework.name, first, sign), *_nccl_variables(framework)),
-        fixes=tuple(_ways_out(framework.name, first, controls, sign.signature.causes if sign else ())),
+        fixes=tuple(_ways_out(framework.name, first, controls, tuple(rule.name for rule in found.rules) if found else ())),
     )
 
 

@@ -6,12 +6,13 @@ import msgspec
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.signatures import recognise
-from gpudoctor.snapshot import StageKind, StageState
+from gpudoctor.snapshot import Stage, StageKind, StageState
 
 
 class FailedImport(msgspec.Struct, frozen=True):
     """An import that failed."""
 
+    stage: Stage
     error: str
     causes: frozenset[str]
     """The causes that its error and output are known to have."""
@@ -24,5 +25,7 @@ def failed_import(framework: FrameworkView) -> FailedImport | None:
             error = stage.error.rstrip(".") if isinstance(stage.error, str) else "no reason given"
             output = framework.smoke.output if isinstance(framework.smoke.output, str) else ""
             signs = recognise(f"{error}\n{output}")
-            return FailedImport(error, frozenset(cause for sign in signs if not sign.signature.vague for cause in sign.signature.causes))
+            return FailedImport(
+                stage, error, frozenset(cause for sign in signs if not sign.signature.vague for cause in sign.signature.causes)
+            )
     return None

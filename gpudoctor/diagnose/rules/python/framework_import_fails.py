@@ -3,10 +3,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
-from gpudoctor.diagnose.advice.installing import another_release
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.python.failed_import import failed_import
 from gpudoctor.diagnose.rules.training.framework_output import read_output
+from gpudoctor.diagnose.rules.training.ways_out import way_out
 from gpudoctor.findings import Evidence, Level, Problem, Rung, Severity
 
 
@@ -28,9 +28,11 @@ def framework_import_fails(framework: FrameworkView) -> Iterator[Problem]:
     failure = failed_import(framework)
     if failure is None:
         return
-    output = read_output(framework.smoke, failure.error)
+    output = read_output(framework, failure.error)
+    way = way_out(framework, failure.stage, output)
     yield Problem(
         message=f"{framework.label} is installed, but `import {framework.name}` fails: {failure.error}.{output.hint}",
         evidence=(Evidence("error of the import", failure.error, framework.name), *output.evidence),
-        fixes=(*output.checks, another_release(framework.machine, framework.name)),
+        fixes=(*way.checks, *output.checks, *way.fixes),
+        domain=way.domain,
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
 
+from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.findings import Evidence, Fix, FixKind
-from gpudoctor.signatures import recognise
-from gpudoctor.snapshot import Smoke
+
+if TYPE_CHECKING:
+    from gpudoctor.diagnose.smoke_log import Pointer
 
 READ_OUTPUT = Fix(
     "Read the end of the framework's log (snapshot.smoke[].output in the report)",
@@ -28,15 +32,20 @@ class Output(msgspec.Struct, frozen=True):
     """A sentence to append that names the likely causes; empty if the output points to none."""
     evidence: tuple[Evidence, ...]
     checks: tuple[Fix, ...]
+    pointer: Pointer | None = None
 
 
-def read_output(smoke: Smoke, error: str = "") -> Output:
+def read_output(framework: FrameworkView, error: str = "") -> Output:
     """Return what the output and error of a smoke training say about its failure."""
+    smoke = framework.smoke
     output, source = smoke.output if isinstance(smoke.output, str) else "", f"{smoke.framework}'s output"
     log = tuple(Evidence("log", line, source) for line in telling_lines(output))
-    sign = next(iter(recognise(f"{output}\n{error}")), None)
-    if sign is None:
+    from gpudoctor.diagnose.smoke_log import pointed  # noqa: PLC0415 -- 20 ms for the signatures, which only a failure needs
+
+    found = pointed(framework, output, error)
+    if found is None:
         return Output("", log, (READ_OUTPUT,))
-    causes = sign.signature.causes[:_LIKELIEST]
-    hint = f" Its log points to {' or '.join(causes)}: {sign.signature.meaning}."
-    return Output(hint, (Evidence("relevant log line", sign.line, source), *log), (*map(read_page, causes), READ_OUTPUT))
+    causes = [rule.name for rule in found.rules[:_LIKELIEST]]
+    names = f"points to {' or '.join(causes)}: " if causes else "says that "
+    evidence = (Evidence("relevant log line", found.sign.line, source), *log)
+    return Output(f" Its log {names}{found.sign.signature.meaning}.", evidence, (*map(read_page, causes), READ_OUTPUT), found)

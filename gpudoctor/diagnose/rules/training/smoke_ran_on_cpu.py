@@ -40,7 +40,7 @@ def smoke_ran_on_cpu(framework: FrameworkView) -> Iterator[Problem]:
         not_applicable("no GPU was used for the smoke training")
     else:
         fault = f"lists no GPU{f', only {names}' if devices else ''}"
-    output = read_output(framework.smoke)
+    output = read_output(framework)
     yield Problem(
         message=f"{framework.label} {fault}.{output.hint}",
         evidence=(Evidence("devices", names, framework.name), *output.evidence),

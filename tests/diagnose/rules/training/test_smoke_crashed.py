@@ -4,8 +4,8 @@ import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Level, OutcomeKind, Policy, RungState, Severity
-from gpudoctor.snapshot import Smoke, Stage, StageKind, StageState
-from tests.builders import TIMED_OUT, machine, smoke, training
+from gpudoctor.snapshot import Cause, Missing, Smoke, Stage, StageKind, StageState
+from tests.builders import TIMED_OUT, machine, smoke, tensorflow, training
 from tests.diagnose.rules.asking import MATRIX, findings_of, kinds_of
 
 RULE = "smoke-crashed"
@@ -27,12 +27,23 @@ def test_both_networks_must_train() -> None:
     assert trained_state(smoke(trainings=(dense,))) is RungState.PROVEN
 
 
+NO_KERNEL = Stage(
+    StageKind.KERNEL, StageState.FAILED, error="CUDA error: no kernel image is available for execution on the device", device="GPU:0"
+)
+
+
 def test_a_crash_names_the_causes_that_the_log_points_to() -> None:
-    error = "CUDA error: no kernel image is available for execution on the device"
-    stage = Stage(StageKind.KERNEL, StageState.FAILED, error=error, device="GPU:0")
-    (finding,) = findings_of(RULE, machine(1, smoke=(smoke(stages=(stage,), trainings=()),)))
+    unknown = tensorflow(architectures=Missing(Cause.FAILED, "not readable"), version=Missing(Cause.FAILED, "not readable"))
+    (finding,) = findings_of(RULE, machine(1, frameworks=(unknown,), smoke=(smoke(stages=(NO_KERNEL,), trainings=()),)))
     assert "gpu-too-new-for-build or gpu-too-old-for-build" in finding.message
     assert "gpudoctor explain gpu-too-new-for-build" in [fix.command for fix in finding.fixes]
+
+
+def test_a_cause_that_versions_exclude_is_not_named() -> None:
+    """The build has kernels for this GPU, and a smoke training uses no extension that might have none."""
+    (finding,) = findings_of(RULE, machine(1, smoke=(smoke(stages=(NO_KERNEL,), trainings=()),)))
+    assert "Its log says that this build has no kernels for this GPU." in finding.message
+    assert not any(fix.command.startswith("gpudoctor explain") for fix in finding.fixes)
 
 
 @pytest.mark.parametrize("kind", [StageKind.PRODUCTS, StageKind.COMPILED_STEP])
