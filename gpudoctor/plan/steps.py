@@ -96,7 +96,7 @@ class Steps:
         names = joined(map(_label, pins))
         title = f"Create an environment with Python {python} and install {names} there" if python else f"Install {names}"
         built = built_against(pins, self._matrix)
-        told = COMPILED.format(joined(map(_label, sorted(built))))
+        told = f"; {COMPILED.format(joined(map(_label, sorted(built))))}" if built else ""
         if python:
             command = commands(pins, python, index, "", built=built, windows=after.os == "windows").pip
         else:
@@ -106,7 +106,7 @@ class Steps:
             command = install_package(interpreter, *ready, replace=gone, extra_index=index)
             command += f" && {install_package(interpreter, '--no-build-isolation', *later)}" if later else ""
         step = Fix(
-            f"{title}{f', without {joined(gone)}' if gone else ''}{f'; {told}' if built else ''}",
+            f"{title}{f', without {joined(gone)}' if gone else ''}{told}",
             command,
             (DOWNLOAD,),
             installs=pins,
