@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from gpudoctor.derive import specifiers
+from gpudoctor.derive.same_package import owners
 from gpudoctor.findings import Diagnosis, Finding, Fix, Policy, Severity, SubjectKind, Verdict
 from gpudoctor.findings.actions import Action
 from gpudoctor.plan import Combination, examine
@@ -290,3 +291,16 @@ def test_of_two_planned_copies_the_one_with_cuda_is_kept(first: str, second: str
         left = applied(combination, (fix,)).requirements
         assert len(left) == 1
         assert "-cpu" not in left[0]
+
+
+@pytest.mark.parametrize(
+    ("with_gpu", "other"),
+    [(with_gpu, other) for with_gpu in ("onnxruntime-gpu", "faiss-gpu-cu12", "xgboost") for other in owners(with_gpu) if other != with_gpu],
+)
+def test_two_planned_distributions_of_one_import_package_are_named(with_gpu: str, other: str) -> None:
+    for named in ((with_gpu, other), (other, with_gpu)):
+        found = examine(Combination(requirements=("torch", *named), gpus=("A100",), driver="580"), Policy(level=None)).diagnosis
+        copies = next(one for one in found.findings if one.name == "two-copies-of-framework")
+        assert len(applied(Combination(requirements=named), copies.fixes).requirements) == 1
+        alone = examine(Combination(requirements=("torch", with_gpu), gpus=("A100",), driver="580"), Policy(level=None)).diagnosis
+        assert "two-copies-of-framework" not in {one.name for one in alone.findings}

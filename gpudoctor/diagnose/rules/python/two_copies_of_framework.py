@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import FrameworkView
+from gpudoctor.derive.same_package import owners
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import install_fix, remove_packages
 from gpudoctor.diagnose.advice.releases import pick
@@ -16,7 +17,7 @@ from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
-from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing
+from gpudoctor.snapshot import SUPPOSED, TEXT, Distribution, Missing, Packages
 
 _OF_USER = expression(r"/\.local/lib/python|\\AppData\\Roaming\\Python\\")
 """The folders of `pip install --user`."""
@@ -44,7 +45,7 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
     leftovers = [leftover for leftover in packages.leftovers if framework_of(leftover.name) == framework.name]
     if leftovers:
         yield _leftover_metadata(framework, leftovers)
-    copies = _copies(framework, packages.distributions)
+    copies = [*_copies(framework, packages.distributions), *_same_package(framework, packages)]
     if len(copies) < 2:
         yield from _beside_conda(framework, packages.conda)
         return
@@ -57,7 +58,7 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
     yield Problem(
         message=f"{framework.name} is installed {'twice' if len(copies) == 2 else f'{len(copies)} times'}: {places}; {which}.",
         confidence=Confidence.CERTAIN if apart else Confidence.LIKELY,
-        evidence=tuple(map(as_evidence, copies)),
+        evidence=tuple(as_evidence(copy) for copy in copies if copy.version),
         fixes=_remove_first(framework, copies) if apart else _leave_out(framework, copies) or _reinstall_one(framework, copies),
     )
 
@@ -92,8 +93,21 @@ def _copies(framework: FrameworkView, distributions: tuple[Distribution, ...]) -
     return list({(copy.name, copy.version, copy.where): copy for copy in copies}.values())
 
 
+def _same_package(framework: FrameworkView, packages: Packages) -> list[Distribution]:
+    """Return the planned distributions that install the framework's import package, onnxruntime beside onnxruntime-gpu; if there is a second."""
+    group = owners(framework.observed.distribution)
+    found = [one for one in packages.distributions if one.name in group]
+    listed = {one.name for one in found}
+    found += [
+        Distribution(name, "", "stated", requirement=name) for name in packages.without_release if name in group and name not in listed
+    ]
+    return found if len(found) > 1 and framework.machine.observed.origin == SUPPOSED else []
+
+
 def _place(copy: Distribution) -> str:
     """Return a copy with its folder, or with the line of the text that names it."""
+    if not copy.version:
+        return f"{copy.name} ({copy.where})"
     return f"{copy.label} in {copy.where}" if copy.where.startswith("/") else f"{copy.label} ({copy.where})"
 
 

@@ -1,0 +1,19 @@
+"""Distributions that install the same import package, one with GPU code and one without: the one installed last is imported.
+
+Read in the files of a published wheel of each, of onnxruntime 1.19 to 1.31, faiss 1.7 to 1.9 and xgboost 3.4. The copies of frameworks and of CuPy have rules of their own.
+"""
+
+from __future__ import annotations
+
+_OWNERS = {
+    "onnxruntime": ("onnxruntime-gpu", "onnxruntime", "onnxruntime-directml", "onnxruntime-openvino", "onnxruntime-training"),
+    "faiss": ("faiss-gpu-cu12", "faiss-gpu-cu11", "faiss-gpu", "faiss-cpu"),
+    "xgboost": ("xgboost", "xgboost-cpu", "xgboost-cu12"),
+}
+"""By import package."""
+_GROUP_OF = {name: names for names in _OWNERS.values() for name in names}
+
+
+def owners(distribution: str) -> tuple[str, ...]:
+    """Return the distributions that install the same import package; () for one that shares it with none."""
+    return _GROUP_OF.get(distribution, ())
