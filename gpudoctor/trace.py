@@ -1,4 +1,4 @@
-"""Traces one training step of a user's own model, in a child under the examined interpreter, and counts what it needs.
+"""Traces one training step or forward pass of a user's own model, in a child under the examined interpreter, and counts what it needs.
 
 The builder is the user's code and may do anything that this user may, except connect to other machines from Python.
 """
@@ -13,6 +13,7 @@ import msgspec
 from gpudoctor.children.channel import Heard, run, script
 from gpudoctor.children.counting import COUNTING, CountedStep, Uncountable
 from gpudoctor.errors import UsageError
+from gpudoctor.fit.asked import PRECISIONS
 from gpudoctor.fit.model import TOGETHER, Activations, Affine, Model, corners, projections
 from gpudoctor.process import Supervisor
 from gpudoctor.snapshot import readable
@@ -42,6 +43,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     seq: int | None = None
     image: tuple[int, int] | None = None
     precision: str = "fp32"
+    infer: bool = False
+    """A forward pass without gradients, with weights in the precision."""
 
 
 def traced(executable: str, builder: str, step: Step, *, folder: str | None = None, deadline: float = DEADLINE) -> Model:
@@ -85,7 +88,7 @@ def _options(step: Step) -> tuple[str, ...]:
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
     seq = ("--seq", str(step.seq)) if step.seq else ()
     image = ("--image", f"{step.image[0]}x{step.image[1]}") if step.image else ()
-    return ("--precision", step.precision, "--memory", str(memory), *seq, *image)
+    return ("--precision", step.precision, "--memory", str(memory), *seq, *image, *("--infer",) * step.infer)
 
 
 def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) -> Model:
@@ -102,9 +105,9 @@ def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) ->
         checkpointed=fewer,
         recomputed=Affine(max(0, most.per_sample - transient.per_sample), max(0, most.fixed - transient.fixed)),
         transient=transient,
-        inference=transient,
+        inference=line(lambda one: one.alive or 0),
     )
-    half = step.precision in _HALF
+    half, known = step.precision in _HALF, not step.infer or once.alive is not None
     return Model(
         name=os.path.basename(builder),
         sample=once.sample,
@@ -116,13 +119,14 @@ def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) ->
         projections=projections(once.projections),
         largest_block=once.largest_block,
         forward_flops=line(lambda one: one.forward_flops).per_sample,
-        step_flops=line(lambda one: one.flops).per_sample,
+        step_flops=None if step.infer else line(lambda one: one.flops).per_sample,
         block_flops=line(lambda one: max(0, one.flops_again - one.flops)).per_sample,
         sample_bytes=line(lambda one: one.input_bytes).per_sample,
         backward=corners(once.moments) or TOGETHER,
-        full=None if half else held,
-        half=held if half else None,
-        assumptions=tuple(_assumed(once)),
+        cache_elements=line(lambda one: one.cache).per_sample // PRECISIONS[step.precision].bytes,
+        full=held if known and not half else None,
+        half=held if known and half else None,
+        assumptions=tuple(_assumed(once)) if known else (f"What a forward pass holds at once is not traced in {once.framework}.",),
     )
 
 

@@ -106,6 +106,20 @@ class Attends(nn.Module):
 def drops():
     return nn.Sequential(nn.Linear(16, 16), nn.Dropout(0.1), Attends()), torch.zeros(3, 2, 64, 16)
 
+class Fan(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers, self.last = nn.ModuleList(nn.Linear(16, 16) for _ in range(3)), nn.Linear(64, 5)
+
+    def forward(self, x):
+        parts = [x]
+        for layer in self.layers:
+            parts.append(torch.relu(layer(parts[-1])))
+        return self.last(torch.cat(parts, -1))
+
+def fan():
+    return Fan().requires_grad_(False), torch.zeros(3, 16)
+
 def levels():
     return nn.Sequential(nn.Linear(10, 16), Level([Level([Block()])]), nn.Linear(16, 5)), torch.zeros(3, 10)
 """
@@ -465,6 +479,19 @@ def test_a_builder_that_is_not_there_is_told_in_a_sentence(builder: str, told: s
 
 
 @pytest.mark.index
+def test_inference_holds_what_is_alive_at_once_and_needs_no_gradients(counted: Callable[..., Model], torch: Path) -> None:
+    """All outputs until they are joined, and beside what they are joined to the last layer's."""
+    full, half = counted(TORCH, "fan", torch, batch=4, infer=True), counted(TORCH, "fan", torch, batch=4, infer=True, precision="bf16")
+    numbers = 64 + 64 + 5
+    assert full.full
+    assert half.half
+    assert (full.full.inference, half.half.inference) == (Affine(4 * numbers), Affine(2 * numbers))
+    assert (full.forward_flops, full.step_flops, full.cache_elements) == (2 * (3 * 16 * 16 + 64 * 5), None, 0)
+    with pytest.raises(UsageError, match=r"^builders:fan has no trainable parameters: count inference with --infer\.$"):
+        counted(TORCH, "fan", torch, batch=4)
+
+
+@pytest.mark.index
 def test_a_torch_module_is_traced_with_its_blocks_and_a_frozen_trillion_parameters(
     counted: Callable[..., Model], framework_python: Callable[[str], Path]
 ) -> None:
@@ -668,6 +695,19 @@ def test_the_formula_keeps_in_bf16_what_experts_keep(
         assert true.half
         assert formula.forward_flops == true.forward_flops
         assert formula.half.kept.per_sample == pytest.approx(true.half.kept.per_sample, rel=0.05)
+
+
+@pytest.mark.index
+def test_inference_of_a_configuration_keeps_keys_and_values_and_makes_the_scores_of_one_token(
+    tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = tmp_path / "config.json"
+    monkeypatch.setenv("PYTHONPATH", str(transformers))
+    config.write_text(json.dumps({"model_type": "gpt_neox", "intermediate_size": 512, **SPARSE, "vocab_size": 100_000}))
+    model = traced(str(torch), str(config), Step(batch=2, seq=64, precision="bf16", infer=True))
+    assert model.cache_elements == 2 * 2 * 64 * 256
+    assert model.half
+    assert model.half.inference.per_sample < 64 * 100_000
 
 
 REFUSED = {

@@ -30,6 +30,10 @@ class CountedStep(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", 
     """In backward, the bytes still kept and the parameters that have gradients; empty: unknown."""
     largest_block: int = 0
     projections: tuple[tuple[int, int, bool], ...] = ()
+    alive: int | None = None
+    """The most that is alive at once in a forward pass without gradients, beside the cache; None: not traced."""
+    cache: int = 0
+    """Keys and values that generating text keeps."""
     assumed: tuple[str, ...] = ()
     """Where the step reads values of tensors, which a trace does not have: "model.py, line 12"."""
 

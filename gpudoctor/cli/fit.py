@@ -179,7 +179,7 @@ def _built(named: str, sample: Sample, asked: Asked, python: str | None, unknown
 
 def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
     system.require_linux("fit MODULE:FUNCTION")
-    step = Step(batch=asked.batch or USUAL_BATCH, seq=sample.tokens, image=sample.image, precision=asked.precision)
+    step = Step(batch=asked.batch or USUAL_BATCH, seq=sample.tokens, image=sample.image, precision=asked.precision, infer=asked.infer)
     return traced(target(python, os.environ, sys.executable, sys.path).executable, named, step, folder=os.getcwd())
 
 
@@ -203,7 +203,7 @@ def _card_named(matrix: Matrix, name: str) -> Card:
 
 
 def _named(matrix: Matrix, names: list[str], gpus: int) -> tuple[list[str], int]:
-    """Return the GPUs to ask about, each once, and how many take part: as many as one kind is named, as in 8xH100. Raises UsageError for several of several."""
+    """Return the GPUs to ask about, each once, and how many take part: --gpus, else as many as one kind is named, as in 8xH100. Raises UsageError for several of several."""
     found = [_several(matrix, name) for name in names]
     kinds = list(dict.fromkeys(name for name, _ in found))
     together = sum(times for _, times in found)
@@ -211,9 +211,7 @@ def _named(matrix: Matrix, names: list[str], gpus: int) -> tuple[list[str], int]
         return kinds, gpus
     if len(kinds) > 1:
         raise UsageError("All GPUs of a run have one name; ask about each in a command of its own, as in --gpu 8xH100.")
-    if gpus not in {1, together}:
-        raise UsageError(f"--gpu names {together} GPUs and --gpus {gpus}; leave out --gpus.")
-    return kinds, together
+    return kinds, together if gpus == 1 else gpus
 
 
 def _several(matrix: Matrix, name: str) -> tuple[str, int]:
@@ -253,7 +251,9 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     packed = (
         "Embeddings, norms and the output layer are counted in the run's precision; PEFT's prepare_model_for_kbit_training makes them FP32."
     )
+    whole = "Traced, activations are those of full training: adapters keep less."
     blocks = (
+        *(whole,) * bool(asked.lora and model.traced_by),
         *(next(traced, none),) * useless,
         *(dropout,) * bool(asked.lora),
         *(packed,) * bool(asked.weights and asked.lora),

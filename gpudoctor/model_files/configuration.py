@@ -37,7 +37,9 @@ def of_config(name: str, fields: Mapping[str, Any]) -> Network:
         raise UsageError(f"{name} states no model_type, so it is no config.json of transformers.")
     if reason := _refused(kind, fields):
         raise UncountedError(f"{name} {reason}")
-    stated = {_NAMES.get(field, field): value for field, value in fields.items()}
+    others = {_NAMES[field]: value for field, value in fields.items() if field in _NAMES and value is not None}
+    own = {field: value for field, value in fields.items() if field not in _NAMES and (value is not None or field not in others)}
+    stated = {**others, **own}
     if isinstance(labels := fields.get("id2label"), Mapping):
         stated["num_labels"] = len(labels)
     if "hidden_act" in stated:

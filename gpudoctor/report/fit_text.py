@@ -140,7 +140,7 @@ def _speed(page: Page, found: FitDocument, gpu: Answer) -> None:
     _heading(page, found, gpu, f"Speed at batch {gpu.batch:,}")
     if speed is None:
         rates = f"the tables lack the {found.run.precision.upper()} rate or the memory bandwidth of {gpu.name}"
-        page.paragraph(f"Not known: {rates if found.model.step_flops else f'the FLOPs of {found.model.name} are unknown'}.", indent=2)
+        page.paragraph(f"Not known: {rates if found.model.forward_flops else f'the FLOPs of {found.model.name} are unknown'}.", indent=2)
         return
     limited = f"{speed.bandwidth_share:.0%} limited by memory bandwidth"
     page.parts([f"step {_seconds(speed.step_seconds)}", f"{_range(speed.samples_per_second)} samples/s", limited], indent=2)

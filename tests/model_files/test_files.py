@@ -49,6 +49,13 @@ def test_a_configuration_has_the_published_number_model(config: dict[str, Any], 
     assert of_config("config.json", config).model("config.json", Sample()).parameters == parameters
 
 
+@pytest.mark.parametrize("other", [None, "relu"])
+def test_a_field_has_its_own_name_before_another_and_null_is_not_stated(other: str | None) -> None:
+    fields = {"model_type": "gemma", "hidden_act": "gelu", **LLAMA}
+    for stated in ({**fields, "hidden_activation": other}, {"hidden_activation": other, **fields}):
+        assert of_config("config.json", stated).rows == of_config("config.json", fields).rows
+
+
 @settings(deadline=None, max_examples=50)
 @given(st.dictionaries(st.sampled_from([*LLAMA, *QWEN, "n_embd", "head_dim", "hidden_act", "patch_size", "image_size"]), VALUES))
 def test_a_garbled_configuration_is_counted_or_one_sentence(fields: dict[str, Any]) -> None:

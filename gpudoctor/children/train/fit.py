@@ -128,7 +128,7 @@ def counted(options, answers, protocol):
     owner = next((engine for engine in usable if engine.owns(made)), None)
     if owner is None:
         raise RefusedError("returned {}, expected {}".format(type(made).__name__, EXPECTED))
-    answers.mark("tracing a training step")
+    answers.mark("tracing a forward pass" if options.infer else "tracing a training step")
     for batch, counts in owner.count(made, options.batches):
         again = counts.pop("again", counts)  # with checkpointing, where the framework lets us apply it
         answers.event("counted", batch=batch, **counts, **{key + "_again": again[key] for key in ("kept", "peak", "flops")})
@@ -152,6 +152,7 @@ def main(arguments):
     parser.add_argument("--seq", type=int)
     parser.add_argument("--image", type=lambda text: [int(side) for side in text.split("x")])
     parser.add_argument("--precision", default="fp32")
+    parser.add_argument("--infer", action="store_true")
     options = parser.parse_args(arguments)
     protocol = neighbour("protocol")
     answers = protocol.Answers(options.answer_fd)

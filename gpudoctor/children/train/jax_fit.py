@@ -1,7 +1,8 @@
 """Counts a training step of (loss function, params, batch) by shapes alone. Tested with JAX 0.6 and 0.12.
 
 FLOPs are those of every matmul and convolution that the gradient needs. `kept` is what autodiff saves for backward. `peak` is what XLA
-allocates for the compiled gradient beside its arguments and the gradients; it fuses and recomputes, so this can be less. The compiler is the CPU's.
+allocates for the compiled gradient beside its arguments and the gradients; it fuses and recomputes, so this can be less. For inference `alive` is what it
+allocates for the compiled loss. The compiler is the CPU's.
 """
 
 import math
@@ -56,10 +57,15 @@ class Engine:
     def counts(self, loss, params, batch):
         """The counts for params and batch as shapes."""
         jax = self._jax
-        gradient = jax.value_and_grad(loss)
-        memory = jax.jit(gradient).lower(params, batch).compile().memory_analysis()
         leaves, inputs = jax.tree_util.tree_leaves(params), jax.tree_util.tree_leaves(batch)
         count, gradients, convolutions = sum(one.size for one in leaves), sum(map(size, leaves)), {}
+        run = loss if self._options.infer else jax.value_and_grad(loss)
+        memory = jax.jit(run).lower(params, batch).compile().memory_analysis()
+        made = memory.temp_size_in_bytes + memory.output_size_in_bytes if memory else None
+        if self._options.infer:
+            own = {"kept": 0, "peak": 0, "alive": made if made is None else made + sum(map(size, inputs))}
+        else:
+            own = {"kept": self._saved(loss, params, batch), "peak": made if made is None else max(0, made - gradients)}
         return {
             "framework": jax.__name__,
             "version": jax.__version__,
@@ -68,10 +74,9 @@ class Engine:
             "trainable": count,
             "buffer_bytes": 0,
             "input_bytes": sum(map(size, inputs)),
-            "kept": self._saved(loss, params, batch),
-            "peak": max(0, memory.temp_size_in_bytes + memory.output_size_in_bytes - gradients) if memory else None,
             "forward_flops": flops(jax.make_jaxpr(loss)(params, batch).jaxpr, convolutions),
-            "flops": flops(jax.make_jaxpr(gradient)(params, batch).jaxpr, convolutions),
+            "flops": flops(jax.make_jaxpr(run)(params, batch).jaxpr, convolutions),
+            **own,
         }
 
     def _like(self, one, shape):

@@ -1,13 +1,16 @@
 """Counts a torch.nn.Module's training step on fake tensors with PyTorch's own counters. Tested with PyTorch 2.15.
 
 Parameters and FLOPs are exact. `kept` is what the step saves for backward, by saved_tensors_hooks; `peak` is its highest need beside parameters,
-autocast's copies of them, buffers and gradients, by torch.distributed's memory tracker. Kernels are the CPU's; see torch_gpu.py for where a GPU's keep something else.
+autocast's copies of them, buffers and gradients, by torch.distributed's memory tracker. For inference `alive` is the most bytes of storages, and a model of
+transformers that generates text keeps keys and values and makes the scores of one token. Kernels are the CPU's; see torch_gpu.py for where a GPU's keep something else.
 """
 
 import collections
 import contextlib
+import inspect
 import math
 import sys
+import weakref
 
 LARGE = 8192
 """The least batch that is traced: small ones are on the line through this one and a larger one."""
@@ -58,11 +61,16 @@ class Engine:
         parallel = self._torch.nn.parallel
         while isinstance(module, (parallel.DataParallel, parallel.DistributedDataParallel)):
             module = module.module
-        module.train()
+        module.train(not self._options.infer)
+        if not self._options.infer and not any(one.requires_grad for one in module.parameters()):
+            raise self._refused("has no trainable parameters: count inference with --infer")
         # oneDNN's recurrent layers have a workspace whose size no fake tensor knows
         with self._fake, self._as_on_gpus(self._torch, self._recurrent), self._torch.backends.mkldnn.flags(enabled=False):
-            renew(self._torch, module)
+            renew(self._torch, module, self._dtype if self._options.infer else None)
             facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
+            if self._options.infer:
+                yield from self._passes(module, example, batches, facts)
+                return
             inputs = [self._inputs(example, batch) for batch in batches]
             whole = list(self._steps(module, example, batches))
             for part in module.modules():  # transformers' cache of keys and values, to which recomputed blocks would add theirs again
@@ -79,13 +87,65 @@ class Engine:
                 ),
             )
 
+    def _passes(self, module, example, batches, facts):
+        """The counts of a forward pass without gradients for each batch."""
+        named = generating(module)
+        inputs = []
+        for batch in batches:
+            positional, others = self._inputs(example, batch, self._dtype)
+            inputs.append((positional, {**{name: one for name, one in others.items() if not named or name != "labels"}, **named}))
+        facts["sample"] = described(inputs[0])
+        for batch, arguments, (counts,) in zip(batches, inputs, self._heavier(self._pass, module, inputs, "alive")):
+            yield batch, dict(facts, input_bytes=sum(map(memory, tensors(*arguments))), assumed=list(self._values.places), **counts)
+
+    def _pass(self, module, positional, named):
+        """FLOPs of a forward pass, and the most bytes that it makes alive beside keys and values."""
+        with self._torch.no_grad(), self._watch({}) as watch, self._alive(module) as alive:
+            for one in tensors(positional, named):
+                alive.note(one)
+            output = module(*positional, **named)
+        cached = {storage(one): one.untyped_storage().nbytes() for one in within(getattr(output, "past_key_values", None), set())}
+        cache = sum(cached.values())
+        return ({"forward_flops": watch.flops, "flops": watch.flops, "kept": 0, "peak": 0, "alive": alive.most - cache, "cache": cache},)
+
+    def _alive(self, module):
+        """A mode that counts the bytes of storages that operations make, until they are freed."""
+        from torch.utils._python_dispatch import TorchDispatchMode
+        from torch.utils._pytree import tree_flatten
+
+        own, held = {storage(one) for one in (*module.parameters(), *module.buffers())}, {}
+
+        class Alive(TorchDispatchMode):
+            supports_higher_order_operators, now, most = True, 0, 0
+
+            def __torch_dispatch__(self, function, types, arguments=(), named=None):
+                result = function(*arguments, **(named or {}))
+                for one in tensors(tree_flatten(result)[0], {}):
+                    self.note(one)
+                return result
+
+            def note(self, tensor):
+                key = storage(tensor)
+                if key not in own and key not in held:
+                    held[key] = tensor.untyped_storage().nbytes()
+                    self.now += held[key]
+                    self.most = max(self.most, self.now)
+                    weakref.finalize(tensor.untyped_storage(), self.freed, key).atexit = False
+
+            def freed(self, key):
+                self.now -= held.pop(key)
+
+        return Alive()
+
     def _steps(self, module, example, batches):
         """The counts for each batch, on the line through those of much larger ones, at whose peak there are few gradients; they cost no more.
 
         What does not grow with the batch at that peak are gradients and autocast's copies of weights, which are counted elsewhere.
         """
         sizes = [batch * max(1, LARGE // batches[0]) for batch in batches]
-        (first, top, moments), (last, last_top, _) = self._heavier(module, [self._inputs(example, size) for size in sizes])
+        (first, top, moments), (last, last_top, _) = self._heavier(
+            self._step, module, [self._inputs(example, size) for size in sizes], "kept"
+        )
 
         def at(batch, value, larger):
             return value + (larger - value) * (batch - sizes[0]) // (sizes[1] - sizes[0])
@@ -95,8 +155,8 @@ class Engine:
             peak = None if None in (top, last_top) else step["kept"] + (last_top - top) * batch // (sizes[1] - sizes[0])
             yield dict(step, peak=peak, moments=moments)
 
-    def _heavier(self, module, inputs):
-        """The steps for inputs, in that order. Where conditions on values decide: if they hold and if they do not, what keeps more."""
+    def _heavier(self, step, module, inputs, measure):
+        """The steps for inputs, in that order. Where conditions on values decide: if they hold and if they do not, what has more of this measure."""
         runs, values, failed = [], self._values, None
         for hold in (True, False):
             values.hold, values.conditions = hold, 0
@@ -104,7 +164,7 @@ class Engine:
                 for _ in range(2):  # the first time no mask is known to exclude others
                     known = values.excluding()
                     with values.mode():
-                        steps = [self._step(module, *one) for one in inputs]
+                        steps = [step(module, *one) for one in inputs]
                     if values.excluding() == known:
                         break
                 runs.append(steps)
@@ -118,7 +178,7 @@ class Engine:
                 break
         if not runs:
             raise failed
-        return max(runs, key=lambda steps: steps[-1][0]["kept"])
+        return max(runs, key=lambda steps: steps[-1][0][measure])
 
     def _facts(self, module):
         nn, parameters = self._torch.nn, list(module.parameters())
@@ -133,8 +193,8 @@ class Engine:
             "projections": [[*reversed(one.shape), id(one) in adapted] for one in parameters if one.dim() == 2],
         }
 
-    def _inputs(self, example, batch):
-        """Positional and named arguments for a batch of that size."""
+    def _inputs(self, example, batch, dtype=None):
+        """Positional and named arguments for a batch of that size, numbers that are not whole in this type."""
         torch, options = self._torch, self._options
         if example is None and options.image:
             example = torch.zeros(batch, 3, *options.image)
@@ -152,7 +212,7 @@ class Engine:
         def resized(one):
             if not isinstance(one, torch.Tensor) or not one.dim() or one.shape[0] != before:
                 return one
-            return torch.zeros((batch, *one.shape[1:]), dtype=one.dtype)
+            return torch.zeros((batch, *one.shape[1:]), dtype=dtype if dtype and one.is_floating_point() else one.dtype)
 
         return tuple(map(resized, positional)), {name: resized(one) for name, one in named.items()}
 
@@ -264,16 +324,44 @@ def moments(kept, events):
             freed += kept.get(key, 0)
 
 
-def renew(torch, module):
-    """Replace parameters and buffers that have values, and parameters that share no memory with their views, as copy.deepcopy makes them of fake ones."""
+def renew(torch, module, dtype):
+    """Replace parameters and buffers that have values, and parameters that share no memory with their views, as copy.deepcopy makes them of fake ones.
+
+    With a type, replace all numbers that are not whole and not in it.
+    """
     made = {}
     for part in module.modules():
         for parts in (part._parameters, part._buffers):  # noqa: SLF001 -- setattr would call what the user's class has for it
             for name, one in parts.items():
-                if one is not None and storage(one) != storage(one.detach()):
-                    new = torch.empty_like(one)
+                other = one is not None and dtype and one.is_floating_point() and one.dtype != dtype
+                if one is not None and (other or storage(one) != storage(one.detach())):
+                    new = torch.empty_like(one, dtype=dtype if other else one.dtype)
                     new = torch.nn.Parameter(new, one.requires_grad) if isinstance(one, torch.nn.Parameter) else new
                     parts[name] = made.setdefault(id(one), (new, one))[0]
+
+
+def generating(module):
+    """Have a model of transformers that generates text keep keys and values, and return what else its forward pass is given then."""
+    hub = sys.modules.get("transformers")
+    if not (hub and isinstance(module, hub.PreTrainedModel) and module.can_generate()):
+        return {}
+    for part in module.modules():
+        if hasattr(getattr(part, "config", None), "use_cache"):
+            part.config.use_cache = True
+    return {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(module.forward).parameters else {"use_cache": True}
+
+
+def within(value, seen):
+    """The tensors in an object and its parts, at any depth."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if hasattr(value, "untyped_storage"):
+        yield value
+        return
+    parts = value if isinstance(value, (list, tuple)) else (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values()
+    for part in parts:
+        yield from within(part, seen)
 
 
 def tensors(positional, named):
