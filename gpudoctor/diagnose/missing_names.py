@@ -36,9 +36,13 @@ def _dll_version(digits: str) -> str:
     return digits if whole else f"{digits[:-1]}.{digits[-1]}"
 
 
+_FOLDER_OF = expression(r"(?<=[\w/])(?<!\.so)/?: {1,2}(?=lib\w{1,40}\.so\.[\d.]{1,8}(?!\S)(?! =>))")
+"""What stands between a folder and a file that somebody lists below its name."""
+
+
 def paths(text: str) -> list[tuple[str, str]]:
     """Return the folders and names of libraries that a text shows by their path."""
-    return _ON_DISK.findall(text)
+    return _ON_DISK.findall(_FOLDER_OF.sub("/", text))
 
 
 def missing_by_path(text: str) -> Iterator[tuple[str, str]]:

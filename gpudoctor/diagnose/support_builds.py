@@ -24,7 +24,7 @@ from gpudoctor.versions import Version
 
 _OLDEST_IN_USE = 11
 """The oldest major version of CUDA that current frameworks are built for."""
-_LIBRARY = expression(r"\b(?:CUFFT|CUBLAS|CUSOLVER|CUSPARSE|CUDNN)_|\bcublas runtime error\b|\bTHCGeneral\b")
+_LIBRARY = expression(r"\b(?:CUFFT|CUBLAS|CUSOLVER|CUSPARSE|CUDNN)_|\bcublas runtime error\b|\bTHCGeneral\b|\bBlas \w{0,10}GEM")
 
 
 def _newer_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -181,13 +181,15 @@ def _cudas_of_builds(machine: MachineView) -> list[Version]:
     return [cuda.version for one in machine.frameworks if isinstance(cuda := one.cuda_or_missing, EffectiveCuda)]
 
 
+_KNOWN_TO_EVERY_FRAMEWORK = Version(5, 2)
+"""What CUDA 7.0 knows, for which the first TensorFlow of 2015 was built: MinVersionForCudaArch in clang's Cuda.cpp."""
+
+
 def knows_gpus_since_long(machine: MachineView) -> bool:
-    """Return whether the first CUDA release of the tables already knows each GPU of a text that names no CUDA or framework before it."""
-    if any(_is_before_tables(one, machine) for one in machine.frameworks):
-        return False
+    """Return whether the first CUDA of the tables, or any CUDA if a framework is from before them, already knows each GPU of a text that names no CUDA before it."""
     first, gpus = _known(machine)[0], [capability(gpu, machine.matrix) for gpu in machine.hardware]
     named = (*_cudas_of_builds(machine), *(version for version, _ in system_cudas(machine.known_toolkits)))
-    newest = max(_places(first))
+    newest = _KNOWN_TO_EVERY_FRAMEWORK if any(_is_before_tables(one, machine) for one in machine.frameworks) else max(_places(first))
     return bool(gpus) and all(place is not None and place <= newest for place in gpus) and all(one >= first.release for one in named)
 
 
@@ -275,7 +277,7 @@ def _logs_no_gpu(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 
 _CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu(?:\d{2,3}\b|da\d{2})")
-_OF_LINUX_ALONE = r"jax-cuda\d{1,2}-|jax\[cuda|jaxlib==[\w.]{3,16}\+cuda"
+_OF_LINUX_ALONE = r"jax-cuda\d{1,2}-|triton(?![\w-])|jax\[cuda|jaxlib==[\w.]{3,16}\+cuda"
 _CUDA_PLUGIN = expression(rf"(?:the requirement|distribution found for) (?:tensorflow-gpu\b|{_OF_LINUX_ALONE})")
 _LINUX_PLUGIN = expression(rf"(?:the requirement|distribution found for) (?:{_OF_LINUX_ALONE})")
 """What has wheels for Linux alone."""

@@ -14,6 +14,7 @@ from gpudoctor.diagnose.support_packages import OF_WHEELS, wheels
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
+from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.tables import CUDA
 from gpudoctor.signatures.phrases import CUPY
 from gpudoctor.snapshot import Fact, Platform
@@ -113,6 +114,7 @@ def _other_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
     installed = machine.observed.system_cudnn
     places = [(installed.value, installed.where)] if isinstance(installed, Fact) else []
     places += [(one.version, one.where) for one in wheels(machine) if one.name.startswith(WHEELS["cudnn"])]
+    places += [(str(row.cudnn), f"matrix: {one.label}") for one in machine.frameworks for row in _with_own_cudnn(one, machine)]
     for wanted in missing(text):
         if wanted.startswith("libcudnn"):
             yield from _another_version(wanted, text)
@@ -120,6 +122,12 @@ def _other_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
             version = versions.parse(said)
             if wanted.startswith("libcudnn") and version is not None and major(wanted) != version.major:
                 yield Evidence("installed cuDNN", str(version), where)
+
+
+def _with_own_cudnn(framework: FrameworkView, machine: MachineView) -> list[FrameworkRelease]:
+    """Return the builds of a release that bring a cuDNN, which other programs in its process must use too."""
+    rows = machine.matrix.releases(framework.name) if framework.spec.brings_cuda else ()
+    return [row for row in rows if row.cudnn and versions.is_called(row.release, framework.release)]
 
 
 _IN_FOLDER = expression(
@@ -141,6 +149,7 @@ def _another_version(wanted: str, text: str) -> Iterator[Evidence]:
     """Yield the path of the same library in another version, if the text shows one and none in the right version."""
     stem = _stem(wanted)
     shown = [(f"{folder}{name}", name) for folder, name in paths(text) if _stem(name) == stem]
+    shown += [(said[0], said[1]) for said in _IN_FOLDER.finditer(text) if _stem(said[1]) == stem]
     if shown and all(_numbers(name) != _numbers(wanted) for _, name in shown):
         yield Words("on disk", shown[0][0], "the text")
 

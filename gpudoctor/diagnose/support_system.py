@@ -156,9 +156,13 @@ def _is_wsl1(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Evidence("platform", "WSL 1", "the text")
 
 
+_CALLS_HIP = expression(r"\bhip(?:Error|Get)[A-Z]|\bHIP (?:GPUs|error|initialization)\b|\bROCm-capable\b")
+"""What only a build for ROCm says."""
+
+
 def _names_amd(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the line that names an AMD GPU, if the text names no NVIDIA GPU and no build for ROCm."""
-    rocm = any(one.observed.rocm_build is True for one in machine.frameworks)
+    rocm = _CALLS_HIP.search(text) or any(one.observed.rocm_build is True for one in machine.frameworks)
     if not rocm and (line := named_amd(machine, text.splitlines())):
         yield Words("GPU", line, "the text")
 

@@ -174,7 +174,7 @@ BUILD_HINTS = (
     # by which gpudoctor/diagnose/support_packages.py knows that a library is installed
     Hint(SAID_IN_WHEELS, "", "nvidia-cublas-cu12 is installed"),
     Hint(
-        r"(?:/\S{1,200}/|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
+        r"(?:/\S{1,200}(?:/|: {1,2}(?=lib\S{1,60}(?:\s|$)))|(?<![\w/'])(?=\S{1,60}\.so\.\d{1,2}\.\d{1,3}\.\d))lib(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn|nvrtc|nvJitLink)\w{0,40}\.so\.\d",
         "",
         "/opt/cuda/lib64/libcudart.so.12",
     ),

@@ -65,6 +65,16 @@ BUILDING = (
         "nvcc is of a CUDA release that cannot compile for this GPU",
         ("nvcc fatal   : Unsupported gpu architecture 'compute_86'", "FlashAttention is only supported on CUDA 11.7 and above."),
     ),
+    # flashinfer/compilation_context.py of 0.3 to 0.6, which asks the local nvcc
+    Signature(
+        r"\bSM ?\d{1,2}\.?[x\d]? requires CUDA >= ?\d{1,2}\.\d|No supported CUDA architectures found for major versions",
+        ("nvcc-framework-cuda-mismatch",),
+        "nvcc is of a CUDA release that cannot compile for this GPU",
+        (
+            "Failed to get device capability: SM 12.x requires CUDA >= 12.9.",
+            "RuntimeError: No supported CUDA architectures found for major versions [12].",
+        ),
+    ),
     # an nvcc from before the option or the language that a build asks for
     Signature(
         r"nvcc fatal\s{1,6}: (?:Value 'c\+\+\d\w' is not defined for option 'std'|Unknown option '-{0,2}(?:std=c\+\+\d\w|threads|diag-suppress|static-global-template-stub|allow-unsupported-compiler)\b)",

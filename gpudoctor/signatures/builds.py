@@ -265,12 +265,13 @@ BUILDS = (
     ),
     # PyTorch's own kernels before 1.5, and NCCL's, which a framework brings
     Signature(
-        rf"invalid device function at \S{{0,200}}/{OF_TORCH}/|Cuda failure (?:\d{{1,3}} )?'invalid device function'",
+        rf"invalid device function at \S{{0,200}}/{OF_TORCH}/|Cuda failure (?:\d{{1,3}} )?'(?:invalid device function|named symbol not found)'",
         ("gpu-too-new-for-build", "gpu-too-old-for-build", "extension-missing-arch"),
         "this build has no kernels for this GPU",
         (
             "cuda runtime error (8) : invalid device function at /pytorch/torch/lib/THC/THCTensorCopy.cu:204",
             "NCCL WARN Cuda failure 'invalid device function'",
+            "NCCL WARN Cuda failure 500 'named symbol not found'",
         ),
     ),
     # TensorFlow's PTX for older GPUs does not run on Blackwell: https://github.com/tensorflow/tensorflow/issues/99592

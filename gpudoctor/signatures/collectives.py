@@ -36,7 +36,7 @@ COLLECTIVES = (
         ("failed to peer with device 1", "cudaIpcGetMemHandle failed", "peer access is not supported between these two devices"),
     ),
     Signature(
-        r"(?i)(?:p2pBand\w{0,30}Test|\b(?:all_reduce|all_gather|reduce_scatter|sendrecv|alltoall|broadcast)_perf\b|\bnccl[- ]tests?\b)[^\n]{0,120}\b"
+        r"(?i)(?:p2pBand\w{0,30}Test|\b(?:all_reduce|all_gather|reduce_scatter|sendrecv|alltoall|broadcast)_(?:perf|test)\b|\bnccl[- ]tests?\b)[^\n]{0,120}\b"
         + _HANGS,
         (_P2P,),
         _PEERS_FAIL,
@@ -133,7 +133,7 @@ STALLED = (
         vague=True,
     ),
     Signature(
-        rf"(?i:\b(?:nccl\w{{0,20}}|(?:MultiWorker)?MirroredStrategy|all_?-?reduce\w{{0,20}}|multi-?gpus?|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|{_SEVERAL}|across gpus)\b[^\n]{{0,100}}\b{_HANGS})"
+        rf"(?i:\b(?:nccl\w{{0,20}}|(?:MultiWorker)?MirroredStrategy|all_?-?reduce\w{{0,20}}|multi-?gpus?|dataparallel|ddp|(?:tensor[-_ ]parallel(?:[-_ ]size)?|parallel training)|{_SEVERAL}|across gpus)\b[^\n]{{0,100}}\b{_HANGS})"
         rf"|(?i:\b{_HANGS}\w{{0,5}}\b[^\n]{{0,100}}\b(?:nccl|all_?-?reduce|multi-?gpu|dataparallel|ddp|tensor[-_ ]parallel(?:[-_ ]size)?|{_SEVERAL}))"
         # what people write below the last line of NCCL's log
         r"|(?i:^(?:[*(<\[]{1,3} ?(?:hangs?|hanging|hung|stuck|freezes|deadlocks?)\b[^\n]{0,20}|(?:(?:it|and|then) ){0,3}(?:hangs?|stuck|freezes) (?:here|forever|indefinitely))\W{0,4}$)",

@@ -18,7 +18,7 @@ def _no_cudnn(pattern: str, *lines: str) -> Signature:
 
 
 # tensorflow/compiler/jit/xla_gpu_device.cc of 1.14 to 2.3: XLA's device needs only the driver, TensorFlow's own needs every library
-_ONLY_OF_XLA = r"(?:available devices (?:are|:)|\[PhysicalDevice\()(?![^\n]{0,400}device:GPU:\d)[^\n]{0,300}device:XLA_GPU:\d|(?i:\b(?:only|just)\b[^\n.]{0,40}\bXLA_GPU\b|\bXLA_GPU\b[^\n.]{0,24}\b(?:instead of|rather than|(?:but )?not?) (?:a |the |any )?(?:normal |plain )?GPUs?\b)"
+_ONLY_OF_XLA = r"(?:available devices (?:are|:)|\[PhysicalDevice\()(?![^\n]{0,400}device:GPU:\d)[^\n]{0,300}device:XLA_GPU:\d|(?i:\b(?:only|just)\b[^\n.]{0,40}\bXLA_GPU\b|\bXLA_GPU\b[^\n.]{0,24}\b(?:instead of|rather than|(?:but )?not?) (?:a |the |any )?(?:normal |plain )?GPUs?\b|\b(?:gpus?|devices?|type)\b[^\n.]{0,12}\b(?:is|are|as)\b[^\n.]{0,16}\bXLA_GPU\b)"
 _WITHOUT_OWN = "the driver works, and TensorFlow's own GPU device is missing: a CUDA library or cuDNN did not load"
 
 LIBRARIES = (
@@ -128,9 +128,10 @@ LIBRARIES = (
     ),
     # what cuDNN prints before it aborts, on Windows too, and its status in cudnn_graph.h
     _no_cudnn(
-        r"Could not (?:locate|load library) (?:cudnn|zlibwapi)\w{0,60}\.dll|CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED|CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING|Cannot load symbol cudnn[A-Z]|Cannot load cudnn shared library",
+        r"Could not (?:locate|load library) (?:cudnn|zlibwapi)\w{0,60}\.dll|\bcudnn_\w{2,40}64_\d{1,2}\.dll\b['\"]? (?:(?:is|was) )?(?:not found|missing)|CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED|CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING|Cannot load symbol cudnn[A-Z]|Cannot load cudnn shared library",
         "Could not locate cudnn_ops64_9.dll. Please make sure it is in your library path!",
         "Could not locate zlibwapi.dll. Please make sure it is in your library path!",
+        "cudnn_ops64_9.dll is not found",
         "Cannot load symbol cudnnCreateTensorDescriptor",
         "(PreconditionNotMet) Cannot load cudnn shared library. Cannot invoke method cudnnGetVersion.",
     ),

@@ -156,9 +156,15 @@ MACHINE_HINTS = (
         "kernel-module-not-built",
         "dkms status",
     ),
+    # what a user needs for an AMD GPU: https://rocm.docs.amd.com/projects/install-on-linux/en/latest/install/prerequisites.html
+    Hint(
+        r"/dev/kfd\b[^\n]{0,60}(?:[Pp]ermission denied|EACCES|Operation not permitted)|(?i:\b(?:not|n't)\b[^\n.]{0,24}\b(?:render|video)\b[^\n.]{0,12}\bgroups?\b)",
+        "device-permission-denied",
+        "Unable to open /dev/kfd read-write: Permission denied",
+    ),
     # what `lspci -vvv` shows of ACS, and the kernel's options for the IOMMU: https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html
     Hint(
-        r"(?i)\bSrcValid\+|\bACSCtl\b|\b(?:intel_|amd_)?iommu\b|\bNCCL_P2P_DISABLE\b|\bCAN(?:NOT)? Access Peer Device\b|\b(?i:disabl\w{1,3}) (?:the )?ACS\b|\bIO_PAGE_FAULT\b|\bDMAR: \[DMA"
+        r"(?i)\bSrcValid\+|\bACSCtl\b|\b(?:intel_|amd_)?iommu\b|\bNCCL_P2P_DISABLE\b|\bCAN(?:NOT)? Access Peer Device\b|\bP2P=Enabled\b|\b(?i:disabl\w{1,3}) (?:the )?ACS\b|\bIO_PAGE_FAULT\b|\bDMAR: \[DMA"
         # how NCCL connects two GPUs: transport/p2p.cc
         r"|\bvia P2P/"
         # NCCL's init.cc: what hangs later is a transfer

@@ -32,10 +32,13 @@ MANAGEMENT = (
     ),
     Signature(
         # by name, by pynvml's exception, and by number, as miners have it
-        r"GPU is lost\b|\bNVML_ERROR_GPU_IS_LOST\b|NVMLError_GpuIsLost|\bNVML: can.t get [^\n]{1,60}, error code 15\b",
+        r"GPU is lost\b|\b(?:NVML_)?ERROR_GPU_IS_LOST\b|NVMLError_GpuIsLost|\bNVML: can.t get [^\n]{1,60}, error code 15\b",
         ("gpu-fell-off-bus",),
         "the GPU has fallen off the bus",
-        ("Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",),
+        (
+            "Unable to determine the device handle for GPU0000:1F:00.0: GPU is lost.  Reboot the system to recover this GPU",
+            "failed to get device utilization: ERROR_GPU_IS_LOST",
+        ),
     ),
     # what a cgroup refuses, which files' modes do not: https://docs.kernel.org/admin-guide/cgroup-v2.html#device-controller
     Signature(
@@ -168,11 +171,11 @@ MANAGEMENT = (
     ),
     # kernel/hung_task.c, and what people write
     Signature(
-        r"task nvidia\S{0,20}:\d{1,10} blocked for more than|soft lockup - CPU#\d{1,4} stuck for \d{1,5}s! \[(?:nvidia|nv_queue|irq/\d{1,4}-nvidia)|NVMLError_Timeout\b|nvidia-smi\b[^\n]{0,30}\b(?:hangs|hung|freezes|never returns|(?:gets?|is|got) stuck|does not return)\b"
+        r"task nvidia\S{0,20}:\d{1,10} blocked for more than|soft lockup - CPU#\d{1,4} stuck for \d{1,5}s! \[(?:nvidia|nv_queue|irq/\d{1,4}-nvidia)|NVMLError_Timeout\b|(?:nvidia-smi\b|\bcuda\.(?:is_available|device_count|init)(?:\(\))?|\bcuInit\b)[^\n]{0,30}\b(?:hangs|hung|freezes|never returns|(?:gets?|is|got) stuck|does not return)\b"
         r"|nvidia-smi\b[^\n]{0,40}\bin(?:to)? (?:the )?(?:\W?D\W? (?:\(\w{1,20}\) )?state|uninterruptible sleep|state D\b)",
-        ("driver-hung", "gsp-firmware-failure", "gpu-fell-off-bus"),
+        ("driver-hung", "gsp-firmware-failure", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
         "a call into the driver does not return",
-        ("INFO: task nvidia-smi:4242 blocked for more than 120 seconds.",),
+        ("INFO: task nvidia-smi:4242 blocked for more than 120 seconds.", "torch.cuda.is_available() hangs"),
         tells="sudo dmesg -T | grep -E 'NVRM|Xid|blocked for more than'",
     ),
     # a task of any program, whose stack shows the driver

@@ -58,7 +58,7 @@ MEMORY = (
     ),
     # before the next ones, whose words TensorFlow uses for the CPU's allocator too; mm/oom_kill.c, Kubernetes, Slurm, Ollama
     Signature(
-        r"OOM when allocating tensor[^\n]{0,1000}device:CPU:|DefaultCPUAllocator: (?:can't|not enough|can not) (?:allocate )?memory|(?<!OutOf)(?<!OutOfGpu)\bMemoryError\b(?!: std)|std::bad_alloc(?![^\n]{0,40}CUDA)"
+        r"OOM when allocating tensor[^\n]{0,1000}device:CPU:|DefaultCPUAllocator: (?:can't|not enough|can not) (?:allocate )?memory|(?<!OutOf)(?<!OutOfGpu)(?<!pycuda\._driver\.)\bMemoryError\b(?!: std)|std::bad_alloc(?![^\n]{0,40}CUDA)"
         r"|\bOOMKilled\b|[Oo]ut of memory: Kill(?:ed)? process|Memory cgroup out of memory|invoked oom-killer|\boom[-_]kill event|unable to mmap \d+ bytes from file <[^\n]{1,200}Cannot allocate memory|after using all available RAM|tried to allocate more memory than is available\. It has restarted|oom_reaper: reaped process"
         r"|is killed by signal: Killed|requires more system memory \(|(?:exit(?:ed)?(?: with)?(?: code| status| status code)?|exitcode|returned)[ :=]{1,5}(?:137|-9)\b"
         r"|Unable to allocate [\d.]{1,12} ?[KMGT]iB for an array|Signal 9 \(SIGKILL\) received by PID|terminated with signal SIGKILL\b|died with <Signals\.SIGKILL",
@@ -117,12 +117,25 @@ MEMORY = (
         said=True,
         needs_support=True,
     ),
-    # TensorFlow's and XLA's cuda_driver.cc, which need little memory for a context
+    # TensorFlow's and XLA's cuda_driver.cc, and PyCUDA, which need little memory for a context
     Signature(
-        r"cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY|CUDA runtime implicit initialization on GPU:\d{1,2} failed\. Status: out of memory",
+        r"cu(?:DevicePrimaryCtxRetain|CtxCreate)\b[^\n]{0,24}(?:CUDA_ERROR_OUT_OF_MEMORY|out of memory)|CUDA runtime implicit initialization on GPU:\d{1,2} failed\. Status: out of memory",
         ("gpu-memory-held-by-other-process", "gpu-memory-insufficient", "wsl-multi-gpu-limit", "wsl-pinned-memory-limit"),
         "the GPU has no memory left for a CUDA context",
-        ("failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 8589934592",),
+        (
+            "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 8589934592",
+            "pycuda._driver.MemoryError: cuCtxCreate failed: out of memory",
+        ),
+    ),
+    # cuda_dnn.cc and cuda_blas.cc of TensorFlow and XLA, which have taken the memory that the handle needs
+    Signature(
+        r"(?i:(?:could not|failed to) create (?:cudnn|cublas|cusolver) handle: )\w{2,8}_STATUS_ALLOC_FAILED",
+        ("gpu-memory-preallocation", "gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
+        "cuDNN or cuBLAS finds no GPU memory, usually because the framework holds all of it",
+        (
+            "Could not create cudnn handle: CUDNN_STATUS_ALLOC_FAILED",
+            "failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED",
+        ),
     ),
     # torch/c10 of 0.4 to 2.15, TensorFlow 1.4 to 2.21, XLA, cuBLAS, cuDNN, CuPy, llama.cpp, Ollama, vLLM, SGLang, accelerate
     Signature(
@@ -287,6 +300,12 @@ STARVED = (
 )
 """What TensorFlow and JAX, which take most memory at start, say if a library finds none."""
 MEMORY_HINTS = (
+    # a stack, whose innermost call found no memory for a context
+    Hint(
+        r"^\s{0,8}at [\w.]{1,80}\.cuCtxCreate\(",
+        "gpu-memory-held-by-other-process",
+        "    at jcuda.driver.JCudaDriver.cuCtxCreate(JCudaDriver.java:1514)",
+    ),
     Hint(_PROCESS, "", "4242 python train.py 5154MiB"),
     # nvidia-smi's row of a process that has ended, or that runs in another container
     Hint(

@@ -110,7 +110,7 @@ MODULES = (
         ),
     ),
     Signature(
-        rf"\bnouveau\s{{2,40}}\d{{4,8}}\s{{1,10}}\d|(?i:\blsmod\b[^\n]{{0,12}}\bnouveau\b[`'\"]? (?:(?:still|also|yet|then|always) )?(?:prints?|shows?|lists?|returns?|gives?|displays?|has|finds?)(?! (?:nothing|no\b|empty|none|an empty))\b)|(?i:{cured(r'blacklist(?:ed|ing)? (?:the )?nouveau')})",
+        rf"\bnouveau\s{{1,40}}\d{{5,8}}\s{{1,10}}\d|(?i:\blsmod\b[^\n]{{0,12}}\bnouveau\b[`'\"]? (?:(?:still|also|yet|then|always) )?(?:prints?|shows?|lists?|returns?|gives?|displays?|has|finds?)(?! (?:nothing|no\b|empty|none|an empty))\b)|(?i:{cured(r'blacklist(?:ed|ing)? (?:the )?nouveau')})",
         ("nouveau-loaded",),
         "nouveau is loaded",
         (

@@ -105,6 +105,13 @@ WINDOWS = (
             "rocBLAS error: Cannot read TensileLibrary.dat: No such file for GPU arch : gfx1103",
         ),
     ),
+    # torch/cuda/__init__.py and c10/hip, hip_runtime_api.h
+    Signature(
+        r"No HIP GPUs are available|\bhipErrorNoDevice\b|no ROCm-capable device is detected|hipGetDeviceCount\(\)[^\n]{0,160}Error 10[01]\b",
+        ("rocm-arch-unsupported", "device-permission-denied", "no-gpu"),
+        "the ROCm build finds no GPU that it can use",
+        ("RuntimeError: No HIP GPUs are available", "hipErrorNoDevice", "no ROCm-capable device is detected"),
+    ),
     # TensorFlow's ROCm builds: tensorflow/core/common_runtime/gpu/gpu_device.cc
     Signature(
         r"with AMDGPU (?:ISA|version)\b[^\n]{0,40}The (?:minimum required AMDGPU ISA is|supported AMDGPU versions are)",

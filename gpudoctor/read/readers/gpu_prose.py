@@ -14,7 +14,7 @@ from gpudoctor.read.statements import Line, Rank, Statement
 
 GPU = (
     r"(?:RTX|GTX|GT|MX)[ -]?(?:PRO )?A?\d{3,4}M?(?: ?Ti\b)?(?: ?SUPER\b)?(?: PRO\b)?(?: Laptop\b| Ada\b)?"
-    r"|(?<=GeForce )[89]\d{2}MX?\b|(?:[2-5]0[5-9]0|10[5-8]0|16[56]0) ?(?:Ti|SUPER)\b(?: ?SUPER\b)?"
+    r"|(?:(?<=GeForce )|(?<=NVIDIA ))[89]\d{2}MX?\b|(?:[2-5]0[5-9]0|10[5-8]0|16[56]0) ?(?:Ti|SUPER)\b(?: ?SUPER\b)?"
     r"|Quadro (?:RTX )?[A-Z]{0,2}\d{3,4}M?|(?:GTX )?TITAN (?:RTX|Xp|X(?: \(?Pascal\b\)?)?|V|Z|Black)(?![a-z])|Tesla [PVKTMC]\d{1,4}(?:Xm|[a-zS])?|Jetson (?:AGX |Orin )?(?:Orin|Xavier|Nano|Thor|TX\d)(?: NX| Nano)?"
     r"|(?:A100|A800|H100|H200|H800|H20|B200|B300|GH200|GB200|GB10|DGX Spark|V100|P100|L40S?|A10G?(?!-\d{4})|A30|A40|A6000|A5000)"
 )
@@ -25,7 +25,7 @@ _MENTION = expression(
 _FAILS = expression(rf"(?i)(?<![a-z0-9_.-])(?:{GPU})s?(?: cards?| gpus?)? (?:gets?|got|fails?|failed|crash(?:es|ed)?|throws?|threw)\b")
 """What somebody says of a GPU that does not work, whose it may be: it counts if the text names no other."""
 _BARE = expression(
-    r"(?i)\b(?:(?:my|an?|single|dual|\dx) (?:nvidia )?|nvidia )(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
+    r"(?i)\b(?:(?:my|an?|single|dual|\dx) (?:nvidia )?|nvidia )(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?|9[1-4]0MX)(?![\w.])"
 )
 
 _BOARD = expression(

@@ -82,6 +82,12 @@ READER = Reader(
         Form("platform:wsl2", r"^\s*(?P<value>WSL version: 2\.[\d.]{1,12})$", Rank.LOG),
         Form("platform:wsl2", r"\b(?P<value>\d\.\d{1,3}\.\d{1,3}[\d.]{0,8}-microsoft-standard[\w-]{0,8})"),
         Form("kernel platform", r"(?P<value>Linux version \d\.\d{1,2}\.\S{1,60}) \("),
+        # a line of its own
+        Form(
+            "platform:windows",
+            r"(?i)^\W{0,4}(?P<value>windows|win(?:dows)? ?(?:7|8|8\.1|10|11)(?: (?:pro|home|x64|64[- ]?bit)){0,2})\W{0,3}$",
+            Rank.PROSE,
+        ),
         # what only Linux has, or TensorFlow's build for it
         Form(
             "platform:linux",

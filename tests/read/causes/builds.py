@@ -383,6 +383,17 @@ CASES: Final = (
     ("gpu-too-new-for-build", "NCCL version 2.4.8+cuda10.1\ngpu2:5:9 [0] NCCL WARN Cuda failure 'invalid device function'\nNVIDIA A100-SXM4-40GB\n"),
     ("gpu-too-new-for-build", "torch==0.2.0\nTITAN V\nRuntimeError: cuda runtime error (8) : invalid device function at /pytorch/torch/lib/THC/THCTensorCopy.cu:204\n"),
     ("gpu-too-old-for-build", "torch==0.4.0\nGeForce GT 540M\nRuntimeError: cuda runtime error (8) : invalid device function at /pytorch/aten/src/THC/THCTensorCopy.cu:204\n"),
+    ("gpu-too-old-for-build", "PyTorch version: 0.2.0_4\nCUDA version: 8.0\nGeForce GT 740M\nRuntimeError: cuda runtime error (48) : no kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "torch 0.3.1, nvidia 920MX\nRuntimeError: cuda runtime error (8) : invalid device function at /pytorch/torch/lib/THC/THCBlas.cu:247\n"),
+    ("gpu-too-old-for-build", "my 940MX, driver 390.77\ncuda runtime error (8) : invalid device function at /opt/conda/conda-bld/pytorch/work/torch/lib/THC/generic/THCTensorCopy.c:70\n"),
+    ("gpu-too-new-for-build", "NCCL version 2.18.1+cuda12.1\nNCCL WARN Cuda failure 500 'named symbol not found'\nNVIDIA B200\nRuntimeError: NCCL Error 1: unhandled cuda error\n"),
+    ("gpu-too-new-for-build", "CUDA 9.0, tensorflow-gpu 1.12.0\nGeForce RTX 2070\nInternalError: Blas xGEMM launch failed : m=64, n=10, k=784\n"),
+    ("rocm-arch-unsupported", "torch 2.0.1+rocm5.4.2\nRadeon RX 580\nRuntimeError: No HIP GPUs are available\n"),
+    ("rocm-arch-unsupported", "x.cuda() in the ROCm image: hipErrorNoDevice, and rocminfo lists a gfx803\n"),
+    ("rocm-arch-unsupported", "hipcc sample: no ROCm-capable device is detected\nlspci: Advanced Micro Devices [AMD/ATI] Hawaii PRO\n"),
+    ("nvcc-framework-cuda-mismatch", "RuntimeError: No supported CUDA architectures found for major versions [12].\nflashinfer 0.5.2, nvcc: release 12.4, V12.4.131\n"),
+    ("nvcc-framework-cuda-mismatch", "WARNING: SM 10.x requires CUDA >= 12.8\nNVIDIA B200\n"),
+    ("windows-native-no-gpu", "win10\ntensorflow 2.14\ntf.config.list_physical_devices('GPU')\n[]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -492,5 +503,8 @@ NEAR_MISSES: Final = (
     ("gpu-too-new-for-build", "Titan X (Pascal)\ntorch 1.4.0\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
     ("windows-native-no-gpu", "I can't get Tensorflow to recognize my GPU. Ubuntu 22.04, RTX 3060\n"),
     ("persistence-mode-off", "Windows 11\nthe GPU session hangs 80 seconds at first start\n"),
+    ("gpu-too-old-for-build", "torch 0.1.12, CUDA 7.5\nTITAN Xp\nRuntimeError: cuda runtime error (8) : invalid device function\n"),
+    ("amd-gpu-unsupported", "AMD Radeon Pro VII\nRuntimeError: No HIP GPUs are available\n"),
+    ("windows-native-no-gpu", "Windows\n- driver 537\nUbuntu 22.04 in WSL2\ntensorflow 2.14, the GPU is listed\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

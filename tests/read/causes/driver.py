@@ -343,6 +343,8 @@ CASES: Final = (
     ("uvm-not-loaded", 'time="2025-02-03T08:10:00Z" level=fatal msg="failed to load module nvidia-uvm: exit status 1"\n'),
     ("exclusive-compute-mode", "[enforce fail at context_gpu.cu:329] error == cudaSuccess. 46 vs 0. Error at: caffe2/core/context_gpu.cu:329\nCompute Mode : Exclusive_Process\n"),
     ("driver-too-old", "RuntimeError: [enforce fail at operator.cc:66] error == cudaSuccess. 35 vs 0.\n"),
+    ("driver-hung", "cuda.device_count() never returns on Debian 12\ndriver 550.90.07\n"),
+    ("nouveau-loaded", "lsmod: nouveau 2285568 1\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -124,6 +124,7 @@ CASES: Final = (
     ("gsp-firmware-failure", "NVRM: GPU3 RPC history (CPU -> GSP):\nNVRM:     entry function                   data0\n"),
     ("no-gpu", "GPU: Intel(R) Iris Xe\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
     ("gpu-lacks-bf16", "GPU: Quadro RTX 5000\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmStridedBatchedEx( handle, opa, opb, m, n, k, &falpha, a, CUDA_R_16BF, lda, stridea)`\n"),
+    ("gpu-fell-off-bus", "dcgm collector: error getting clock reasons of GPU 5: ERROR_GPU_IS_LOST\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

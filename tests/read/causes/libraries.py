@@ -229,6 +229,13 @@ CASES: Final = (
     ("cuda-version-mismatch", "CUDA/cuDNN version: CUDA-8.0/cuDNN-6\nImportError: libcudart.so.9.0: cannot open shared object file: No such file or directory\n"),
     ("gpu-memory-preallocation", "E cuda_dnn.cc:375] could not create cudnn handle: CUDNN_STATUS_NOT_INITIALIZED\n"),
     ("gpu-memory-preallocation", "jaxlib.xla_extension.XlaRuntimeError: UNKNOWN: Failed to determine best cudnn convolution algorithm for:\n"),
+    ("cuda-version-mismatch", "ImportError: libcusolver.so.8.0: cannot open shared object file: No such file or directory\n/opt/cuda/lib64: libcusolver.so.9.1\n"),
+    ("cuda-version-mismatch", "ImportError: libcufft.so.9.0: cannot open shared object file: No such file or directory\nI only see libcufft.so.9.2 in /usr/local/cuda/lib64\n"),
+    ("cuda-libs-not-on-loader-path", "ImportError: libcurand.so.10: cannot open shared object file: No such file or directory\n/usr/local/cuda/lib64: libcurand.so.10\n"),
+    ("cuda-version-mismatch", "tensorflow 2.2.0, CUDA 10.2, RTX 2060\nmy GPU is listed as XLA_GPU\n"),
+    ("cudnn-wrong-major", "torch==2.2.2+cu121\ncudnn_cnn64_9.dll was not found\n"),
+    ("cudnn-wrong-major", "torch 2.6.0\nCould not load library libcudnn_cnn_infer.so.8. Error: libcudnn_cnn_infer.so.8: cannot open shared object file: No such file or directory\n"),
+    ("cudnn-missing", "cudnn_graph64_9.dll not found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -278,5 +285,7 @@ NEAR_MISSES: Final = (
     ("cuda-library-missing", "All available devices [ /job:localhost/replica:0/task:0/device:CPU:0, /job:localhost/replica:0/task:0/device:XLA_GPU:0, /job:localhost/replica:0/task:0/device:GPU:0 ].\n"),
     ("cuda-libs-not-on-loader-path", "CUDA_SETUP: WARNING! libcudart.so not found in any environmental path. Searching in backup paths...\nDEBUG: Possible options found for libcudart.so: set()\n"),
     ("ld-library-path-shadowing", "/opt/build/src/Blas.cu:71: CUBLAS_STATUS_INVALID_VALUE is what cublasSetStream returns\n"),
+    ("cudnn-wrong-major", "torch 2.2.2\nCould not load library libcudnn_cnn_infer.so.8. Error: libcudnn_cnn_infer.so.8: cannot open shared object file: No such file or directory\n"),
+    ("cuda-version-mismatch", "/opt/env/bin/python: libcudart.so.10.1: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -229,6 +229,7 @@ CASES: Final = (
     ("wsl-driver-stack-broken", "kim@pc:~$ uname -r\n5.15.153.1-microsoft-standard-WSL2\nkim@pc:~$ nvidia-smi\nSegmentation fault (core dumped)\n"),
     ("wsl-pinned-memory-limit", "WSL2, 64 GB: cudaMallocHost fails above 3 GB, in Windows it does not\n"),
     ("wsl-pinned-memory-limit", "(docker in WSL 2) allocating 4 GB of pinned memory: out of memory\n"),
+    ("wsl-driver-stack-broken", "5.15.167.4-microsoft-standard-WSL2\ntorch.cuda.is_available() freezes\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -154,6 +154,7 @@ CASES: Final = (
     ("package-not-installable", "Python 3.9.13 on Windows 10\nERROR: Could not find a version that satisfies the requirement tensorflow-gpu==2.12.0\n"),
     ("package-not-installable", "Python 3.10.12\nERROR: No matching distribution found for tensorflow==2.12.0\n"),
     ("numpy2-abi-mismatch", "    from numpy.lib.index_tricks import as_strided\nModuleNotFoundError: No module named 'numpy.lib.index_tricks'\n"),
+    ("no-cuda-wheel-for-platform", "Windows\nERROR: Could not find a version that satisfies the requirement triton>=2.1 (from versions: none)\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -155,6 +155,10 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "PID       GPU Memory\n41111 8000MiB\n42222 7000 MiB\nCUDA out-of-memory when the second server starts\n"),
     ("cuda-visible-devices-set-too-late", "import os, torch\nn = torch._C._cuda_getDeviceCount()\nos.environ['CUDA_VISIBLE_DEVICES'] = '3'\nprint(torch._C._cuda_getDeviceCount() == n)\n"),
     ("mig-no-instances", "nvidia.com/gpu.product=NVIDIA-A30-MIG-INVALID\nnvidia.com/mig.strategy=single\n"),
+    ("gpu-memory-preallocation", "E tensorflow/stream_executor/cuda/cuda_blas.cc:225] failed to create cublas handle: CUBLAS_STATUS_ALLOC_FAILED\n"),
+    ("gpu-memory-held-by-other-process", "pycuda._driver.MemoryError: cuCtxCreate failed: out of memory\n"),
+    ("gpu-memory-held-by-other-process", "jcuda.CudaException: CUDA_ERROR_OUT_OF_MEMORY\n\tat jcuda.driver.JCudaDriver.checkResult(JCudaDriver.java:330)\n\tat jcuda.driver.JCudaDriver.cuCtxCreate(JCudaDriver.java:1500)\n"),
+    ("gpu-memory-held-by-other-process", "[0] NVIDIA RTX A5000 | 61'C,  98 % | 23011 / 24564 MB | bob(22990M)\n[1] NVIDIA RTX A5000 | 33'C,   0 % |     8 / 24564 MB |\nRuntimeError: CUDA error: out of memory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -206,5 +210,6 @@ NEAR_MISSES: Final = (
     ("env-hides-gpu", "usage: launch.py [-h] [--use-cpu {all,sd}]\nRTX 3060\nlaunch.py: error: unrecognized arguments: --foo\n"),
     ("persistence-mode-off", "nvidia-container-cli: initialization error: driver rpc error: timed out\nPersistence-M: On\n"),
     ("exclusive-compute-mode", "WARNING (nnet3-train[5.5]:SelectGpuId():cu-device.cc:243) Not in compute-exclusive mode.  Suggestion: use 'nvidia-smi -c 3' to set compute exclusive mode\nLOG (nnet3-train[5.5]:FinalizeActiveGpu():cu-device.cc:338) The active GPU is [0]: Tesla P40\tfree:22000M, used:500M, total:22500M version 6.1\nERROR (nnet3-train[5.5]:Free():cu-allocator.cc:349) cudaError_t 77 : \"an illegal memory access was encountered\" returned from 'cudaFree(p)'\n"),
+    ("gpu-memory-held-by-other-process", "[0] Tesla T4 | 40\u00b0C,   0 % |     3 / 15360 MB |\ntorch.cuda.OutOfMemoryError: CUDA out of memory.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -121,6 +121,8 @@ CASES: Final = (
     ("slow-ptx-jit", "x = torch.rand(4).cuda()\n0 0:02:11.804115\n1 0:00:00.000092\n2 0:00:00.000061\n"),
     ("slow-ptx-jit", "net = net.cuda()\nelapsed: 204.7711\n"),
     ("slow-ptx-jit", "the first .cuda() call takes 140 seconds, later ones none\nGPU: TITAN V\n"),
+    ("nccl-p2p-acs-iommu", "all_gather_test is stuck at the first size\n"),
+    ("nccl-p2p-acs-iommu", "parallel training hangs\nBidirectional P2P=Enabled Bandwidth Matrix (GB/s)\n     0 672.1   1.9\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
