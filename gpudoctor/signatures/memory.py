@@ -122,10 +122,7 @@ MEMORY = (
         r"cu(?:DevicePrimaryCtxRetain|CtxCreate)\b[^\n]{0,24}(?:CUDA_ERROR_OUT_OF_MEMORY|out of memory)|CUDA runtime implicit initialization on GPU:\d{1,2} failed\. Status: out of memory",
         ("gpu-memory-held-by-other-process", "gpu-memory-insufficient", "wsl-multi-gpu-limit", "wsl-pinned-memory-limit"),
         "the GPU has no memory left for a CUDA context",
-        (
-            "failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 8589934592",
-            "pycuda._driver.MemoryError: cuCtxCreate failed: out of memory",
-        ),
+        ("failed call to cuDevicePrimaryCtxRetain: CUDA_ERROR_OUT_OF_MEMORY: out of memory; total memory reported: 8589934592",),
     ),
     # cuda_dnn.cc and cuda_blas.cc of TensorFlow and XLA, which have taken the memory that the handle needs
     Signature(

@@ -110,7 +110,7 @@ WINDOWS = (
         r"No HIP GPUs are available|\bhipErrorNoDevice\b|no ROCm-capable device is detected|hipGetDeviceCount\(\)[^\n]{0,160}Error 10[01]\b",
         ("rocm-arch-unsupported", "device-permission-denied", "no-gpu"),
         "the ROCm build finds no GPU that it can use",
-        ("RuntimeError: No HIP GPUs are available", "hipErrorNoDevice", "no ROCm-capable device is detected"),
+        ("RuntimeError: No HIP GPUs are available",),
     ),
     # TensorFlow's ROCm builds: tensorflow/core/common_runtime/gpu/gpu_device.cc
     Signature(
