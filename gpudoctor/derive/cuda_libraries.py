@@ -10,12 +10,12 @@ import msgspec
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import EffectiveCuda
+from gpudoctor.derive.cudnn_code import counted, cudnn_code
 from gpudoctor.derive.gpu_code import EffectiveCode, xray
 from gpudoctor.derive.packages import Demand, Stack, source_of
 from gpudoctor.derive.specifiers import clauses, requirement
 from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
-from gpudoctor.matrix.cite import cited
 from gpudoctor.snapshot import (
     Cause,
     Distribution,
@@ -192,25 +192,28 @@ def _main(path: str) -> bool:
 
 
 def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix: Matrix) -> Component:
-    """A cuDNN with its GPU code, from its files or otherwise from the matrix; "9" alone is no version.
+    """A cuDNN with its GPU code, from its files or otherwise from the matrix; "9" alone, or what the build needs, gives an upper bound.
 
     The matrix has the published wheels of each platform, but not the build of a Jetson's system cuDNN. Where a text does not state the
     platform, the wheels of all platforms have to agree.
     """
-    if not isinstance(found.code, Missing) or isinstance(found.loaded, Missing) or "." not in found.loaded.text:
-        return found
+    major = cuda.version.major
+    if not isinstance(found.code, Missing):
+        loaded = found.loaded
+        return found if isinstance(loaded, Missing) else msgspec.structs.replace(found, code=counted(found.code, loaded, major, matrix))
+    version = next((one for one in (found.loaded, found.wanted) if isinstance(one, Version)), None)
     jetson = isinstance(snapshot.host, Host) and snapshot.host.platform == Platform.JETSON
     if jetson and found.origin is not Origin.WHEEL:
         return found
     platform = wheel_platform.name(snapshot.host, snapshot.python)
-    if platform or not wheel_platform.is_unstated(snapshot.host):
-        row = matrix.cudnn(found.loaded, cuda.version.major, platform)
+    if version is None or isinstance(found.loaded, Missing) or "." not in version.text:
+        row = None
+    elif platform or not wheel_platform.is_unstated(snapshot.host):
+        row = matrix.cudnn(version, major, platform)
     else:
-        row = matrix.cudnn_of_any_platform(found.loaded, cuda.version.major)
-    if row is None or row.sass is None:
-        return found
-    where = cited(row.source, f"cuDNN {row.release} for {wheel_platform.label(row.platform)}")
-    return msgspec.structs.replace(found, code=EffectiveCode(sass=row.sass, ptx=row.ptx, where=where))
+        row = matrix.cudnn_of_any_platform(version, major)
+    code = cudnn_code(version, major, row, matrix)
+    return found if code is None else msgspec.structs.replace(found, code=code)
 
 
 def unlike(wanted: Version, loaded: Version) -> str:

@@ -60,11 +60,19 @@ class EffectiveCode(msgspec.Struct, frozen=True, kw_only=True):
     """What other sources say, if they differ."""
     least: Version | None = None
     """If not all code is known: the lowest compute capability that the compiler supports."""
+    most: Version | None = None
+    """If not all code is known and PTX does not count: the highest one; its machine code runs on no later generation."""
 
     @property
     def text(self) -> str:
         """For a person: "sm_80 sm_90, PTX compute_90"."""
-        return spelt(self) if self.least is None or self.sass is not None else f"code for compute capability {self.least} and newer at most"
+        if self.sass is not None or (self.least is None and self.most is None):
+            return spelt(self)
+        return (
+            f"code for compute capability {self.least} and newer at most"
+            if self.most is None
+            else f"code up to compute capability {self.most} at most"
+        )
 
 
 class Architecture(msgspec.Struct, frozen=True):
@@ -148,11 +156,21 @@ def _compiles(code: Architecture, place: tuple[int, int]) -> bool:
     return (code.major, code.minor) <= place
 
 
+def _outside(code: Code, place: tuple[int, int]) -> Fit | None:
+    """Return how code lacks a GPU beyond what is known of it at most; None if it may have code for it."""
+    if not isinstance(code, EffectiveCode):
+        return None
+    if code.least is not None and place < code.least[:2]:
+        return Fit.TOO_OLD
+    return Fit.TOO_NEW if code.most is not None and place[0] > code.most.major else None
+
+
 def runs(code: Code, capability: Version) -> Fit:
     """How `code` fits a GPU. PTX counts if some driver can compile it; whether this driver is new enough is another question."""
     place = (capability.major, capability.minor)
-    if isinstance(code, EffectiveCode) and code.least is not None and place < code.least[:2]:
-        return Fit.TOO_OLD
+    outside = _outside(code, place)
+    if outside is not None:
+        return outside
     if code.sass is None or not (code.sass or code.ptx):
         return Fit.UNKNOWN
     natively = [_runs_natively(one, place) for one in _architectures_in(code.sass)]

@@ -8,9 +8,11 @@ from typing import Annotated
 
 import msgspec
 
-from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
+from gpudoctor.derive.cudnn_code import fit_of_release
+from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec
-from gpudoctor.matrix import FrameworkRelease, GpuProduct, Matrix
+from gpudoctor.matrix import GpuProduct, Matrix
+from gpudoctor.matrix.rows import TorchBuild
 from gpudoctor.matrix.tables import DRIVERS, RELEASES, TORCH_BUILDS
 from gpudoctor.schema_fields import means
 from gpudoctor.versions import Version
@@ -60,7 +62,7 @@ def _wheels(capability: Version, matrix: Matrix, sources: dict[str, None]) -> It
             rows = [row for row in matrix.releases(distribution, PLATFORM) if row.accelerator == "cuda"]
             if any(row.sass is not None for row in rows):
                 sources.update(dict.fromkeys(source for row in rows for source in row.source))
-                yield from _in_ranges(distribution, "", ((str(row.release), _of_release(row, capability, matrix)) for row in rows))
+                yield from _in_ranges(distribution, "", ((str(row.release), fit_of_release(row, capability, matrix)) for row in rows))
         if spec.wheel_index:
             yield from _builds(spec.distributions[0], capability, matrix, sources)
 
@@ -72,16 +74,21 @@ def _holders(spec: FrameworkSpec) -> tuple[str, ...]:
     return tuple(spec.plugin.client_for(major) for major in spec.plugin.majors) if spec.plugin else spec.distributions
 
 
-def _of_release(row: FrameworkRelease, capability: Version, matrix: Matrix) -> Fit:
-    return fit_with_faults(row, capability, matrix.faults(row.distribution, str(row.release)))
-
-
 def _builds(distribution: str, capability: Version, matrix: Matrix, sources: dict[str, None]) -> Iterator[Releases]:
     """Yield the releases of each official build that the index does not have."""
     rows = [row for row in matrix.rows(TORCH_BUILDS) if row.platform == PLATFORM]
     sources.update(dict.fromkeys(source for row in rows for source in row.source))
     for local in sorted({row.local for row in rows}):
-        yield from _in_ranges(distribution, local, ((str(row.release), runs(row, capability)) for row in rows if row.local == local))
+        yield from _in_ranges(
+            distribution,
+            local,
+            ((str(row.release), _of_build(distribution, row, capability, matrix)) for row in rows if row.local == local),
+        )
+
+
+def _of_build(distribution: str, build: TorchBuild, capability: Version, matrix: Matrix) -> Fit:
+    row = matrix.resolve(distribution, f"{build.release}+{build.local}", build.platform).row
+    return runs(build, capability) if row is None else fit_of_release(row, capability, matrix)
 
 
 def _in_ranges(distribution: str, build: str, fits: Iterable[tuple[str, Fit]]) -> Iterator[Releases]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack
 from gpudoctor.derive.cuda_libraries import WHEELS, brings_runtime, takes_system_cuda
+from gpudoctor.derive.cudnn_code import optional_for
 from gpudoctor.derive.specifiers import requirement
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Missing
 from gpudoctor.versions import Version
 
 _IN_EXTRAS = (WHEELS["cudart"], WHEELS["cudnn"], "cuda-toolkit")
-_CUPY = "cupy-cuda"
-"""How the names of CuPy's wheels begin, which need cuDNN only for its bindings: https://docs.cupy.dev/en/stable/install.html"""
-_LOAD_THE_SYSTEMS = (_CUPY, "onnxruntime-gpu", "ctranslate2", "mxnet-cu")
+_LOAD_THE_SYSTEMS = ("cupy-cuda", "onnxruntime-gpu", "ctranslate2", "mxnet-cu")
 """How the names of packages begin whose wheels hold no CUDA library, and open those of the system or of other packages:
 https://onnxruntime.ai/docs/execution-providers/CUDA-ExecutionProvider.html#requirements and https://opennmt.net/CTranslate2/installation.html;
 the files in the wheel of MXNet 1.9.1."""
@@ -29,7 +28,7 @@ def unstated_libraries(view: FrameworkView) -> str:
     needed = {}
     if isinstance(view.machine.observed.toolkits, Missing) and takes_system_cuda(view.observed, cuda, stack) and not _with_toolkit(stack):
         needed["--system-cuda"] = f"CUDA {_spelt(cuda.version)}"
-    if isinstance(cuda.cudnn, Version) and _lacks_cudnn(view, stack, cuda) and not own.name.startswith(_CUPY):
+    if isinstance(cuda.cudnn, Version) and _lacks_cudnn(view, stack, cuda) and not optional_for(own.name):
         needed["--system-cudnn"] = f"cuDNN {_spelt(cuda.cudnn)}"
     what = f"it needs {' and '.join(needed.values())} on the system{_or_from_extras(row)}"
     return f"{what}; to check that, run `gpudoctor compat` with {' and '.join(needed)}" if needed else ""

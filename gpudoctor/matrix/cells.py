@@ -191,6 +191,8 @@ _KINDS = {
         "compares-plugins",
         "compiles-kernels",
         "compiles-unasked",
+        "forward-compatible",
+        "forward-compatible-cuda",
         "may-carry-assembler",
         "nearest-cuda",
         "no-cuda-on-windows",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar
 
-from gpudoctor.frameworks import spec_of
+from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.matrix import names, slices, tables
 from gpudoctor.matrix.machine_rows import Chip, DriverBranch, DriverFloor, DriverPackage, GpuProduct, Sxid, System, Xid
 from gpudoctor.matrix.resolve import MatchedRow, final_release, resolve
 from gpudoctor.matrix.rows import (
+    Bound,
     Companion,
     CpuNeed,
     CudaRelease,
@@ -26,6 +27,8 @@ from gpudoctor.versions import Version
 
 Since = TypeVar("Since", Engine, CpuNeed, GpuNeed)
 _FIRST_WITH_MINOR_COMPATIBILITY = 11
+_CUBLAS_USERS = ("faiss-gpu",)
+"""Distributions beside the frameworks that compute with cuBLAS: by the CUDA libraries that their wheels request."""
 _BRANCH_SPAN = 5
 """Windows drivers of branch 550 include 551.x and 552.x; branches since 2020 are at least this far apart."""
 
@@ -192,8 +195,16 @@ class Matrix:
         table, release = tables.TABLE_OF.get(distribution, tables.OTHERS), version.strip().partition("+")[0]
         return self.rows(table, distribution, release=release) if distribution and release else ()
 
-    def faults(self, distribution: str, version: str) -> tuple[Fault, ...]:
-        """Known defects of this release, by its exact number, and of nightlies between two that have them; vendors' and other official builds have their own."""
+    def faults(self, distribution: str, version: str, cuda: Version | None = None) -> tuple[Fault, ...]:
+        """Known defects of this release, by its exact number, and of nightlies between two that have them; vendors' and other official builds have their own.
+
+        With the CUDA that it is built for, also those of that CUDA's libraries.
+        """
+        computes = cuda is not None and (framework_of(distribution) is not None or distribution in _CUBLAS_USERS)
+        of_cuda = self._faults("cuda", cuda.short) if cuda is not None and computes else ()
+        return (*self._faults(distribution, version), *of_cuda)
+
+    def _faults(self, distribution: str, version: str) -> tuple[Fault, ...]:
         public, _, date = version.partition(".dev")
         release = final_release(public)
         if release is None:
@@ -296,7 +307,12 @@ class Matrix:
 
     def bound(self, package: str, bound: str) -> Version | None:
         """The version from which on a package does what `bound` names ("compares-plugins"); None if no row states it."""
-        return next((row.version for row in self.rows(tables.BOUNDS, package) if row.bound == bound), None)
+        row = self.bound_row(package, bound)
+        return row.version if row is not None else None
+
+    def bound_row(self, package: str, bound: str) -> Bound | None:
+        """The same with its source."""
+        return next((row for row in self.rows(tables.BOUNDS, package) if row.bound == bound), None)
 
     def gpus_like(self, name: str) -> tuple[str, ...]:
         """Up to four GPU names similar to an unknown one, nearest first."""

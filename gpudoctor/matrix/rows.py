@@ -105,7 +105,7 @@ class TorchBuild(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A reported defect of published wheels.
+    """A reported defect of published wheels, or of what is built with some releases of CUDA (distribution "cuda").
 
     It affects a distribution's releases from `first` to `last` on a platform ("any": all). `fault` is "ptx-refused": on GPUs from
     `oldest_capability` on a driver does not load the PTX of the release's own kernels; "ptx-computes-wrong": there that PTX and the CUDA

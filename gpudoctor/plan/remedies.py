@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.derive import EffectiveCode
+from gpudoctor.derive.cudnn_code import cudnn_code
 from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.derive.specifiers import Requirement
 from gpudoctor.matrix import Matrix
@@ -53,8 +53,8 @@ def _older_cudnn(chosen: tuple[Candidate, ...], machine: Machine, matrix: Matrix
     capabilities = _capabilities(machine)
     tried = 0
     for row in reversed(matrix.cudnns(major, machine.platform)):
-        code = EffectiveCode(sass=row.sass, ptx=row.ptx, where="")
-        if row.sass is None or not all(runs(code, capability) in {Fit.NATIVE, Fit.PTX} for capability in capabilities):
+        code = cudnn_code(row.release, major, row, matrix)
+        if row.sass is None or code is None or not all(runs(code, capability) in {Fit.NATIVE, Fit.PTX} for capability in capabilities):
             continue
         named = " and ".join(map(str, capabilities))
         yield (Constraint(f"nvidia-cudnn-cu{major}=={row.release}", f"the newest cuDNN with kernels for compute capability {named}"),)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
+from gpudoctor.derive.cudnn_code import cudnn_code, fit_of_release
+from gpudoctor.derive.gpu_code import LACKS, Fit
 from gpudoctor.derive.gpu_support import KERNELS, NONE, PLATFORM, PTX, UNKNOWN, support
 from gpudoctor.matrix import GpuProduct
-from gpudoctor.matrix.tables import GPUS, TORCH_BUILDS
+from gpudoctor.matrix.tables import CUDNN, GPUS, TORCH_BUILDS
 from tests.shipped import shared_matrix
 
 MATRIX = shared_matrix()
@@ -22,11 +23,32 @@ def test_every_release_with_cuda_is_there_once_and_meets_the_gpu_as_its_code_doe
         rows = [row for row in MATRIX.releases(distribution, PLATFORM) if row.accelerator == "cuda"]
         assert [str(row.release) for row in rows] == [release for name, build, release in said if name == distribution and not build]
         for row in rows:
-            fit = fit_with_faults(row, gpu.compute_capability, MATRIX.faults(distribution, str(row.release)))
-            assert said[distribution, "", str(row.release)] == WORDS[fit]
+            assert said[distribution, "", str(row.release)] == WORDS[fit_of_release(row, gpu.compute_capability, MATRIX)]
     for built in MATRIX.rows(TORCH_BUILDS):
         if built.platform == PLATFORM:
-            assert said["torch", built.local, str(built.release)] == WORDS[runs(built, gpu.compute_capability)]
+            of_build = MATRIX.resolve("torch", f"{built.release}+{built.local}", PLATFORM).row
+            assert of_build is not None
+            assert said["torch", built.local, str(built.release)] == WORDS[fit_of_release(of_build, gpu.compute_capability, MATRIX)]
+
+
+def test_no_release_with_a_library_that_supports_no_later_gpu_runs_on_one() -> None:
+    """cuDNN before 9.0 or for CUDA 11, and cuBLAS before CUDA 11, have no code for later generations, whatever the framework has."""
+    for gpu in BY_CAPABILITY.values():
+        for distribution in ("tensorflow", "tensorflow-gpu", "torch", "jax-cuda12-pjrt", "paddlepaddle-gpu", "faiss-gpu"):
+            for row in MATRIX.releases(distribution):
+                cuda, cudnn, place = row.built_with_cuda, row.cudnn, gpu.compute_capability
+                old = cuda is not None and cuda.major <= 10 and place.major >= 8
+                bound = cuda is not None and cudnn is not None and (cudnn.major <= 8 or cuda.major == 11) and place.major >= 10
+                if old or bound:
+                    assert fit_of_release(row, place, MATRIX) in {*LACKS, Fit.UNKNOWN}, (distribution, str(row.release), str(place))
+
+
+def test_ptx_of_a_cudnn_counts_from_9_0_for_cuda_12_on() -> None:
+    for row in MATRIX.rows(CUDNN):
+        code = cudnn_code(row.release, row.cuda, row, MATRIX)
+        if row.ptx is not None:
+            assert code is not None
+            assert code.ptx == (row.ptx if row.release.major >= 9 and row.cuda >= 12 else ())
 
 
 @pytest.mark.parametrize(

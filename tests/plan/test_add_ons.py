@@ -58,6 +58,8 @@ def test_a_package_that_no_table_has_is_never_ready(beside: tuple[str, ...]) -> 
         (("onnxruntime-gpu==1.16.0", "numpy==2.0.0"), "L4", NEW, "numpy2-abi-mismatch"),
         (("onnxruntime-gpu==1.19.2", "numpy==2.0.0", "torch==2.7.1"), "L4", NEW, ""),
         (("sglang[all]==0.4.9",), "L4", "470.57.02", "driver-too-old"),
+        (("faiss-gpu==1.7.2",), "RTX 3090", OLD, "gpu-too-new-for-build"),
+        (("cupy-cuda12x==13.3.0", "torch==2.4.0"), "A100", OLD, ""),
     ],
 )
 def test_combinations_with_a_known_outcome(requirements: tuple[str, ...], gpu: str, driver: str, cause: str) -> None:

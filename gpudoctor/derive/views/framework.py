@@ -258,9 +258,10 @@ class FrameworkView(SubjectView):
 
     @property
     def faults(self) -> tuple[Fault, ...]:
-        """Known defects of this release."""
-        version = self.observed.version
-        return self.machine.matrix.faults(self.observed.distribution, version.value if isinstance(version, Fact) else "")
+        """Known defects of this release, and of the libraries of its CUDA."""
+        version, cuda = self.observed.version, self.cuda_or_missing
+        number, built = version.value if isinstance(version, Fact) else "", None if isinstance(cuda, Missing) else cuda.version
+        return self.machine.matrix.faults(self.observed.distribution or self.name, number, built)
 
     @property
     def smoke_or_missing(self) -> Smoke | Missing:

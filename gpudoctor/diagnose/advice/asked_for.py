@@ -7,7 +7,8 @@ import re
 import msgspec
 
 from gpudoctor.derive import EffectiveCode, MachineView, Stack, wheel_platform
-from gpudoctor.derive.gpu_code import COMPILED_WHERE_IT_RUNS, Code, Fit, runs
+from gpudoctor.derive.cudnn_code import fit_of_release
+from gpudoctor.derive.gpu_code import COMPILED_WHERE_IT_RUNS, Fit, runs
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
 from gpudoctor.diagnose.advice.environments import new_environment
@@ -113,14 +114,15 @@ def _works(row: FrameworkRelease, here: Constraints) -> bool:
 
 
 def _runs(row: FrameworkRelease, here: Constraints) -> bool:
-    code = _code(row, here)
-    return here.driver_runs(row.built_with_cuda) and all(runs(code, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in here.capabilities)
+    code = _compiled_there(row, here)
+    fits = (fit_of_release(row, gpu, here.machine.matrix) if code is None else runs(code, gpu) for gpu in here.capabilities)
+    return here.driver_runs(row.built_with_cuda) and all(fit in {Fit.NATIVE, Fit.PTX} for fit in fits)
 
 
-def _code(row: FrameworkRelease, here: Constraints) -> Code:
-    """Return a release's GPU code: of one that compiles it at run time, what the newest compiler of its CUDA produces."""
+def _compiled_there(row: FrameworkRelease, here: Constraints) -> EffectiveCode | None:
+    """Return the GPU code of a release that compiles it at run time: what the newest compiler of its CUDA produces."""
     compilers = here.machine.matrix.cudas(row.built_with_cuda) if row.built_with_cuda else ()
     made = [one.sass for one in compilers if one.sass]
     if row.sass is not None or not made or not row.distribution.startswith(COMPILED_WHERE_IT_RUNS):
-        return row
+        return None
     return EffectiveCode(sass=made[-1], ptx=None, where="")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import Driver, EffectiveCode, MachineView, wheel_platform
-from gpudoctor.derive.gpu_code import Fit, fit_with_faults, runs
+from gpudoctor.derive import Driver, MachineView, wheel_platform
+from gpudoctor.derive.cudnn_code import fit_of_release, pinned_cudnn
+from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.packages import minor_version
 from gpudoctor.derive.specifiers import only_version, requirement, satisfies
@@ -16,7 +17,7 @@ from gpudoctor.frameworks import FrameworkSpec
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.builds import ComputedOnce, GpuBuild, builds
 from gpudoctor.snapshot import Missing, Snapshot
-from gpudoctor.versions import Version, parse
+from gpudoctor.versions import Version
 
 
 class Constraints(msgspec.Struct, frozen=True):
@@ -108,11 +109,11 @@ class Constraints(msgspec.Struct, frozen=True):
 
     def runs_on_gpus(self, row: FrameworkRelease) -> bool:
         """Return whether a release, and the cuDNN that it pins if known, have kernels for every GPU."""
-        cudnn = self._pinned_cudnn(row)
-        if cudnn is not None and not all(runs(cudnn, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in self.capabilities):
+        cudnn = pinned_cudnn(row, self.machine.matrix)
+        known = cudnn is not None and cudnn.sass is not None
+        if cudnn is not None and known and not all(runs(cudnn, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in self.capabilities):
             return False
-        faults = self.machine.matrix.faults(row.distribution, str(row.release))
-        fits = {fit_with_faults(row, gpu, faults) for gpu in self.capabilities}
+        fits = {fit_of_release(row, gpu, self.machine.matrix) for gpu in self.capabilities}
         return fits <= {Fit.NATIVE, Fit.PTX} and (Fit.PTX not in fits or (self.accepts_ptx and self._driver_compiles(row.built_with_cuda)))
 
     def _driver_compiles(self, cuda: Version | None) -> bool:
@@ -121,16 +122,6 @@ class Constraints(msgspec.Struct, frozen=True):
             return True
         served = self.driver.cuda_served
         return cuda is not None and isinstance(served, Version) and served[:2] >= cuda[:2]
-
-    def _pinned_cudnn(self, row: FrameworkRelease) -> EffectiveCode | None:
-        """Return the GPU code of the cuDNN that a release pins or was built with; None if unknown."""
-        wanted = (one for one in map(requirement, row.requires) if one is not None and one.name.startswith("nvidia-cudnn-cu"))
-        pinned = next(filter(None, (only_version(one.specifier) for one in wanted)), "")
-        version = parse(pinned) or row.cudnn
-        if version is None or version.text.count(".") < 2 or row.built_with_cuda is None:
-            return None
-        cudnn = self.machine.matrix.cudnn(version, row.built_with_cuda.major, row.platform)
-        return EffectiveCode(sass=cudnn.sass, ptx=cudnn.ptx, where="") if cudnn is not None and cudnn.sass is not None else None
 
 
 def constraints(machine: MachineView, accepts: str = "") -> Constraints:

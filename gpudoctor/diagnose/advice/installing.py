@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor import versions
 from gpudoctor.derive import Driver, MachineView, Stack
+from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.environments import new_environment
@@ -111,6 +112,17 @@ def install_framework(
             action=Action.REPLACE_HARDWARE,
         ),
     )
+
+
+def other_builds(machine: MachineView, framework: str, fit: Fit) -> tuple[Fix, ...]:
+    """Return the nearest build with kernels for every GPU; for GPUs that all builds are too old for, first NVIDIA's container."""
+    if other := other_release(machine, framework):
+        return other
+    fixes, spec = install_framework(machine, framework), spec_of(framework)
+    if fit is Fit.TOO_NEW and spec.container and pick(machine, framework, any_driver=True, any_python=True) is None:
+        container = Fix(f"Use NVIDIA's {spec.title} container, which has kernels for this GPU: {spec.container}", needs=(DOWNLOAD,))
+        return (container, *(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in fixes))
+    return fixes
 
 
 def _install_for_jetson(machine: MachineView, framework: str, kind: FixKind) -> Fix | None:

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
-
 from gpudoctor.derive import FrameworkView
 from gpudoctor.derive.gpu_code import PTX_FAULTS, Fit
-from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.gpu_code import code_evidence, models
-from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.diagnose.advice.installing import other_builds
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join
-from gpudoctor.findings import DOWNLOAD, Confidence, Evidence, Fix, FixKind, Problem, Severity
+from gpudoctor.findings import Confidence, Evidence, Problem, Severity
 from gpudoctor.matrix.cite import cited
 
 WITHOUT_KERNELS = (
@@ -34,7 +30,7 @@ def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
     if not lost:
         return
     code = framework.code
-    refused = [fault for fault in framework.faults if fit is Fit.TOO_NEW and fault.fault in PTX_FAULTS]
+    refused = [fault for fault in framework.faults if fit is Fit.TOO_NEW and code.ptx and fault.fault in PTX_FAULTS]
     kernels = f", and its PTX {_FAILS[refused[0].fault][0]}" if refused else f"; it has {code.text}"
     sources = (
         Evidence("its PTX", f"{_FAILS[fault.fault][1]} from compute capability {fault.oldest_capability} on", cited(fault.source))
@@ -46,17 +42,5 @@ def no_kernels(framework: FrameworkView, fit: Fit) -> Iterator[Problem]:
         severity=Severity.WARNING if framework.meetings.leave_one(lost) else None,
         only_for=framework.name,
         evidence=(*code_evidence(code, lost), *sources),
-        fixes=_other_builds(framework, fit),
+        fixes=other_builds(framework.machine, framework.name, fit),
     )
-
-
-def _other_builds(framework: FrameworkView, fit: Fit) -> tuple[Fix, ...]:
-    """Return the nearest build with kernels for every GPU."""
-    machine, name, spec = framework.machine, framework.name, framework.spec
-    if other := other_release(machine, name):
-        return other
-    fixes = install_framework(machine, name)
-    if fit is Fit.TOO_NEW and spec.container and pick(machine, name, any_driver=True, any_python=True) is None:
-        container = Fix(f"Use NVIDIA's {spec.title} container, which has kernels for this GPU: {spec.container}", needs=(DOWNLOAD,))
-        return (container, *(msgspec.structs.replace(fix, kind=FixKind.INSTEAD) for fix in fixes))
-    return fixes

@@ -6,6 +6,7 @@ import msgspec
 
 from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.cuda_libraries import WHEELS, Origin
+from gpudoctor.derive.cudnn_code import optional_for
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import nearest
@@ -21,6 +22,12 @@ def cudnn_evidence(framework: FrameworkView) -> tuple[Evidence, ...]:
         Evidence("cuDNN that the build needs", str(found.wanted), found.wanted_where),
         Evidence("cuDNN that would be loaded", str(found.loaded), found.loaded_where),
     )
+
+
+def only_part(framework: FrameworkView) -> str:
+    """Return what alone needs cuDNN, as the end of a message; empty where nothing trains without."""
+    part = optional_for(framework.observed.distribution)
+    return f"; only {part} needs it" if part else ""
 
 
 def loaded_cudnn(framework: FrameworkView) -> Version:

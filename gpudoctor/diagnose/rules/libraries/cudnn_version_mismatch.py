@@ -6,7 +6,7 @@ from gpudoctor.derive import FrameworkView, known
 from gpudoctor.derive.cuda_libraries import Origin, unlike
 from gpudoctor.derive.specifiers import below
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn
+from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn, only_part
 from gpudoctor.findings import Problem, Rung, Severity
 
 
@@ -25,12 +25,13 @@ def cudnn_version_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     if difference == "major" or not (older or _below_requirement(framework)):
         return
     patch = "" if older else "; only the patch version differs: the framework accepts it, installers do not"
+    part = only_part(framework)
     yield Problem(
-        message=f"{framework.label} needs cuDNN {wanted} or newer but would load {loaded}{patch}.",
-        severity=None if older or framework.machine.supposed else Severity.NOTE,
+        message=f"{framework.label} needs cuDNN {wanted} or newer but would load {loaded}{patch}{part}.",
+        severity=None if not part and (older or framework.machine.supposed) else Severity.NOTE,
         only_for=framework.name,
         evidence=cudnn_evidence(framework),
-        fixes=install_cudnn(framework, wanted),
+        fixes=() if part else install_cudnn(framework, wanted),
     )
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import FrameworkView, known, not_applicable
 from gpudoctor.derive.cuda_libraries import Origin, unlike
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn
+from gpudoctor.diagnose.rules.libraries.cudnn import cudnn_evidence, install_cudnn, loaded_cudnn, only_part
 from gpudoctor.findings import Problem, Rung, Severity
 
 
@@ -26,9 +26,11 @@ def cudnn_wrong_major(framework: FrameworkView) -> Iterator[Problem]:
         not_applicable("it sees the GPU, so it loads another cuDNN than the one that the text states")
     wanted, loaded = known(found.wanted), loaded_cudnn(framework)
     if unlike(wanted, loaded) == "major":
+        part = only_part(framework)
         yield Problem(
-            message=f"{framework.label} is built with cuDNN {wanted} and cannot use cuDNN {loaded} (a different major version).",
+            message=f"{framework.label} is built with cuDNN {wanted} and cannot use cuDNN {loaded} (a different major version){part}.",
+            severity=Severity.NOTE if part else None,
             only_for=framework.name,
             evidence=cudnn_evidence(framework),
-            fixes=install_cudnn(framework, wanted),
+            fixes=() if part else install_cudnn(framework, wanted),
         )
