@@ -30,6 +30,7 @@ _SAME_FILES = ("nvidia-cudnn", "nvidia-nccl", "nvidia-nvshmem")
 """Packages that install the same files for every CUDA version (read in the RECORD of their wheels)."""
 UNPUBLISHED = "unpublished"
 """The fault of a release that another one requires and the package index lacks."""
+DEBIANS_PACKAGES = "/usr/lib/python3/dist-packages"
 _USER = Distribution(name="you", version="", where="stated")
 
 
@@ -234,7 +235,7 @@ class Stack:
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:
-        """Every requirement that an installed version does not meet; absent packages are the X-ray's concern.
+        """Every requirement that an installed version does not meet.
 
         In an assumed environment those of stated packages, if there are any: what an installer adds for them follows from these. In another
         one nobody knows whether an extra was asked for, so its narrower bound counts only where the package itself has none.
@@ -250,6 +251,13 @@ class Stack:
             unmet = [one for one in unmet if not _is_of_an_extra(one.demand, bounded)]
         among_stated = {violation.found.name for violation in unmet if self.stated(violation.demand.by)}
         return tuple(one for one in unmet if self.stated(one.demand.by) or one.found.name not in among_stated)
+
+    @cached_property
+    def lacking(self) -> tuple[Demand, ...]:
+        """What frameworks require and the environment lacks; those of conda and of Debian have other dependencies than their metadata says."""
+        installed = (one for one in self.distributions.values() if one.installer != "conda" and not one.where.startswith(DEBIANS_PACKAGES))
+        wanted = ((one, found) for one in installed for found in filter(None, map(requirement, one.lacks)))
+        return tuple(Demand(one, found, self._requires(one)[1]) for one, found in wanted if self._holds(found.marker, ()) is True)
 
     @cached_property
     def overwriting(self) -> list[list[Distribution]]:

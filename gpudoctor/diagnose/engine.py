@@ -134,7 +134,8 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
         severity = Severity.NOTE
         message = f"{message.rstrip('.')}; {_worked(rule, subject)} anyway."
     place = f":{subject.key}" if subject.key else ""
-    again = functools.partial(verify.command, rule, severity, machine)
+    alone = severity is Severity.ERROR and problem.only_for and len(machine.frameworks) > 1
+    again = functools.partial(verify.command, rule, Severity.WARNING if alone else severity, machine)  # a warning beside one that works
     return Finding(
         id=f"{rule.code}{place}" + (f"#{number + 1}" if number else ""),
         code=rule.code,
@@ -147,7 +148,7 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
         breaks=rule.breaks,
         impact=_impact(rule, severity, problem.impact),
         evidence=problem.evidence,
-        fixes=_verified(problem.fixes, again),
+        fixes=_verified([_completed(fix, machine) for fix in problem.fixes], again),
         action=action_of(problem.fixes, machine.site),
         domain=problem.domain or rule.lies_in,
     )
@@ -174,7 +175,7 @@ _ANSWERS = "gpudoctor check"
 """A command whose own exit code verifies the fix."""
 
 
-def _verified(fixes: tuple[Fix, ...], again: Callable[[str], str]) -> tuple[Fix, ...]:
+def _verified(fixes: Sequence[Fix], again: Callable[[str], str]) -> tuple[Fix, ...]:
     """Return the fixes with the command that verifies them: after the last step, and after each alternative."""
     steps = [number for number, fix in enumerate(fixes) if fix.kind is FixKind.FIX]
     early = {FixKind.CHECK: range(len(fixes)), FixKind.FIX: steps[:-1]}
@@ -184,6 +185,11 @@ def _verified(fixes: tuple[Fix, ...], again: Callable[[str], str]) -> tuple[Fix,
         else msgspec.structs.replace(fix, verify=again(VENV if VENV in fix.command else ""))
         for number, fix in enumerate(fixes)
     )
+
+
+def _completed(fix: Fix, machine: MachineView) -> Fix:
+    """Return the fix; where it runs gpudoctor again, it examines the same environment."""
+    return msgspec.structs.replace(fix, command=verify.completed(fix.command, machine), verify=verify.completed(fix.verify, machine))
 
 
 _WORKED = {Rung.LIBCUDA: "CUDA initialised", Rung.KERNEL_RAN: "a kernel ran", Rung.FRAMEWORK: "a framework lists the GPU"}
@@ -204,5 +210,5 @@ def _refuted(rule: Rule, subject: Subject, machine: MachineView) -> bool:
     if subject.kind is SubjectKind.GPU:
         return machine.ladder.proven(subject.key, climbed)
     if subject.kind is SubjectKind.FRAMEWORK:
-        return machine.trains(subject.key, on_cpu=rule.on_cpu_too)
+        return machine.trains(subject.key, on_cpu=rule.on_cpu_too or not machine.gpus)
     return machine.ladder.on_some_gpu(climbed)

@@ -38,8 +38,17 @@ def unproven(machine: MachineView, unchecked: tuple[Unchecked, ...], runs: Seque
     packages = _not_checked(((one.what, one.reason) for one in unchecked), {one.what for one in unchecked if one.plural})
     lacking = tuple(_no_framework(machine) or _unproven_rung(machine, runs))
     unread = _not_checked(_unread(runs)) if machine.policy.level is Level.LOOK and not lacking else ()
+    named = _not_checked(_named_in_vain(machine.policy, runs))
     crashed = dict.fromkeys(f"gpudoctor crashed in {run.outcome.name}" for run in runs if run.outcome.kind is OutcomeKind.CRASHED)
-    return (*packages, *lacking, *requirements, *unread, *crashed)
+    return tuple(dict.fromkeys((*packages, *lacking, *requirements, *unread, *named, *crashed)))
+
+
+def _named_in_vain(policy: Policy, runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
+    """Yield which rule the user named that could not tell, and why; of a family, some rules never can."""
+    for run in runs:
+        silent = run.outcome.kind in {OutcomeKind.COULD_NOT_TELL, OutcomeKind.NOT_ASKED}
+        if silent and {run.rule.code, run.rule.name} & set(policy.only):
+            yield run.outcome.name, run.outcome.reason
 
 
 def _unread(runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
@@ -67,7 +76,7 @@ def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun]) -> Iterable[st
     if rung is None:
         return ()
     if machine.hardware:
-        return _unproven_gpus(machine, rung)
+        return _unproven_gpus(machine, rung, runs)
     if machine.policy.allow_cpu:
         return () if machine.cpu_framework or rung < Rung.TRAINED else _untrained(machine.observed)
     return ("no NVIDIA GPU was found",)
@@ -84,12 +93,18 @@ def _of_text(machine: MachineView, runs: Sequence[RuleRun]) -> str:
     return f"no {'cause of an error' if tells else 'error'} was found in the text, which"
 
 
-def _unproven_gpus(machine: MachineView, rung: Rung) -> Iterator[str]:
-    """Yield on which GPUs which rung was not proven, and why; those with the same reason together."""
+def _unproven_gpus(machine: MachineView, rung: Rung, runs: Sequence[RuleRun]) -> Iterator[str]:
+    """Yield on which GPUs which rung was not proven, and why; those with the same reason together.
+
+    A GPU that another kernel driver holds is no unknown: it is the warning of a rule that the NVIDIA driver has the others.
+    """
     groups: dict[tuple[Rung, str], list[LadderRow]] = {}
+    warned = {finding.breaks for run in runs for finding in run.findings if finding.severity is Severity.WARNING}
+    held_elsewhere = Rung.KERNEL_DRIVER in warned
     for gpu, row in zip(machine.hardware, machine.ladder.rows, strict=True):
         lacking = _lacking(gpu, row, rung)
-        if lacking:
+        held = held_elsewhere and any(step.rung is Rung.KERNEL_DRIVER and step.state is RungState.FAILED for step in row.steps)
+        if lacking and not held:
             groups.setdefault((lacking.rung, lacking.detail or lacking.state.value), []).append(row)
     if not groups and not machine.ladder.on_some_gpu(rung):
         yield f"{_STAGES[rung]} was not verified on any GPU"
@@ -125,7 +140,8 @@ def verdict(findings: tuple[Finding, ...], unproven: tuple[object, ...]) -> Verd
     Every GPU that a program in the examined environment can use must work: all except those bound to VMs and those that
     CUDA_VISIBLE_DEVICES hides. One that accepts no work, for whatever reason (lost, not listed by NVML or CUDA, no device file, compute
     prohibited, in exclusive use, MIG without an instance, no free memory), is an error, whether it is one of eight or all eight. Hide a
-    GPU to exclude it from the verdict. A GPU that accepts work but is slow or at risk is a warning.
+    GPU to exclude it from the verdict. A GPU that accepts work but is slow or at risk is a warning, and so is one that another kernel
+    driver holds beside others of NVIDIA's: it may be there for the display.
     """
     worst = max((finding.severity for finding in findings), default=Severity.NOTE)
     if worst is Severity.ERROR:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 import msgspec
 
@@ -83,29 +83,32 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
     found: list[Distribution] = []
     leftovers: list[Distribution] = []
     others: list[str] = []
-    for folder in dict.fromkeys(folder for folder in path if os.path.isabs(folder)):
-        mine, rest = _in_folder(folder)
+    folders = {folder: _in_folder(folder) for folder in path if os.path.isabs(folder)}
+    there = frozenset().union(*(names for _, _, names in folders.values()))
+    for folder, (mine, rest, _) in folders.items():
         others += rest
         kept = {name: _kept(folder, name, entries) for name, entries in mine.items()}
         for name, entries in mine.items():
             for entry, version in entries:
                 number = len(found) + len(leftovers)
-                one = _distribution(folder, entry, name, version, number, asks_installer=bool(conda_prefix))
+                one = _distribution(folder, entry, (name, version), number, there, asks_installer=bool(conda_prefix))
                 (found if entry in kept[name] else leftovers).append(one)
     return Packages(distributions=tuple(found), conda=_conda(conda_prefix), others=tuple(others[:MOST_OTHERS]), leftovers=tuple(leftovers))
 
 
-def _in_folder(folder: str) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
-    """The metadata of relevant packages, as entry and version by name, and everything else as name==version."""
+def _in_folder(folder: str) -> tuple[dict[str, list[tuple[str, str]]], list[str], set[str]]:
+    """The metadata of relevant packages, as entry and version by name; everything else as name==version; the names of all, and of modules."""
     mine: dict[str, list[tuple[str, str]]] = {}
     others = []
+    names = set()
     for entry in files.entries(folder):
         named = parse(entry) or _unversioned(folder, entry)
+        names.add(named[0] if named else normalise(entry.partition(".")[0]))
         if named and relevant(named[0]):
             mine.setdefault(named[0], []).append((entry, named[1]))
         elif named:
             others.append(readable(f"{named[0]}=={named[1]}"))
-    return mine, others
+    return mine, others, names
 
 
 def _kept(folder: str, name: str, entries: list[tuple[str, str]]) -> list[str]:
@@ -137,14 +140,19 @@ def installers(python: Python, path: Iterable[str]) -> Python:
     )
 
 
-def _distribution(folder: str, entry: str, name: str, version: str, number: int, *, asks_installer: bool) -> Distribution:
+def _distribution(
+    folder: str, entry: str, named: tuple[str, str], number: int, there: Container[str], *, asks_installer: bool
+) -> Distribution:
+    name, version = named
     metadata = f"{folder}/{entry}"
     requiring = name in REQUIRING
+    lines = NOT_ASKED if not requiring else _requirements(f"{metadata}/METADATA") if number < MOST_REQUIRING else _TOO_MANY
     return Distribution(
         name=readable(name),
         version=readable(version),
         where=readable(folder),
-        requires=(_requires(f"{metadata}/METADATA") if number < MOST_REQUIRING else _TOO_MANY) if requiring else NOT_ASKED,
+        requires=lines if isinstance(lines, Missing) else tuple(line for line, wanted in lines if relevant(wanted)),
+        lacks=_lacking(lines, there) if framework_of(name) and not isinstance(lines, Missing) else (),
         tags=_tags(f"{metadata}/WHEEL") if requiring else NOT_ASKED,
         requested=os.path.isfile(f"{metadata}/REQUESTED") if framework_of(name) else NOT_ASKED,
         installer=_installer(f"{metadata}/INSTALLER") if asks_installer else NOT_ASKED,
@@ -161,19 +169,27 @@ def _tags(path: str) -> tuple[str, ...] | Missing:
     return tuple(dict.fromkeys(platform for tag in tags for platform in tag.rpartition("-")[2].split(".")))
 
 
-def _requires(path: str) -> tuple[str, ...] | Missing:
-    """The relevant Requires-Dist lines, all before the first empty line."""
+def _requirements(path: str) -> list[tuple[str, str]] | Missing:
+    """The Requires-Dist lines, all before the first empty line, each with the name of what it requires."""
     text = files.read(path, limit=_HEAD)
     if isinstance(text, Missing):
         return text
     head = text.partition("\n\n")[0]
     wanted = (line[len(_FIELD) :].strip() for line in head.splitlines() if line.startswith(_FIELD))
-    return tuple(line for line in wanted if relevant(normalise(re.split(_NAME_ENDS, line, maxsplit=1)[0])))
+    return [(line, normalise(re.split(_NAME_ENDS, line, maxsplit=1)[0])) for line in wanted]
+
+
+def _lacking(lines: list[tuple[str, str]], there: Container[str]) -> tuple[str, ...]:
+    """The requirements on packages that are absent. The X-ray looks for NVIDIA's files themselves, and an extra is a choice."""
+    absent = (line for line, wanted in lines if wanted not in there and not wanted.startswith(_OF_NVIDIA))
+    return tuple(line for line in absent if not re.search(_EXTRA, line))
 
 
 _FIELD = "Requires-Dist:"
 _HEAD = 32 << 10
 """Bytes; the header of torch's METADATA, the longest, takes 7 KiB."""
+_OF_NVIDIA = ("nvidia-", "cuda-")
+_EXTRA = r"\bextra\s*=="
 _NAME_ENDS = r"[^A-Za-z0-9._-]"
 
 

@@ -136,3 +136,10 @@ def test_what_was_not_skipped_has_an_outcome(matrix: Matrix) -> None:
 def test_a_text_with_a_warning_is_not_said_to_be_without_fault(line: str, because: str, matrix: Matrix) -> None:
     snapshot = read(f"torch==2.7.0+cu128\n{line}\n", matrix)
     assert diagnose(snapshot, matrix, Policy(level=None)).because == because
+
+
+@pytest.mark.parametrize(
+    ("only", "verdict"), [("GD619", Verdict.UNKNOWN), ("script-folder-hides-package", Verdict.UNKNOWN), ("GD6", Verdict.READY)]
+)
+def test_a_rule_that_was_named_and_could_not_look_is_unknown(only: str, verdict: Verdict, matrix: Matrix) -> None:
+    assert answer(machine(2), matrix, level=Level.LOOK, only=(only,))[0] is verdict

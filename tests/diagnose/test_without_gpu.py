@@ -1,4 +1,4 @@
-"""The recorded machines, had they no NVIDIA GPU: what is wrong with the libraries for one is then no fault."""
+"""The recorded machines, had they no NVIDIA GPU: of the libraries for one, only those that a framework's own files link are then missed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import msgspec
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Level, Policy, Severity
-from gpudoctor.snapshot import Cause, Missing
+from gpudoctor.frameworks import spec_of
+from gpudoctor.snapshot import Asking, Cause, Missing
 from tests.machines.diagnoses import diagnosis
 from tests.machines.store import NAMES, recorded
 from tests.seams.every import every
@@ -22,16 +23,27 @@ def with_libraries(name: str) -> bool:
     return any(one.code.startswith("GD4") for one in diagnosis(name).findings)
 
 
+def links_what_is_lost(machine: MachineView) -> bool:
+    libraries = machine.observed.libraries
+    frameworks = () if isinstance(libraries, Missing) else libraries.frameworks
+    uses = (use for one in frameworks if spec_of(one.framework).plugin is None and isinstance(one.uses, tuple) for use in one.uses)
+    lost = (use for use in uses if use.asking is Asking.LINKED and use.vital and isinstance(use.file, Missing))
+    return any(use.component != "cuda" for use in lost)
+
+
 def test_there_are_such_machines() -> None:
     assert sum(map(with_libraries, NAMES)) > 20
 
 
 @every("name", NAMES)
-def test_libraries_for_a_gpu_are_no_fault_where_there_is_none(name: str) -> None:
+def test_only_what_the_import_needs_is_missed_where_there_is_no_gpu(name: str) -> None:
     if not with_libraries(name):
         return
     snapshot = msgspec.structs.replace(recorded(name), **dict.fromkeys(OF_GPUS, GONE))
     policy = Policy(level=Level.LOOK, allow_cpu=True)
-    assert not MachineView(snapshot, shared_matrix(), policy).hardware
+    machine = MachineView(snapshot, shared_matrix(), policy)
+    assert not machine.hardware
     found = diagnose(snapshot, shared_matrix(), policy).findings
-    assert [one.code for one in found if one.code.startswith("GD4") and one.severity is not Severity.NOTE] == []
+    missed = [one.code for one in found if one.code.startswith("GD4") and one.severity is not Severity.NOTE]
+    assert bool(missed) == links_what_is_lost(machine)
+    assert {"GD401", "GD402", "GD403", "GD404", "GD419"}.issuperset(missed)

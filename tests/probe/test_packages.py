@@ -42,6 +42,14 @@ def test_gpu_requirements_are_read_as_written(tmp_path: Path) -> None:
     )
 
 
+def test_what_a_framework_requires_and_nothing_on_the_path_has_is_told(tmp_path: Path) -> None:
+    plant(tmp_path / "a", {"torch-2.6.0.dist-info/METADATA": METADATA})
+    assert only(tmp_path / "a").lacks == ("filelock", 'triton (==3.2.0) ; platform_system == "Linux"', "numpy")
+    plant(tmp_path / "b", {"triton-3.2.0.dist-info/METADATA": "", "filelock.py": "", "numpy-2.1-py3.11.egg-info/PKG-INFO": ""})
+    (torch, *_) = packages([str(tmp_path / "a"), str(tmp_path / "b")]).distributions
+    assert torch.lacks == ()
+
+
 def test_requirements_are_only_read_for_frameworks(tmp_path: Path) -> None:
     plant(tmp_path, {"numpy-2.0.2.dist-info/METADATA": METADATA})
     found = only(tmp_path)

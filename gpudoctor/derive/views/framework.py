@@ -12,13 +12,15 @@ from gpudoctor.derive.cuda_libraries import Component, component, with_code
 from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meeting, Meetings, effective_code, meetings, xray
 from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
 from gpudoctor.derive.other_copies import OtherCopy, other_copy
-from gpudoctor.derive.unknown import applicable, known, not_applicable, not_stated
+from gpudoctor.derive.packages import DEBIANS_PACKAGES
+from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable, not_stated
 from gpudoctor.derive.views.view import Section, SubjectView
 from gpudoctor.findings import Rung, Subject, SubjectKind
 from gpudoctor.frameworks import FrameworkSpec, spec_of, stack_of
 from gpudoctor.matrix import Fault, FrameworkRelease
 from gpudoctor.snapshot import (
     NOT_ASKED,
+    Asking,
     Damage,
     Distribution,
     Fact,
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from gpudoctor.derive.views.environment import EnvironmentView
 
 
-_DEBIANS, _DEBIANS_PACKAGES = {"debian", "ubuntu"}, "/usr/lib/python3/dist-packages/"
+_DEBIANS = {"debian", "ubuntu"}
 
 
 class FrameworkView(SubjectView):
@@ -182,6 +184,10 @@ class FrameworkView(SubjectView):
     def all_libraries_used(self) -> tuple[LibraryUse, ...]:
         """Every CUDA library that it requests, including the driver's; the rule does not apply without CUDA or a GPU."""
         self.machine.need_gpu()
+        return self._requested
+
+    @property
+    def _requested(self) -> tuple[LibraryUse, ...]:
         if self.observed.cuda_build is False:
             not_applicable(f"{self.observed.distribution or self.name} is built without CUDA")
         uses = known(self.xray.uses)
@@ -197,12 +203,22 @@ class FrameworkView(SubjectView):
     @property
     def missing_libraries(self) -> tuple[LibraryUse, ...]:
         """The libraries that it needs and that the loader would not find."""
-        return missing_libraries(self.libraries_used)
+        return missing_libraries(self._libraries_needed)
 
     @property
     def damaged_libraries(self) -> tuple[tuple[LibraryUse, Damage], ...]:
         """The libraries that it needs and whose file exists but cannot be loaded, each with its damage."""
-        return damaged_libraries(self.libraries_used)
+        return damaged_libraries(self._libraries_needed)
+
+    @property
+    def _libraries_needed(self) -> tuple[LibraryUse, ...]:
+        """Those that it uses on this machine: without a GPU, what its own files link, which its import fails without; a plugin only logs that."""
+        if self.machine.gpus:
+            return self.libraries_used
+        linked = (
+            () if self.spec.plugin else tuple(use for use in self._requested if use.asking is Asking.LINKED and use.component != DRIVER)
+        )
+        return linked or not_applicable(NO_GPU)
 
     @property
     def broken_files(self) -> tuple[Damage, ...]:
@@ -295,7 +311,7 @@ class FrameworkView(SubjectView):
     def debian_package(self) -> str:
         """The package of Debian or Ubuntu that contains it, "python3-torch-cuda"; empty if none does."""
         location, debian = self.observed.location, _DEBIANS.intersection(self.machine.site.distribution)
-        if not debian or not self.spec.debian or not isinstance(location, str) or not location.startswith(_DEBIANS_PACKAGES):
+        if not debian or not self.spec.debian or not isinstance(location, str) or not location.startswith(DEBIANS_PACKAGES):
             return ""
         return f"{self.spec.debian}-cuda" if self.observed.cuda_build is True else self.spec.debian
 

@@ -18,7 +18,7 @@ _ALLOW_CPU = Fix("Allow training on the CPU", "gpudoctor check --allow-cpu", kin
 
 def _fixes(machine: MachineView) -> tuple[Fix, ...]:
     """Return the fixes; --node, which trains nothing, refuses --allow-cpu."""
-    return (_ADD_A_GPU,) if machine.policy.node else (_ADD_A_GPU, _ALLOW_CPU)
+    return (_ADD_A_GPU,) if machine.policy.node or machine.policy.allow_cpu else (_ADD_A_GPU, _ALLOW_CPU)
 
 
 @rule(

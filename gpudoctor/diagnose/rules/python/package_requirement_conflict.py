@@ -19,8 +19,9 @@ from gpudoctor.diagnose.advice.requirements import (
     unmet_requirements,
 )
 from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Fix, FixKind, Impact, Problem, Rung, Severity
-from gpudoctor.frameworks import stack_of
+from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.findings.naming import agree, few, first
+from gpudoctor.frameworks import framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
 from gpudoctor.snapshot.distributions import with_extras
@@ -42,7 +43,22 @@ def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Probl
     for contradiction in stack.contradictions:
         if not contradiction.name.startswith(NVIDIA_PACKAGES):
             yield contradictory(contradiction, environment)
+    yield from _absent(environment)
     yield from lacking(environment)
+
+
+def _absent(environment: EnvironmentView) -> Iterator[Problem]:
+    """Yield, for each framework, what it requires and the environment lacks."""
+    stack = environment.stack
+    for by in dict.fromkeys(demand.by for demand in stack.lacking):
+        wanted = [demand.requirement for demand in stack.lacking if demand.by == by]
+        names = [one.name for one in wanted]
+        yield Problem(
+            message=f"{by.label} requires {few(names)}, which {agree(len(names), 'is', 'are')} not installed.",
+            title=f"{spec_of(framework_of(by.name) or by.name).title} lacks packages that it requires",
+            evidence=tuple(Evidence(f"{by.label} requires", one.text, by.where) for one in first(wanted)),
+            fixes=(install_fix(f"Install {few(names)}", environment.observed.python, *(f"{one.name}{one.specifier}" for one in wanted)),),
+        )
 
 
 def _install_within_bounds(found: Distribution, violations: list[Violation], environment: EnvironmentView) -> tuple[Fix, ...]:

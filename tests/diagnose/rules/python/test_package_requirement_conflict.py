@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from gpudoctor.findings import Level, Severity
@@ -56,3 +57,18 @@ def test_what_is_only_outside_a_bound_is_milder_on_a_live_machine(
 ) -> None:
     installed = live(Distribution("tensorflow", "2.18.0", "/site", requires=(requires,)), Distribution(package, version, "/site"))
     assert [one.severity for one in found(installed, level=Level.LOOK)] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("by", "wanted"),
+    [
+        (Distribution("torch", "2.8.0", "/site"), ["filelock", "sympy>=1.13"]),
+        (Distribution("torch", "2.8.0", "/site", installer="conda"), None),
+        (Distribution("torch", "2.8.0", "/usr/lib/python3/dist-packages"), None),
+    ],
+)
+def test_what_a_framework_requires_and_is_not_there_is_installed(by: Distribution, wanted: list[str] | None) -> None:
+    lacks = ("filelock", "sympy>=1.13", 'colorama; platform_system == "Windows"')
+    findings = [one for one in found(live(msgspec.structs.replace(by, lacks=lacks)), level=Level.LOOK) if one.code == "GD609"]
+    assert [list(one.fixes[0].installs) for one in findings] == ([wanted] if wanted else [])
+    assert all(one.message == "torch 2.8.0 requires filelock and sympy, which are not installed." for one in findings)
