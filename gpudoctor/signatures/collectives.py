@@ -44,24 +44,16 @@ COLLECTIVES = (
     ),
     # https://github.com/pytorch/pytorch/issues/132397 and 87363
     Signature(
-        r"(?i)\b(?:tensors?|data|values?|weights?)\b[^\n]{0,60}\b(?:between|across)\b[^\n]{0,30}\b(?:gpus?|cuda devices)\b[^\n]{0,60}\b(?:wrong|zeros?|corrupt|change|incorrect|does ?n.t work|modified|garbage|nan)",
+        r"(?i)\b(?:tensors?|data|values?|weights?)\b[^\n]{0,60}\b(?:between|across)\b[^\n]{0,30}\b(?:gpus?|cuda devices)\b[^\n]{0,60}\b(?:wrong|zeros?|corrupt|change|incorrect|does ?n.t work|modified|garbage|nan)"
+        r"|\b(?:tensors?|data|values?)\b[^\n]{0,40}\bfrom (?:a |one )?gpu to (?:another|gpu|the other)\b[^\n]{0,100}\b(?:wrong|zero|corrupt|change|incorrect|modified|aren't right)|\btransfer\w{0,3} (?:between|across) gpus (?:do|does|is|are)"
+        r"|\b(?:wrong|zeros?|corrupt\w{0,3}|not cop\w{2,5}|incorrect|garbage)\b[^\n]{0,60}\b(?:between|across)\b[^\n]{0,30}\b(?:gpus|cuda devices)\b",
         (_P2P,),
         "data that is copied from one GPU to another arrives wrong",
-        ("moving a tensor between GPUs gives zeros",),
-        vague=True,
-    ),
-    Signature(
-        r"(?i)\b(?:tensors?|data|values?)\b[^\n]{0,40}\bfrom (?:a |one )?gpu to (?:another|gpu|the other)\b[^\n]{0,100}\b(?:wrong|zero|corrupt|change|incorrect|modified|aren't right)|\btransfer\w{0,3} (?:between|across) gpus (?:do|does|is|are)",
-        (_P2P,),
-        "data that is copied from one GPU to another arrives wrong",
-        ("values that are copied from one GPU to another are wrong",),
-        vague=True,
-    ),
-    Signature(
-        r"(?i)\b(?:wrong|zeros?|corrupt\w{0,3}|not cop\w{2,5}|incorrect|garbage)\b[^\n]{0,60}\b(?:between|across)\b[^\n]{0,30}\b(?:gpus|cuda devices)\b",
-        (_P2P,),
-        "data that is copied from one GPU to another arrives wrong",
-        ("wrong values after a copy between GPUs",),
+        (
+            "moving a tensor between GPUs gives zeros",
+            "values that are copied from one GPU to another are wrong",
+            "wrong values after a copy between GPUs",
+        ),
         vague=True,
     ),
     Signature(

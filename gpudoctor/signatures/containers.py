@@ -134,17 +134,15 @@ CONTAINERS = (
         ("nvidia-container-cli: initialization error: WSL environment detected but no adapters were found",),
     ),
     Signature(
-        r"unsatisfied condition: (?:cuda|driver|brand|arch) ?[>=]",
+        r"unsatisfied condition: (?:cuda|driver|brand|arch) ?[>=]"
+        # nvidia-docker 1: https://github.com/NVIDIA/nvidia-docker/issues/384
+        r"|unsupported CUDA version: driver (?!0\.0)\d{1,2}\.\d{1,2} < image \d",
         ("driver-too-old",),
         "the driver is too old for the image's CUDA version",
-        ("nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver to a newer version",),
-    ),
-    # nvidia-docker 1: https://github.com/NVIDIA/nvidia-docker/issues/384
-    Signature(
-        r"unsupported CUDA version: driver (?!0\.0)\d{1,2}\.\d{1,2} < image \d",
-        ("driver-too-old",),
-        "the driver is too old for the image's CUDA version",
-        ("Error: unsupported CUDA version: driver 7.5 < image 8.0.44",),
+        (
+            "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8, please update your driver to a newer version",
+            "Error: unsupported CUDA version: driver 7.5 < image 8.0.44",
+        ),
     ),
     Signature(
         r"unsupported CUDA version: driver 0\.0 < image \d",

@@ -62,7 +62,12 @@ CPU_BUILDS = (
     # as people say it
     Signature(
         rf"(?i)^(?=[^\n]{{0,400}}{_FRAMEWORK})[^\n]{{0,400}}?({_GOT}\b[^\n]{{0,60}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA}[^\n]{{0,40}}\b{_WAS_GOT})"
-        rf"|(?:{_GOT}\b[^\n]{{0,20}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA} {_WAS_GOT})[^\n]{{0,40}}\b(?:instead of|rather than|and not)\b[^\n]{{0,20}}\b(?:cuda|gpu)\b",
+        rf"|(?:{_GOT}\b[^\n]{{0,20}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA} {_WAS_GOT})[^\n]{{0,40}}\b(?:instead of|rather than|and not)\b[^\n]{{0,20}}\b(?:cuda|gpu)\b"
+        r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)"
+        r"|(?i:\bcpu(?:[- ]only)? installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)"
+        # the build that a list of versions names, or conda's
+        r"|(?i:\b(?:py)?(?:torch|tensorflow|jaxlib)\b[^\n]{0,60}\b\d{1,2}\.\d{1,2}\.\d{1,2}\W{1,3}cpu[- ]only\b|\b(?:pytorch|tensorflow|jaxlib)\b[^\n]{0,30}[= ]py\d\.?\d{1,2}_cpu_\d)"
+        r"|(?i:\binstall(?:s|ed)?\b[^\n]{0,20}\b(?:pytorch|torch|tensorflow)[_-]cpu\b[^\n]{0,10}\b(?:rather than|instead of|and not|not)\b)",
         ("cpu-only-build",),
         "an installer chose the build without CUDA",
         (
@@ -70,21 +75,8 @@ CPU_BUILDS = (
             "our environment.yml gives people the cpu build of pytorch",
             "my pytorch was replaced with a CPU version",
             "this command installs the cpu version instead of cuda",
+            "pytorch=1.9.1=py3.8_cpu_0",
         ),
-        vague=True,
-        said=True,
-        despite_versions=True,
-        last=True,
-    ),
-    Signature(
-        r"(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)"
-        r"|(?i:\bcpu(?:[- ]only)? installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)"
-        # the build that a list of versions names, or conda's
-        r"|(?i:\b(?:py)?(?:torch|tensorflow|jaxlib)\b[^\n]{0,60}\b\d{1,2}\.\d{1,2}\.\d{1,2}\W{1,3}cpu[- ]only\b|\b(?:pytorch|tensorflow|jaxlib)\b[^\n]{0,30}[= ]py\d\.?\d{1,2}_cpu_\d)"
-        r"|(?i:\binstall(?:s|ed)?\b[^\n]{0,20}\b(?:pytorch|torch|tensorflow)[_-]cpu\b[^\n]{0,10}\b(?:rather than|instead of|and not|not)\b)",
-        ("cpu-only-build",),
-        "an installer chose the build without CUDA",
-        ("pytorch=1.9.1=py3.8_cpu_0",),
         vague=True,
         said=True,
         despite_versions=True,  # the release has builds with CUDA too

@@ -224,19 +224,15 @@ UNNAMED = (
         ("ImportError: DLL load failed with error code -1073741795",),
     ),
     Signature(
-        r"(?i)\b(?:torch|tensorflow|jax)\.__file__\W{1,6}[^\n]{0,200}(?:/\.local/lib/|\\AppData\\Roaming\\Python\\)|\b(?:two|another|old|stray) (?:versions|copies|copy) of (?:torch|pytorch|tensorflow|jax)\b|\bold (?:torch|tensorflow|jax) version\b",
+        r"(?i)\b(?:torch|tensorflow|jax)\.__file__\W{1,6}[^\n]{0,200}(?:/\.local/lib/|\\AppData\\Roaming\\Python\\)|\b(?:two|another|old|stray) (?:versions|copies|copy) of (?:torch|pytorch|tensorflow|jax)\b|\bold (?:torch|tensorflow|jax) version\b"
+        # two folders of packages that one sentence names for one framework
+        r"|\b(?:tensorflow|torch|pytorch|jax|keras|onnxruntime|cupy)\b[^\n]{0,100}?(?P<one>[~/][\w./~-]{2,100}/(?:site|dist)-packages)\b[^\n:]{2,160}? [^\n:]{0,60}?(?!(?P=one))[~/][\w./~-]{2,100}/(?:site|dist)-packages\b",
         ("two-copies-of-framework",),
         "more than one copy of the framework is installed",
-        ("two versions of torch are installed",),
-        vague=True,
-        despite_versions=True,
-    ),
-    # two folders of packages that one sentence names for one framework
-    Signature(
-        r"(?i)\b(?:tensorflow|torch|pytorch|jax|keras|onnxruntime|cupy)\b[^\n]{0,100}?(?P<one>[~/][\w./~-]{2,100}/(?:site|dist)-packages)\b[^\n:]{2,160}? [^\n:]{0,60}?(?!(?P=one))[~/][\w./~-]{2,100}/(?:site|dist)-packages\b",
-        ("two-copies-of-framework",),
-        "more than one copy of the framework is installed",
-        ("torch 2.1 is in /opt/venv/lib/python3.10/site-packages and pip writes to /usr/lib/python3/dist-packages",),
+        (
+            "two versions of torch are installed",
+            "torch 2.1 is in /opt/venv/lib/python3.10/site-packages and pip writes to /usr/lib/python3/dist-packages",
+        ),
         vague=True,
         despite_versions=True,
     ),

@@ -172,7 +172,9 @@ MEMORY = (
         rf"|{_MEMORY} (?:is |was |are |were )?(?:still|stays?|remains?|keeps being) (?:in use|{_TAKEN})|\b(?:still|keeps?) (?:occup|hold|us)\w{{1,4}} (?:the |all |most of the )?{_MEMORY}"
         rf"|\b(?:zombie|defunct|orphan\w{{0,2}}|killed|terminated|dead) (?:process|job)\w{{0,2}}\b[^\n]{{0,60}}{_MEMORY}"
         r"|\bgpu\b[^\n.]{0,30}\bha(?:s|ve|d) (?:\w{1,8} )?\d{1,3} ?[gm]i?b (?:allocated|occupied|used|taken)\b[^\n]{0,60}\bno process"
-        rf"|\bno process(?:es)?\b[^\n]{{0,60}}\b[\d.]{{1,5}} ?(?:[gm]i?b )?(?:of|/) ?[\d.]{{1,5}} ?[gm]i?b (?:\w{{1,12}} ){{0,3}}(?:in use|{_TAKEN})",
+        rf"|\bno process(?:es)?\b[^\n]{{0,60}}\b[\d.]{{1,5}} ?(?:[gm]i?b )?(?:of|/) ?[\d.]{{1,5}} ?[gm]i?b (?:\w{{1,12}} ){{0,3}}(?:in use|{_TAKEN})"
+        rf"|\b(?:kill|interrupt|terminat|exit|stopp|crash)\w{{0,6}}\b[^\n]{{0,80}}(?:\bnot|\bnever|n't) (?:release|free|clear)d? (?:up )?(?:the |all |its )?{_MEMORY}"
+        rf"|\b(?:w(?:o|ill )n.?t|does ?n.?t|do ?n.?t) (?:let go of|give back|return) (?:the |its |all )?(?:{_MEMORY}|memory\b)|\b(?:hold|keep|hang)s? on ?to (?:the |its |all )?(?:{_MEMORY}|memory\b)[^\n.]{{0,16}}\bafter\b",
         _HELD,
         _STAYS,
         (
@@ -182,16 +184,8 @@ MEMORY = (
             "memory of the first is freed but the other GPUs are not released",
             "the GPU memory stays occupied when the process has ended",
             "nvidia-smi lists no process, but 11 of 12 GB are still in use",
+            "killing the server does not free the GPU memory",
         ),
-        vague=True,
-        said=True,
-    ),
-    Signature(
-        rf"(?i)\b(?:kill|interrupt|terminat|exit|stopp|crash)\w{{0,6}}\b[^\n]{{0,80}}(?:\bnot|\bnever|n't) (?:release|free|clear)d? (?:up )?(?:the |all |its )?{_MEMORY}"
-        rf"|\b(?:w(?:o|ill )n.?t|does ?n.?t|do ?n.?t) (?:let go of|give back|return) (?:the |its |all )?(?:{_MEMORY}|memory\b)|\b(?:hold|keep|hang)s? on ?to (?:the |its |all )?(?:{_MEMORY}|memory\b)[^\n.]{{0,16}}\bafter\b",
-        _HELD,
-        _STAYS,
-        ("killing the server does not free the GPU memory",),
         vague=True,
         said=True,
     ),
@@ -213,24 +207,17 @@ MEMORY = (
         ("RuntimeError: Physical devices cannot be modified after being initialized",),
     ),
     Signature(
-        r"(?i)\b(?:tensorflow|tf|keras|jax|xla)\b[^\n]{0,160}(?:\b(?:all|almost|nearly|entire|whole|full|most)\b|\b[6-9]\d ?%)[^\n]{0,40}\b(?:memory|vram)\b",
+        r"(?i)\b(?:tensorflow|tf|keras|jax|xla)\b[^\n]{0,160}(?:\b(?:all|almost|nearly|entire|whole|full|most)\b|\b[6-9]\d ?%)[^\n]{0,40}\b(?:memory|vram)\b"
+        r"|(?:\b(?:all|entire|whole)(?: [^\s,;]{1,16}){0,3} |\b[6-9]\d ?%[^\n]{0,40}\b)(?:gpu memory|vram)\b[^\n]{0,60}\b(?:jax|tensorflow|xla|keras)\b"
+        r"|\bimporting\b[^\n]{0,100}\bgpu\b[^\n]{0,60}\b(?:memory|vram)\b|\b(?:jax|tensorflow|training)\b[^\n]{0,80}(?:around |about |~)?[6-9]\d ?% of (?:the )?gpu(?:'s)? memory",
         _BY_DESIGN,
         _TAKES_MOST,
-        ("jax allocates 75% of the GPU memory at the first operation", "TensorFlow uses all GPU memory"),
-        vague=True,
-    ),
-    Signature(
-        r"(?i)(?:\b(?:all|entire|whole)(?: [^\s,;]{1,16}){0,3} |\b[6-9]\d ?%[^\n]{0,40}\b)(?:gpu memory|vram)\b[^\n]{0,60}\b(?:jax|tensorflow|xla|keras)\b",
-        _BY_DESIGN,
-        _TAKES_MOST,
-        ("all GPU memory is taken by TensorFlow",),
-        vague=True,
-    ),
-    Signature(
-        r"(?i)\bimporting\b[^\n]{0,100}\bgpu\b[^\n]{0,60}\b(?:memory|vram)\b|\b(?:jax|tensorflow|training)\b[^\n]{0,80}(?:around |about |~)?[6-9]\d ?% of (?:the )?gpu(?:'s)? memory",
-        _BY_DESIGN,
-        _TAKES_MOST,
-        ("importing the package fills the GPU's memory",),
+        (
+            "jax allocates 75% of the GPU memory at the first operation",
+            "TensorFlow uses all GPU memory",
+            "all GPU memory is taken by TensorFlow",
+            "importing the package fills the GPU's memory",
+        ),
         vague=True,
     ),
 )

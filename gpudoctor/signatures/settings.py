@@ -44,39 +44,24 @@ SETTINGS = (
         ("RuntimeError: Visible devices cannot be modified after being initialized",),
     ),
     Signature(
-        r"(?i)(?<!nv_)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}(?:\b(?:no effect|nothing\b|nor have (?:any|an) effect|without (?:any )?effect|not (?:working|work|respected|captured|effective|honou?red|taking effect|take effect|recogni[sz]ed|have (?:any|an) effect|change anything)|ignored|invalid\b(?! literal| device)|unavail\w{0,4}ble|unavailable)|n't (?:work|take effect|respected|have (?:any|an) effect|change anything))",
+        r"(?i)(?<!nv_)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}(?:\b(?:no effect|nothing\b|nor have (?:any|an) effect|without (?:any )?effect|not (?:working|work|respected|captured|effective|honou?red|taking effect|take effect|recogni[sz]ed|have (?:any|an) effect|change anything)|ignored|invalid\b(?! literal| device)|unavail\w{0,4}ble|unavailable)|n't (?:work|take effect|respected|have (?:any|an) effect|change anything))"
+        r"|CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}\b(?:set|setting|changed|assigned|defined|modified) (?:\w{1,20} ){0,3}after\b|(?:setting|set|chang\w{1,3}|ignor\w{1,4}) [^\n]{0,60}\bCUDA_VISIBLE_DEVICES?\b[^\n]{0,60}\bafter\b(?! program start)"
+        r"|\bignor\w{1,4} [^\n]{0,30}CUDA_VISIBLE_DEVICES|\[['\"]CUDA_VISIBLE_DEVICES['\"]\][^\n]{0,160}\b(?:always (?:use|select)|still (?:use|run|select))",
         (_TOO_LATE,),
         _NO_EFFECT,
-        ("os.environ['CUDA_VISIBLE_DEVICES'] has no effect",),
+        (
+            "os.environ['CUDA_VISIBLE_DEVICES'] has no effect",
+            "CUDA_VISIBLE_DEVICES is set after importing torch",
+            "torch ignores CUDA_VISIBLE_DEVICES",
+        ),
         vague=True,
     ),
     Signature(
-        r"(?i)CUDA_VISIBLE_DEVICES?\b[^\n]{0,120}\b(?:set|setting|changed|assigned|defined|modified) (?:\w{1,20} ){0,3}after\b|(?:setting|set|chang\w{1,3}|ignor\w{1,4}) [^\n]{0,60}\bCUDA_VISIBLE_DEVICES?\b[^\n]{0,60}\bafter\b(?! program start)",
-        (_TOO_LATE,),
-        _NO_EFFECT,
-        ("CUDA_VISIBLE_DEVICES is set after importing torch",),
-        vague=True,
-    ),
-    Signature(
-        r"(?i)\bignor\w{1,4} [^\n]{0,30}CUDA_VISIBLE_DEVICES|\[['\"]CUDA_VISIBLE_DEVICES['\"]\][^\n]{0,160}\b(?:always (?:use|select)|still (?:use|run|select))",
-        (_TOO_LATE,),
-        _NO_EFFECT,
-        ("torch ignores CUDA_VISIBLE_DEVICES",),
-        vague=True,
-    ),
-    Signature(
-        r"(?i)\b(?:always|still|only|keeps?) (?:us(?:e|es|ed|ing)\b|(?:select|run|train|pick|load)\w{0,3}) (?:on |in |with )?(?:the )?(?:first gpu|gpu[ :]{0,2}0|cuda ?: ?0|device 0|same gpu|all (?:the )?gpus)",
+        r"(?i)\b(?:always|still|only|keeps?) (?:us(?:e|es|ed|ing)\b|(?:select|run|train|pick|load)\w{0,3}) (?:on |in |with )?(?:the )?(?:first gpu|gpu[ :]{0,2}0|cuda ?: ?0|device 0|same gpu|all (?:the )?gpus)"
+        r"|\b(?:lands?|landed|ends? up|ended up|is placed|goes|went|sits) (?:on|to|onto) (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:run|use|train|work)\w{0,3} only on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:runs?|uses?|occup(?:y|ies)) (?:on )?all (?:the |(?:two|three|four|six|eight|\d) )?gpus\b|\ball (?:the |(?:two|three|four|six|eight|\d) )?gpus are (?:used|occupied|seen|visible)\b",
         (_TOO_LATE, "cuda-visible-devices-masked"),
         "the program uses another GPU than CUDA_VISIBLE_DEVICES names",
-        ("the code always uses cuda:0",),
-        vague=True,
-        needs_support=True,
-    ),
-    Signature(
-        r"(?i)\b(?:lands?|landed|ends? up|ended up|is placed|goes|went|sits) (?:on|to|onto) (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:run|use|train|work)\w{0,3} only on (?:the )?(?:first gpu|gpu ?:? ?0|cuda ?: ?0)|\b(?:runs?|uses?|occup(?:y|ies)) (?:on )?all (?:the |(?:two|three|four|six|eight|\d) )?gpus\b|\ball (?:the |(?:two|three|four|six|eight|\d) )?gpus are (?:used|occupied|seen|visible)\b",
-        (_TOO_LATE, "cuda-visible-devices-masked"),
-        "the program uses another GPU than CUDA_VISIBLE_DEVICES names",
-        ("all processes run only on gpu:0",),
+        ("the code always uses cuda:0", "all processes run only on gpu:0"),
         vague=True,
         needs_support=True,
     ),
@@ -149,17 +134,11 @@ SETTINGS = (
     ),
     # https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
     Signature(
-        r"(?i)\bMIG\b[^\n]{0,100}\b(?:only|just) (?:one|1|a single|the first) (?:gpu|device|instance|slice)|\bmultiple MIG (?:devices|instances|slices)\b",
+        r"(?i)\bMIG\b[^\n]{0,100}\b(?:only|just) (?:one|1|a single|the first) (?:gpu|device|instance|slice)|\bmultiple MIG (?:devices|instances|slices)\b"
+        r"|\b(?:only|just) (?:one|1|a single) (?:gpu|device|instance)s?\b[^\n]{0,60}\bMIG\b",
         ("mig-one-instance-per-process",),
         "a CUDA process sees one MIG instance, however many there are",
-        ("with MIG, PyTorch sees only one device",),
-        vague=True,
-    ),
-    Signature(
-        r"(?i)\b(?:only|just) (?:one|1|a single) (?:gpu|device|instance)s?\b[^\n]{0,60}\bMIG\b",
-        ("mig-one-instance-per-process",),
-        "a CUDA process sees one MIG instance, however many there are",
-        ("torch.cuda.device_count() shows only one GPU with MIG",),
+        ("with MIG, PyTorch sees only one device", "torch.cuda.device_count() shows only one GPU with MIG"),
         vague=True,
     ),
     Signature(
