@@ -184,12 +184,12 @@ class Packages:
     def _forcing(self, taken: Taken) -> Iterator[Taken]:
         """Yield the choices that exclude every release of a package that suits what was stated, if its release does not; also where none suits."""
         row = self._tables.row(taken.name, taken.version)
-        if row is None or not self._against_stated(row):
+        if row is None or not self._against_stated(row, taken.extras):
             return
         suiting = [
             release
             for release, row in self._tables.releases(taken.name)
-            if row and self._installable(row) and not self._against_stated(row)
+            if row and self._installable(row) and not self._against_stated(row, taken.extras)
         ]
         for want in self._wants.get(taken.name, ()):
             by = self._taken.get(want.by)
@@ -197,13 +197,23 @@ class Packages:
             if by is not None and chosen and not any(satisfies(release, want.requirement.specifier) for release in suiting):
                 yield by
 
-    def _against_stated(self, row: FrameworkRelease) -> bool:
-        """Whether a release requires something other than a stated version."""
-        return any(
-            there is not None and there.requirement and not there.chosen and satisfies(there.version, wanted.specifier) is False
-            for wanted in self._required(row, ())
-            for there in (self._taken.get(wanted.name),)
-        )
+    def _against_stated(self, row: FrameworkRelease, extras: set[str]) -> bool:
+        """Whether a release requires something other than a stated version, or than what a stated version requires."""
+        return any(self._contradicts_stated(wanted, row.distribution) for wanted in self._required(row, extras))
+
+    def _contradicts_stated(self, wanted: Requirement, by: str) -> bool:
+        there = self._taken.get(wanted.name)
+        if there is not None and self._is_pinned(there):
+            return satisfies(there.version, wanted.specifier) is False
+        if not wanted.name.startswith("nvidia-"):  # only these are pinned exactly by what CUDA builds require
+            return False
+        wants = (want for want in self._wants.get(wanted.name, ()) if want.by != by and want.by in self._taken)
+        settled = [want.requirement.specifier for want in wants if self._is_pinned(self._taken[want.by])]
+        return bool(settled) and contradict((wanted.specifier, *settled)) and not contradict(tuple(settled))
+
+    @staticmethod
+    def _is_pinned(taken: Taken) -> bool:
+        return bool(taken.requirement) and not taken.chosen
 
     def _take_wanted(self) -> None:
         """Take what is wanted and not yet taken."""

@@ -12,12 +12,19 @@ from gpudoctor.plan.model import Combination
 _AS_STATED, _SAME_SERIES, _OTHER_SERIES = range(3)
 
 
-def size(fixes: Iterable[Fix], before: Combination, after: Combination) -> tuple[int, int, int, int]:
-    """Return a sort key, smallest first: packages left out, another Python, releases of another series, other changed releases."""
+def size(fixes: Iterable[Fix], before: Combination, after: Combination) -> tuple[int, ...]:
+    """Return a sort key, smallest first: a Python that the files exclude, packages left out, another Python, releases of another series, other changed releases."""
     stated, wanted = _by_name(before), _by_name(after)
     distances = [_distance(one, wanted[name]) for name, one in stated.items() if name in wanted]
-    other_python = any(fix.python for fix in fixes)
-    return (len(stated.keys() - wanted.keys()), other_python, distances.count(_OTHER_SERIES), len(distances) - distances.count(_AS_STATED))
+    pythons = {fix.python for fix in fixes if fix.python}
+    excluded = before.pythons is not None and not pythons <= set(before.pythons.versions)
+    return (
+        excluded,
+        len(stated.keys() - wanted.keys()),
+        bool(pythons),
+        distances.count(_OTHER_SERIES),
+        len(distances) - distances.count(_AS_STATED),
+    )
 
 
 def _distance(stated: Requirement, wanted: Requirement) -> int:

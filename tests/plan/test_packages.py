@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from gpudoctor.errors import UsageError
+from gpudoctor.findings import Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.snapshot import Distribution, Fact, Framework, Packages, Snapshot
 from tests.matrix.samples import release
-from tests.plan.samples import NOW, tables, torch, vision
+from tests.plan.samples import NOW, checked, tables, torch, vision
 
 THREE = tables(torch("2.4.1"), torch("2.5.0"), torch("2.5.1"))
 
@@ -263,3 +264,10 @@ def test_a_choice_gives_way_where_what_it_requires_suits_no_stated_version(state
     found = taken(matrix, "torchaudio", stated)
     assert found["torchaudio"].version == release_of_torchaudio
     assert ("torchvision" in found) is (release_of_torchaudio == "2.5.0")
+
+
+def test_a_range_is_taken_at_a_release_whose_own_needs_agree_with_what_a_pin_requires() -> None:
+    """JAX 0.4.29 and newer require cuDNN 9 by their plugin, and PyTorch 2.1.2 pins cuDNN 8.9."""
+    requirements = ("tensorflow==2.15.0", "torch==2.1.2", "jax[cuda12]>=0.4.20")
+    found = checked(*requirements, gpus=("A100",), driver="535", system_cuda="12.2", system_cudnn="8.9")
+    assert found.verdict is Verdict.READY
