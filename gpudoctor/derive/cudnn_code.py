@@ -1,4 +1,4 @@
-"""The GPU code in a cuDNN, as far as it counts: only some releases run on GPUs that they have no machine code for."""
+"""The GPU code in a cuDNN that counts: only some releases run on GPUs that they have no machine code for."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpudoctor.matrix.tables import CUDNN
 from gpudoctor.versions import Version, parse
 
 _OPTIONAL = ("cupy",)
-"""How the names of distributions begin of which only a part needs cuDNN, cuTENSOR and NCCL, which their wheels neither hold nor require:
+"""How the names of distributions begin that need only for a part cuDNN, cuTENSOR and NCCL, which their wheels neither hold nor require:
 https://docs.cupy.dev/en/stable/install.html, "Additional CUDA Libraries"."""
 
 
