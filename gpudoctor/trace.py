@@ -118,6 +118,7 @@ def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) ->
         buffers=once.buffer_bytes,
         projections=projections(once.projections),
         largest_block=once.largest_block,
+        outside=once.outside,
         forward_flops=line(lambda one: one.forward_flops).per_sample,
         step_flops=None if step.infer else line(lambda one: one.flops).per_sample,
         block_flops=line(lambda one: max(0, one.flops_again - one.flops)).per_sample,

@@ -29,6 +29,8 @@ class CountedStep(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", 
     moments: tuple[tuple[int, int], ...] = ()
     """In backward, the bytes still kept and the parameters that have gradients; empty: unknown."""
     largest_block: int = 0
+    outside: int = 0
+    """Parameters outside of blocks."""
     projections: tuple[tuple[int, int, bool], ...] = ()
     alive: int | None = None
     """The most that is alive at once in a forward pass without gradients, beside the cache; None: not traced."""

@@ -110,7 +110,7 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     weights = _stored(model, asked) + width * count * bool(asked.lora)
     casts = weights * (asked.halved and not asked.lora and not asked.shard)
     divided = 0 if sharding.casts and asked.halved and not asked.lora else share(weights, divided=sharding.weights)
-    gathered = min(weights, divided + 2 * width * (model.largest_block or model.parameters))
+    gathered = min(weights, divided + width * (model.outside + 2 * (model.largest_block or model.parameters)))
     buckets = FULL * count * sharding.copies * (asked.gpus > 1)
     gradients = share(FULL * count, divided=sharding.gradients)
     masters = FULL * (count if asked.lora else model.parameters) * asked.halved

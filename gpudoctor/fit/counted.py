@@ -76,6 +76,7 @@ class Network(msgspec.Struct, frozen=True):
             buffers=tally.buffers,
             projections=projections(tally.matrices),
             largest_block=tally.largest_block,
+            outside=tally.parameters - tally.in_blocks,
             forward_flops=tally.forward,
             step_flops=tally.forward + tally.backward,
             block_flops=tally.block_flops,

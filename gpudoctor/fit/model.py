@@ -111,6 +111,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """For LoRA and Adafactor. Empty: LoRA cannot be counted."""
     largest_block: int = 0
     """Parameters of the largest block, which sharded parameters are gathered for; 0: unknown, so all of them."""
+    outside: int = 0
+    """Parameters outside of blocks."""
     forward_flops: int | None = None
     """Per sample: matmul, convolution and attention only. None: unknown."""
     step_flops: int | None = None

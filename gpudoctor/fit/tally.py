@@ -46,7 +46,7 @@ class Tally:
     def __init__(self, width: int = FULL, *, fp8: bool = False) -> None:
         self.width, self._narrow, self.fp8 = width, width, fp8
         self.parameters = self.forward = self.backward = self.buffers = self.cached = self.tied = self.scores = self.frozen = 0
-        self.largest_block = self.block_flops = self.adapted = 0
+        self.largest_block = self.in_blocks = self.block_flops = self.adapted = 0
         self.matrices: Counter[tuple[int, int, bool]] = Counter()
         """How many weight matrices have these rows and columns, and are adapted by LoRA or are not."""
         self.branches: list[Tensor] = []
@@ -145,6 +145,7 @@ class Tally:
         yield
         self._block = 0
         self.largest_block = max(self.largest_block, self.parameters - parameters)
+        self.in_blocks += self.parameters - parameters
         self.block_flops += self.forward - forward
 
     @property

@@ -64,6 +64,14 @@ if __name__ == "__main__":
 """
 
 
+def test_what_is_outside_of_blocks_is_gathered_all_along() -> None:
+    """`fully_shard` does not reshard its root module after forward: torch/distributed/fsdp/_fully_shard/_fully_shard.py."""
+    within, outside = 2 * 512 * 1024 + 512 + 1024, 256 * 512 + 512 + 512 * 10 + 10
+    assert (MODEL.largest_block, MODEL.outside) == (within, outside)
+    step = next(moments(MODEL, Asked(shard="fsdp", gpus=16), 1))
+    assert step.parts["weights"] == -(-4 * MODEL.parameters // 16) + 4 * (outside + 2 * within)
+
+
 @pytest.mark.index
 def test_each_process_holds_the_share_that_is_counted(tmp_path: Path, framework_python: Callable[[str], Path]) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)

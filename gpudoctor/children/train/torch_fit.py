@@ -78,7 +78,10 @@ class Engine:
                     part.config.use_cache = False
             blocks = checkpoint(self._torch, holder)
             again = list(self._steps(holder[0], example, batches))
-        facts.update(sample=described(inputs[0]), largest_block=max(map(elements, blocks), default=0))
+        inside = elements(self._torch.nn.ModuleList(blocks))  # each shared parameter once
+        facts.update(
+            sample=described(inputs[0]), largest_block=max(map(elements, blocks), default=0), outside=max(0, facts["parameters"] - inside)
+        )
         for batch, arguments, step, recomputing in zip(batches, inputs, whole, again):
             yield (
                 batch,
