@@ -47,6 +47,12 @@ def stopped_by(report: Report) -> str:
     return f"{_SIGNALS[number]} ({name})" if number in _SIGNALS else name
 
 
+def proven(report: Report) -> str:
+    """Return what was proven, as a clause."""
+    looked = report.verdict == Verdict.READY and report.proved_to.rung is None and report.policy.level is not None
+    return "the machine was read, nothing was run" if looked else report.proved_to.text
+
+
 def scope(report: Report) -> str:
     """Return what does not work where that is less, or other, than all training; empty if the verdict says it."""
     worst = [cause for cause in report.causes if cause.severity == report.causes[0].severity]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.findings import Verdict
 from gpudoctor.report import gpus, groups, words
 from gpudoctor.report.groups import GroupedFinding
-from gpudoctor.report.headline import stopped_by
+from gpudoctor.report.headline import proven, stopped_by
 from gpudoctor.report.model import Report
 
 LIMIT = 80
@@ -29,7 +29,7 @@ def _parts(report: Report) -> tuple[str, str, str]:
         return f"{verdict} ", report.because, tail
     found = groups.causes(report)
     if not found:
-        return f"{verdict} ", report.proved_to.text, tail
+        return f"{verdict} ", proven(report), tail
     more = f" (+{len(found) - 1})" if len(found) > 1 else ""
     return f"{verdict} {found[0].first.code} ", _sentence(report, found[0]), more + tail
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.findings import Level, Rung, RungState, Verdict
 from gpudoctor.findings.naming import counted, joined
 from gpudoctor.report import groups
-from gpudoctor.report.headline import Headline, headline
+from gpudoctor.report.headline import Headline, headline, proven
 from gpudoctor.report.model import LadderRow, Report, Step
 from gpudoctor.report.page import Page
 from gpudoctor.report.summary import parts
@@ -61,10 +61,8 @@ def _proven(page: Page, report: Report) -> None:
 
 def _reached(report: Report) -> str:
     """Return what was proven, and why not on the other GPUs."""
-    if report.policy.allow_cpu and report.proved_to.rung is None and report.policy.level is not None:
-        return "the machine was read, nothing was run"
     left_out = dict.fromkeys(step.detail for row in report.ladder if (step := _left_out(row)))
-    return f"{report.proved_to.text} (the rest: {'; '.join(left_out)})" if left_out else report.proved_to.text
+    return f"{proven(report)} (the rest: {'; '.join(left_out)})" if left_out else proven(report)
 
 
 def _left_out(row: LadderRow) -> Step | None:
