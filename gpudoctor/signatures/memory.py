@@ -288,7 +288,7 @@ MEMORY_HINTS = (
     Hint(
         r"^\s{0,8}at [\w.]{1,80}\.cuCtxCreate\(",
         "gpu-memory-held-by-other-process",
-        "    at jcuda.driver.JCudaDriver.cuCtxCreate(JCudaDriver.java:1514)",
+        "at jcuda.driver.JCudaDriver.cuCtxCreate(JCudaDriver.java:1514)",
     ),
     Hint(_PROCESS, "", "4242 python train.py 5154MiB"),
     # nvidia-smi's row of a process that has ended, or that runs in another container
