@@ -6,6 +6,8 @@ import venv
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from packaging.requirements import Requirement
+
 from gpudoctor.children.own.xray.components import cudnn_parts, soname
 from tests.machines.elf_library import Library
 
@@ -125,9 +127,13 @@ def jax_plugin(version: str) -> Package:
 
 
 def environment(place: Path, packages: tuple[Package, ...]) -> Path:
-    """A new virtual environment with `packages` only; returns its folder."""
+    """A new virtual environment with `packages`, and empty modules for what they require; returns its folder."""
     venv.create(place, symlinks=True)
     site = next(place.glob("lib/python*/site-packages"))
     for package in packages:
         package.install(site)
+    required = {Requirement(line).name.replace("-", "_") for package in packages for line in package.requires}
+    for name in required - {package.name.replace("-", "_") for package in packages}:
+        if not name.startswith("nvidia_"):  # a machine without NVIDIA's libraries lacks them on purpose
+            (site / f"{name}.py").touch()
     return place

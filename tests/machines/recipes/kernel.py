@@ -122,7 +122,7 @@ MODULES: dict[str, Recipe] = {
     "nouveau-holds-one-of-two": replace(
         driven("nouveau took one of two A100 before the NVIDIA driver came", NvmlGpu(), driver=DRIVER, cuda="12.4"),
         tree=Tree(pci=[cards(1)[0], cards(2, "nouveau")[1]], kernel_driver=DRIVER, modules=("nouveau",)),
-        verdict="unknown",
+        verdict="degraded",
         roots=("nouveau-loaded",),
     ),
     "secure-boot-refuses-the-module": unloaded(
