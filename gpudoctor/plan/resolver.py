@@ -33,9 +33,7 @@ _LOCK = "pylock.toml"
 _NETWORK = ("error sending request", "Failed to fetch", "network", "timed out", "offline")
 _NOWHERE = "sys_platform == 'nowhere'"
 """An override with a marker that never holds drops a requirement: https://docs.astral.sh/uv/concepts/resolution/#dependency-overrides"""
-_SOURCE = re.compile(
-    r"(?:\b|`)([A-Za-z0-9](?:[\w.-]*\w)?)(?:[<>=!~][^\s`]*)? ha(?:s|ve) no usable wheels|Wheels are required for `([^`]+)`"
-)
+_SOURCE = re.compile(r"(?<![^\s(`])([A-Za-z0-9][\w.-]*)(?:[<>=!~][^\s`]*)? ha(?:s|ve) no usable wheels|Wheels are required for `([^`]+)`")
 _UNSATISFIABLE = re.compile(r"cause:\s*(Because .*?)(?:\n\s*\n|\nhint:|\Z)", re.DOTALL)
 
 

@@ -25,8 +25,8 @@ EXPECTED: dict[tuple[str, str], dict[str, str]] = {
     ("v100-sxm2", "550.54.14"): _BEFORE_TURING,
     **{(gpu, driver): _ON_12 for gpu in _TURING_TO_HOPPER for driver in ("535.104.05", "550.54.14")},
     **{(gpu, "580.65.06"): _ON_13 for gpu in _TURING_TO_HOPPER},
-    ("RTX 5090", "570.124.06"): {TORCH: "torch==2.13.0+cu129", TENSORFLOW: "tensorflow[and-cuda]==2.15.1", JAX: _ON_12[JAX]},
-    ("RTX 5090", "580.65.06"): {**_ON_13, TENSORFLOW: "tensorflow[and-cuda]==2.15.1"},
+    ("RTX 5090", "570.124.06"): {TORCH: "torch==2.13.0+cu129", TENSORFLOW: "", JAX: _ON_12[JAX]},
+    ("RTX 5090", "580.65.06"): {**_ON_13, TENSORFLOW: ""},
     ("GB10", "580.95.05"): {**_ON_13, TENSORFLOW: ""},
     ("none", ""): {TORCH: "torch==2.15.0+cpu", TENSORFLOW: "tensorflow==2.21.0", JAX: "jax==0.12.0.1"},
 }

@@ -177,7 +177,6 @@ REFUSED_PTX = [
     ("tensorflow[and-cuda]==2.20.0", "B200", "gpu-too-new-for-build"),
     ("tensorflow[and-cuda]==2.21.0", "RTX 5090", "gpu-too-new-for-build"),
     ("tensorflow[and-cuda]==2.20.0", "H100", ""),
-    ("tensorflow[and-cuda]==2.15.1", "RTX 5090", ""),
 ]
 
 

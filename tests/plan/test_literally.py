@@ -14,6 +14,7 @@ from tests.plan.drawn import drawn
 from tests.seams.every import every
 
 _OF_PIP = {"-m", "-y", "pip", "install", "uninstall", "ensurepip", "--upgrade"}
+_BUILD_TOOLS = {"setuptools", "wheel", "packaging", "ninja"}
 _WITH_VALUE = ("--index-url", "--extra-index-url")
 
 
@@ -30,7 +31,8 @@ def carried_out(combination: Combination, fixes: tuple[Fix, ...]) -> tuple[dict[
             packages, python = {}, re.sub(r"^(?:py -|python)", "", command.partition(" -m ")[0])
         elif "pip" in words:
             at = words.index("pip")
-            named = [word for place, word in enumerate(words[at:], at) if word not in _OF_PIP and words[place - 1] not in _WITH_VALUE]
+            skipped = _OF_PIP | _BUILD_TOOLS
+            named = [word for place, word in enumerate(words[at:], at) if word not in skipped and words[place - 1] not in _WITH_VALUE]
             changed = by_name(tuple(word for word in named if not word.startswith("--")))
             packages = {name: text for name, text in packages.items() if name not in changed}
             packages |= changed if words[at + 1] == "install" else {}

@@ -63,11 +63,11 @@ def test_a_gpu_that_the_driver_dropped_needs_an_older_branch() -> None:
     assert plan.with_driver.words == "a driver of branch 470"
 
 
-def test_a_contradiction_names_the_requirement_the_fact_and_the_newest_that_works() -> None:
+def test_a_contradiction_names_the_requirement_the_fact_and_what_works() -> None:
     plan = planned("RTX 5090", "580.65.06", "tensorflow>=2.18,<=2.21.0")
     assert plan.exit_code == 1
     assert plan.headline.startswith("No build of tensorflow>=2.18,<=2.21.0 works on this machine: tensorflow 2.20.0 has no kernels for")
-    assert plan.headline.endswith("The newest that works is tensorflow 2.15.1 for CUDA 12.2.")
+    assert plan.headline.endswith("which has kernels for this GPU: https://catalog.ngc.nvidia.com/orgs/nvidia/containers/tensorflow.")
 
 
 def test_a_platform_without_builds_is_named() -> None:

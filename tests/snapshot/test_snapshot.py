@@ -61,6 +61,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:
         inspect.IntType: st.integers(-(2**63), 2**63 - 1),
         inspect.FloatType: st.floats(allow_nan=False, allow_infinity=False),
         inspect.BoolType: st.booleans(),
+        inspect.NoneType: st.none(),
     }
     return plain[type(kind)]
 
