@@ -52,7 +52,7 @@ STATED = [
 """Where a command once created an environment without the packages that were asked for, or for a Python without wheels of them."""
 
 
-@every("combination", [*STATED, *drawn(60, seed=20)])
+@every("combination", [*STATED, *drawn(40, seed=20)])
 def test_of_every_fix_of_compat(combination: Combination) -> None:
     for finding in examine(combination, POLICY, fixes=True).diagnosis.findings:
         for fixes in ways(finding.fixes):

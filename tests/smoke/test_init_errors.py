@@ -26,18 +26,18 @@ import jax._src.hardware_utils  # asks for /dev/nvidia0, which our driver does n
 jax._src.hardware_utils.has_visible_nvidia_gpu = lambda: True
 """
 SIGNS = {
-    2: "gpu-memory-insufficient or gpu-memory-held-by-other-process",
-    3: "cuda-init-fails or uvm-hmm-init-failure",
+    2: "gpu-memory-preallocation or wsl-pinned-memory-limit",
+    3: "cuda-init-fails",
     34: "libcuda-is-stub",
-    46: "exclusive-compute-mode or compute-prohibited",
-    100: "cuda-init-fails or cuda-visible-devices-masked",
+    46: "cuda-init-fails",
+    100: "cuda-visible-devices-masked or container-no-gpu-access",
     101: "cuda-visible-devices-masked or mig-one-instance-per-process",
-    802: "fabric-manager-missing or confidential-computing-not-ready",
-    803: "driver-library-mismatch or cuda-compat-lib-conflict",
+    802: "fabric-manager-missing or fabric-prerequisites-missing",
+    803: "cuda-init-fails",
     804: "forward-compat-unsupported-hw",
-    999: "uvm-broken-after-suspend or uvm-not-loaded",
+    999: "cuda-init-fails",
 }
-"""The findings that each framework's messages point to."""
+"""The findings that each framework's messages point to, without those that the machine excludes, whose driver is in order."""
 ROOTS = {34: "libcuda-is-stub", 804: "forward-compat-unsupported-hw"}
 """The findings of gpudoctor's own probe; other codes have several causes each, without further evidence here."""
 TRIED = (
