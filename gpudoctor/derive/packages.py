@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from functools import cached_property
 
-import msgspec
-
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
-from gpudoctor.derive.specifiers import Requirement, below, contradict, holds, requirement, satisfies
+from gpudoctor.derive.demands import Demand, RequirementClash, Violation
+from gpudoctor.derive.specifiers import Requirement, contradict, holds, requirement, satisfies
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
@@ -21,7 +20,7 @@ from gpudoctor.matrix.rows import RequirementSpan
 from gpudoctor.matrix.tables import FAULTS
 from gpudoctor.snapshot import SUPPOSED, Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
 
-__all__ = ["Demand", "RequirementClash", "Stack", "Violation", "chosen_frameworks", "major", "source_of", "stack_of"]
+__all__ = ["Stack", "chosen_frameworks", "major", "source_of", "stack_of"]
 
 GPU_EXTRAS = ("with-cuda", "cuda", "cuda11", "cuda12", "cuda13", *(spec.gpu_extra for spec in CATALOGUE if spec.gpu_extra))
 """The extras that install CUDA. Metadata does not record which were requested; their bounds count if their packages are installed."""
@@ -32,50 +31,6 @@ UNPUBLISHED = "unpublished"
 """The fault of a release that another one requires and the package index lacks."""
 DEBIANS_PACKAGES = "/usr/lib/python3/dist-packages"
 _USER = Distribution(name="you", version="", where="stated")
-
-
-class Demand(msgspec.Struct, frozen=True):
-    """A requirement, and who states it."""
-
-    by: Distribution
-    requirement: Requirement
-    where: str
-    patch: str = ""
-    """The later patch of the same minor release that states it, if the release itself does not."""
-
-    @property
-    def text(self) -> str:
-        """For a person: "tensorflow 2.18.0 requires numpy<2.1.0,>=1.26.0"."""
-        wanted = f"{self.requirement.name}{self.requirement.specifier}"
-        if self.patch:
-            return f"{self.by.label} states no bound for {self.requirement.name}, its patch {self.patch} requires {wanted}"
-        return f"{self.who} {wanted}"
-
-    @property
-    def who(self) -> str:
-        """Who states it, with the verb: "tensorflow 2.18.0 requires"; the user has no version."""
-        return f"{self.by.label} requires" if self.by.version else "you request"
-
-
-class Violation(msgspec.Struct, frozen=True):
-    """A requirement that the installed version does not meet."""
-
-    demand: Demand
-    found: Distribution
-
-    @property
-    def older(self) -> bool:
-        """Whether the installed version is older than required, not newer."""
-        return below(self.found.version, self.demand.requirement.specifier)
-
-
-class RequirementClash(msgspec.Struct, frozen=True):
-    """Requirements on one distribution that no version meets together."""
-
-    name: str
-    demands: tuple[Demand, ...]
-    likewise: tuple[str, ...]
-    """Distributions with the same contradiction."""
 
 
 class Stack:
@@ -253,8 +208,8 @@ class Stack:
         return tuple(one for one in unmet if self.stated(one.demand.by) or one.found.name not in among_stated)
 
     @cached_property
-    def lacking(self) -> tuple[Demand, ...]:
-        """What frameworks require and the environment lacks; those of conda and of Debian have other dependencies than their metadata says."""
+    def absent(self) -> tuple[Demand, ...]:
+        """What frameworks require and the environment does not have; those of conda and of Debian have other dependencies than their metadata says."""
         installed = (one for one in self.distributions.values() if one.installer != "conda" and not one.where.startswith(DEBIANS_PACKAGES))
         wanted = ((one, found) for one in installed for found in filter(None, map(requirement, one.lacks)))
         return tuple(Demand(one, found, self._requires(one)[1]) for one, found in wanted if self._holds(found.marker, ()) is True)

@@ -102,7 +102,7 @@ def document(
         exit_code=exit_code(answers, stated=stated),
         model=ModelDocument(
             **{field: getattr(model, field) for field in ModelDocument.__struct_fields__ if field != "error"},
-            error="an estimate" if _differs(model, asked) else _within(model),
+            error="an estimate" if _is_another_run(model, asked) else _within(model),
         ),
         run=asked,
         gpus=tuple(answers),
@@ -118,8 +118,8 @@ def _needs(model: Model, asked: Asked) -> Needs:
     return Needs(batch=batch, needed_bytes=needed.total, memory=needed.present, peak=needed.moment)
 
 
-def _differs(model: Model, asked: Asked) -> bool:
-    """Return whether the run is another than what was held against real steps: training, and if traced, of all weights without sharding."""
+def _is_another_run(model: Model, asked: Asked) -> bool:
+    """Return whether a run is none of those that were compared with real steps: training, and if traced, of all weights without sharding."""
     other = bool(model.traced_by and (asked.lora or asked.shard))
     return bool(model.assumptions) or asked.precision == "fp8" or asked.infer or other
 

@@ -7,10 +7,7 @@ transformers that generates text keeps keys and values and makes the scores of o
 
 import collections
 import contextlib
-import inspect
-import math
 import sys
-import weakref
 
 LARGE = 8192
 """The least batch that is traced: small ones are on the line through this one and a larger one."""
@@ -32,6 +29,7 @@ class Engine:
         except ImportError:
             raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
         about, flops, self._as_on_gpus = neighbour("torch_values"), neighbour("torch_flops"), neighbour("torch_gpu").layers_as_on_gpus
+        self._blocks, self._alive = neighbour("torch_blocks"), neighbour("torch_alive")
         self._formulas, self._grouped = flops.formulas(torch.ops.aten, flop_registry), flops.grouped
         self._recurrent = about.RECURRENT
         self._values, self._unknown, self._needed = about.Values(torch), about.errors(), about.NEEDED
@@ -66,7 +64,7 @@ class Engine:
             raise self._refused("has no trainable parameters: count inference with --infer")
         # oneDNN's recurrent layers have a workspace whose size no fake tensor knows
         with self._fake, self._as_on_gpus(self._torch, self._recurrent), self._torch.backends.mkldnn.flags(enabled=False):
-            renew(self._torch, module, self._dtype if self._options.infer else None)
+            replace_values(self._torch, module, self._dtype if self._options.infer else None)
             facts, holder = self._facts(module), self._torch.nn.ModuleList([module])
             if self._options.infer:
                 yield from self._passes(module, example, batches, facts)
@@ -76,69 +74,40 @@ class Engine:
             for part in module.modules():  # transformers' cache of keys and values, to which recomputed blocks would add theirs again
                 if hasattr(getattr(part, "config", None), "use_cache"):
                     part.config.use_cache = False
-            blocks = checkpoint(self._torch, holder)
+            blocks = self._blocks.checkpoint(self._torch, holder)
             again = list(self._steps(holder[0], example, batches))
+        elements = self._blocks.elements
         inside = elements(self._torch.nn.ModuleList(blocks))  # each shared parameter once
-        facts.update(
-            sample=described(inputs[0]), largest_block=max(map(elements, blocks), default=0), outside=max(0, facts["parameters"] - inside)
-        )
+        facts["sample"], facts["largest_block"] = described(inputs[0]), max(map(elements, blocks), default=0)
+        facts["outside"] = max(0, facts["parameters"] - inside)
         for batch, arguments, step, recomputing in zip(batches, inputs, whole, again):
-            yield (
-                batch,
-                dict(
-                    facts, again=recomputing, input_bytes=sum(map(memory, tensors(*arguments))), assumed=list(self._values.places), **step
-                ),
-            )
+            yield batch, dict(self._told(facts, arguments), again=recomputing, **step)
+
+    def _told(self, facts, arguments):
+        """Facts with those of the inputs, and where values were assumed."""
+        return dict(facts, input_bytes=sum(map(memory, tensors(*arguments))), assumed=list(self._values.places))
 
     def _passes(self, module, example, batches, facts):
         """The counts of a forward pass without gradients for each batch."""
-        named = generating(module)
+        named = self._alive.generating(module)
         inputs = []
         for batch in batches:
             positional, others = self._inputs(example, batch, self._dtype)
             inputs.append((positional, {**{name: one for name, one in others.items() if not named or name != "labels"}, **named}))
         facts["sample"] = described(inputs[0])
         for batch, arguments, (counts,) in zip(batches, inputs, self._heavier(self._pass, module, inputs, "alive")):
-            yield batch, dict(facts, input_bytes=sum(map(memory, tensors(*arguments))), assumed=list(self._values.places), **counts)
+            yield batch, dict(self._told(facts, arguments), **counts)
 
     def _pass(self, module, positional, named):
         """FLOPs of a forward pass, and the most bytes that it makes alive beside keys and values."""
-        with self._torch.no_grad(), self._watch({}) as watch, self._alive(module) as alive:
+        own = {storage(one) for one in (*module.parameters(), *module.buffers())}
+        with self._torch.no_grad(), self._watch({}) as watch, self._alive.watching(own, storage, tensors) as alive:
             for one in tensors(positional, named):
                 alive.note(one)
             output = module(*positional, **named)
-        cached = {storage(one): one.untyped_storage().nbytes() for one in within(getattr(output, "past_key_values", None), set())}
-        cache = sum(cached.values())
+        kept = self._alive.within(getattr(output, "past_key_values", None), set())
+        cache = sum({storage(one): one.untyped_storage().nbytes() for one in kept}.values())
         return ({"forward_flops": watch.flops, "flops": watch.flops, "kept": 0, "peak": 0, "alive": alive.most - cache, "cache": cache},)
-
-    def _alive(self, module):
-        """A mode that counts the bytes of storages that operations make, until they are freed."""
-        from torch.utils._python_dispatch import TorchDispatchMode
-        from torch.utils._pytree import tree_flatten
-
-        own, held = {storage(one) for one in (*module.parameters(), *module.buffers())}, {}
-
-        class Alive(TorchDispatchMode):
-            supports_higher_order_operators, now, most = True, 0, 0
-
-            def __torch_dispatch__(self, function, types, arguments=(), named=None):
-                result = function(*arguments, **(named or {}))
-                for one in tensors(tree_flatten(result)[0], {}):
-                    self.note(one)
-                return result
-
-            def note(self, tensor):
-                key = storage(tensor)
-                if key not in own and key not in held:
-                    held[key] = tensor.untyped_storage().nbytes()
-                    self.now += held[key]
-                    self.most = max(self.most, self.now)
-                    weakref.finalize(tensor.untyped_storage(), self.freed, key).atexit = False
-
-            def freed(self, key):
-                self.now -= held.pop(key)
-
-        return Alive()
 
     def _steps(self, module, example, batches):
         """The counts for each batch, on the line through those of much larger ones, at whose peak there are few gradients; they cost no more.
@@ -190,7 +159,7 @@ class Engine:
         return {
             "framework": self._torch.__name__,
             "version": str(self._torch.__version__),
-            "parameters": elements(module),
+            "parameters": self._blocks.elements(module),
             "trainable": sum(one.numel() for one in parameters if one.requires_grad),
             "buffer_bytes": sum(map(memory, module.buffers())),
             "projections": [[*reversed(one.shape), id(one) in adapted] for one in parameters if one.dim() == 2],
@@ -327,7 +296,7 @@ def moments(kept, events):
             freed += kept.get(key, 0)
 
 
-def renew(torch, module, dtype):
+def replace_values(torch, module, dtype):
     """Replace parameters and buffers that have values, and parameters that share no memory with their views, as copy.deepcopy makes them of fake ones.
 
     With a type, replace all numbers that are not whole and not in it.
@@ -341,30 +310,6 @@ def renew(torch, module, dtype):
                     new = torch.empty_like(one, dtype=dtype if other else one.dtype)
                     new = torch.nn.Parameter(new, one.requires_grad) if isinstance(one, torch.nn.Parameter) else new
                     parts[name] = made.setdefault(id(one), (new, one))[0]
-
-
-def generating(module):
-    """Have a model of transformers that generates text keep keys and values, and return what else its forward pass is given then."""
-    hub = sys.modules.get("transformers")
-    if not (hub and isinstance(module, hub.PreTrainedModel) and module.can_generate()):
-        return {}
-    for part in module.modules():
-        if hasattr(getattr(part, "config", None), "use_cache"):
-            part.config.use_cache = True
-    return {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(module.forward).parameters else {"use_cache": True}
-
-
-def within(value, seen):
-    """The tensors in an object and its parts, at any depth."""
-    if id(value) in seen:
-        return
-    seen.add(id(value))
-    if hasattr(value, "untyped_storage"):
-        yield value
-        return
-    parts = value if isinstance(value, (list, tuple)) else (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values()
-    for part in parts:
-        yield from within(part, seen)
 
 
 def tensors(positional, named):
@@ -382,48 +327,7 @@ def memory(tensor):
     return tensor.numel() * tensor.element_size()
 
 
-def elements(module):
-    """The number of a module's parameters."""
-    return sum(one.numel() for one in module.parameters())
-
-
 def described(inputs):
     """One sample's types and shapes: "float32 3x32x32"."""
     parts = ["{} {}".format(str(one.dtype)[6:], "x".join(map(str, one.shape[1:]))) for one in tensors(*inputs)]
     return ", ".join(part.strip() for part in parts)
-
-
-def checkpoint(torch, module, *, in_sequence=False):
-    """Have the blocks of sequences recomputed in backward, and segments of plain sequences of layers; returns them.
-
-    An element that holds most of its sequence and has a sequence of blocks itself is no block, such as the inner levels of a U-Net.
-    """
-    from torch.distributed.algorithms._checkpoint.checkpoint_wrapper import checkpoint_wrapper
-
-    found, sequences = [], (torch.nn.ModuleList, torch.nn.Sequential)
-    for name, child in list(module.named_children()):
-        plain = type(child) in sequences or not in_sequence  # a class of the user's own in a sequence is a block
-        levels = any(isinstance(one, sequences) and has_blocks(one) for one in child.modules() if one is not child)
-        if plain and isinstance(child, sequences) and has_blocks(child):
-            found += checkpoint(torch, child, in_sequence=len(child) > 1)
-        elif in_sequence and list(child.children()) and not (levels and 2 * elements(child) > elements(module)):
-            setattr(module, name, checkpoint_wrapper(child, preserve_rng_state=False))
-            found.append(child)
-        elif isinstance(child, torch.nn.Sequential) and len(child) > 1:
-            parts = segments(child)
-            setattr(module, name, torch.nn.Sequential(*(checkpoint_wrapper(part, preserve_rng_state=False) for part in parts)))
-            found += parts
-        else:
-            found += checkpoint(torch, child)
-    return found
-
-
-def has_blocks(module):
-    """Whether any of its parts has parts."""
-    return any(list(part.children()) for part in module.children())
-
-
-def segments(layers):
-    """A sequence of layers in about as many parts as each has layers."""
-    size = math.ceil(math.sqrt(len(layers)))
-    return [layers[first : first + size] for first in range(0, len(layers), size)]

@@ -1,0 +1,59 @@
+"""What a forward pass without gradients holds at once in PyTorch: storages that are alive, and a transformer's keys and values."""
+
+import inspect
+import sys
+import weakref
+
+
+def watching(own, storage, tensors):
+    """A mode that counts the bytes of storages that operations make, but for those of `own`, until they are freed."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+    from torch.utils._pytree import tree_flatten
+
+    held = {}
+
+    class Alive(TorchDispatchMode):
+        supports_higher_order_operators, now, most = True, 0, 0
+
+        def __torch_dispatch__(self, function, types, arguments=(), named=None):
+            result = function(*arguments, **(named or {}))
+            for one in tensors(tree_flatten(result)[0], {}):
+                self.note(one)
+            return result
+
+        def note(self, tensor):
+            key = storage(tensor)
+            if key not in own and key not in held:
+                held[key] = tensor.untyped_storage().nbytes()
+                self.now += held[key]
+                self.most = max(self.most, self.now)
+                weakref.finalize(tensor.untyped_storage(), self.freed, key).atexit = False
+
+        def freed(self, key):
+            self.now -= held.pop(key)
+
+    return Alive()
+
+
+def generating(module):
+    """Have a model of transformers that generates text keep keys and values, and return what else its forward pass is given then."""
+    hub = sys.modules.get("transformers")
+    if not (hub and isinstance(module, hub.PreTrainedModel) and module.can_generate()):
+        return {}
+    for part in module.modules():
+        if hasattr(getattr(part, "config", None), "use_cache"):
+            part.config.use_cache = True
+    return {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(module.forward).parameters else {"use_cache": True}
+
+
+def within(value, seen):
+    """The tensors in an object and its parts, at any depth."""
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    if hasattr(value, "untyped_storage"):
+        yield value
+        return
+    parts = value if isinstance(value, (list, tuple)) else (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values()
+    for part in parts:
+        yield from within(part, seen)
