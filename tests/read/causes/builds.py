@@ -385,7 +385,7 @@ CASES: Final = (
     ("gpu-too-old-for-build", "torch==0.4.0\nGeForce GT 540M\nRuntimeError: cuda runtime error (8) : invalid device function at /pytorch/aten/src/THC/THCTensorCopy.cu:204\n"),
     ("gpu-too-old-for-build", "PyTorch version: 0.2.0_4\nCUDA version: 8.0\nGeForce GT 740M\nRuntimeError: cuda runtime error (48) : no kernel image is available for execution on the device\n"),
     ("gpu-too-old-for-build", "torch 0.3.1, nvidia 920MX\nRuntimeError: cuda runtime error (8) : invalid device function at /pytorch/torch/lib/THC/THCBlas.cu:247\n"),
-    ("gpu-too-old-for-build", "my 940MX, driver 390.77\ncuda runtime error (8) : invalid device function at /opt/conda/conda-bld/pytorch/work/torch/lib/THC/generic/THCTensorCopy.c:70\n"),
+    ("gpu-too-old-for-build", "my 940MX, driver 390.77\ncuda runtime error (8) : invalid device function at /opt/conda/conda-bld/pytorch/torch/lib/THC/generic/THCTensorCopy.c:70\n"),
     ("gpu-too-new-for-build", "NCCL version 2.18.1+cuda12.1\nNCCL WARN Cuda failure 500 'named symbol not found'\nNVIDIA B200\nRuntimeError: NCCL Error 1: unhandled cuda error\n"),
     ("gpu-too-new-for-build", "CUDA 9.0, tensorflow-gpu 1.12.0\nGeForce RTX 2070\nInternalError: Blas xGEMM launch failed : m=64, n=10, k=784\n"),
     ("rocm-arch-unsupported", "torch 2.0.1+rocm5.4.2\nRadeon RX 580\nRuntimeError: No HIP GPUs are available\n"),
