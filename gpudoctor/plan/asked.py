@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.derive import build_names
 from gpudoctor.derive.specifiers import allows_some, only_version
 from gpudoctor.errors import UsageError
-from gpudoctor.frameworks import CATALOGUE, spec_of, stack_of
+from gpudoctor.frameworks import CATALOGUE, NVIDIA_PACKAGES, spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.model import Combination, StatedBuild
 from gpudoctor.requirement_files import images
@@ -93,8 +93,8 @@ def _python(given: Combination, asked: Requested) -> tuple[str | None, AllowedPy
         first = allowed[0]  # a lock file holds for every Python that it allows; which releases it installs depends on one
     if first is not None:
         return first, None
-    said = (",".join(one.specifier for one in asked.python), " and ".join(str(one.place) for one in asked.python))
-    return None, AllowedPythons(*said, allowed)
+    specifier = ",".join(one.specifier for one in asked.python)
+    return None, AllowedPythons(specifier, " and ".join(str(one.place) for one in asked.python), allowed)
 
 
 def allowed_pythons(asked: Requested) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ def _is_part(one: StatedRequirement, matrix: Matrix) -> bool:
     """Whether a library of CUDA comes with the framework that requires it, and no table lists its releases."""
     name = _name(one)
     listed = name.startswith("nvidia-cudnn") or bool(matrix.releases(name))
-    return name == "triton" or (name.startswith(("nvidia-", "cuda-")) and not listed)
+    return name == "triton" or (name.startswith(NVIDIA_PACKAGES) and not listed)
 
 
 def _not_followed(asked: Requested, parts: list[StatedRequirement]) -> Iterator[str]:

@@ -12,6 +12,8 @@ from gpudoctor.report.plan import Commands
 
 ENVIRONMENT = ".venv"
 NAME = "training"
+BUILD_TOOLS = ("setuptools", "wheel", "packaging", "ninja")
+"""What a build without isolation finds only in the environment itself."""
 COMPILED = "{} may be compiled when it is installed, which needs nvcc of the framework's CUDA and a C++ compiler"
 
 
@@ -54,7 +56,7 @@ def commands(
 
 def _then(install: str, later: str) -> str:
     """Return the second step: what is compiled needs build tools and the framework, which an isolated build does not see."""
-    return f" && {install} setuptools wheel packaging ninja && {install} --no-build-isolation {later}" if later else ""
+    return f" && {install} {' '.join(BUILD_TOOLS)} && {install} --no-build-isolation {later}" if later else ""
 
 
 def _quoted(text: str, *, windows: bool) -> str:

@@ -12,9 +12,8 @@ from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import joined
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.checker import Checker, Conclusion
-from gpudoctor.plan.chosen import Chosen
 from gpudoctor.plan.companions import checked_as
-from gpudoctor.plan.describe import environment
+from gpudoctor.plan.describe import environment, why_python
 from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, on_windows, propose
 from gpudoctor.plan.remedies import Constraint, remedies
 from gpudoctor.plan.resolution import Confirmed, Conflict, Request, Resolution, Unavailable
@@ -70,7 +69,7 @@ def confirm(question: Question, matrix: Matrix, progress: Progress = silent, sec
         else:
             conclusion = _checked_again(answer, proposal, question, matrix)
             if conclusion.works or (unchecked and conclusion.verdict is Verdict.UNKNOWN):
-                plan = _of_the_rest(_final(answer, conclusion, proposal, question, learnt), proposal.chosen, learnt.left_out, matrix)
+                plan = _of_the_rest(_final(answer, conclusion, proposal, question, learnt), proposal, learnt.left_out, matrix)
                 lock = "" if learnt.left_out else answer.lock
                 return Confirmed(msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3)), lock)
             _remember(conclusion, proposal, question, matrix, learnt)
@@ -178,24 +177,19 @@ def _final(resolution: Resolution, conclusion: Conclusion, proposal: Proposal, q
     )
 
 
-def _of_the_rest(plan: Plan, found: Chosen | None, left_out: tuple[str, ...], matrix: Matrix) -> Plan:
+def _of_the_rest(plan: Plan, proposal: Proposal, left_out: tuple[str, ...], matrix: Matrix) -> Plan:
     """Return the plan without the list of all packages, which lacks what those left out require; unknown if one may need more than Python."""
-    here = plan.environment
+    here, found = plan.environment, proposal.chosen
     if here is None or found is None or not left_out:
         return plan
     known = {name for name in left_out if (matrix.without_gpu_code(name) or matrix.releases(name)) and not matrix.pythons(name)}
-    unknown = tuple(
-        f"{name} has no wheel for this Python; whether its source builds and works here was not checked."
-        for name in left_out
-        if name not in known
-    )
+    doubtful = (name for name in left_out if name not in known)
+    unknown = tuple(f"{name} has no wheel for this Python; whether its source builds and works here was not checked." for name in doubtful)
     pinned = {one.name for pin in here.pins if (one := requirement(pin.requirement)) is not None}
     here = msgspec.structs.replace(
         here,
         verdict=Verdict.UNKNOWN.value if unknown else here.verdict,
-        python_reason=here.python_reason
-        if pinned.isdisjoint(left_out)
-        else here.python_reason.replace("all of these", "those with wheels"),
+        python_reason=here.python_reason if pinned.isdisjoint(left_out) else why_python(found, proposal.wishes, "those with wheels"),
         not_checked=(*here.not_checked, *unknown),
         locked=(),
         download_bytes=None,

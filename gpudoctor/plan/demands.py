@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.specifiers import Requirement, contradict, holds, only_version, requirement, satisfies
-from gpudoctor.diagnose.advice.requirements import NVIDIA_PACKAGES
-from gpudoctor.frameworks import framework_of
+from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.plan.candidates import Candidate
 from gpudoctor.plan.chosen import Wishes

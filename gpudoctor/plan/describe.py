@@ -37,7 +37,7 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
         verdict=str(found.conclusion.verdict.value) if not unlisted else "unknown",
         name=name(found),
         python=found.python,
-        python_reason=_why_python(found, wishes),
+        python_reason=why_python(found, wishes),
         pins=pins,
         index=index,
         torch_backend=tag,
@@ -109,7 +109,8 @@ def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
     return " that ".join(("the newest release", *filter(None, (" and ".join((*works, *suits)),))))
 
 
-def _why_python(found: Chosen, wishes: Wishes) -> str:
+def why_python(found: Chosen, wishes: Wishes, which: str = "all of these") -> str:
+    """Return why this Python was chosen; `which` packages have wheels for it."""
     if wishes.python:
         return "as stated"
     if found.python and found.python == wishes.preferred:
@@ -118,7 +119,7 @@ def _why_python(found: Chosen, wishes: Wishes) -> str:
         return "any"
     here, chosen = versions.parse(wishes.preferred), versions.parse(found.python)
     unfit = f"; {wishes.preferred} on this machine is too {'old' if here < chosen else 'new'}" if here and chosen else ""
-    return f"all of these have wheels for it{unfit}"
+    return f"{which} have wheels for it{unfit}"
 
 
 def _newer(found: Chosen, search: Search) -> Iterator[str]:

@@ -27,7 +27,7 @@ _MOST = 16
 _DEPTH = 4
 """Findings that are fixed one after another."""
 _SEPARATE = Fix("Give each framework its own environment: no releases that can share one were found.", needs=(DOWNLOAD,))
-_UNSURE = "Try this, which could not be checked in full: "
+_UNSURE = " (could not be checked in full)"
 
 
 def error_left(found: Diagnosis) -> Finding | None:
@@ -85,8 +85,7 @@ class Repair:
     def unsure(self) -> tuple[Fix, ...]:
         """Return steps that may lead to a combination that works, and say so; () if none is known."""
         steps = self._composed(self._unsure)
-        titles = (f"{_UNSURE}{one.title[:1].lower()}{one.title[1:]}" for one in steps[:1])
-        return (*(msgspec.structs.replace(one, title=title) for one, title in zip(steps, titles, strict=False)), *steps[1:])
+        return (*(msgspec.structs.replace(one, title=f"{one.title}{_UNSURE}") for one in steps[:1]), *steps[1:])
 
     def _composed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         return self._steps.completed(self._needed(self._steps.merged(fixes))) if fixes else ()

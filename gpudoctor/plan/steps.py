@@ -15,11 +15,12 @@ from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.any_python import any_python
 from gpudoctor.plan.applied import applied
-from gpudoctor.plan.commands import COMPILED, built_against, commands
+from gpudoctor.plan.commands import BUILD_TOOLS, COMPILED, built_against, commands
 from gpudoctor.plan.machine import machine
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.suppose import suppose
 from gpudoctor.report.plan import Environment, MachineChange
+from gpudoctor.snapshot import Missing, Python
 
 
 class Steps:
@@ -100,11 +101,7 @@ class Steps:
         if python:
             command = commands(pins, python, index, "", built=built, windows=after.os == "windows").pip
         else:
-            interpreter = machine(after, self._matrix).python
-            ready = tuple(one for one in pins if one not in built) or pins
-            later = tuple(one for one in pins if one not in ready)
-            command = install_package(interpreter, *ready, replace=gone, extra_index=index)
-            command += f" && {install_package(interpreter, '--no-build-isolation', *later)}" if later else ""
+            command = _in_place(machine(after, self._matrix).python, pins, built, replace=gone, index=index)
         step = Fix(
             f"{title}{f', without {joined(gone)}' if gone else ''}{told}",
             command,
@@ -114,6 +111,15 @@ class Steps:
             python=python,
         )
         return (step,)
+
+
+def _in_place(python: Python | Missing, pins: tuple[str, ...], built: frozenset[str], *, replace: tuple[str, ...], index: str) -> str:
+    """Return the command that installs pins; what is built against a framework follows, where its build finds that."""
+    later = tuple(one for one in pins if one in built)
+    ready = tuple(one for one in pins if one not in built)
+    first, *rest = filter(None, (ready, BUILD_TOOLS if later else (), ("--no-build-isolation", *later) if later else ()))
+    steps = (install_package(python, *first, replace=replace, extra_index=index), *(install_package(python, *words) for words in rest))
+    return " && ".join(steps)
 
 
 def is_of_packages(fix: Fix) -> bool:
