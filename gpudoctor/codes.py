@@ -81,4 +81,4 @@ class PciVendor(str, enum.Enum):
 
 
 LINK_WIDTHS = {0, 1, 2, 4, 8, 12, 16, 32}
-"""Lanes of a PCI Express link that NVML and the kernel can report; 0 means the link is down."""
+"""Lanes of a PCI Express link that NVML and the kernel report; 0: the link is down. Of a device that does not answer they read 63 or 255, all ones."""

@@ -57,8 +57,8 @@ EXIT_CODES = (
         "unknown",
         "unknown",
         "Nothing was found broken, but something that the level must check could not be checked: a GPU in use, a missing permission, a timeout, "
-        "no framework installed, a release that the tables do not know, or a fact that a rule named by --only needs. Unknown is never a pass. From `gpudoctor diff --golden`: no deviation "
-        "was found, but the second report does not know a fact that the first one has. From `gpudoctor fleet`: a node sent no report. "
+        "no framework installed, a release that the tables do not know, or a fact that a rule named by --only needs. Unknown is never a pass. "
+        "From `gpudoctor diff --golden`: no deviation was found, but the second report does not know a fact that the first one has. From `gpudoctor fleet`: a node sent no report. "
         "From `gpudoctor fit`: activations are unknown, or no GPU's free memory is.",
         "Remove the reason that the report names: free the GPU or pass --force, run as root, raise --timeout, or name the environment with "
         "--python. To check the machine without a framework, use --node.",

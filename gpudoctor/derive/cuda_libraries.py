@@ -11,8 +11,9 @@ from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.cudnn_code import counted, cudnn_code
+from gpudoctor.derive.demands import Demand
 from gpudoctor.derive.gpu_code import EffectiveCode, xray
-from gpudoctor.derive.packages import Demand, Stack, source_of
+from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.derive.specifiers import clauses, requirement
 from gpudoctor.frameworks import spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix

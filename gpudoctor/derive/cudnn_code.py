@@ -14,7 +14,7 @@ from gpudoctor.matrix.tables import CUDNN
 from gpudoctor.versions import Version, parse
 
 _OPTIONAL = ("cupy",)
-"""How the names of distributions begin that need only for a part cuDNN, cuTENSOR and NCCL, which their wheels neither hold nor require:
+"""Distributions, by how their names begin, that train without cuDNN: their wheels neither hold nor require it.
 https://docs.cupy.dev/en/stable/install.html, "Additional CUDA Libraries"."""
 
 
@@ -74,5 +74,5 @@ def fit_of_release(row: FrameworkRelease, capability: Version, matrix: Matrix) -
     """Return how a release meets a GPU, given its known faults and its cuDNN: what cuDNN does not support cannot train."""
     fit = fit_with_faults(row, capability, matrix.faults(row.distribution, str(row.release), row.built_with_cuda))
     cudnn = None if fit in LACKS else pinned_cudnn(row, matrix)
-    lost = cudnn is not None and runs(cudnn, capability) in LACKS
-    return runs(cudnn, capability) if cudnn is not None and lost else fit
+    of_cudnn = fit if cudnn is None else runs(cudnn, capability)
+    return of_cudnn if of_cudnn in LACKS else fit

@@ -94,7 +94,7 @@ def allows_some(minor: str, specifier: str) -> bool:
     """Whether a specifier allows a patch release of a minor version ("3.10"): the first, the last, one that it names, or a neighbour of one."""
     numbers = tuple(int(number) for number in minor.split("."))
     named = [parsed for _, text in clauses(specifier) or () if (parsed := key(text.removesuffix(".*"))) and parsed.release[:2] == numbers]
-    near = {patch + step for parsed in named for patch in (parsed.micro,) for step in (-1, 0, 1) if patch + step >= 0}
+    near = {parsed.micro + step for parsed in named for step in (-1, 0, 1)} - {-1}
     patches = (*(f"{minor}.{patch}" for patch in {0, _LAST_PATCH, *near}), *map(str, named))
     exact = ",".join(f"{operator.replace('===', '==')}{text}" for operator, text in clauses(specifier) or ())
     return any(satisfies(patch, exact) for patch in patches)

@@ -11,6 +11,7 @@ from gpudoctor.derive.device_nodes import CONTROL, UVM, is_used_to_compute
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.installer_facts import has_wheel_for_python
 from gpudoctor.diagnose.platforms import closer
+from gpudoctor.diagnose.rules import FAMILY_OF
 from gpudoctor.diagnose.support_builds import knows_gpus_since_long
 from gpudoctor.expressions import expression
 from gpudoctor.frameworks import CATALOGUE
@@ -48,7 +49,7 @@ _OF_LINUX = frozenset({"pip-nvidia-libs-not-on-path", "glibc-too-old", "libcuda-
 """Causes in the loader and libraries of Linux, which WSL and Jetson have too."""
 _OF_LINUX_ACCESS = frozenset({"container-no-gpu-access", "libcuda-not-on-loader-path", "device-permission-denied"})
 """What stands between a program and a GPU that Linux could give it."""
-_OF_WSL = frozenset(["wsl1", "wsl-driver-stack-broken", "wsl-libcuda-not-on-path", "wsl-linux-driver-installed", "wsl-multi-gpu-limit"])
+_OF_WSL = frozenset(name for name in FAMILY_OF if name.startswith("wsl"))
 _OF_WINDOWS = frozenset({"no-driver"})
 """What can be wrong on Windows too."""
 _OF_CONTAINERS = expression(r"(?i)\b(?:docker|podman|container|kubernetes|k8s|pod)")

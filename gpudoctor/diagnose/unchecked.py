@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator
 
 from gpudoctor.derive import EffectiveCode, FrameworkView, MachineView, Stack, wheel_platform
 from gpudoctor.derive.add_on_wheels import extended_by
+from gpudoctor.derive.demands import Demand
 from gpudoctor.derive.gpu_code import LACKS, Fit
-from gpudoctor.derive.packages import Demand, chosen_frameworks
+from gpudoctor.derive.packages import chosen_frameworks
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
 from gpudoctor.derive.specifiers import requirement, satisfies
 from gpudoctor.derive.wheel_tags import installed_glibc, newest_glibc, tags

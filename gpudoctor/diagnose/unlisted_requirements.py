@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import Stack, wheel_platform
 from gpudoctor.derive.specifiers import requirement
-from gpudoctor.diagnose.advice.requirements import NVIDIA_PACKAGES
 from gpudoctor.findings import ENVIRONMENT, Unchecked
+from gpudoctor.frameworks import NVIDIA_PACKAGES
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
 

@@ -100,11 +100,10 @@ def _unproven_gpus(machine: MachineView, rung: Rung, runs: Sequence[RuleRun]) ->
     """
     groups: dict[tuple[Rung, str], list[LadderRow]] = {}
     warned = {finding.breaks for run in runs for finding in run.findings if finding.severity is Severity.WARNING}
-    held_elsewhere = Rung.KERNEL_DRIVER in warned
+    bound_elsewhere = RungState.FAILED if Rung.KERNEL_DRIVER in warned else None
     for gpu, row in zip(machine.hardware, machine.ladder.rows, strict=True):
         lacking = _lacking(gpu, row, rung)
-        held = held_elsewhere and any(step.rung is Rung.KERNEL_DRIVER and step.state is RungState.FAILED for step in row.steps)
-        if lacking and not held:
+        if lacking and machine.ladder.state(gpu.key, Rung.KERNEL_DRIVER) is not bound_elsewhere:
             groups.setdefault((lacking.rung, lacking.detail or lacking.state.value), []).append(row)
     if not groups and not machine.ladder.on_some_gpu(rung):
         yield f"{_STAGES[rung]} was not verified on any GPU"

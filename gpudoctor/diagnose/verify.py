@@ -61,7 +61,9 @@ def _required(machine: MachineView) -> Iterator[_Options]:
 
 
 def _level(level: Level | None) -> _Options:
-    return {None: [], Level.LOOK: ["--no-smoke"], Level.TRAIN: []}.get(level, ["--level", level.value if level else ""])
+    if level is None or level is Level.TRAIN:
+        return []
+    return ["--no-smoke"] if level is Level.LOOK else ["--level", level.value]
 
 
 def _needed(rule: Rule, machine: MachineView) -> Level | None:

@@ -12,6 +12,7 @@ __all__ = [
     "ADDONS",
     "CATALOGUE",
     "MISTAKEN",
+    "NVIDIA_PACKAGES",
     "SPANNING_NODES",
     "TRAINED",
     "Addon",
@@ -36,6 +37,8 @@ ADDONS = {name: (one.name, addon) for one in CATALOGUE for name, addon in one.ad
 MISTAKEN = {name: meant for one in CATALOGUE for name, meant in one.mistaken.items()}
 """What people call packages that have another name on the index."""
 
+NVIDIA_PACKAGES = ("nvidia-", "cuda-")
+"""How the names of the packages with CUDA's libraries begin."""
 _BY_NAME = {one.name: one for one in CATALOGUE}
 _BY_DISTRIBUTION = {name: one.name for one in CATALOGUE for name in one.distributions}
 

@@ -10,12 +10,10 @@ from typing import Any
 import msgspec
 
 from gpudoctor import versions
-from gpudoctor.frameworks import spec_of, stack_of
+from gpudoctor.frameworks import NVIDIA_PACKAGES, spec_of, stack_of
 from gpudoctor.matrix.rows import FrameworkRelease, TorchBuild
 from gpudoctor.versions import Version
 
-_OF_ONE_CUDA = ("nvidia-", "cuda-")
-"""How the names of packages begin that belong to one CUDA."""
 _FINAL = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})*)(?:\.post([0-9]{1,9}))?")
 
 
@@ -142,7 +140,7 @@ def _official_build(row: FrameworkRelease, local: str, build: TorchBuild | None,
 
 def _of_every_cuda(row: FrameworkRelease) -> tuple[str, ...]:
     """Return what the builds of a release for any CUDA require: all but NVIDIA's packages, which are of one CUDA."""
-    return tuple(text for text in row.requires if not text.startswith(_OF_ONE_CUDA))
+    return tuple(text for text in row.requires if not text.startswith(NVIDIA_PACKAGES))
 
 
 def _cuda_of(local: str) -> Version | None:

@@ -9,7 +9,7 @@ from gpudoctor.children.channel import run, script
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.probe import answers
 from gpudoctor.probe.target import Target, no_interpreter
-from gpudoctor.process import End, Outcome, Spec, Supervisor, limit_named_in
+from gpudoctor.process import End, Outcome, Spec, Supervisor, names_limit
 from gpudoctor.snapshot import Cause, Missing, Python
 
 START = 30.0
@@ -58,7 +58,7 @@ def _is_limited(outcome: Outcome) -> bool:
     """Whether something else than the file that was named kept it from running: too few processes, files or memory."""
     if outcome.end is End.NOT_STARTED:
         return outcome.error not in _OF_THE_FILE
-    return limit_named_in(outcome.stderr) != ""
+    return names_limit(outcome.stderr)
 
 
 def _is_python(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> bool:

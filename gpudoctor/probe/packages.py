@@ -8,7 +8,7 @@ from collections.abc import Container, Iterable
 
 import msgspec
 
-from gpudoctor.frameworks import CATALOGUE, Names, framework_of
+from gpudoctor.frameworks import CATALOGUE, NVIDIA_PACKAGES, Names, framework_of
 from gpudoctor.probe import files
 from gpudoctor.probe.stale_metadata import settled
 from gpudoctor.probe.wheel_variant import variant
@@ -83,7 +83,7 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
     found: list[Distribution] = []
     leftovers: list[Distribution] = []
     others: list[str] = []
-    folders = {folder: _in_folder(folder) for folder in path if os.path.isabs(folder)}
+    folders = {folder: _in_folder(folder) for folder in dict.fromkeys(path) if os.path.isabs(folder)}
     there = frozenset().union(*(names for _, _, names in folders.values()))
     for folder, (mine, rest, _) in folders.items():
         others += rest
@@ -146,7 +146,9 @@ def _distribution(
     name, version = named
     metadata = f"{folder}/{entry}"
     requiring = name in REQUIRING
-    lines = NOT_ASKED if not requiring else _requirements(f"{metadata}/METADATA") if number < MOST_REQUIRING else _TOO_MANY
+    lines: list[tuple[str, str]] | Missing = NOT_ASKED
+    if requiring:
+        lines = _requirements(f"{metadata}/METADATA") if number < MOST_REQUIRING else _TOO_MANY
     return Distribution(
         name=readable(name),
         version=readable(version),
@@ -181,14 +183,13 @@ def _requirements(path: str) -> list[tuple[str, str]] | Missing:
 
 def _lacking(lines: list[tuple[str, str]], there: Container[str]) -> tuple[str, ...]:
     """The requirements on packages that are absent. The X-ray looks for NVIDIA's files themselves, and an extra is a choice."""
-    absent = (line for line, wanted in lines if wanted not in there and not wanted.startswith(_OF_NVIDIA))
+    absent = (line for line, wanted in lines if wanted not in there and not wanted.startswith(NVIDIA_PACKAGES))
     return tuple(line for line in absent if not re.search(_EXTRA, line))
 
 
 _FIELD = "Requires-Dist:"
 _HEAD = 32 << 10
 """Bytes; the header of torch's METADATA, the longest, takes 7 KiB."""
-_OF_NVIDIA = ("nvidia-", "cuda-")
 _EXTRA = r"\bextra\s*=="
 _NAME_ENDS = r"[^A-Za-z0-9._-]"
 

@@ -6,8 +6,8 @@ A child that hangs, floods, crashes or lies costs only its own answer. Linux onl
 from __future__ import annotations
 
 from gpudoctor.process.child import ANSWER, End, Outcome, Spec, end_of
-from gpudoctor.process.limits import limit_named_in
+from gpudoctor.process.limits import names_limit
 from gpudoctor.process.memory import KillCount
 from gpudoctor.process.supervisor import Supervisor
 
-__all__ = ["ANSWER", "End", "KillCount", "Outcome", "Spec", "Supervisor", "end_of", "limit_named_in"]
+__all__ = ["ANSWER", "End", "KillCount", "Outcome", "Spec", "Supervisor", "end_of", "names_limit"]

@@ -16,6 +16,6 @@ LIMITS: Final = {
 """The errors that name such a limit (fork(2), execve(2), pipe(2), pthread_create(3)), and where it is set."""
 
 
-def limit_named_in(text: str) -> str:
-    """Return the message of such an error in a program's output; empty if there is none."""
-    return next((message for message in map(os.strerror, LIMITS) if message in text), "")
+def names_limit(text: str) -> bool:
+    """Return whether a program's output has the message of such an error."""
+    return any(message in text for message in map(os.strerror, LIMITS))

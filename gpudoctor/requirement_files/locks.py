@@ -7,7 +7,7 @@ from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 
-from gpudoctor.frameworks import framework_of
+from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of
 from gpudoctor.requirement_files import uv_lock
 from gpudoctor.requirement_files.collector import Collector
 from gpudoctor.requirement_files.files import LineFinder, strings, table, tables
@@ -21,8 +21,6 @@ _OF_GPUS = re.compile(
 )
 _LARGEST_PURE = 50 << 20
 """Bytes of a wheel; a larger one for any platform holds data, which may be GPU code, as flashinfer-cubin does."""
-_PARTS = ("nvidia-", "cuda-")
-"""How the names of CUDA's packages begin."""
 _RATIO = 4
 """How much larger a Linux wheel without GPU code is at most: it may hold more libraries."""
 _LOCAL = ("git", "vcs", "path", "directory", "archive")
@@ -93,7 +91,7 @@ def _required_by(packages: list[dict[str, Any]]) -> dict[str, str]:
             name = normalise(str(wanted.get("name")))
             if name not in found:
                 found[name] = framework
-                left += [(one, framework) for one in packages if one.get("name") == name and name.startswith(_PARTS)]
+                left += [(one, framework) for one in packages if one.get("name") == name and name.startswith(NVIDIA_PACKAGES)]
     return found
 
 

@@ -67,7 +67,7 @@ class Distribution(Observed, frozen=True):
     requires: tuple[str, ...] | Missing = NOT_ASKED
     """The GPU-relevant requirements in its METADATA (Requires-Dist, PEP 508); read for frameworks and their parts."""
     lacks: tuple[str, ...] = ()
-    """The requirements in its METADATA, without those of extras and those for NVIDIA's packages, on what has no metadata on sys.path; read for frameworks."""
+    """What its METADATA requires and sys.path has neither metadata nor a module of; without extras and NVIDIA's packages. Read for frameworks."""
     tags: tuple[str, ...] | Missing = NOT_ASKED
     """The platforms in its wheel's tags: manylinux_2_28_x86_64; read for the same distributions as `requires`."""
     requested: bool | Missing = NOT_ASKED

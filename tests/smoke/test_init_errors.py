@@ -26,7 +26,7 @@ import jax._src.hardware_utils  # asks for /dev/nvidia0, which our driver does n
 jax._src.hardware_utils.has_visible_nvidia_gpu = lambda: True
 """
 SIGNS = {
-    2: "gpu-memory-preallocation or wsl-pinned-memory-limit",
+    2: "gpu-memory-preallocation",
     3: "cuda-init-fails",
     34: "libcuda-is-stub",
     46: "cuda-init-fails",

@@ -215,10 +215,10 @@ class FrameworkView(SubjectView):
         """Those that it uses on this machine: without a GPU, what its own files link, which its import fails without; a plugin only logs that."""
         if self.machine.gpus:
             return self.libraries_used
-        linked = (
-            () if self.spec.plugin else tuple(use for use in self._requested if use.asking is Asking.LINKED and use.component != DRIVER)
-        )
-        return linked or not_applicable(NO_GPU)
+        if self.spec.plugin:
+            not_applicable(NO_GPU)
+        linked = (use for use in self._requested if use.asking is Asking.LINKED and use.component != DRIVER)
+        return tuple(linked) or not_applicable(NO_GPU)
 
     @property
     def broken_files(self) -> tuple[Damage, ...]:

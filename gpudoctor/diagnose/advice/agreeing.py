@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpudoctor.derive import EnvironmentView, Stack
+from gpudoctor.derive.demands import RequirementClash
 from gpudoctor.derive.nearness import nearness
-from gpudoctor.derive.packages import RequirementClash
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.constraints import constraints
 from gpudoctor.diagnose.advice.installing import install

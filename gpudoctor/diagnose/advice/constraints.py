@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import Driver, MachineView, wheel_platform
-from gpudoctor.derive.cudnn_code import fit_of_release, pinned_cudnn
-from gpudoctor.derive.gpu_code import Fit, runs
+from gpudoctor.derive.cudnn_code import fit_of_release
+from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.packages import minor_version
 from gpudoctor.derive.specifiers import only_version, requirement, satisfies
@@ -109,10 +109,6 @@ class Constraints(msgspec.Struct, frozen=True):
 
     def runs_on_gpus(self, row: FrameworkRelease) -> bool:
         """Return whether a release, and the cuDNN that it pins if known, have kernels for every GPU."""
-        cudnn = pinned_cudnn(row, self.machine.matrix)
-        known = cudnn is not None and cudnn.sass is not None
-        if cudnn is not None and known and not all(runs(cudnn, gpu) in {Fit.NATIVE, Fit.PTX} for gpu in self.capabilities):
-            return False
         fits = {fit_of_release(row, gpu, self.machine.matrix) for gpu in self.capabilities}
         return fits <= {Fit.NATIVE, Fit.PTX} and (Fit.PTX not in fits or (self.accepts_ptx and self._driver_compiles(row.built_with_cuda)))
 

@@ -26,21 +26,21 @@ def new_environment(machine: MachineView, found: Pick, *, kind: FixKind = FixKin
     return with_python(machine, python, found, kind=kind)
 
 
-def with_python(machine: MachineView, python: str, found: Pick, *, kind: FixKind = FixKind.FIX) -> Fix:
-    """Return the fix that creates an environment with a Python ("3.11") and installs a release there."""
-    title = f"Create an environment with Python {python} and install {found.name} there"
+def with_python(machine: MachineView, python: str, found: Pick, *, about: str = "", kind: FixKind = FixKind.FIX) -> Fix:
+    """Return the fix that creates an environment with a Python ("3.11") and installs a release there; `about` says more of this Python."""
+    title = f"Create an environment with Python {python}{f', {about},' if about else ''} and install {found.name} there"
     return Fix(title, _command(machine, python, found), (DOWNLOAD,), kind=kind, installs=found.requirements, python=python)
 
 
-def with_all_stated(environment: EnvironmentView, python: str, label: str, pin: str) -> Fix:
-    """Return the fix that installs what was stated with another Python; of a long list only `pin`."""
+def with_all_stated(environment: EnvironmentView, python: str, label: str, pin: str, *, about: str = "") -> Fix:
+    """Return the fix that installs what was stated with another Python, which `about` says more of; of a long list only `pin`."""
     stack = environment.stack
     stated = [one for one in stack.distributions.values() if one.requirement]
     wanted = {one.name: one.requirement for one in stated} | {name: one.requirement.text for name, one in stack.bounds.items()}
     builds = {(spec_of(stack_of(one.name) or "").wheel_index, one.version.partition("+")[2]) for one in stated}
     indexes = sorted(f"{index}/{local}" for index, local in builds if index and local.startswith("cu"))
     requirements = tuple(wanted.values()) if len(wanted) <= _MOST else (pin,)
-    return with_python(environment.machine, python, Pick(label, requirements, extra_index=next(iter(indexes), "")))
+    return with_python(environment.machine, python, Pick(label, requirements, extra_index=next(iter(indexes), "")), about=about)
 
 
 def _command(machine: MachineView, python: str, found: Pick) -> str:

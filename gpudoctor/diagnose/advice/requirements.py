@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gpudoctor.derive import EnvironmentView, FrameworkView
-from gpudoctor.derive.packages import RequirementClash, Stack, Violation, major
+from gpudoctor.derive.demands import RequirementClash, Violation
+from gpudoctor.derive.packages import Stack, major
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.agreeing import agreeing
 from gpudoctor.findings import Evidence, Problem, Severity
-from gpudoctor.frameworks import spec_of, stack_of
+from gpudoctor.frameworks import NVIDIA_PACKAGES, spec_of, stack_of
 from gpudoctor.frameworks.spec import Rewritten
 from gpudoctor.snapshot import Distribution
 
-NVIDIA_PACKAGES = ("nvidia-", "cuda-")
 _CUDNN = "nvidia-cudnn"
 
 

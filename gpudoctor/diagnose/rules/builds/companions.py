@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, not_applicable
-from gpudoctor.derive.packages import Stack, Violation
+from gpudoctor.derive.demands import Violation
+from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix

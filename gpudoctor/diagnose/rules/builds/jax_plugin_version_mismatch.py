@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import FrameworkView, Stack, not_applicable
-from gpudoctor.derive.packages import Violation
+from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.plugins import compares_plugins, matching_plugins, mismatched_plugins, version_numbers
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix, remove_packages

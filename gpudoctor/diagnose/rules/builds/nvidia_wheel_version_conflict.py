@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from itertools import chain
 
 from gpudoctor.derive import EnvironmentView, Stack, not_applicable
-from gpudoctor.derive.packages import Violation, major, stack_of
+from gpudoctor.derive.demands import Violation
+from gpudoctor.derive.packages import major, stack_of
 from gpudoctor.derive.specifiers import clauses
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.requirements import (
-    NVIDIA_PACKAGES,
     as_evidence,
     contradictory,
     is_there,
@@ -19,6 +19,7 @@ from gpudoctor.diagnose.advice.requirements import (
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.findings import DOWNLOAD, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
+from gpudoctor.frameworks import NVIDIA_PACKAGES
 from gpudoctor.snapshot import Distribution, is_absent
 
 _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), kind=FixKind.INSTEAD)

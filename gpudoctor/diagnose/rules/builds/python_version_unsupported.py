@@ -81,9 +81,9 @@ def _within_allowed(one: Wheels, environment: EnvironmentView, allowed: AllowedP
     yield from (msgspec.structs.replace(fix, kind=FixKind.FIX) for fix in others[:1])
     python = (ordered(frozenset.intersection(*(found.pythons for found in wheels(stack)))) or ordered(one.pythons))[-1]
     named = own or next((found for found in stack.distributions.values() if found.requirement), None)
-    fix = with_all_stated(environment, python, *((named.label, named.requirement) if named is not None else (one.package, one.package)))
-    title = fix.title.replace(f"Python {python}", f"Python {python}, which {allowed.where} excludes,", 1)
-    yield msgspec.structs.replace(fix, title=title, kind=FixKind.INSTEAD if others else FixKind.FIX)
+    label, pin = (named.label, named.requirement) if named is not None else (one.package, one.package)
+    fix = with_all_stated(environment, python, label, pin, about=f"which {allowed.where} excludes")
+    yield msgspec.structs.replace(fix, kind=FixKind.INSTEAD if others else FixKind.FIX)
 
 
 def _none_in_common(found: tuple[Wheels, ...]) -> Problem:

@@ -66,9 +66,9 @@ def _release(framework: FrameworkView) -> str:
 
 def _limit(framework: FrameworkView, code: EffectiveCode) -> Iterator[Evidence]:
     """Yield why PTX in a cuDNN does not count, if it does not."""
-    bound = framework.machine.matrix.bound_row("cudnn", "forward-compatible")
-    if bound is not None and code.ptx == ():
-        yield Evidence("cuDNN on later GPUs", f"from {bound.version} for CUDA 12 on", cited(bound.source))
+    bound, cuda = (framework.machine.matrix.bound_row("cudnn", name) for name in ("forward-compatible", "forward-compatible-cuda"))
+    if bound is not None and cuda is not None and code.ptx == ():
+        yield Evidence("cuDNN on later GPUs", f"from {bound.version} for CUDA {cuda.version.major} on", cited(bound.source))
 
 
 def _common(fits: list[tuple[Meeting, Fit]]) -> Fit:

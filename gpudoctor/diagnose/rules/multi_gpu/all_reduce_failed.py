@@ -11,6 +11,7 @@ from gpudoctor.derive.framework_log import telling_lines
 from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.system import DISABLE_P2P, read_page
 from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rules.training.framework_output import pointed
 from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.snapshot import AllReduce, Cause, Missing, Variables
@@ -38,8 +39,6 @@ def all_reduce_failed(framework: FrameworkView) -> Iterator[Problem]:
     if result(first) is Result.UNKNOWN:
         raise CouldNotTell(Missing(Cause.FAILED, detail(first)), Rung.TRAINED)
     log = first.output if isinstance(first.output, str) else ""
-    from gpudoctor.diagnose.smoke_log import pointed  # noqa: PLC0415 -- 20 ms for the signatures, which only a failure needs
-
     found = pointed(framework, log, detail(first))
     sign = found.sign if found else None
     control = next((f" With NCCL_P2P_DISABLE=1 it {result(run).value}." for run in controls), "")

@@ -3,14 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView
-from gpudoctor.derive.packages import Stack, Violation
+from gpudoctor.derive.demands import Violation
+from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.lacking import lacking
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import nearest, pick
 from gpudoctor.diagnose.advice.requirements import (
-    NVIDIA_PACKAGES,
     accepted,
     as_evidence,
     contradictory,
@@ -21,7 +21,7 @@ from gpudoctor.diagnose.advice.requirements import (
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree, few, first
-from gpudoctor.frameworks import framework_of, spec_of, stack_of
+from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import Distribution
 from gpudoctor.snapshot.distributions import with_extras
@@ -48,10 +48,10 @@ def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Probl
 
 
 def _absent(environment: EnvironmentView) -> Iterator[Problem]:
-    """Yield, for each framework, what it requires and the environment lacks."""
+    """Yield, for each framework, what it requires and the environment does not have."""
     stack = environment.stack
-    for by in dict.fromkeys(demand.by for demand in stack.lacking):
-        wanted = [demand.requirement for demand in stack.lacking if demand.by == by]
+    for by in dict.fromkeys(demand.by for demand in stack.absent):
+        wanted = [demand.requirement for demand in stack.absent if demand.by == by]
         names = [one.name for one in wanted]
         yield Problem(
             message=f"{by.label} requires {few(names)}, which {agree(len(names), 'is', 'are')} not installed.",

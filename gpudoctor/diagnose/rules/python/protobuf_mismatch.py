@@ -3,7 +3,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, not_applicable
-from gpudoctor.derive.packages import Violation, major, source_of
+from gpudoctor.derive.demands import Violation
+from gpudoctor.derive.packages import major, source_of
 from gpudoctor.derive.specifiers import contradict, satisfies
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.requirements import accepted, as_evidence, is_there, requirements, unmet_requirements, violations_for

@@ -69,7 +69,7 @@ def _fixes(gpu: GpuView, stages: tuple[StageLoad, ...]) -> Iterator[Fix]:
 
 
 def _for_power_cap(gpu: GpuView, stages: tuple[StageLoad, ...]) -> Iterator[Fix]:
-    """Return the fixes for a GPU at its power limit: () if it draws a limit that is not lowered, as a healthy one does."""
+    """Yield the fix for a GPU at its power limit; none if it draws a limit that is not lowered, as a healthy one does."""
     nvml = gpu.observed.nvml if isinstance(gpu.observed.nvml, NvmlGpu) else NvmlGpu(0)
     limit = min(_known([nvml.power_limit, *(stage.power_limit for stage in stages)]), default=0)
     drawn = max(_known(stage.power for stage in stages), default=0)

@@ -35,13 +35,18 @@ class Output(msgspec.Struct, frozen=True):
     pointer: Pointer | None = None
 
 
+def pointed(framework: FrameworkView, output: str, error: str = "") -> Pointer | None:
+    """Return what the output and the error of a stage point to; None if nothing."""
+    from gpudoctor.diagnose import smoke_log  # noqa: PLC0415 -- 20 ms for the signatures, which only a failure needs
+
+    return smoke_log.pointed(framework, output, error)
+
+
 def read_output(framework: FrameworkView, error: str = "") -> Output:
     """Return what the output and error of a smoke training say about its failure."""
     smoke = framework.smoke
     output, source = smoke.output if isinstance(smoke.output, str) else "", f"{smoke.framework}'s output"
     log = tuple(Evidence("log", line, source) for line in telling_lines(output))
-    from gpudoctor.diagnose.smoke_log import pointed  # noqa: PLC0415 -- 20 ms for the signatures, which only a failure needs
-
     found = pointed(framework, output, error)
     if found is None:
         return Output("", log, (READ_OUTPUT,))

@@ -52,14 +52,14 @@ def way_out(framework: FrameworkView, stage: Stage, output: Output) -> WayOut:
         domain = pointer.rules[0].lies_in if pointer.rules else None
         changes = any(fix.kind is FixKind.FIX for fix in told)
         return _with_release(framework, WayOut(told, domain=domain, of_release=changes and domain in {None, Domain.ENVIRONMENT}))
-    asked = _by_error(framework, stage, error, _KINDS)
+    asked = _by_error(framework, stage, error)
     if (asked is None or asked.of_release) and _lacks_cuda(framework):
         return WayOut((another_release(framework.machine, framework.name),))
     if asked is None and told:
         asked = WayOut(told)
     if asked is None and stage.state is StageState.HUNG:
         return _hung(framework, stage)
-    return _with_release(framework, asked or _by_error(framework, stage, error, _VAGUE_KINDS) or WayOut((reinstall(framework),)))
+    return _with_release(framework, asked or _by_place(framework, stage, error))
 
 
 def _lacks_cuda(framework: FrameworkView) -> bool:
@@ -80,9 +80,19 @@ def _with_release(framework: FrameworkView, way: WayOut) -> WayOut:
     return msgspec.structs.replace(way, fixes=(*way.fixes, other))
 
 
-def _by_error(framework: FrameworkView, stage: Stage, error: str, kinds: Kinds) -> WayOut | None:
-    found = ((way, match) for pattern, way in kinds if (match := pattern.search(error)))
+def _by_error(framework: FrameworkView, stage: Stage, error: str) -> WayOut | None:
+    """Return what an error says by itself; None if it does not."""
+    found = ((way, match) for pattern, way in _KINDS if (match := pattern.search(error)))
     return next((answer for way, match in found if (answer := way(framework, stage, match)) is not None), None)
+
+
+def _by_place(framework: FrameworkView, stage: Stage, error: str) -> WayOut:
+    """Return what to do about an error that says only where it struck."""
+    if _CRASHED.search(error):
+        return _crashed(framework, stage)
+    if stage.kind == StageKind.IMPORT:  # usually a package does not match what the release requires
+        return WayOut((complete(framework), reinstall(framework, kind=FixKind.ELSE)))
+    return WayOut((reinstall(framework),))
 
 
 def _lacks_module(framework: FrameworkView, _: Stage, found: re.Match[str]) -> WayOut | None:
@@ -160,21 +170,14 @@ _LIMITS = {"SIGXCPU": ("-t", "CPU time"), "SIGXFSZ": ("-f", "file size")}
 """The signals of resource limits, with bash's option: https://man7.org/linux/man-pages/man2/getrlimit.2.html"""
 
 
-def _crashed(framework: FrameworkView, stage: Stage, _: re.Match[str]) -> WayOut:
+def _crashed(framework: FrameworkView, stage: Stage) -> WayOut:
     """Return how to see where compiled code crashed, and what replaces damaged or mixed files."""
-    begin = Fix("Read where it crashes", f"{interpreter(framework.machine.observed.python)} -X faulthandler -c 'import {framework.name}'")
+    command = f"{interpreter(framework.machine.observed.python)} -X faulthandler -c 'import {framework.name}'"
     checks = (
-        *((msgspec.structs.replace(begin, kind=FixKind.CHECK),) if stage.kind == StageKind.IMPORT else ()),
+        *((Fix("Read where it crashes", command, kind=FixKind.CHECK),) if stage.kind == StageKind.IMPORT else ()),
         *((read_log(),) if stage.device.startswith("GPU") else ()),
     )
     return WayOut((reinstall(framework), *_without_other_paths(framework)), checks)
-
-
-def _is_not_imported(framework: FrameworkView, stage: Stage, _: re.Match[str]) -> WayOut | None:
-    """Return what to do where Python raised in the import: usually a package does not match what the release requires."""
-    if stage.kind != StageKind.IMPORT:
-        return None
-    return WayOut((complete(framework), reinstall(framework, kind=FixKind.ELSE)))
 
 
 Kinds = tuple[tuple[re.Pattern[str], Callable[[FrameworkView, Stage, re.Match[str]], WayOut | None]], ...]
@@ -193,8 +196,4 @@ _KINDS: Kinds = (
     (expression(r"\bwas killed by (?P<signal>SIGXCPU|SIGXFSZ)\b"), _over_limit),
 )
 """What an error says by itself: a pattern, and what to do."""
-_VAGUE_KINDS: Kinds = (
-    (expression(r"\bwas killed by SIG(?:SEGV|ABRT|BUS|FPE|ILL|TRAP)\b"), _crashed),
-    (expression(r""), _is_not_imported),
-)
-"""What to do about an error that says only where it struck, if no line of the log says more."""
+_CRASHED = expression(r"\bwas killed by SIG(?:SEGV|ABRT|BUS|FPE|ILL|TRAP)\b")
