@@ -75,12 +75,11 @@ def run_of(condition: Condition) -> Run:
 
 
 def _run_of(text: str, written: str) -> Run:
-    from gpudoctor.run_words import parse as parse_run  # noqa: PLC0415 -- 10 ms, only where a run is required
-
     try:
-        return parse_run(text.lstrip("= "))
+        run: Run = _values().parse_run(text.lstrip("= "))
     except UsageError as error:
         raise UsageError(f"--require {written!r}: {error}") from None
+    return run
 
 
 def _in_bytes(part: str, written: str) -> str:
@@ -93,7 +92,7 @@ def _in_bytes(part: str, written: str) -> str:
 
 
 def _check(specifier: str, written: str, example: str) -> None:
-    if not _comparisons().understood(specifier):
+    if not _values().understood(specifier):
         raise UsageError(f"--require {written!r}: the comparison is not valid; write it as in '{example}'.")
 
 
@@ -102,11 +101,11 @@ def fits(condition: Condition, value: str) -> bool | None:
 
     A pre-release counts as the version it is.
     """
-    met: bool | None = _comparisons().allows(condition.specifier, value)
+    met: bool | None = _values().allows(condition.specifier, value)
     return met
 
 
-def _comparisons() -> ModuleType:
-    from gpudoctor import comparisons  # noqa: PLC0415 -- 10 ms for packaging, only where something is required
+def _values() -> ModuleType:
+    from gpudoctor import required_values  # noqa: PLC0415 -- 15 ms, only where something is required
 
-    return comparisons
+    return required_values

@@ -46,8 +46,7 @@ def _begun(supervisor: Supervisor, options: CheckOptions) -> Inventory:
 
 def _start_ahead(inventory: Inventory, interrupts: Interrupts) -> None:
     """Start the child that needs the target's answer. A crash or an interrupt comes again where the pipeline reports it."""
-    import gpudoctor.derive  # noqa: F401, PLC0415 -- 30 ms, in which the target answers
-    from gpudoctor.probe.observation import ahead  # noqa: PLC0415 -- 10 ms more
+    from gpudoctor.check.ahead import ahead  # noqa: PLC0415 -- 40 ms, in which the target answers
 
     with suppress(Interrupted):
         interrupts.allow()

@@ -11,7 +11,7 @@ from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.settings import GivenOptions, delivery, supposing
 from gpudoctor.errors import UsageError
 from gpudoctor.plan import Combination, examine
-from gpudoctor.plan.asked import asked_by
+from gpudoctor.requirement_files.reading import read_requirement_files
 
 if TYPE_CHECKING:
     from gpudoctor.requirement_files.model import Requested
@@ -89,4 +89,4 @@ def _asked(files: tuple[str, ...], extras: tuple[str, ...], groups: tuple[str, .
         if not combination.requirements:
             raise UsageError("State at least one package REQ, or a file that lists some with -r FILE.")
         return None
-    return asked_by(files, extras, groups)
+    return read_requirement_files(files, extras, groups)

@@ -22,12 +22,12 @@ from gpudoctor.findings import Verdict
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
-from gpudoctor.plan.asked import asked_by
 from gpudoctor.plan.confirm import confirm
 from gpudoctor.plan.from_files import with_files
 from gpudoctor.plan.propose import Question, propose
 from gpudoctor.plan.resolution import Confirmed
 from gpudoctor.report import plan_files, plan_text
+from gpudoctor.requirement_files.reading import read_requirement_files
 
 
 @app.command(epilog=EPILOG)
@@ -97,7 +97,7 @@ def _with_files(asked: Question, files: tuple[str, ...], matrix: Matrix) -> Ques
         if not asked.requirements:
             raise UsageError("State at least one package, or a file that lists some with -r: gpudoctor plan torch.")
         return asked
-    return with_files(asked, asked_by(files), matrix)
+    return with_files(asked, read_requirement_files(files), matrix)
 
 
 def _require_writable(files: tuple[str, ...], *, force: bool) -> None:

@@ -63,7 +63,7 @@ def diagnosis(steps: Steps, snapshot: Snapshot, matrix: Matrix, policy: Policy, 
     findings = steps(fold, tuple(finding for run in runs for finding in run.findings), runs, doubted)
     outcomes = steps(excuse_all, tuple(run.outcome for run in runs), runs, findings)
     unknown = steps(unchecked, (), machine)
-    gaps = steps(unproven, (), machine, unknown, runs)
+    gaps = steps(unproven, (), machine, unknown, runs, said.causes if said is not None else ())
     rows = steps(ladder_rows, (), machine)
     proved = steps(proved_by, NOTHING, machine, rows)
     seen = steps(summary, Summary(), machine)

@@ -11,7 +11,7 @@ from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.exit_codes import BROKEN, CRASHED, READY, UNKNOWN
 from gpudoctor.findings import Finding, LadderRow, Level, Outcome, OutcomeKind, Policy, Rung, RungState, Severity, Step, Unchecked, Verdict
 from gpudoctor.findings.naming import few, gpu_names
-from gpudoctor.snapshot import SUPPOSED, TEXT, Cause, Missing, Snapshot, StageState, TextLog
+from gpudoctor.snapshot import SUPPOSED, TEXT, Cause, Missing, Snapshot, StageState
 from gpudoctor.snapshot.gaps import gaps
 
 _FINE = {RungState.PROVEN, RungState.MASKED, RungState.NOT_APPLICABLE}
@@ -31,16 +31,18 @@ _UNREADABLE = frozenset({Cause.FAILED, Cause.LOST, Cause.TIMED_OUT, Cause.CRASHE
 """Why a fact is missing although a machine in order would have given it."""
 
 
-def unproven(machine: MachineView, unchecked: tuple[Unchecked, ...], runs: Sequence[RuleRun]) -> tuple[str, ...]:
-    """Return which required stages or things were not verified, and why, each as a clause."""
+def unproven(
+    machine: MachineView, unchecked: tuple[Unchecked, ...], runs: Sequence[RuleRun], named: Collection[str] = ()
+) -> tuple[str, ...]:
+    """Return which required stages or things were not verified, and why, each as a clause. `named` are the causes that lines of a text point to."""
     unseen = (one for one in checked(machine, required(machine.policy)) if one.answer is Fulfilment.UNKNOWN)
     requirements = _not_checked((one.requirement.text, one.seen) for one in unseen)
     packages = _not_checked(((one.what, one.reason) for one in unchecked), {one.what for one in unchecked if one.plural})
-    lacking = tuple(_no_framework(machine) or _unproven_rung(machine, runs))
+    lacking = tuple(_no_framework(machine) or _unproven_rung(machine, runs, named))
     unread = _not_checked(_unread(runs)) if machine.policy.level is Level.LOOK and not lacking else ()
-    named = _not_checked(_named_in_vain(machine.policy, runs))
+    chosen = _not_checked(_named_in_vain(machine.policy, runs))
     crashed = dict.fromkeys(f"gpudoctor crashed in {run.outcome.name}" for run in runs if run.outcome.kind is OutcomeKind.CRASHED)
-    return tuple(dict.fromkeys((*packages, *lacking, *requirements, *unread, *named, *crashed)))
+    return tuple(dict.fromkeys((*packages, *lacking, *requirements, *unread, *chosen, *crashed)))
 
 
 def _named_in_vain(policy: Policy, runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
@@ -69,10 +71,10 @@ def _no_framework(machine: MachineView) -> tuple[str, ...]:
     return ("no framework is among the stated packages" if supposed else "no framework is installed in this environment",)
 
 
-def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun]) -> Iterable[str]:
+def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun], named: Collection[str]) -> Iterable[str]:
     rung = required(machine.policy)
     if machine.observed.origin == TEXT:
-        return (f"{_of_text(machine, runs)} does not show that training works",)
+        return (f"{_of_text(runs, named)} does not show that training works",)
     if rung is None:
         return ()
     if machine.hardware:
@@ -82,15 +84,11 @@ def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun]) -> Iterable[st
     return ("no NVIDIA GPU was found",)
 
 
-def _of_text(machine: MachineView, runs: Sequence[RuleRun]) -> str:
+def _of_text(runs: Sequence[RuleRun], named: Collection[str]) -> str:
     """Return the text as the subject of a clause, after what was not found in it. It may tell of an error whose causes are all excluded."""
-    from gpudoctor.signatures import recognise  # noqa: PLC0415 -- 20 ms, which only text needs
-
     if any(finding.severity > Severity.NOTE for run in runs for finding in run.findings):
         return "the text"
-    log = machine.observed.text_log
-    tells = isinstance(log, TextLog) and recognise("\n".join(line.value for line in log.lines))
-    return f"no {'cause of an error' if tells else 'error'} was found in the text, which"
+    return f"no {'cause of an error' if named else 'error'} was found in the text, which"
 
 
 def _unproven_gpus(machine: MachineView, rung: Rung, runs: Sequence[RuleRun]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
@@ -29,13 +29,6 @@ _SHOWN = 8
 _PYTHONS = tuple(f"3.{minor}" for minor in range(6, 20))
 _OLD_PYTHONS = ("2.7", "3.4", "3.5")
 """Only for files that allow no newer one."""
-
-
-def asked_by(files: Iterable[str], extras: Iterable[str] = (), groups: Iterable[str] = ()) -> Requested:
-    """Return what the named files ask for. Raises UsageError for one that cannot be read."""
-    from gpudoctor.requirement_files.reading import read_requirement_files  # noqa: PLC0415 -- 10 ms that only files need
-
-    return read_requirement_files(files, extras, groups)
 
 
 def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combination:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 
@@ -146,7 +145,7 @@ def _command(rest: str) -> str:
     command = _FLAGS.sub("", rest)
     if command.startswith("["):
         try:
-            return " ".join(f"'{word}'" for word in json.loads(command))
+            return " ".join(f"'{word}'" for word in msgspec.json.decode(command))
         except (ValueError, TypeError, RecursionError):
             return command
     return command

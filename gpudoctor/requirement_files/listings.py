@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import msgspec
@@ -27,7 +26,7 @@ def read_table(text: str, file: str, into: Collector) -> None:
 def read_report(text: str, file: str, into: Collector) -> None:
     """Take the packages of the environment that a gpudoctor report describes."""
     try:
-        document = json.loads(text)
+        document = msgspec.json.decode(text)
         snapshot = decode(msgspec.json.encode(document.get("snapshot", document)))
     except (ValueError, RecursionError) as error:
         raise UsageError(f"The gpudoctor report {file} is incomplete or damaged ({error}); name the whole file.") from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+import msgspec
 
 from gpudoctor.errors import UsageError
 from gpudoctor.requirement_files.collector import Collector
@@ -15,7 +16,7 @@ from gpudoctor.snapshot.distributions import normalise
 def read(text: str, file: str, into: Collector) -> None:
     """Take the locked packages, those of develop only with the group dev."""
     try:
-        document = json.loads(text)
+        document = msgspec.json.decode(text)
     except (ValueError, RecursionError):
         raise UsageError(f"{file} is not valid JSON; make it again with `pipenv lock`.") from None
     lines = LineFinder(text)
