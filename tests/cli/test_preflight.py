@@ -175,5 +175,5 @@ def test_comparisons_are_loaded_only_where_something_is_required(tmp_path: Path)
         )  # fmt: skip
         return ended.stderr.decode()
 
-    assert "gpudoctor.comparisons" not in imported()
-    assert "gpudoctor.comparisons" in imported("--require", "gpus==1")
+    assert "gpudoctor.required_values" not in imported()
+    assert "gpudoctor.required_values" in imported("--require", "gpus==1")
