@@ -10,6 +10,7 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.plan import Combination
 from gpudoctor.plan.machine import machine
 from gpudoctor.plan.propose import Question
+from gpudoctor.plan.pythons import refuse_python_2
 from gpudoctor.plan.spelt import respelt
 from gpudoctor.plan.this_machine import examined, lacks_driver, python_of
 
@@ -21,6 +22,8 @@ def question(combination: Combination, matrix: Matrix, command: str, compat: str
     """
     combination = respelt(combination)
     requirements, python = combination.requirements, combination.python or ""
+    if command == "plan":
+        refuse_python_2((python,) if python else ())
     described = machine(combination, matrix)  # refuses options that contradict one another, also where this machine is looked at
     if os_stated or any((combination.driver, combination.gpus, combination.cc, combination.arch)):
         return Question(requirements=requirements, machine=described, python=python)

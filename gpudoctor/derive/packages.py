@@ -12,7 +12,7 @@ from functools import cached_property
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.demands import Demand, RequirementClash, Violation
-from gpudoctor.derive.specifiers import Requirement, contradict, holds, requirement, satisfies
+from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_extra, requirement, satisfies
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
@@ -119,6 +119,7 @@ class Stack:
 
     def _holds(self, marker: str, extras: tuple[str, ...]) -> bool | None:
         """Whether a marker holds; without a stated Python, with each that has wheels of everything."""
+        extras = (*extras, BESIDE)
         found = holds(marker, self._environment, extras)
         if found is not None or self.python or not self.supposed:
             return found
@@ -202,7 +203,7 @@ class Stack:
             if found is not None and self.stated(found) and satisfies(found.version, demand.requirement.specifier) is False
         ]
         if not self.supposed:
-            bounded = {(demand.by.name, demand.requirement.name) for demand, _ in pairs if "extra" not in demand.requirement.marker}
+            bounded = {(demand.by.name, demand.requirement.name) for demand, _ in pairs if not of_extra(demand.requirement.marker)}
             unmet = [one for one in unmet if not _is_of_an_extra(one.demand, bounded)]
         among_stated = {violation.found.name for violation in unmet if self.stated(violation.demand.by)}
         return tuple(one for one in unmet if self.stated(one.demand.by) or one.found.name not in among_stated)
@@ -269,7 +270,7 @@ def _compiled_for(row: FrameworkRelease) -> tuple[str, ...]:
 
 def _is_of_an_extra(demand: Demand, bounded: Container[tuple[str, str]]) -> bool:
     """Return whether an extra narrows what its package requires of the same distribution anyway."""
-    return "extra" in demand.requirement.marker and (demand.by.name, demand.requirement.name) in bounded
+    return of_extra(demand.requirement.marker) and (demand.by.name, demand.requirement.name) in bounded
 
 
 def source_of(row: FrameworkRelease) -> str:

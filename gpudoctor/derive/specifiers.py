@@ -24,6 +24,8 @@ _LAST_PATCH = 99
 """Newer than any patch release of a Python."""
 _DEEPEST = 32
 """Nested parentheses of a marker."""
+BESIDE = "beside"
+"""In the tables the extra of what a release works with and does not require: an installer neither adds nor compares it."""
 
 
 class Requirement(msgspec.Struct, frozen=True):
@@ -110,6 +112,13 @@ def below(version: str, specifier: str) -> bool:
     )
 
 
+def allows_older(specifier: str, version: str) -> bool:
+    """Whether the lower bounds of a specifier allow something older than a version."""
+    lowest = (key(text.removesuffix(".*")) for operator, text in clauses(specifier) or () if operator not in {"<", "<=", "!="})
+    than = key(version)
+    return than is not None and all(bound is not None and bound < than for bound in lowest)
+
+
 def contradict(specifiers: tuple[str, ...]) -> bool:
     """Whether no version can satisfy all of them: the lowest that one demands is too new for another."""
     everything = [clause for specifier in specifiers for clause in clauses(specifier) or ()]
@@ -138,7 +147,12 @@ def requirement(text: str) -> Requirement | None:
     if not name[:1].isalnum() or not written.isascii() or clauses(specifier) is None:
         return None
     asked = tuple(extra.strip() for extra in extras.split(",") if extra.strip())
-    return Requirement(text, normalise(name), asked, specifier.replace(" ", ""), marker.strip())
+    return Requirement(text.removesuffix(f';extra=="{BESIDE}"'), normalise(name), asked, specifier.replace(" ", ""), marker.strip())
+
+
+def of_extra(text: str) -> bool:
+    """Whether a requirement, or its marker, applies only with an extra that somebody asked for."""
+    return "extra" in text and f'"{BESIDE}"' not in text
 
 
 def holds(marker: str, environment: Mapping[str, str], extras: tuple[str, ...]) -> bool | None:

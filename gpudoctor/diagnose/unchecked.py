@@ -14,7 +14,7 @@ from gpudoctor.derive.demands import Demand
 from gpudoctor.derive.gpu_code import LACKS, Fit
 from gpudoctor.derive.packages import chosen_frameworks
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
-from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.derive.specifiers import of_extra, requirement, satisfies
 from gpudoctor.derive.wheel_tags import installed_glibc, newest_glibc, tags
 from gpudoctor.diagnose.system_libraries import unstated_libraries
 from gpudoctor.diagnose.unexamined import unexamined
@@ -251,7 +251,7 @@ def _allows(text: str, one: Distribution) -> bool:
     """Whether a requirement allows a package; its marker may be unknown, as without a stated Python."""
     wanted = requirement(text)
     return (
-        wanted is not None and wanted.name == one.name and "extra" not in wanted.marker and satisfies(one.version, wanted.specifier) is True
+        wanted is not None and wanted.name == one.name and not of_extra(wanted.marker) and satisfies(one.version, wanted.specifier) is True
     )
 
 

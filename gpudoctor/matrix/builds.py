@@ -16,6 +16,8 @@ from gpudoctor.versions import Version
 
 CPU = "cpu"
 """The local version of a build without CUDA."""
+METAL = "metal"
+"""The accelerator of a build that uses the GPU of a Mac."""
 
 
 class GpuBuild(msgspec.Struct, frozen=True):

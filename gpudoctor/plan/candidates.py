@@ -10,7 +10,7 @@ from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.specifiers import Requirement, satisfies
 from gpudoctor.frameworks import FrameworkSpec, framework_of, spec_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
-from gpudoctor.matrix.builds import CPU, GpuBuild, builds
+from gpudoctor.matrix.builds import CPU, METAL, GpuBuild, builds
 from gpudoctor.plan import extras
 from gpudoctor.snapshot.distributions import with_extras
 from gpudoctor.versions import Version
@@ -31,6 +31,8 @@ class Candidate(msgspec.Struct, frozen=True):
     requires: tuple[str, ...] = ()
     active: tuple[str, ...] = ()
     """The extras, and those that they include."""
+    metal: bool = False
+    """Whether it uses the GPU of a Mac by itself."""
     system: str = ""
     """What it needs that no installer of Python packages provides: CUDA 11.2 and cuDNN 8.1."""
 
@@ -146,6 +148,7 @@ def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[Ca
                 pythons=row.pythons,
                 requires=row.requires,
                 cuda=row.built_with_cuda,
+                metal=row.accelerator == METAL,
             )
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
 
 import msgspec
 
@@ -17,7 +19,7 @@ from gpudoctor.plan.describe import environment, why_python
 from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, on_windows, propose
 from gpudoctor.plan.remedies import Constraint, remedies
 from gpudoctor.plan.resolution import Confirmed, Conflict, Request, Resolution, Unavailable
-from gpudoctor.plan.resolver import resolve
+from gpudoctor.plan.resolver import OF_MACOS, resolve
 from gpudoctor.progress import Event, Progress, silent
 from gpudoctor.report.plan import Assumption, Plan
 from gpudoctor.snapshot.distributions import with_extras
@@ -26,6 +28,8 @@ PATIENCE = 90.0
 """Seconds for uv in all."""
 _GLIBC = Assumption("glibc", "2.35", "assumed: that of Ubuntu 22.04", assumed=True)
 """The C library of a machine that is only stated: most wheels need none that is newer."""
+_MACOS = Assumption("macOS", "14.0", "assumed: what PyTorch's wheels need since 2.12", assumed=True)
+"""The system of a Mac that is only stated."""
 ROUNDS = 6
 """How often tables and resolver may contradict each other."""
 
@@ -85,14 +89,17 @@ def _request(proposal: Proposal, question: Question, learnt: Learnt) -> Request:
         constraints=(*question.constraints, *(one.requirement for one in learnt.constraints)),
         python=chosen.python if chosen else "",
         platform=question.machine.platform,
-        glibc=next((one.value for one in _glibc(question)), ""),
+        system=next((one.value for one in _system(question)), ""),
         backend=here.torch_backend if here else "",
         left_out=learnt.left_out,
     )
 
 
-def _glibc(question: Question) -> tuple[Assumption, ...]:
-    """Return the C library for which uv chooses wheels; nothing on other systems than Linux."""
+def _system(question: Question) -> tuple[Assumption, ...]:
+    """Return the C library or the macOS for which uv chooses wheels; nothing on Windows."""
+    if question.machine.platform.startswith("macos"):
+        stated = os.environ.get(OF_MACOS, "")
+        return (Assumption("macOS", stated, OF_MACOS) if stated else _MACOS,)
     if not question.machine.platform.startswith("linux"):
         return ()
     known = question.machine.libc.removeprefix("glibc ") if question.machine.libc.startswith("glibc ") else ""
@@ -152,11 +159,19 @@ def _remember(conclusion: Conclusion, proposal: Proposal, question: Question, ma
     """Add the constraint that answers what the rules found; without one, exclude the release of the first package."""
     chosen = proposal.chosen.candidates if proposal.chosen else ()
     learnt.why = conclusion.why
-    for constraints in remedies(conclusion, chosen, question.machine, matrix):
+    for constraints in (*remedies(conclusion, chosen, question.machine, matrix), *_of_others(conclusion, {one.name for one in chosen})):
         if not set(constraints) <= set(learnt.constraints):
             learnt.constraints = (*learnt.constraints, *constraints)
             return
     _bound(learnt, chosen[-1].name, f"!={chosen[-1].release}")
+
+
+def _of_others(conclusion: Conclusion, leads: set[str]) -> Iterator[tuple[Constraint, ...]]:
+    """Yield the fixes of what was found that install other releases of packages that the resolver chose."""
+    for fix in (fix for finding in conclusion.findings for fix in finding.fixes):
+        pins = [one for one in map(requirement, fix.installs) if one is not None]
+        if pins and leads.isdisjoint(one.name for one in pins):
+            yield tuple(Constraint(one.text, "a release that works with these") for one in pins)
 
 
 def _final(resolution: Resolution, conclusion: Conclusion, proposal: Proposal, question: Question, learnt: Learnt) -> Plan:
@@ -168,7 +183,7 @@ def _final(resolution: Resolution, conclusion: Conclusion, proposal: Proposal, q
     here = environment(found, proposal.search, proposal.wishes, windows=on_windows(question.machine), resolution=resolution)
     return msgspec.structs.replace(
         proposal.plan,
-        machine=(*proposal.plan.machine, *_glibc(question)),
+        machine=(*proposal.plan.machine, *_system(question)),
         environment=here,
         exit_code=exit_code(here),
         headline=headline(here.verdict, found),

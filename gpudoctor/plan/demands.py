@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import wheel_platform
-from gpudoctor.derive.specifiers import Requirement, contradict, holds, only_version, requirement, satisfies
+from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_extra, only_version, requirement, satisfies
 from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.plan.candidates import Candidate
@@ -49,7 +49,7 @@ class Demands:
         return self._of_choices[key]
 
     def _specifier(self, row: FrameworkRelease, name: str, one: Candidate) -> str:
-        texts = (text for text in row.requires if text.startswith(name) and "extra==" not in text)
+        texts = (text for text in row.requires if text.startswith(name) and not of_extra(text))
         found = (wanted for wanted in map(requirement, texts) if wanted is not None and wanted.name == name and self._applies(wanted, one))
         return ",".join(wanted.specifier for wanted in found)
 
@@ -104,7 +104,7 @@ class Demands:
         plain = [python for python in one.pythons if not python.endswith("t")]
         pythons = (self._wishes.python,) if self._wishes.python or not plain else plain
         environments = (marker_environment(python, self._platform) for python in pythons)
-        return all(holds(wanted.marker, environment, one.active or one.extras) is True for environment in environments)
+        return all(holds(wanted.marker, environment, (*(one.active or one.extras), BESIDE)) is True for environment in environments)
 
     def _in_build(self, wanted: Requirement, tag: str) -> bool:
         """Return whether a companion is published in a build: in those of the first release of the framework that it requires."""

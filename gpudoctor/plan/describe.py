@@ -59,7 +59,7 @@ def _unlisted(name: str, package: Package | None) -> str:
 def name(found: Chosen, also: tuple[str, ...] = ()) -> str:
     """Return a set in words: "torch 2.9.1 for CUDA 12.6", "vllm 0.19.1 with torch 2.10.0 for CUDA 12.8"; companions only if in `also`."""
     addons = [one.label for one in found.candidates if not framework_of(one.name) and (one.name not in COMPANIONS or one.name in also)]
-    frameworks = [f"{one.label} {_kind(one)}".strip() for one in found.candidates if framework_of(one.name)]
+    frameworks = [f"{one.label} {_kind(one, found)}".strip() for one in found.candidates if framework_of(one.name)]
     return " with ".join(joined(words) for words in (addons, frameworks) if words) or joined(one.label for one in found.candidates)
 
 
@@ -69,10 +69,17 @@ def several(found: Chosen) -> bool:
     return len(addons or [one for one in found.candidates if framework_of(one.name)]) > 1
 
 
-def _kind(one: Candidate) -> str:
+def _kind(one: Candidate, found: Chosen) -> str:
     if one.cuda is not None:
         return f"for CUDA {one.cuda.short if '.' in one.cuda.text else one.cuda.major}"
+    if one.metal or found.of(_plugin(one)) is not None:
+        return "with Metal" if one.metal else ""
     return "for the CPU" if framework_of(one.name) and not any("cuda" in extra for extra in one.extras) else ""
+
+
+def _plugin(one: Candidate) -> str:
+    """Return the plugin with which a framework uses the GPU of a Mac; "" if there is none."""
+    return spec_of(framework_of(one.name) or "").metal_plugin
 
 
 def _pins(found: Chosen, search: Search, wishes: Wishes, packages: Mapping[str, Package]) -> Iterator[Pin]:
@@ -93,7 +100,7 @@ def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
     one, asked = found.of(name), wishes.requirements.get(name)
     requirer = next((other.label for other in found.candidates if asked is None and other.name in wishes.requirements), "")
     if requirer:
-        return f"{requirer} requires it"
+        return f"{requirer} requires it" if name not in map(_plugin, found.candidates) else "the plugin for the GPU of a Mac"
     if COMPANIONS.get(name) in {other.name for other in found.candidates}:
         return f"the release for {next(other.label for other in found.candidates if other.name == COMPANIONS[name])}"
     if asked is not None and only_version(asked.specifier) is not None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpudoctor.derive.cuda_libraries import WHEELS
-from gpudoctor.derive.specifiers import Requirement, only_version, requirement
+from gpudoctor.derive.specifiers import BESIDE, Requirement, only_version, requirement
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.matrix import FrameworkRelease
 
@@ -20,7 +20,7 @@ def needed(row: FrameworkRelease, frameworks: Iterable[str], *, gpu: bool) -> tu
     `frameworks` are those that the package cannot do without.
     """
     asked = tuple(filter(None, map(requirement, row.requires)))
-    always = {one.name for one in asked if not one.marker}
+    always = {one.name for one in asked if not one.marker or BESIDE in _extras_of(one)}
     lacking = [name for name in frameworks if name not in always]
     if lacking:
         return _with_framework(asked, lacking[0])
@@ -29,7 +29,9 @@ def needed(row: FrameworkRelease, frameworks: Iterable[str], *, gpu: bool) -> tu
 
 def frameworks_of(rows: Sequence[FrameworkRelease]) -> tuple[str, ...]:
     """Return the frameworks that the newest release of a package requires without an extra."""
-    required = {one.name for one in map(requirement, rows[-1].requires) if one is not None and not one.marker}
+    required = {
+        one.name for one in map(requirement, rows[-1].requires) if one is not None and (not one.marker or BESIDE in _extras_of(one))
+    }
     return tuple(spec.name for spec in CATALOGUE if spec.name in required)
 
 

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive.specifiers import Requirement
-from gpudoctor.frameworks import framework_of
+from gpudoctor.frameworks import framework_of, spec_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import TABLE_OF
 from gpudoctor.plan.chosen import Wishes
 from gpudoctor.plan.extras import frameworks_of
 
 
-def leads(wishes: Wishes, matrix: Matrix) -> dict[str, Requirement]:
+def leads(wishes: Wishes, matrix: Matrix, *, of_mac: bool = False) -> dict[str, Requirement]:
     """Return the packages whose release is searched for: what needs a framework first, then frameworks.
 
-    What has no GPU code follows from the others, if there are others.
+    What has no GPU code follows from the others, if there are others. `of_mac` adds the plugins for the GPU of a Mac.
     """
     listed = {name: one for name, one in wishes.requirements.items() if matrix.releases(name)}
     stated = {name: one for name, one in listed.items() if not matrix.without_gpu_code(name)}
@@ -26,6 +26,9 @@ def leads(wishes: Wishes, matrix: Matrix) -> dict[str, Requirement]:
         for wanted in _frameworks(name, matrix):
             if wanted not in stated and not any(framework_of(other) == wanted for other in stated):
                 implied[wanted] = Requirement(wanted, wanted, (), "", "")
+    if of_mac:
+        plugins = dict.fromkeys(spec_of(framework_of(name) or "").metal_plugin for name in (*stated, *implied))
+        implied |= {name: Requirement(name, name, (), "", "") for name in plugins if name and name not in stated}
     both = {name: _bounded(one, wishes) for name, one in ({**stated, **implied} or listed).items()}
     return dict(sorted(both.items(), key=lambda item: framework_of(item[0]) is not None))
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.cuda import STUB
-from gpudoctor.derive.specifiers import Requirement, contradict, holds, only_version, requirement, satisfies
+from gpudoctor.derive.specifiers import BESIDE, Requirement, allows_older, contradict, holds, only_version, requirement, satisfies
 from gpudoctor.derive.wheel_tags import accepted
 from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix
@@ -91,6 +92,7 @@ class Packages:
         self._stated: dict[str, Requirement] = {}
         self._refused: set[tuple[str, str]] = set()
         """Releases that were chosen, and then required what the stated versions exclude."""
+        self._nowhere: dict[tuple[str, str], bool] = {}
         self._settled = False
         """Whether no other choice is left to try."""
         self.without_release: list[str] = []
@@ -226,7 +228,16 @@ class Packages:
         pins = self._pins(name)
         if pins:
             return self._built(name, self._tables.spelt(name, pins[0])) if satisfies(pins[0], everybody) is not False else ""
-        return self._choose(name, "") if any(satisfies(release, everybody) for release, _ in self._tables.releases(name)) else ""
+        fitting = [row for release, row in self._tables.releases(name) if satisfies(release, everybody)]
+        return self._choose(name, "") if fitting and not self._older_than_listed(name, fitting, everybody) else ""
+
+    def _older_than_listed(self, name: str, fitting: list[FrameworkRelease | None], specifier: str) -> bool:
+        """Whether an installer would look for a release from before the tables: all that fit are for newer Python versions than this one."""
+        python, rows = versions.parse(self._python or ""), [row for row in fitting if row is not None and row.pythons]
+        oldest = next((release for release, _ in self._tables.releases(name)), "")
+        if python is None or not rows or len(rows) < len(fitting) or not allows_older(specifier, oldest):
+            return False
+        return all(python < least for row in rows if (least := versions.parse(row.pythons[0])) is not None)
 
     def _built(self, name: str, version: str) -> str:
         """The version with its build's local version, where the installer would find that build or sees no other."""
@@ -308,8 +319,10 @@ class Packages:
             environment |= wheel_platform.python_markers(assumed[0])
         others = self._matrix.other_requirements(row.distribution, row.release) if len(self._stated) > 1 else ()
         of_stated = (other.requirement for other in others if other.package in self._stated)
+        chosen_freely = row.distribution not in self._stated
         for wanted in filter(None, map(requirement, (*row.requires, *of_stated))):
-            if holds(wanted.marker, environment, tuple(extras)):
+            suits = (BESIDE,) if chosen_freely and wanted.name in self._stated else ()
+            if holds(wanted.marker, environment, (*extras, *suits)):
                 yield wanted
 
     def _choose(self, name: str, specifier: str) -> str:
@@ -335,8 +348,17 @@ class Packages:
         return row.platform in {self._platform, wheel_platform.ANY} and row.accelerator != STUB and python and loads
 
     def _contradicts(self, row: FrameworkRelease) -> bool:
-        """Whether a release requires something other than what was stated, or what the other taken packages exclude."""
-        return any(self._excluded(wanted, row.distribution) for wanted in self._required(row, ()))
+        """Whether a release requires something other than what was stated, what the other taken packages exclude, or what has no wheel here."""
+        return any(self._excluded(wanted, row.distribution) or self._is_nowhere(wanted) for wanted in self._required(row, ()))
+
+    def _is_nowhere(self, wanted: Requirement) -> bool:
+        """Whether no release that meets a requirement has a wheel for this Python; those from before the tables may."""
+        key = (wanted.name, wanted.specifier)
+        if key not in self._nowhere:
+            fitting = [row for release, row in self._tables.releases(wanted.name) if satisfies(release, wanted.specifier)]
+            here = any(map(self._installable, fitting)) or self._older_than_listed(wanted.name, fitting, wanted.specifier)
+            self._nowhere[key] = bool(self._python and fitting) and not here
+        return self._nowhere[key]
 
     def _excluded(self, wanted: Requirement, by: str) -> bool:
         there = self._taken.get(wanted.name)

@@ -6,12 +6,22 @@ from collections.abc import Callable, Sequence
 from itertools import dropwhile
 
 from gpudoctor import versions
+from gpudoctor.errors import UsageError
 from gpudoctor.plan.candidates import Candidate
 from gpudoctor.plan.chosen import Wishes
 from gpudoctor.plan.demands import Demands
 
 _EARLIER = 6
 """How many builds back a Python version must have had wheels to be preferred to newer ones."""
+
+
+def refuse_python_2(pythons: Sequence[str]) -> None:
+    """Raise UsageError if only Python 2 may be used: neither venv, which is part of Python 3, nor uv creates an environment with it."""
+    if pythons and all(python.startswith("2.") for python in pythons):
+        raise UsageError(
+            f"No environment can be planned for Python {pythons[0]}: uv and venv need Python 3; "
+            "state that with --python-version, or check releases with `gpudoctor compat`."
+        )
 
 
 class Pythons:

@@ -15,8 +15,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     python: str = ""
     platform: str = ""
     """As the tables call it."""
-    glibc: str = ""
-    """The version of the C library that wheels for Linux may need; empty on other systems."""
+    system: str = ""
+    """The version of glibc or macOS that wheels may need; empty on Windows."""
     backend: str = ""
     """uv's --torch-backend."""
     left_out: tuple[str, ...] = ()

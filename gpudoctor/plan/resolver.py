@@ -27,6 +27,8 @@ _PLATFORMS = {
     "macos_x86_64": "x86_64-apple-darwin",
 }
 """The names that uv has for the platforms of wheels; on Linux the version of glibc follows."""
+OF_MACOS = "MACOSX_DEPLOYMENT_TARGET"
+"""The variable that states the oldest macOS to uv, as it does to compilers: https://docs.astral.sh/uv/reference/environment/"""
 _GLIBCS = (17, 28, *range(31, 41))
 """The minor versions of glibc 2 that uv knows."""
 _LOCK = "pylock.toml"
@@ -56,6 +58,8 @@ def resolve(request: Request, until: float) -> Answer:
         _write(folder, "overrides.txt", tuple(f"{name} ; {_NOWHERE}" for name in request.left_out))
         seconds = max(until - time.monotonic(), 0.1)
         environment = {"UV_HTTP_RETRIES": "1", "UV_HTTP_TIMEOUT": f"{max(int(seconds), 1)}", **os.environ, "NO_COLOR": "1"}
+        if request.platform.startswith("macos"):
+            environment[OF_MACOS] = request.system
         command = _command(program, folder, request)
         supervisor.start(Spec(name="uv", argv=command, environment=environment, stall=seconds, deadline=seconds))
         ended = supervisor.wait(["uv"])["uv"]
@@ -83,7 +87,7 @@ def _platform(request: Request) -> str:
     name = _PLATFORMS.get(request.platform, "")
     if not name.endswith("manylinux"):
         return name
-    found = versions.parse(request.glibc)
+    found = versions.parse(request.system)
     return f"{name}_2_{max((one for one in _GLIBCS if found is None or Version(2, one) <= found), default=_GLIBCS[0])}"
 
 

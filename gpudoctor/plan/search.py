@@ -47,7 +47,7 @@ class Search:
         self.matrix = matrix
         self._until = until
         self._gpu = isinstance(machine.nvml, Nvml) and bool(machine.nvml.gpus)
-        self.leads = leads(wishes, matrix)
+        self.leads = leads(wishes, matrix, of_mac=machine.platform.startswith("macos") and not isinstance(machine.nvml, Nvml))
         """The packages whose release is searched for, in the order of the search."""
         self.unlisted = unlisted(wishes, matrix)
         """The stated packages that no table knows."""

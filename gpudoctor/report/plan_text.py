@@ -44,7 +44,7 @@ def render(plan: Plan, look: Look) -> str:
 
 def assumed(one: Assumption) -> str:
     """Return what was planned for, in words."""
-    if one.what in {"driver", "Python", "glibc"}:
+    if one.what in {"driver", "Python", "glibc", "macOS"}:
         return f"{one.what} {one.value}{' (assumed)' if one.assumed else ''}"
     return "no GPU" if one.what == "GPU" and one.value == "none" else one.value
 

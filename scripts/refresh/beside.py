@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gpudoctor.frameworks import spec_of
 from gpudoctor.versions import Version
 from scripts.refresh.common import Wheel
-from scripts.refresh.metadata import of_extra
+from scripts.refresh.metadata import beside, of_extra
 
 
 class Beside(NamedTuple):
@@ -75,7 +75,7 @@ def stated(wheels: Mapping[Version, Wheel], distribution: str) -> dict[Version, 
     spec = spec_of(one.framework)
     names = [name for name in spec.tabled if name in spec.distributions]  # what runs beside one build runs beside all
     return {
-        release: tuple(name + text.removeprefix(one.framework) for text in texts for name in names)
+        release: tuple(beside(name + text.removeprefix(one.framework)) for text in texts for name in names)
         for release, texts in _of_framework(wheels, one).items()
     }
 

@@ -26,7 +26,7 @@ from gpudoctor.versions import Version
 from scripts.refresh.add_ons import PACKAGES
 from scripts.refresh.common import Release, Wheel, arguments, group_releases, numpy_abi, refresh
 from scripts.refresh.index import Index
-from scripts.refresh.metadata import requirements, requires
+from scripts.refresh.metadata import beside, requirements, requires
 
 PROJECTS = {
     "accelerate": (0,),
@@ -207,9 +207,9 @@ DOCUMENTED = {
     ("torchao", "0.13.0"): ("torch>=2.6.0",),
     ("torchao", "0.14.0"): ("torch>=2.7.1",),
     ("torchao", "0.14.1"): ("torch>=2.7.1",),
-    ("torchtext", "0.18.0"): ("numpy", "torch==2.3.*"),
+    ("torchtext", "0.18.0"): ("torch==2.3.*",),
 }
-"""Requirements that a release's METADATA has wider than its documentation, and than what it loads with."""
+"""What a release works with by its documentation, where METADATA states less."""
 _EXCLUDES = ("<", "==", "~=", "!=", ">=2")
 """What a specifier begins with that leaves out releases which somebody may want, such as NumPy 1."""
 _PLATFORMS = {"linux_x86_64", "any"}
@@ -224,9 +224,9 @@ def read(wheel: Wheel) -> dict[str, Any]:
     """Return the fields that one wheel gives: only its requirements decide."""
     name, platform = wheel.release.distribution, wheel.release.platform
     required = tuple(text for text in requires(wheel.metadata(), platform, _ALSO) if "extra==" not in text)
-    documented = DOCUMENTED.get((name, str(wheel.release.release)))
+    documented = tuple(map(beside, DOCUMENTED.get((name, str(wheel.release.release)), ())))
     source = (f"{name}-wheels", *((f"{name}-installation",) if documented else ()))
-    told = {"accelerator": "none", "requires": documented or required, "source": source}
+    told = {"accelerator": "none", "requires": tuple(sorted((*required, *documented))), "source": source}
     return told | ({"numpy_abi": wheel.learn("NumPy", lambda: _numpy(wheel, _MODULES[name]))} if name in _MODULES else {})
 
 

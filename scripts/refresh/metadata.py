@@ -11,6 +11,8 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from gpudoctor.derive.specifiers import BESIDE
+
 _MATTERS = re.compile(
     r"(nvidia|cuda|jax|torch|triton|pytorch-triton|tensorrt|tensorflow|cupy|transformer-engine|flash-attn|sgl|sglang)(-.+|$)"
     r"|jaxlib|torchvision|torchaudio|xformers|vllm|flashinfer-python|bitsandbytes|numba|numba-cuda|(lib)?cu(df|ml)-cu\d\d"
@@ -72,6 +74,11 @@ def of_extra(metadata: str, extra: str, package: str) -> tuple[str, ...]:
     found = (one for one in requirements(metadata) if canonicalize_name(one.name) == package and one.specifier)
     texts = (_condensed(one, {**_CPYTHON, "extra": extra}) for one in found if one.marker)
     return tuple(sorted({text for text in texts if text}))
+
+
+def beside(requirement: str) -> str:
+    """Return what a release works with and does not require, in the tables' format."""
+    return f'{requirement};extra=="{BESIDE}"'
 
 
 def name_of(requirement: str) -> str:

@@ -13,7 +13,7 @@ from gpudoctor.versions import Version
 from scripts.refresh import tensorflow as refresh_tensorflow
 from scripts.refresh.add_ons import architectures, compiled_with, kernels
 from scripts.refresh.common import Wheel, numpy_abi, refresh
-from scripts.refresh.metadata import requires
+from scripts.refresh.metadata import beside, requires
 from scripts.refresh.tensorflow import Libraries, parse_version, read_library
 from scripts.refresh.torch import parse_version_py
 
@@ -61,10 +61,11 @@ def cuda_in(distribution: str) -> Version | None:
     return versions.parse(named[1] or f"{named[2]}.{named[3]}") if named else None
 
 
-def bounded(distribution: str, requirement: str) -> str:
-    """Return a requirement without the releases of a framework that the distribution is known to fail beside."""
+def bounded(distribution: str, required: tuple[str, ...]) -> tuple[str, ...]:
+    """Return requirements with the bound on a framework that the distribution is known to fail beyond, where METADATA has none."""
     framework, first, _ = _TOO_NEW.get(distribution, ("", "", ""))
-    return requirement.replace(">=", f"<{first},>=") if first and requirement.startswith(f"{framework}>=") else requirement
+    is_open = any(text.startswith(f"{framework}>=") for text in required) if framework else False
+    return tuple(sorted((*required, beside(f"{framework}<{first}")))) if is_open else required
 
 
 def parse_cupy(text: str) -> dict[str, Any]:
@@ -96,7 +97,7 @@ def read(wheel: Wheel) -> dict[str, Any]:
     name, platform = wheel.release.distribution, wheel.release.platform
     if name == "tensorflow-intel":
         return refresh_tensorflow.read(wheel)
-    required = tuple(bounded(name, text) for text in requires(wheel.metadata(), platform))
+    required = bounded(name, requires(wheel.metadata(), platform))
     if name in _KERAS:
         return {"accelerator": "none", "requires": required, "source": (f"{name}-wheels",)}
     for word, accelerator in _OF_GPUS.items():

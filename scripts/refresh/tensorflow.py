@@ -60,9 +60,9 @@ class Libraries(NamedTuple):
     cudnn: tuple[str, ...] = ()
 
 
-def wanted(distribution: str, release: Version) -> bool:
-    """Return whether the table has this release: from 2.16 on tensorflow-macos only requires tensorflow."""
-    return release[:2] >= _OLDEST and not (distribution == "tensorflow-macos" and release >= (2, 16))
+def wanted(_distribution: str, release: Version) -> bool:
+    """Return whether the table has this release."""
+    return release[:2] >= _OLDEST
 
 
 def parse_build_info(text: str) -> dict[str, Any]:
@@ -166,7 +166,7 @@ def _tested(told: dict[str, Any], release: Release) -> dict[str, Any]:
 def _in_place_of(required: Iterable[str]) -> dict[str, Any]:
     """Return the build of a wheel without files, which only exists for the package that it requires."""
     names = [re.split(r"[=<>~!\[;]", text)[0] for text in required]
-    others = [name for name in names if name in {"tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws"}]
+    others = [name for name in names if name in {"tensorflow", "tensorflow-intel", "tensorflow-macos", "tensorflow-cpu-aws"}]
     if len(others) != 1:
         raise ValueError("the wheel has no build_info.py")
     return {"accelerator": "cpu", "note": f"has no files; installs {others[0]}"}

@@ -187,3 +187,8 @@ def test_a_verification_stopped_while_it_installs_leaves_nothing(tmp_path: Path,
     assert list(folder.iterdir()) == []
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)
+
+
+def test_python_2_is_refused_where_no_command_could_run() -> None:
+    ended = run("plan", OFFLINE, "torch", "--gpu", "A100", "--python-version", "2.7")
+    assert (ended.returncode, sentence(ended.stderr).count("Python 2.7")) == (2, 1)

@@ -9,7 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from gpudoctor.plan import Combination
 from gpudoctor.plan.confirm import confirm
+from gpudoctor.plan.machine import machine
 from gpudoctor.plan.resolution import Confirmed
 from gpudoctor.report.plan_text import assumed
 from tests.plan.planned import MATRIX, TENSORFLOW, TORCH, asked, pins, planned
@@ -225,3 +227,13 @@ def test_a_uv_that_hangs_is_ended(uv: Path) -> None:
 def test_without_uv_the_plan_is_from_the_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gpudoctor.plan.resolver.uv", lambda: "")
     assert confirmed("L4", "580.65.06", TORCH).plan.resolver_note == "uv is not installed: planned from the tables alone."
+
+
+@pytest.mark.parametrize("stated", ["", "15.2"])
+def test_uv_chooses_wheels_for_a_stated_or_an_assumed_macos(uv: Path, monkeypatch: pytest.MonkeyPatch, stated: str) -> None:
+    monkeypatch.setenv("MACOSX_DEPLOYMENT_TARGET", stated)
+    play(uv, f"echo $MACOSX_DEPLOYMENT_TARGET > {uv}/asked; {lock(package('torch', '2.15.0'))}")
+    mac = machine(Combination(requirements=(TORCH,), os="macos"), MATRIX)
+    found = confirm(msgspec.structs.replace(asked("", "", TORCH, python="3.12"), machine=mac), MATRIX, seconds=20)
+    assert (uv / "asked").read_text() == f"{stated or '14.0'}\n"
+    assert [assumed(one) for one in found.plan.machine if one.what == "macOS"] == [f"macOS {stated}" if stated else "macOS 14.0 (assumed)"]

@@ -304,3 +304,14 @@ def test_two_planned_distributions_of_one_import_package_are_named(with_gpu: str
         assert len(applied(Combination(requirements=named), copies.fixes).requirements) == 1
         alone = examine(Combination(requirements=("torch", with_gpu), gpus=("A100",), driver="580"), Policy(level=None)).diagnosis
         assert "two-copies-of-framework" not in {one.name for one in alone.findings}
+
+
+@pytest.mark.parametrize("name", ["tensorflow", "tensorflow-macos", "jax"])
+def test_on_a_mac_the_fix_leads_to_a_release_that_the_plugin_supports(name: str) -> None:
+    releases = [str(row.release) for row in MATRIX.releases(name, "macos_arm64" if name != "jax" else "")]
+    for release in releases[:: len(releases) // 8 or 1]:
+        found = examine(Combination(requirements=(f"{name}=={release}",), os="macos"), Policy(level=None), fixes=True).diagnosis
+        cause = next((one for one in found.root_causes if one.name == "metal-plugin-missing"), None)
+        if cause is not None:
+            after = applied(Combination(requirements=(f"{name}=={release}",), os="macos"), cause.fixes[:1])
+            assert examine(after, Policy(level=None)).diagnosis.verdict is Verdict.READY, (release, cause.fixes)

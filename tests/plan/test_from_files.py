@@ -48,3 +48,8 @@ def test_no_python_that_the_file_allows_is_one_sentence(tmp_path: Path) -> None:
         planned(
             tmp_path, "pyproject.toml", '[project]\nname = "a"\nversion = "1"\nrequires-python = ">=3.12,<3.10"\ndependencies = ["torch"]\n'
         )
+
+
+def test_python_2_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"Python 2\.7: uv and venv need Python 3"):
+        planned(tmp_path, "environment.yml", "dependencies:\n  - python=2.7\n  - pip:\n    - torch==1.4.0\n")

@@ -271,3 +271,46 @@ def test_a_range_is_taken_at_a_release_whose_own_needs_agree_with_what_a_pin_req
     requirements = ("tensorflow==2.15.0", "torch==2.1.2", "jax[cuda12]>=0.4.20")
     found = checked(*requirements, gpus=("A100",), driver="535", system_cuda="12.2", system_cudnn="8.9")
     assert found.verdict is Verdict.READY
+
+
+def test_what_a_release_works_with_is_neither_installed_nor_a_reason_to_choose_an_older_one() -> None:
+    matrix = tables(*THREE.releases("torch"), vision("0.19.1"), vision("0.20.1", 'torch==2.5.*;extra=="beside"'))
+    assert set(taken(matrix, "torchvision")) == {"torchvision"}
+    assert taken(matrix, "torchvision", "torch==2.4.1")["torchvision"].version == "0.20.1"
+
+
+@pytest.mark.parametrize(
+    ("requirements", "driver", "taken", "pin"),
+    [
+        (("transformers<=5.24.0", "torch==2.1.0"), "535.104.05", "transformers 5.24.0", "transformers==4.55.4"),
+        (("torchtext", "torch==2.5.0"), "550.54.15", "torchtext 0.18.0", ""),
+    ],
+)
+def test_what_an_installer_takes_beside_a_framework_is_checked(requirements: tuple[str, ...], driver: str, taken: str, pin: str) -> None:
+    (cause,) = checked(*requirements, gpus=("A100-SXM4-80GB",), driver=driver, python="3.11").root_causes
+    assert cause.name == "package-requirement-conflict"
+    assert cause.message.startswith(taken)
+    assert not pin or any(pin in fix.installs for fix in cause.fixes)
+
+
+def test_a_release_is_skipped_that_requires_what_has_no_wheel_for_this_python() -> None:
+    matrix = tables(
+        torch("2.5.1", pythons=("3.9", "3.10")),
+        torch("2.9.0", pythons=("3.10", "3.11")),
+        vision("0.20.1", "torch>=2.5", pythons=("3.9", "3.10")),
+        vision("0.24.0", "torch>=2.9", pythons=("3.9", "3.10")),
+    )
+    assert {name: one.version for name, one in taken(matrix, "torchvision", python="3.9").items()} == {
+        "torchvision": "0.20.1",
+        "torch": "2.5.1",
+    }
+    assert taken(matrix, "torchvision", python="3.10")["torchvision"].version == "0.24.0"
+
+
+def test_releases_from_before_the_tables_may_have_wheels_for_an_older_python() -> None:
+    rows = (torch("2.5.1", pythons=("3.9", "3.10")), vision("0.20.1", "torch>=1.4", pythons=("3.8", "3.9")))
+    assert set(taken(tables(*rows), "torchvision", python="3.8")) == {"torchvision"}
+    bounded = vision("0.20.1", "torch>=2.5.1", pythons=("3.8", "3.9"))
+    assert set(taken(tables(rows[0], bounded), "torchvision", python="3.8")) == {"torchvision", "torch"}
+    cuda = {"system_cuda": "11.8", "system_cudnn": "8.6"}
+    assert checked("tensorflow==2.12.1", gpus=("A100-SXM4-80GB",), driver="520.61.05", python="3.8", **cuda).verdict is Verdict.READY

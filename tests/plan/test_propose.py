@@ -13,9 +13,9 @@ from gpudoctor.errors import UsageError
 from gpudoctor.findings import MACHINE, Outcome, OutcomeKind, Verdict
 from gpudoctor.matrix.rows import PythonSpan
 from gpudoctor.matrix.tables import PYTHONS
-from gpudoctor.plan import examine
+from gpudoctor.plan import Combination, examine
 from gpudoctor.plan.checker import POLICY
-from gpudoctor.plan.machine import NOT_STATED
+from gpudoctor.plan.machine import NOT_STATED, machine
 from gpudoctor.plan.propose import propose
 from gpudoctor.plan.search import Search
 from tests.plan.planned import CASES, MATRIX, OLD_CUDNN, TENSORFLOW, TORCH, asked, assumed, combination, every_build, pins, planned
@@ -278,3 +278,20 @@ def test_what_is_built_against_torch_is_installed_after_it_without_isolation(nam
         assert name not in first + tools
         assert re.search(rf"install(?: --python \S+)? --no-build-isolation {name}==\S+$", second)
     assert any(f"{name} " in one and "needs nvcc" in one for one in found.not_checked)
+
+
+@pytest.mark.parametrize(
+    ("framework", "expected"),
+    [("tensorflow", ["tensorflow==2.19.1", "tensorflow-metal==1.2.0"]), ("jax", ["jax==0.5.0", "jax-metal==0.1.1"])],
+)
+def test_a_plan_for_a_mac_has_the_plugin_for_its_gpu(framework: str, expected: list[str]) -> None:
+    question = msgspec.structs.replace(
+        asked("", "", framework), machine=machine(Combination(requirements=(framework,), os="macos"), MATRIX)
+    )
+    plan = propose(question, MATRIX).plan
+    assert (pins(plan), plan.exit_code) == (expected, 0)
+    assert plan.environment is not None
+    stated = Combination(requirements=tuple(expected), os="macos", python=plan.environment.python)
+    assert examine(stated, POLICY).diagnosis.verdict is Verdict.READY
+    without = machine(Combination(requirements=(framework,), os="macos", gpus=("none",)), MATRIX)
+    assert "metal" not in " ".join(pins(propose(msgspec.structs.replace(question, machine=without), MATRIX).plan))

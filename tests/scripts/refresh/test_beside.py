@@ -16,6 +16,7 @@ from tests.matrix.samples import version
 
 from .served import OneWheel
 
+MARK = ';extra=="beside"'
 BUILDS = ("tensorflow", "tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow-gpu", "tensorflow-macos")
 TABLE = "| `torchcodec` | `torch` |\n| `main` | `main` |\n| `0.12` | `>=2.11` |\n| `0.1` | `2.5` |\n"
 EXTRA = (
@@ -33,7 +34,9 @@ def wheels(cache: Path, name: str, releases: str, members: Mapping[str, str]) ->
     index = OneWheel(lambda: zipfile.ZipFile(content))
     parsed = [version(text) for text in releases.split()]
     files = {one: Wheel(Release(name, one, "any", (), IndexFile(f"{name}-{one}.whl", "u")), index, cache) for one in parsed}
-    return {str(release): texts for release, texts in stated(files, name).items()}
+    told = stated(files, name)
+    assert all(text.endswith(MARK) for texts in told.values() for text in texts)
+    return {str(release): tuple(text.removesuffix(MARK) for text in texts) for release, texts in told.items()}
 
 
 def test_a_table_names_a_series_or_a_release(tmp_path: Path) -> None:

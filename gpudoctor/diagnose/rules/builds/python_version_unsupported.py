@@ -11,7 +11,7 @@ from gpudoctor.derive.pythons import Wheels, compiled_needs, in_common, lacks_wh
 from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.installing import install, install_nearest
 from gpudoctor.diagnose.advice.releases import pick
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.builds.python_spans import outside_span, required_outside_span
 from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
@@ -20,7 +20,12 @@ from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.snapshot import AllowedPythons, Distribution
 
 
-@rule("GD504", severity=Severity.ERROR, breaks=Rung.FRAMEWORK)
+@rule(
+    "GD504",
+    severity=Severity.ERROR,
+    breaks=Rung.FRAMEWORK,
+    explains=(Explains(("metal-plugin-missing",), "A plugin does not help a release without wheels for this Python."),),
+)
 def python_version_unsupported(environment: EnvironmentView) -> Iterator[Problem]:
     """No wheel of this release is published for this Python version."""
     stack = environment.stack

@@ -3,18 +3,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, known, not_applicable
+from gpudoctor.derive.nearness import nearness
 from gpudoctor.derive.packages import source_of
+from gpudoctor.derive.specifiers import requirement
+from gpudoctor.diagnose.advice.constraints import constraints
 from gpudoctor.diagnose.advice.lacking import newest_agreeing
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Action, Domain, Evidence, Problem, Rung, Severity
+from gpudoctor.findings import Action, Domain, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.matrix.builds import CPU
+from gpudoctor.matrix.builds import CPU, METAL
 from gpudoctor.snapshot import Platform
-
-METAL = "metal"
-"""The accelerator of a build that uses the GPU of a Mac, as the tables name it."""
 
 
 @rule(
@@ -41,15 +41,36 @@ def metal_plugin_missing(framework: FrameworkView) -> Iterator[Problem]:
     environment = framework.environment
     if any(package.name == plugin for package in environment.packages.distributions):
         return
-    release = newest_agreeing(environment, plugin)
-    pin = f"{plugin}=={release}" if release else plugin
-    unknown = "" if release else f", if Apple has a release for {framework.label}"
     yield Problem(
         severity=Severity.NOTE if framework.machine.policy.allow_cpu else None,
         message=f"{framework.label} cannot use the GPU: Apple's plugin {plugin} is not installed.",
         evidence=(Evidence(plugin, "not installed", "the environment's packages"),),
-        fixes=(install_fix(f"Install {plugin}{unknown}", environment.observed.python, pin, action=Action.INSTALL_PACKAGE),),
+        fixes=(_install(plugin, framework),),
     )
+
+
+def _install(plugin: str, framework: FrameworkView) -> Fix:
+    """Return the fix that installs the plugin, with another release of the framework if it has none for this one."""
+    environment = framework.environment
+    python = environment.observed.python
+    if release := newest_agreeing(environment, plugin):
+        return install_fix(f"Install {plugin}", python, f"{plugin}=={release}", action=Action.INSTALL_PACKAGE)
+    if pair := _pair(plugin, framework):
+        name, supported, release = framework.observed.distribution, *pair
+        title = f"Install {name} {supported}, the nearest release that {plugin} supports, and {plugin} {release}"
+        return install_fix(title, python, f"{name}=={supported}", f"{plugin}=={release}", action=Action.INSTALL_PACKAGE)
+    return install_fix(f"Install {plugin}, if Apple has a release for {framework.label}", python, plugin, action=Action.INSTALL_PACKAGE)
+
+
+def _pair(plugin: str, framework: FrameworkView) -> tuple[str, str] | None:
+    """Return the nearest release of the framework that the plugin supports, and the newest release of the plugin that does."""
+    machine, name, near = framework.machine, framework.observed.distribution, framework.release
+    pairs = []
+    for row in constraints(machine).releases(plugin):
+        bounds = [one.specifier for one in map(requirement, row.requires) if one is not None and one.name == name]
+        if bounds and (supported := newest(machine, name, accepts=",".join(bounds), near=near)):
+            pairs.append((supported, str(row.release)))
+    return min(pairs, key=lambda pair: nearness(pair[0], near), default=None)
 
 
 def _without_metal(framework: FrameworkView) -> tuple[FrameworkRelease, str] | None:

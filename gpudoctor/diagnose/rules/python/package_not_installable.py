@@ -18,8 +18,9 @@ from gpudoctor.frameworks import framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.resolve import final_release
-from gpudoctor.matrix.tables import FAULTS
+from gpudoctor.matrix.tables import FAULTS, TABLE_OF
 from gpudoctor.snapshot import Distribution, Platform
+from gpudoctor.versions import Version
 
 
 @rule(
@@ -95,7 +96,10 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
     rows = stack.matrix.releases(package.name)
     public, _, local = package.version.partition("+")
     release = final_release(public)
-    if local or release is None or not rows[0].release <= release <= rows[-1].release:
+    if release is None or not rows[0].release <= release <= rows[-1].release:
+        return
+    exists = any(row.release == release for row in rows)
+    if local and (exists or package.name not in TABLE_OF):
         return
     elsewhere = stack.elsewhere(package) if stack.platform else {}
     if elsewhere:
@@ -107,11 +111,13 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
             Evidence(f"wheel for {wheel_platform.label(name)}", "published", source_of(row)) for name, row in elsewhere.items()
         )
     else:
-        published = list(dict.fromkeys(str(row.release) for row in rows if row.release[:2] == release[:2]))
-        if not published or any(row.release == release for row in rows):
-            return  # a table may leave out releases between two equal ones
-        message = f"{package.name} {public} does not exist; the {release.short} releases are {', '.join(published)}."
-        evidence = (Evidence(f"releases of {package.name}", " ".join(published), source_of(rows[-1])),)
+        siblings = tuple(dict.fromkeys(str(row.release) for row in rows if row.release[:2] == release[:2]))
+        around = siblings or _neighbours(package.name, release, rows)
+        if exists or not around:
+            return
+        known = f"the {release.short} releases are {', '.join(around)}" if siblings else f"{around[0]} is followed by {around[1]}"
+        message = f"{package.name} {public} does not exist; {known}."
+        evidence = (Evidence(f"releases of {package.name}", " ".join(around), source_of(rows[-1])),)
     fixes = _with_plugin(package, environment) or install_nearest(environment.machine, package.name)
     if (
         environment.machine.site.platform == Platform.WINDOWS
@@ -124,6 +130,14 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
             Fix(f"Use a platform with wheels of {package.name}, or remove {root.requirement} from the plan."),
         )
     yield Problem(message=message, evidence=evidence, fixes=fixes)
+
+
+def _neighbours(name: str, release: Version, rows: tuple[FrameworkRelease, ...]) -> tuple[str, ...]:
+    """Return the releases before and after one that does not exist; () for a package of whose releases the tables may leave some out."""
+    if name not in TABLE_OF:
+        return ()
+    before, after = (row for row in rows if row.release < release), (row for row in rows if row.release > release)
+    return str(max(before, key=lambda row: row.release).release), str(next(after).release)
 
 
 def _without_extras(package: Distribution, root: Distribution, environment: EnvironmentView) -> tuple[Fix, ...]:

@@ -29,9 +29,23 @@ def test_what_one_stated_package_requires_is_one_finding_that_names_it() -> None
     assert fix.title.endswith("or remove jax[cuda12]==0.6.2 from the plan.")
 
 
-@pytest.mark.parametrize("version", ["2.22.0", "2.10.0", "2.15.0", "2.17.0rc1", "3.0.0.dev20260101", "2.17.0+mine"])
+@pytest.mark.parametrize("version", ["2.22.0", "2.10.0", "2.17.0rc1", "3.0.0.dev20260101", "2.17.0+mine"])
 def test_what_the_tables_cannot_know_is_no_fault(version: str) -> None:
     assert roots(supposed(stated("tensorflow", version))) == []
+
+
+@pytest.mark.parametrize(
+    ("stated", "around"),
+    [
+        ("torch==1.14.0", "1.13.1 is followed by 2.0.0"),
+        ("torch==1.14.0+cu117", "1.13.1 is followed by 2.0.0"),
+        ("torch==2.6.1+cu124", "the 2.6 releases are 2.6.0"),
+        ("tensorflow==1.16.0", "1.15.5 is followed by 2.0.0"),
+    ],
+)
+def test_a_release_of_a_framework_that_was_left_out_between_others_does_not_exist(stated: str, around: str) -> None:
+    causes = checked(stated, gpus=("A100-SXM4-80GB",), driver="580.65.06").root_causes
+    assert any(one.name == "package-not-installable" and one.message.endswith(f"does not exist; {around}.") for one in causes)
 
 
 @pytest.mark.parametrize("version", ["2.8.0+cu126", "2.8.0+cpu", "2.8.0+mine", "2.2.2+cu118", "2.9.0+cu129", "1.8.0+cu101", "2.8.0+cu118"])
