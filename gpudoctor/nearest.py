@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 
 _ALIKE, _BEHIND = 0.6, 0.1
@@ -20,4 +20,9 @@ def nearest(word: str, known: Iterable[str], *, most: int = 3) -> tuple[str, ...
 def suggestion(word: str, known: Iterable[str], otherwise: str) -> str:
     """The end of an error sentence: "did you mean driver-too-old?", or `otherwise` if no known name is similar."""
     found = nearest(word, known)
-    return f"did you mean {' or '.join(found)}?" if found else otherwise
+    return f"did you mean {either(found)}?" if found else otherwise
+
+
+def either(names: Sequence[str]) -> str:
+    """The names as alternatives: "a, b or c"."""
+    return " or ".join([*filter(None, [", ".join(names[:-1])]), *names[-1:]])

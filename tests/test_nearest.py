@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudoctor.diagnose.rules import RULES
-from gpudoctor.nearest import nearest, suggestion
+from gpudoctor.nearest import either, nearest, suggestion
 from tests.seams.every import every
 
 NAMES = [rule.name for rule in RULES]
@@ -27,6 +27,10 @@ def test_names_that_are_equally_near_are_all_suggested() -> None:
     assert suggestion("gpu-too-old-for", ["gpu-too-old-for-build", "gpu-too-old-for-triton"], "") == (
         "did you mean gpu-too-old-for-build or gpu-too-old-for-triton?"
     )
+
+
+def test_alternatives_are_a_list() -> None:
+    assert [either("abc"[:count]) for count in range(4)] == ["", "a", "a or b", "a, b or c"]
 
 
 def test_nothing_near() -> None:

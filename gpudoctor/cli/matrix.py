@@ -27,7 +27,7 @@ def matrix(
     Without NAME, list what the tables know.
     """
     known = open_matrix(compat)
-    facts.check_subject(known, subject)
+    facts.check_subject(known, subject, *(word for word in (name, version) if word))
     if version is not None and subject != "framework":
         raise UsageError(f"Only a framework takes a version, as in `gpudoctor matrix framework torch 2.5.1`; leave out {version!r}.")
     as_json = format is TextOrJson.JSON

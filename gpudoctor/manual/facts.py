@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +17,7 @@ from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved, names
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.table import Table
 from gpudoctor.matrix.tables import CUDA, CUDNN, DRIVERS, GPUS, OTHERS, WHEELS
-from gpudoctor.nearest import nearest, suggestion
+from gpudoctor.nearest import either, nearest, suggestion
 from gpudoctor.versions import Version
 
 TABLES: Mapping[str, Table[Any]] = {"gpu": GPUS, "driver": DRIVERS, "cuda": CUDA, "cudnn": CUDNN, "framework": OTHERS}
@@ -61,21 +62,17 @@ def names_of(matrix: Matrix, subject: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key.casefold().removeprefix("nvidia ").replace(" ", "-") for key in keys))
 
 
-def check_subject(matrix: Matrix, subject: str) -> None:
-    """Raise UsageError, with the command that was probably meant, for an unknown subject."""
+def check_subject(matrix: Matrix, subject: str, *words: str) -> None:
+    """Raise UsageError, with the command that was probably meant with these words, for an unknown subject."""
     if subject in TABLES:
         return
-    near = nearest(subject, TABLES)
-    meant = (
-        "framework "
-        if subject.casefold() in [name for name, _, _ in packages(matrix)]
-        else "gpu "
-        if not near and matrix.gpu(subject)
-        else ""
-    )
-    hint = (
-        f"did you mean `gpudoctor matrix {meant}{subject}`?" if meant else suggestion(subject, near, f"it is one of {', '.join(TABLES)}.")
-    )
+    near, asked = nearest(subject, TABLES), " ".join((subject.replace("==", " "), *words))
+    meant = ""
+    if subject.partition("==")[0].casefold() in [name for name, _, _ in packages(matrix)]:
+        meant = f"framework {asked}"
+    elif not near and matrix.gpu(asked):
+        meant = f"gpu {shlex.quote(asked)}"
+    hint = f"did you mean `gpudoctor matrix {meant}`?" if meant else suggestion(subject, near, f"it is one of {', '.join(TABLES)}.")
     raise UsageError(f"The tables have no subject {subject!r}; {hint}")
 
 
@@ -129,7 +126,8 @@ def _cudnn(matrix: Matrix, name: str) -> Found:
 
 
 def _framework(matrix: Matrix, name: str, version: str | None) -> Found:
-    wanted = name.casefold().replace("_", "-")
+    written, _, pinned = name.partition("==")
+    wanted, version = written.casefold().replace("_", "-"), version or pinned or None
     found = ((table, tuple(row for row in matrix.rows(table) if row.distribution == wanted)) for table in WHEELS)
     table, rows = next(((table, rows) for table, rows in found if rows), (OTHERS, ()))
     if not rows:
@@ -164,7 +162,7 @@ def _beginning(rows: Iterable[Any], version: Version | None) -> tuple[Any, ...]:
 
 def _unknown(what: str, near: Iterable[str], otherwise: str) -> UsageError:
     """Return the error for a name that the tables lack: near names, or `otherwise`."""
-    offered = " or ".join(list(near)[:_MOST])
+    offered = either(list(near)[:_MOST])
     return UsageError(f"The tables have {what}; {f'did you mean {offered}?' if offered else otherwise}")
 
 

@@ -12,6 +12,7 @@ from gpudoctor.errors import UsageError
 from gpudoctor.matrix import DriverBranch, Matrix, names
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import CUDA, DRIVERS
+from gpudoctor.nearest import either
 from gpudoctor.plan.model import Combination
 from gpudoctor.snapshot import Cause, Fact, Host, KernelDriver, Missing, Nvml, NvmlGpu, Platform, Python, Supposed, Toolkit, Unread
 
@@ -103,7 +104,7 @@ def _architecture(combination: Combination, *, arm: bool) -> str:
     given = (combination.arch or usual).lower()
     architecture = known.get(_SPELT.get(given, given))
     if architecture is None:
-        offered = " or ".join(known.values())
+        offered = either([*known.values()])
         raise UsageError(
             f"--arch {combination.arch}: wheels for {_CALLED[combination.os]} exist for {offered}; use one of these or another --os."
         )
@@ -198,7 +199,7 @@ def _unlisted_gpu(name: str, capability: str, matrix: Matrix) -> tuple[str, str,
         mac = "; for a Mac state --os macos" if vendor == "Apple" else ""
         raise UsageError(f"{name!r} is made by {vendor}; gpudoctor supports only NVIDIA GPUs{mac}.")
     near = matrix.gpus_like(name)
-    hint = f"did you mean {' or '.join(map(repr, near))}? Or state" if near else "state"
+    hint = f"did you mean {either([*map(repr, near)])}? Or state" if near else "state"
     raise UsageError(f"No GPU in the tables is called {name!r}; {hint} its compute capability with --cc.")
 
 

@@ -218,8 +218,10 @@ def test_matrix_of_a_whole_framework_fits_the_page(name: str) -> None:
         (("framework", "torch", "x"), "no torch x"),
         (("gpu", "4090", "1.0"), "Only a framework takes a version"),
         (("gpus", "4090"), "did you mean gpu?"),
-        (("torch", "2.5.1"), "did you mean `gpudoctor matrix framework torch`?"),
+        (("torch", "2.5.1"), "did you mean `gpudoctor matrix framework torch 2.5.1`?"),
+        (("torch==2.5.1",), "did you mean `gpudoctor matrix framework torch 2.5.1`?"),
         (("h100",), "did you mean `gpudoctor matrix gpu h100`?"),
+        (("rtx", "4090"), "did you mean `gpudoctor matrix gpu 'rtx 4090'`?"),
         (("planet", "earth"), "one of gpu, driver, cuda, cudnn, framework"),
     ],
 )
