@@ -710,6 +710,30 @@ def test_inference_of_a_configuration_keeps_keys_and_values_and_makes_the_scores
     assert model.half.inference.per_sample < 64 * 100_000
 
 
+INFERRED: list[dict[str, object]] = [
+    {"model_type": "gpt2", "n_embd": 256, "n_layer": 2, "n_head": 4, "vocab_size": 100},
+    {"model_type": "phi3", "intermediate_size": 768, **SPARSE, "pad_token_id": 0},
+    {"model_type": "vit", "hidden_size": 192, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 768},
+    EXPERTS[0],
+]
+
+
+@pytest.mark.index
+def test_the_formula_holds_in_inference_what_transformers_holds(
+    tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what its functions hold only because a name still refers to it."""
+    config = tmp_path / "config.json"
+    monkeypatch.setenv("PYTHONPATH", str(transformers))
+    for fields in INFERRED:
+        config.write_text(json.dumps(fields))
+        true = traced(str(torch), str(config), Step(batch=2, seq=64, infer=True))
+        formula = of_config("config.json", fields).model("config.json", Sample() if fields["model_type"] == "vit" else Sample(64))
+        assert true.full
+        assert formula.full
+        assert formula.full.inference.per_sample == pytest.approx(true.full.inference.per_sample, rel=0.05)
+
+
 REFUSED = {
     '{"model_type": "nonesuch"}': "does not know either",
     '{"model_type": "t5", "num_layers": -3}': "states -3 for num_layers",

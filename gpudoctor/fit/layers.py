@@ -169,8 +169,11 @@ def function(tally: Tally, x: Tensor, name: str) -> Tensor:
         tally.keep(x, wide=kept.wide > 0)
     if kept.output:
         tally.keep(y)
+    others = []
     for other in range(kept.others):
-        tally.keep(tally.made(x, x.shape, wide=x.wide or other < kept.wide))
+        others.append(tally.made(x, x.shape, wide=x.wide or other < kept.wide))
+        tally.keep(others[-1])
+    tally.together(x, y, *others[1:])  # without gradients, one of them is free when the last is there
     return y
 
 
@@ -187,7 +190,7 @@ def embedding(tally: Tally, x: Tensor, entries: int, width: int, places: int = 0
     tally.bytes(INDEX * x.size * (1 + bool(segments)))
     for rows in filter(None, (entries, places, segments)):
         tally.matrix(rows, width, adapted=False)
-    return tally.made(x, (x.size, width), wide=True)
+    return tally.hold(tally.made(x, (x.size, width), wide=True))
 
 
 @layer
@@ -195,7 +198,7 @@ def place(tally: Tally, x: Tensor, *, learned: bool = True) -> Tensor:
     """A vector added to each token; if they are learned, after a first token for the class."""
     tokens, width = x.shape
     tally.frozen += tokens * width * (not learned)
-    return tally.made(x, (tokens + learned, width), (tokens + 2 * learned) * width, wide=True)
+    return tally.hold(tally.made(x, (tokens + learned, width), (tokens + 2 * learned) * width, wide=True))
 
 
 @layer

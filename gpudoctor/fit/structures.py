@@ -41,6 +41,7 @@ def attention(
     if normed:
         q, k = (norm("rms", share=count)(tally, one) for count, one in ((heads, q), (of_keys, k)))
     mixed = tally.made(q, q.shape, wide=False)
+    tally.together(x, q, k, v, mixed)
     for tensor in (q, k, v, mixed):
         tally.read(tensor)
     tally.bytes(FULL * heads * tokens)
@@ -51,13 +52,15 @@ def attention(
 
 
 @layer
-def gated(tally: Tally, x: Tensor, width: int, name: str = "silu", *, bias: bool = False) -> Tensor:
-    """A product of two projections, one of them through a function, and the projection back."""
+def gated(tally: Tally, x: Tensor, width: int, name: str = "silu", *, bias: bool = False, fused: bool = False) -> Tensor:
+    """A product of two projections, one of them through a function, and the projection back; fused: one matmul makes both."""
     gate = function(name)(tally, linear(width, bias=bias)(tally, x))
     up = linear(width, bias=bias)(tally, x)
     tally.keep(gate)
     tally.keep(up)
-    tally.together(x, x, gate, up, up)  # with what the residual adds, and the product
+    tally.together(
+        x, gate, up, *(tally.given(up.shape) for _ in range(1 + fused))
+    )  # with the product; half of a fused result keeps all of it
     return linear(x.shape[-1], bias=bias)(tally, tally.made(up, up.shape))
 
 
@@ -67,7 +70,7 @@ def experts(tally: Tally, x: Tensor, count: int, chosen: int, width: int, name: 
     tokens, read = x.shape
     tally.keep(linear(count, bias=False, adapted=False)(tally, x), wide=True)  # the router's shares
     with tally.uncast():
-        y = gated(width, name)(tally, tally.made(x, (tokens * chosen, read)))
+        y = gated(width, name, fused=True)(tally, tally.made(x, (tokens * chosen, read)))
         tally.keep(y)
     for rows, columns in ((read, width), (read, width), (width, read)):
         tally.matrix(rows, columns, adapted=True, count=count - 1)
@@ -90,7 +93,7 @@ def shift(tally: Tally, x: Tensor, width: int) -> Tensor:
 def context(tally: Tally, x: Tensor, name: str, height: int, width: int, body: Rows = ()) -> Tensor:
     """A second input, which crossed attention reads, perhaps through layers of its own."""
     tally.beside[name] = height, width
-    tally.context = run(body, tally, tally.given((height, width)))
+    tally.context = run(body, tally, tally.entered((height, width)))
     return x
 
 
@@ -104,9 +107,17 @@ def time(tally: Tally, x: Tensor, reads: int, width: int) -> Tensor:
 @layer
 def residual(tally: Tally, x: Tensor, body: Rows, shortcut: Rows = (), *, matched: bool = False) -> Tensor:
     """The sum of layers and of what they read, perhaps through other layers: if `matched`, a 1x1 convolution where the number of channels differs."""
-    y = run(body, tally, x)
+    with tally.holding(x):
+        y = run(body, tally, x)
     run((conv(y.shape[0], 1),) if matched and x.shape != y.shape else shortcut, tally, x)
     return tally.made(y, y.shape, wide=x.wide or y.wide)
+
+
+@layer
+def called(tally: Tally, x: Tensor, body: Rows) -> Tensor:
+    """Layers of a function whose caller holds what it passes."""
+    with tally.holding(x):
+        return run(body, tally, x)
 
 
 @layer

@@ -55,6 +55,8 @@ class Tally:
         """The shapes of further inputs."""
         self.context = Tensor(0, 0, ())
         """What crossed attention reads."""
+        self._held: list[Tensor] = []
+        """What callers of the layers hold."""
         self._kept: dict[tuple[int, bool], tuple[int, int]] = {}
         """The bytes of each kept tensor and its block, by its number and whether it is in FP32 under autocast."""
         self._lasting: set[tuple[int, bool]] = set()
@@ -74,6 +76,10 @@ class Tally:
         self._made += 1
         return Tensor(self._made, self._block, shape)
 
+    def entered(self, shape: tuple[int, ...]) -> Tensor:
+        """Return a tensor that is given to the network, whose caller holds it."""
+        return self.hold(self.given(shape))
+
     def made(self, x: Tensor, shape: tuple[int, ...], parameters: int = 0, *, wide: bool | None = None, head: bool = False) -> Tensor:
         """Return a layer's output, as wide as its input unless stated, and count the parameters that are in no matrix.
 
@@ -87,8 +93,22 @@ class Tally:
         return y
 
     def together(self, *tensors: Tensor) -> None:
-        """Note tensors that are alive at once in a forward pass without gradients."""
-        self._working = max(self._working, sum(one.size for one in tensors))
+        """Note tensors that are alive at once in a forward pass without gradients, beside those that are held."""
+        sizes = {one.number: one.size for one in (*self._held, *tensors)}
+        self._working = max(self._working, sum(sizes.values()))
+
+    def hold(self, tensor: Tensor) -> Tensor:
+        """Return the tensor; it stays alive until the end of the forward pass."""
+        self._held.append(tensor)
+        return tensor
+
+    @contextmanager
+    def holding(self, tensor: Tensor) -> Iterator[None]:
+        """Note that a tensor stays alive while layers run, because who calls them has a reference to it."""
+        held = len(self._held)
+        self._held.append(tensor)
+        yield
+        del self._held[held]
 
     def keep(self, tensor: Tensor, *, wide: bool = False, trains: bool = False, width: float = 0) -> None:
         """Count a tensor that backward needs, once; `wide`: under autocast in FP32; `trains`: only to train weights that LoRA freezes."""
@@ -142,7 +162,8 @@ class Tally:
         self._entries.append(entry)
         self._outer.add(entry.number)
         self._block, parameters, forward = len(self._entries), self.parameters, self.forward
-        yield
+        with self.holding(entry):
+            yield
         self._block = 0
         self.largest_block = max(self.largest_block, self.parameters - parameters)
         self.in_blocks += self.parameters - parameters

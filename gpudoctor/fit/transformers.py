@@ -11,7 +11,7 @@ import msgspec
 from gpudoctor.errors import UsageError
 from gpudoctor.fit.counted import Network
 from gpudoctor.fit.layers import FUNCTIONS, Row, Rows, conv, dropout, embedding, first, flatten, function, linear, norm, place
-from gpudoctor.fit.structures import attention, block, context, experts, gated, loss, residual
+from gpudoctor.fit.structures import attention, block, called, context, experts, gated, loss, residual
 from gpudoctor.typed import converted, from_json
 
 USUAL_TOKENS = 2048
@@ -55,6 +55,8 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
     out_bias: bool = False
     normed: bool = False
     """Queries and keys are normalised."""
+    fused: bool = False
+    """One matmul makes both projections of a gated layer."""
     older: bool = False
     """A decoder is built as GPT-2."""
     num_local_experts: _Size = 0
@@ -121,11 +123,11 @@ class Transformer(msgspec.Struct, frozen=True, kw_only=True):
             sizes = self.num_local_experts, self.num_experts_per_tok, self.moe_intermediate_size or inner
             feed = (experts(*sizes, self.hidden_act, self.shared_expert_intermediate_size),)
         elif of == "rms":
-            feed = (gated(inner, self.hidden_act, bias=bias),)
+            feed = (gated(inner, self.hidden_act, bias=bias, fused=self.fused),)
         sums: list[Row] = []
         for part in (*((attend,) for attend in attends), feed):
             whole = (*part, *self._dropout)
-            sums += [residual((norm(of), *whole))] if before else [residual(whole), norm(of)]
+            sums += [residual((norm(of), called(whole)))] if before else [residual(whole), norm(of)]
         return (block(tuple(sums)),) * self.num_hidden_layers
 
     @property

@@ -267,6 +267,11 @@ def _block(row, shape, shared):
     return block, after
 
 
+def _called(row, shape, shared):
+    body, after = sequence(row["body"], shape, shared)
+    return nn.Sequential(*body), after
+
+
 def network(case):
     """The module of a case, with what its layers share, and an example batch of two."""
     shared, shape = Shared(), tuple(case["shape"])
