@@ -86,7 +86,8 @@ def _elsewhere(machine: MachineView) -> frozenset[str]:
     if platform == Platform.MACOS and machine.hardware:
         return frozenset()  # no Mac of this decade has an NVIDIA GPU: the text also names the machine that it was written on
     if platform in {Platform.JETSON, Platform.MACOS}:
-        return _OF_LINUX_DRIVER | _OF_WSL | (_OF_LINUX_ACCESS if platform == Platform.MACOS and not machine.site.container else frozenset())
+        own = _OF_LINUX | _OF_LINUX_ACCESS if platform == Platform.MACOS and not machine.site.container else frozenset[str]()
+        return _OF_LINUX_DRIVER | _OF_WSL | own
     return _OF_WSL if isinstance(kernel, str) and "microsoft" not in kernel.lower() else frozenset()
 
 

@@ -137,7 +137,8 @@ class LogReading:
     def _choice(self, sign: Recognised, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> Choice | None:
         """Return the causes of a sign that nothing excludes; None if none is likely, or if the sign needs more than its own line."""
         signature, machine = sign.signature, self._machine
-        acquitted = frozenset[str]() if signature.despite_versions else _acquitted(runs, machine) - self._stated
+        of_other = _is_of_unstated_framework(sign, machine)
+        acquitted = frozenset[str]() if of_other or signature.despite_versions else _acquitted(runs, machine) - self._stated
         known = [name for name in signature.causes if name in by_name]
         named = [name for name in known if name not in acquitted] or ([] if signature.vague else known)
         nearer = {} if signature.needs_support else closer(signature.causes, machine, self._log)
@@ -149,7 +150,8 @@ class LogReading:
             return _THE_USUAL
         if (signature.needs_support and not why) or (not possible and (signature.needs_support or signature.vague)):
             return None
-        likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], runs)]
+        judged = [run for run in runs if not of_other or run.rule.about is not SubjectKind.FRAMEWORK]
+        likely = causes if len(causes) == 1 else [name for name in causes if name in why or _is_open(by_name[name], judged)]
         in_text = not _CLOSER_THAN_PLATFORM.isdisjoint(why)
         likely = sorted(likely, key=lambda name: (name not in why, in_text and name in on_platform))
         return Choice(causes, likely, why) if likely else None
@@ -197,11 +199,21 @@ _THE_USUAL = Choice([_USUAL], [_USUAL], {})
 """What nothing in the text speaks for; any other sign explains more."""
 
 
+def _frameworks_named(line: str) -> set[str]:
+    return {stack for word in _WORD.findall(line.lower()) if (stack := stack_of(word))}
+
+
+def _is_of_unstated_framework(sign: Recognised, machine: MachineView) -> bool:
+    """Return whether the line only names frameworks whose versions the text does not state: those of another tell nothing of them."""
+    named = _frameworks_named(sign.line)
+    return bool(named) and named.isdisjoint(one.name for one in machine.frameworks)
+
+
 def _is_of_no_framework_here(sign: Recognised, machine: MachineView) -> bool:
     """Return whether the sign is only about packages, a framework in the text sees the GPU, and the line names no framework in the text."""
     if not sign.signature.about_packages:
         return False
-    named = {stack_of(word) for word in _WORD.findall(sign.line.lower())}
+    named = _frameworks_named(sign.line)
     return any(one.observed.sees_gpu is True for one in machine.frameworks) and named.isdisjoint(one.name for one in machine.frameworks)
 
 

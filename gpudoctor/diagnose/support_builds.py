@@ -71,6 +71,15 @@ def _older_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     yield from _gpus(machine, lambda place: all(min(_places(row)) > place for row in rows))
 
 
+_OF_CUDNN = Version(3, 0)
+"""The lowest compute capability that cuDNN has ever had, and so the frameworks: https://github.com/pluskid/Mocha.jl/issues/57"""
+
+
+def _older_than_any_cudnn(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield a GPU that no cuDNN has code for."""
+    yield from _gpus(machine, lambda place: place < _OF_CUDNN)
+
+
 def _is_of_old_cuda(machine: MachineView) -> bool:
     """Return whether the text is about CUDA or a framework from before what is in use, whose CUDA no table need have."""
     toolkits = [version.major for version, _ in system_cudas(machine.known_toolkits)]
@@ -137,14 +146,13 @@ def _listed_as_newer(machine: MachineView, text: str) -> Iterator[Evidence]:
             yield Words("compute capability", own.short, "the log")
 
 
-_REQUIRED = expression(r"(?i)\brequires?\b[^\n]{0,12}\b(?:cuda |compute )?capability (?P<least>\d\.\d)\b")
+_REQUIRED = expression(r"(?i)\brequires?\b[^\n]{0,12}\b(?:(?:cuda |compute )?capability (?P<least>\d\.\d)|sm_?(?P<digits>\d{2,3}))\b")
 
 
 def _below_what_is_required(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield a GPU below the compute capability that a sentence says a program requires."""
-    found = _REQUIRED.search(text)
-    least = versions.parse(found["least"]) if found else None
-    if least is not None:
+    if found := _REQUIRED.search(text):
+        least = _place(found["digits"] or found["least"].replace(".", ""))
         yield from _gpus(machine, lambda place: place < least)
 
 
@@ -339,7 +347,7 @@ BUILDS: Asks = {
     "slow-ptx-jit": (_compiled_at_first_use,),
     "cuda-library-missing": (_opens_installed_cuda,),
     "gpu-too-new-for-build": (_listed_as_older, _newer_than_build),
-    "gpu-too-old-for-build": (_listed_as_newer, _older_than_build, _older_than_conda_build),
+    "gpu-too-old-for-build": (_listed_as_newer, _older_than_build, _older_than_conda_build, _older_than_any_cudnn),
     "gpu-below-framework-minimum": (_below_what_is_required,),
     "gpu-lacks-bf16": (_without_bf16,),
 }

@@ -23,6 +23,8 @@ from gpudoctor.versions import Version
 _NOT_LOADED = "DLL load failed"
 _ONE_NUMBER_SINCE = 12
 """From this CUDA on the names of most libraries have only the major version; libcudart.so.11.0 and older have two numbers."""
+_ANY_MINOR_SINCE = 11
+"""From this CUDA on its minor versions are compatible."""
 _TWO_NUMBERS_BEFORE = 9
 """Older CUDA releases, which the tables lack, have both numbers of the release in every soname."""
 _STATED = expression(
@@ -182,6 +184,24 @@ def _before_own_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
         yield from _searched_first(machine, text)
 
 
+_PACKAGED = expression(r"\blib(?:cudnn|nccl)\d[^\n]{0,60}\+cuda(?P<release>\d{1,2}\.\d{1,2})\b")
+"""A package of NVIDIA's repositories, which has one for each CUDA release."""
+
+
+def _packaged_for_other_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield an installed cuDNN or NCCL whose package is for none of the installed CUDA releases."""
+    toolkits = [version for version, _ in _toolkits(machine)]
+    for found in _PACKAGED.finditer(text):
+        wanted = versions.parse(found["release"])
+        if wanted and toolkits and all(not _fits(wanted, one) for one in toolkits):
+            yield Words("installed package", found[0], "the text")
+
+
+def _fits(wanted: Version, toolkit: Version) -> bool:
+    """Return whether a library for one CUDA release runs with another: since 11 the major version decides."""
+    return wanted[:1] == toolkit[:1] if wanted.major >= _ANY_MINOR_SINCE else wanted[:2] == toolkit[:2]
+
+
 _OF_CUPY = expression(CUPY)
 
 
@@ -194,6 +214,7 @@ def _cupy_beside_other_cuda(machine: MachineView, text: str) -> Iterator[Evidenc
 LIBRARIES: Asks = {
     "cuda-version-mismatch": (_other_cuda, _other_cuda_than_any_build),
     "cudnn-wrong-major": (_other_cudnn,),
+    "cudnn-version-mismatch": (_packaged_for_other_cuda,),
     "cuda-libs-not-on-loader-path": (_on_disk,),
     "ld-library-path-shadowing": (_searched_first,),
     "cudnn-shadowed-by-system": (_before_own_cudnn,),

@@ -65,6 +65,15 @@ BUILDING = (
         "nvcc is of a CUDA release that cannot compile for this GPU",
         ("nvcc fatal   : Unsupported gpu architecture 'compute_86'", "FlashAttention is only supported on CUDA 11.7 and above."),
     ),
+    # flashinfer/jit/core.py, which says so too if the local nvcc knows no architecture of the GPU: https://github.com/flashinfer-ai/flashinfer/issues/3675
+    Signature(
+        r"FlashInfer requires GPUs with sm\d{2,3} or higher",
+        ("nvcc-framework-cuda-mismatch", "gpu-below-framework-minimum"),
+        "FlashInfer cannot compile for this GPU: it is too old, or nvcc is",
+        ("RuntimeError: FlashInfer requires GPUs with sm75 or higher",),
+        vague=True,
+        tells="nvidia-smi --query-gpu=name,compute_cap --format=csv; nvcc --version",
+    ),
     # flashinfer/compilation_context.py of 0.3 to 0.6, which asks the local nvcc
     Signature(
         r"\bSM ?\d{1,2}\.?[x\d]? requires CUDA >= ?\d{1,2}\.\d|No supported CUDA architectures found for major versions",

@@ -38,9 +38,19 @@ BUILDS = (
         vague=True,
         needs_support=True,
     ),
-    # jax/_src/xla_bridge.py of 0.3 to 0.12: it says so too if the plugin is installed and failed to start
+    # jax/lib/xla_bridge.py before 0.4.14, which had no plugins
     Signature(
-        r"CUDA-enabled jaxlib is not installed|No GPU/TPU found, falling back to CPU",
+        r"No GPU/TPU found, falling back to CPU",
+        ("cpu-only-build", "cuda-version-mismatch", "cuda-library-missing", "cudnn-version-mismatch"),
+        "jaxlib is built without CUDA, or does not find its libraries",
+        ("UserWarning: No GPU/TPU found, falling back to CPU.",),
+        vague=True,
+        last=True,
+        about_packages=True,
+    ),
+    # jax/_src/xla_bridge.py of 0.4.14 to 0.12: it says so too if the plugin is installed and failed to start
+    Signature(
+        r"CUDA-enabled jaxlib is not installed",
         ("cpu-only-build", "jax-plugin-version-mismatch", "cuda-library-missing", "cudnn-version-mismatch"),
         "JAX is installed without a CUDA plugin that starts",
         ("An NVIDIA GPU may be present on this machine, but a CUDA-enabled jaxlib is not installed",),

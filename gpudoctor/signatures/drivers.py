@@ -13,6 +13,14 @@ _UNUSED = (
 )
 
 DRIVERS = (
+    # tensorflow/stream_executor/cuda/cuda_dnn.cc of 0.5 to 2.21, whenever cuDNN does not start: only versions tell
+    Signature(
+        r"possibly insufficient driver version",
+        ("driver-too-old",),
+        "cuDNN failed to initialise, and the driver may be too old for it",
+        ("possibly insufficient driver version: 384.69.0",),
+        needs_support=True,
+    ),
     Signature(
         rf"(?i){outdated(_OWN)}"
         r"|\b(?:my|our|the installed|the current) (?:nvidia )?(?:gpu |graphics )?driver(?: version)?(?: [\d.]{3,12})? (?:is not|isn't|was not|wasn't) (?:supported (?:by|for)|compatible with|(?:new|recent) enough for) (?:the |this |that )?(?:cuda\b|(?:py)?torch|tensorflow|jax\b)",

@@ -96,6 +96,14 @@ FRAMEWORKS = (
         "a container's stub of libcuda was loaded instead of the driver's",
         ("failed call to cuInit: UNKNOWN ERROR (-1)",),
     ),
+    # dso_loader.cc on a Mac with an NVIDIA GPU, where CUDA's installer makes no link: https://github.com/tensorflow/tensorflow/pull/2878
+    Signature(
+        r"Couldn't open CUDA library libcuda[.\d]{0,4}\.dylib|Library not loaded: \S{0,60}libcuda[.\d]{0,4}\.dylib",
+        ("libcuda-not-on-loader-path",),
+        "the driver's library for macOS was not found",
+        ("Couldn't open CUDA library libcuda.1.dylib",),
+        cure="Link libcuda.dylib, in /usr/local/cuda/lib, as libcuda.1.dylib in the same folder, and name that folder in DYLD_LIBRARY_PATH.",
+    ),
     # the driver's packages provide libcuda.so; below WSL only its own folder does: https://github.com/NVIDIA/cuda-python/issues/17
     Signature(
         r"[Ff]ailed to dlopen libcuda\.so(?!\.)",
@@ -108,7 +116,7 @@ FRAMEWORKS = (
         r"cuInit: UNKNOWN ERROR \(303\)|\(0 vs\. 303\)"
         r"|JAX was unable to load the CUDA libraries|[Ff]ailed to dlopen libcuda\.so|libcuda\.so[\d.]*(?:: cannot open shared object file| => not found| (?:was |is |could )?not (?:be )?found)"
         r"|Could not (?:load dynamic|dlopen) library 'libcuda\.so"
-        r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"|CUDA driver library cannot be found|\bCUDA driver not found\b|Function \"cu(?:Init|DriverGetVersion|DeviceGetCount)\" not found",
+        r"|was unable to find libcuda\.so DSO loaded into this program|Couldn't open CUDA library libcuda(?![.\d]{0,4}dylib)|Unable to find cuda lib under the names|Unable to dynamically load the \"(?:cuda|nvcuda)\"|CUDA driver library cannot be found|\bCUDA driver not found\b|Function \"cu(?:Init|DriverGetVersion|DeviceGetCount)\" not found",
         (
             "libcuda-not-on-loader-path",
             "container-ldcache-stale",

@@ -258,6 +258,15 @@ UNNAMED = (
         despite_versions=True,
         cure="Start Python in another folder, which has no folder torch.",
     ),
+    # Python in a clone of vLLM or Detectron2, whose folder holds no compiled module: https://github.com/vllm-project/vllm/issues/1814
+    Signature(
+        r"No module named ['\"]?(?!torch\b)[a-z]\w{2,30}\._C\b",
+        ("two-copies-of-framework", "extension-abi-mismatch"),
+        "the package's compiled part is missing: the package is imported from a source folder, or was not built",
+        ("ModuleNotFoundError: No module named 'detectron2._C'",),
+        vague=True,
+        despite_versions=True,
+    ),
     # tensorflow/python/pywrap_tensorflow.py; torch/__init__.py
     Signature(
         r"No module named '_?pywrap_tensorflow(?:_internal)?'|No module named ['\"]?tensorflow\.python['\"]?\s{0,4}$|No module named ['\"]?(?:torch\._C|_C)\b|\bname '_C' is not defined"

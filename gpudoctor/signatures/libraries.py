@@ -106,10 +106,16 @@ LIBRARIES = (
     ),
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
     _no_cudnn(
-        r"Could not load library libcudnn(?![^\n]{0,300}undefined symbol)(?![^\n]{0,300}Error:(?: /|$| libcuda\.so))|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|\blibcudnn\b[^\n]{0,12} not found\b|libcudnn\S{0,200}(?:: cannot open shared object file| => not found)|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
+        r"Could not load library libcudnn(?![^\n]{0,300}undefined symbol)(?![^\n]{0,300}Error:(?: /|$| libcuda\.so))|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|\blibcudnn\b[^\n]{0,12} not found\b|libcudnn\S{0,200} => not found|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",
         "Could not load library libcudnn_cnn_infer.so.8",
-        "libcudnn.so.9: cannot open shared object file",
         "Unable to load cuDNN. Is it installed?",
+    ),
+    # glibc's loader, which has then looked in every folder: no copy of cuDNN is before another
+    Signature(
+        r"libcudnn\S{0,200}: cannot open shared object file",
+        tuple(cause for cause in NO_CUDNN if cause != "cudnn-shadowed-by-system"),
+        "cuDNN or one of its libraries was not found",
+        ("libcudnn.so.9: cannot open shared object file",),
     ),
     # XLA, for a cuDNN that it could not load or start: https://github.com/jax-ml/jax/issues/4920
     Signature(
@@ -206,6 +212,12 @@ LIBRARIES = (
         "failed to open libnvrtc-builtins.so.12.4",
         "nvrtc: error: failed to load builtins",
     ),
+    # dyld of macOS, for builds with CUDA until 2018
+    _not_found(
+        r"Library not loaded: \S{0,60}lib(?:cudart|cublas|cufft|curand|cusolver|cusparse)[.\d]{1,8}\.dylib|Couldn't open CUDA library lib(?!cudnn|cuda\.)\w{1,40}[.\d]{1,8}\.dylib",
+        "Library not loaded: @rpath/libcublas.9.1.dylib",
+    ),
+    _no_cudnn(r"Library not loaded: \S{0,60}libcudnn[.\d]{1,8}\.dylib", "Library not loaded: @rpath/libcudnn.7.dylib"),
     *MISSING_LIBRARIES,
     # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc: https://github.com/jax-ml/jax/issues/29042
     Signature(

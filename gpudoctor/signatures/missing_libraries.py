@@ -21,22 +21,23 @@ NO_CUDNN = (
     "cudnn-shadowed-by-system",
 )
 _QUOTE = r"[\"'`]?"
-_CUDA_FILE = rf"lib(?=cu|nv|nccl|npp)(?!cudnn|cuda\.|nvidia|nvinfer|nccl-)[\w-]{{3,40}}\.so[\d.]*{_QUOTE}"
+_CUDA_FILE = rf"(?:lib(?=cu|nv|nccl|npp)(?!cudnn|cuda\.|nvidia|nvinfer|nccl-)[\w-]{{3,40}}\.so[\d.]*|cu(?!dnn)[a-z]{{3,10}}64_\d{{1,3}}(?:_\d)?\.dll){_QUOTE}"
+_CUDNN_FILE = rf"(?:libcudnn[a-z_]{{0,20}}\.so[0-9.]*|cudnn64_\d\.dll){_QUOTE}"
 
 MISSING_LIBRARIES = (
     Signature(
         rf"(?i){unloaded(_CUDA_FILE)}",
         NO_CUDA,
         "a CUDA library was not found",
-        ("libcufft.so.10 and libcublas.so.11 dont load", "it cannot find libcublas.so.11"),
+        ("libcufft.so.10 and libcublas.so.11 dont load", "it cannot find libcublas.so.11", "cusolver64_10.dll is missing"),
         vague=True,
         said=True,
     ),
     Signature(
-        rf"(?i){unloaded(rf'libcudnn[a-z_]{{0,20}}[.]so[0-9.]*{_QUOTE}')}",
+        rf"(?i){unloaded(_CUDNN_FILE)}",
         NO_CUDNN,
         "cuDNN or one of its libraries was not found",
-        ("libcudnn.so.8 is not there",),
+        ("libcudnn.so.8 is not there", "cudnn64_7.dll was not found"),
         vague=True,
         said=True,
     ),

@@ -51,6 +51,15 @@ SLOWNESS = (
         needs_support=True,
     ),
     Signature(
+        r"(?i)\b(?:hangs?|hanging|hung|stuck|freez(?:es?|ing)|froze)\b",
+        ("slow-ptx-jit",),
+        "the program seems to hang: the driver compiles PTX for a GPU that the build has no machine code for",
+        ("it hangs after the data is loaded",),
+        vague=True,
+        needs_support=True,
+        last=True,
+    ),
+    Signature(
         _STARTS_SLOWLY,
         ("persistence-mode-off",),
         "the start takes long: the driver initialises the GPU for each program again",

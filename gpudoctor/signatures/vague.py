@@ -54,6 +54,15 @@ _FAILURES = (
         also=r"no nvidia devices detected\W{1,3}library=|(?i:\bno (?:CUDA|NVIDIA) devices (?:(?:could be|were|are|was) )?(?:found|detected)\b)",  # the last is llama.cpp's
         tells='echo "[$CUDA_VISIBLE_DEVICES]"; ls -l /dev/nvidia*; nvidia-smi -L',
     ),
+    # NVIDIA's Caffe, src/caffe/common.cpp and include/caffe/util/cudnn.hpp: https://github.com/NVIDIA/DIGITS/issues/819
+    Signature(
+        r"Cannot create cuDNN handle|Check failed: status == CUDNN_STATUS_SUCCESS",
+        ("cudnn-version-mismatch", "gpu-too-old-for-build"),
+        "cuDNN failed to initialise",
+        ("Cannot create cuDNN handle. cuDNN won't be available.",),
+        vague=True,
+        needs_support=True,
+    ),
     # cuDNN and cuBLAS cannot start in a context without memory, or if another library was loaded instead
     Signature(
         r"CUDNN_STATUS_NOT_INITIALIZED|CUDNN_STATUS_INTERNAL_ERROR(?!_\w)",

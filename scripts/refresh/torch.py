@@ -124,11 +124,15 @@ def _python_library(wheel: Wheel) -> tuple[tuple[str, ...] | None, int | None]:
     return parse_architectures(library), numpy_abi(library)
 
 
+_OF_NCCL = {("sm_35", ("compute_37",))}
+"""Machine code beside PTX of PyTorch's own lowest architecture: it is of NCCL, which is in the same file, in 1.3.1 to 1.5 (pytorch-builder-1.4)."""
+
+
 def _kernels(wheel: Wheel) -> tuple[str, ...] | None:
     """Return the architectures in the library with the kernels, by its fat binaries: the list exists since 1.6."""
     answers = (wheel.learn_of(ending, "GPU code", read_code) for ending in _KERNELS)
     found = next((answer for answer in answers if answer and any(answer)), None)
-    return None if found is None else tuple(name for names in found for name in names)
+    return None if found is None else tuple(name for names in found for name in names if (name, found.ptx) not in _OF_NCCL)
 
 
 def _metal(wheel: Wheel) -> bool:

@@ -23,6 +23,7 @@ READER = Reader(
     _NAME,
     forms=(
         Form("module", rf"kernel reported version is: {VERSION}", Rank.LOG),
+        Form("module", rf"possibly insufficient driver version: {VERSION}", Rank.LOG),
         Form("libraries", rf"libcuda reported version is: {VERSION}", Rank.LOG),
         Form(
             "tensorflow opens",

@@ -9,13 +9,14 @@ from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "PyTorch warning"
-_CUES = ("on your system is too old", "cuda capabilit", "compute capability (cc)", "does not include kernels")
+_CUES = ("on your system is too old", "cuda capabilit", "compute capability (cc)", "does not include kernels", "_cudadeviceproperties(")
 _MODEL = r"(?P<gpu>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|[AHLPVT]\d{1,3}\b)[\w .()/-]{0,60}?)"
 # torch/cuda/__init__.py of 1.5 to 2.15
 _REFUSED = expression(rf"{_MODEL} with CUDA capability sm_(?P<capability>\d{{2,3}})\w? is not compatible with the current PyTorch")
 _FOUND = expression(
     r"Found GPU(?P<index>\d{1,2}) (?P<gpu>.{3,80}?) which is of (?:cuda|compute) capability (?:\(CC\) )?(?P<capability>\d{1,2}\.\d)"
 )
+_PROPERTIES = expression(r"_CudaDeviceProperties\(name='(?P<gpu>[^'\n]{3,80})', major=(?P<major>\d{1,2}), minor=(?P<minor>\d)")
 _BUILT_FOR = expression(r"current PyTorch install(?:ation)? supports CUDA capabilities (?P<names>sm_\d[\w ]{2,200})")
 _RANGE_FOLLOWS = "Minimum and Maximum cuda capability supported"
 _RANGE = expression(r"\((?P<least>\d{1,2}\.\d)\) - \((?P<most>\d{1,2}\.\d)\)")
@@ -38,6 +39,8 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
             yield from _gpu("0", refused["gpu"], f"{digits[:-1]}.{digits[-1]}", line)
         if found := _FOUND.search(line.text):
             yield from _gpu(found["index"], found["gpu"], found["capability"], line)
+        if properties := _PROPERTIES.search(line.text):
+            yield from _gpu("0", properties["gpu"], f"{properties['major']}.{properties['minor']}", line)
         if built_for := _BUILT_FOR.search(line.text):
             yield Statement("torch architectures", built_for["names"].strip(), _NAME, line.number, Rank.LOG)
         if (limits := _RANGE.search(line.text)) and line.number - announced < _WITHIN:

@@ -394,6 +394,15 @@ CASES: Final = (
     ("nvcc-framework-cuda-mismatch", "RuntimeError: No supported CUDA architectures found for major versions [12].\nflashinfer 0.5.2, nvcc: release 12.4, V12.4.131\n"),
     ("nvcc-framework-cuda-mismatch", "WARNING: SM 10.x requires CUDA >= 12.8\nNVIDIA B200\n"),
     ("windows-native-no-gpu", "win10\ntensorflow 2.14\ntf.config.list_physical_devices('GPU')\n[]\n"),
+    ("gpu-too-old-for-build", "torch 1.5.1 from pip\nGPU: GeForce GTX 780 Ti\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "pytorch 1.3.1 on a Tesla K20m\nTHCudaCheck FAIL file=Reduce.cuh line=12 error=209 : no kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "_CudaDeviceProperties(name='Tesla K40m', major=3, minor=5, total_memory=11441MB, multi_processor_count=15)\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "GPU: GeForce GTX 580\nCannot create cuDNN handle. cuDNN won't be available.\n"),
+    ("cpu-only-build", "tensorflow 2.4.1\nI tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully opened dynamic library libcudart.so.11.0\njax/_src/lib/xla_bridge.py:232: UserWarning: No GPU/TPU found, falling back to CPU.\n"),
+    ("cpu-only-build", "jax/lib/xla_bridge.py:127: UserWarning: No GPU/TPU found, falling back to CPU.\nI tensorflow/stream_executor/platform/default/dso_loader.cc:44] Successfully opened dynamic library libcublas.so.10\n"),
+    ("slow-ptx-jit", "name: GeForce RTX 3060 computeCapability: 8.6\nSuccessfully opened dynamic library libcudart.so.10.1\nThen the training is stuck.\n"),
+    ("gpu-below-framework-minimum", "GPU 0: Tesla V100-SXM2-32GB\nRuntimeError: FlashInfer requires GPUs with sm75 or higher\n"),
+    ("nvcc-framework-cuda-mismatch", "GPU 0: NVIDIA GeForce RTX 5070 Ti\nRuntimeError: FlashInfer requires GPUs with sm75 or higher\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -506,5 +515,8 @@ NEAR_MISSES: Final = (
     ("gpu-too-old-for-build", "torch 0.1.12, CUDA 7.5\nTITAN Xp\nRuntimeError: cuda runtime error (8) : invalid device function\n"),
     ("amd-gpu-unsupported", "AMD Radeon Pro VII\nRuntimeError: No HIP GPUs are available\n"),
     ("windows-native-no-gpu", "Windows\n- driver 537\nUbuntu 22.04 in WSL2\ntensorflow 2.14, the GPU is listed\n"),
+    ("slow-ptx-jit", "torch==2.5.1+cu124\nGPU 0: NVIDIA GeForce RTX 4090\nThe training hangs after an hour.\n"),
+    ("jax-plugin-version-mismatch", "jax/lib/xla_bridge.py:127: UserWarning: No GPU/TPU found, falling back to CPU.\n"),
+    ("gpu-too-old-for-build", "torch 1.3.0 from pip\nGPU: Tesla K40c\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

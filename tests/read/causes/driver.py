@@ -345,6 +345,7 @@ CASES: Final = (
     ("driver-too-old", "RuntimeError: [enforce fail at operator.cc:66] error == cudaSuccess. 35 vs 0.\n"),
     ("driver-hung", "cuda.device_count() never returns on Debian 12\ndriver 550.90.07\n"),
     ("nouveau-loaded", "lsmod: nouveau 2285568 1\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
+    ("driver-too-old", "tensorflow-gpu 1.13.1, CUDA 10.0\nE tensorflow/stream_executor/cuda/cuda_dnn.cc:343] possibly insufficient driver version: 390.87.0\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -428,5 +429,6 @@ NEAR_MISSES: Final = (
     ("driver-too-old", "pytorch 1.7.1, cuda 11.0, nvidia driver 450\ntorch.cuda.is_available() returns False\n"),
     ("driver-too-old", "ImportError: fused_ops.cpython-311-x86_64-linux-gnu.so: undefined symbol: cuLaunchKernel\n"),
     ("no-driver", "cuda_diagnostics.cc:160] no NVIDIA GPU device is present: /dev/nvidia0 does not exist\n"),
+    ("driver-too-old", "tensorflow-gpu 1.13.1, CUDA 10.0\nE tensorflow/stream_executor/cuda/cuda_dnn.cc:343] possibly insufficient driver version: 418.87.0\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -236,6 +236,14 @@ CASES: Final = (
     ("cudnn-wrong-major", "torch==2.2.2+cu121\ncudnn_cnn64_9.dll was not found\n"),
     ("cudnn-wrong-major", "torch 2.6.0\nCould not load library libcudnn_cnn_infer.so.8. Error: libcudnn_cnn_infer.so.8: cannot open shared object file: No such file or directory\n"),
     ("cudnn-missing", "cudnn_graph64_9.dll not found\n"),
+    ("cudnn-missing", "The import stops: cudnn64_6.dll is missing\n"),
+    ("cudnn-wrong-major", "cuDNN version: 7.6.5\nIt cannot find cudnn64_8.dll.\n"),
+    ("cuda-library-missing", "cublas64_11.dll was not found\n"),
+    ("cuda-library-missing", "ImportError: dlopen(_C.so, 2): Library not loaded: @rpath/libcublas.7.5.dylib\n  Reason: image not found\n"),
+    ("cudnn-missing", "Library not loaded: @rpath/libcudnn.6.dylib\n"),
+    ("libcuda-not-on-loader-path", "macOS 10.12\nI tensorflow/stream_executor/dso_loader.cc:126] Couldn't open CUDA library libcuda.1.dylib. LD_LIBRARY_PATH: /usr/local/cuda/lib\n"),
+    ("cudnn-missing", "tensorflow-gpu 1.4.0\nLD_LIBRARY_PATH=/data/cudnn-6.0/lib64\nImportError: libcudnn.so.6: cannot open shared object file: No such file or directory\n"),
+    ("cudnn-version-mismatch", "ii  libcudnn7  7.6.5.32-1+cuda10.2  amd64  cuDNN runtime libraries\nCuda compilation tools, release 10.0, V10.0.130\nCheck failed: status == CUDNN_STATUS_SUCCESS (1 vs. 0)  CUDNN_STATUS_NOT_INITIALIZED\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -287,5 +295,9 @@ NEAR_MISSES: Final = (
     ("ld-library-path-shadowing", "/opt/build/src/Blas.cu:71: CUBLAS_STATUS_INVALID_VALUE is what cublasSetStream returns\n"),
     ("cudnn-wrong-major", "torch 2.2.2\nCould not load library libcudnn_cnn_infer.so.8. Error: libcudnn_cnn_infer.so.8: cannot open shared object file: No such file or directory\n"),
     ("cuda-version-mismatch", "/opt/env/bin/python: libcudart.so.10.1: cannot open shared object file: No such file or directory\n"),
+    ("cuda-init-fails", "Check failed: status == CUDNN_STATUS_SUCCESS (3 vs. 0)  CUDNN_STATUS_BAD_PARAM\n"),
+    ("cudnn-version-mismatch", "libcudnn8 8.9.2.26-1+cuda12.1 amd64\nCuda compilation tools, release 12.4, V12.4.131\nCannot create cuDNN handle. cuDNN won't be available.\n"),
+    ("container-ldcache-stale", "macOS 10.12\nCouldn't open CUDA library libcuda.1.dylib\n/usr/local/cuda/lib/libcuda.dylib\n"),
+    ("cuda-library-missing", "Successfully opened dynamic library cudart64_110.dll\ncudart64_110.dll is in C:\\\\cuda\\\\bin.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
