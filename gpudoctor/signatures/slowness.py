@@ -54,7 +54,7 @@ SLOWNESS = (
         r"(?i)\b(?:hangs?|hanging|hung|stuck|freez(?:es?|ing)|froze)\b",
         ("slow-ptx-jit",),
         "the program seems to hang: the driver compiles PTX for a GPU that the build has no machine code for",
-        ("it hangs after the data is loaded",),
+        ("then everything is stuck",),
         vague=True,
         needs_support=True,
         last=True,

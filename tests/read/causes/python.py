@@ -156,7 +156,7 @@ CASES: Final = (
     ("numpy2-abi-mismatch", "    from numpy.lib.index_tricks import as_strided\nModuleNotFoundError: No module named 'numpy.lib.index_tricks'\n"),
     ("no-cuda-wheel-for-platform", "Windows\nERROR: Could not find a version that satisfies the requirement triton>=2.1 (from versions: none)\n"),
     ("two-copies-of-framework", "$ cd detectron2 && python demo.py\nModuleNotFoundError: No module named 'detectron2._C'\n"),
-    ("two-copies-of-framework", 'torch==2.5.1+cu124\nIs CUDA available: True\nModuleNotFoundError: No module named "vllm._C"\n'),
+    ("extension-abi-mismatch", 'torch==2.5.1+cu124\nIs CUDA available: True\nModuleNotFoundError: No module named "vllm._C"\n'),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
