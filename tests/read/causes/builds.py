@@ -400,7 +400,7 @@ CASES: Final = (
     ("gpu-too-old-for-build", "GPU: GeForce GTX 580\nCannot create cuDNN handle. cuDNN won't be available.\n"),
     ("cpu-only-build", "tensorflow 2.4.1\nI tensorflow/stream_executor/platform/default/dso_loader.cc:49] Successfully opened dynamic library libcudart.so.11.0\njax/_src/lib/xla_bridge.py:232: UserWarning: No GPU/TPU found, falling back to CPU.\n"),
     ("cpu-only-build", "jax/lib/xla_bridge.py:127: UserWarning: No GPU/TPU found, falling back to CPU.\nI tensorflow/stream_executor/platform/default/dso_loader.cc:44] Successfully opened dynamic library libcublas.so.10\n"),
-    ("slow-ptx-jit", "name: GeForce RTX 3060 computeCapability: 8.6\nSuccessfully opened dynamic library libcudart.so.10.1\nThen the training is stuck.\n"),
+    ("slow-ptx-jit", "name: GeForce RTX 3060 computeCapability: 8.6\nSuccessfully opened dynamic library libcudart.so.10.1\nThen fit() is stuck.\n"),
     ("gpu-below-framework-minimum", "GPU 0: Tesla V100-SXM2-32GB\nRuntimeError: FlashInfer requires GPUs with sm75 or higher\n"),
     ("nvcc-framework-cuda-mismatch", "GPU 0: NVIDIA GeForce RTX 5070 Ti\nRuntimeError: FlashInfer requires GPUs with sm75 or higher\n"),
 )  # fmt: skip
