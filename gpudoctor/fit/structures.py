@@ -109,8 +109,11 @@ def residual(tally: Tally, x: Tensor, body: Rows, shortcut: Rows = (), *, matche
     """The sum of layers and of what they read, perhaps through other layers: if `matched`, a 1x1 convolution where the number of channels differs."""
     with tally.holding(x):
         y = run(body, tally, x)
-    run((conv(y.shape[0], 1),) if matched and x.shape != y.shape else shortcut, tally, x)
-    return tally.made(y, y.shape, wide=x.wide or y.wide)
+        with tally.holding(y):
+            past = run((conv(y.shape[0], 1),) if matched and x.shape != y.shape else shortcut, tally, x)
+        whole = tally.made(y, y.shape, wide=x.wide or y.wide)
+        tally.together(y, past, whole)
+    return whole
 
 
 @layer
