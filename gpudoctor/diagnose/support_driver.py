@@ -53,6 +53,11 @@ def _needs_open_modules(machine: MachineView, _: str) -> Iterator[Evidence]:
             yield Words("compute capability", f"{place.short}, which needs the open kernel modules", "the text")
 
 
+def _has_proprietary_modules(machine: MachineView, text: str) -> Iterator[Evidence]:
+    if machine.kernel_driver.flavour == "proprietary":
+        yield from _needs_open_modules(machine, text)
+
+
 def _is_unknown_to_open_modules(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a GPU that the open kernel modules never supported."""
     if machine.kernel_driver.flavour == "open":
@@ -80,6 +85,6 @@ def _older_than_installed_cuda(machine: MachineView, text: str) -> Iterator[Evid
 DRIVER: Asks = {
     "driver-too-old": (_older_than_installed_cuda,),
     "driver-too-new-for-gpu": (_of_other_branches(_is_older), _is_unknown_to_open_modules),
-    "gpu-too-new-for-driver": (_of_other_branches(_is_newer),),
+    "gpu-too-new-for-driver": (_of_other_branches(_is_newer), _has_proprietary_modules),
     "uvm-hmm-init-failure": (_has_open_modules, _needs_open_modules),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudoctor.signatures.phrases import DRIVER, absent, outdated
 from gpudoctor.signatures.signature import Signature
 
-_OWN = rf"(?:{DRIVER}|(?:my|our|the|this|that|your|its) (?:installed |current |host |kernel ){{0,2}}drivers?|driver \d{{3}}(?:\.\d{{1,3}}){{0,2}})"
+_OWN = rf"(?:{DRIVER}|(?:my|our|the|this|that|your|its) (?:installed |current |host |kernel ){{0,2}}drivers?|driver \d{{3}}(?:\.\d{{1,3}}){{0,2}}|(?:my|our|the|your) nvidia(?= versions?\b))"
 _ABSENT = rf"(?i){absent(DRIVER)}"
 _UNUSED = (
     rf"(?i)\bdriver (?:is|was) not in use\b|\b{DRIVER} not (?:get(?:ting)? )?load(?:ed|ing|s)?\b"

@@ -53,11 +53,13 @@ EXTENSIONS = (
     ),
     # torch_geometric's extensions, op_builder/builder.py of DeepSpeed
     Signature(
-        r"PyTorch and torch_\w{2,20} were compiled with different CUDA|CUDA version mismatch! DeepSpeed ops",
+        r"PyTorch and torch_\w{2,20} were compiled with different CUDA|PyTorch has CUDA version [\d.]{3,5} (?:and|whereas|while|but) (?:the )?torch_\w{2,20} has CUDA version \d"
+        r"|CUDA version mismatch! DeepSpeed ops",
         ("extension-built-for-other-cuda",),
         "an extension is built for another CUDA release than PyTorch",
         (
             "Detected that PyTorch and torch_scatter were compiled with different CUDA versions.",
+            "PyTorch has CUDA version 12.1 and torch_cluster has CUDA version 11.8.",
             "CUDA version mismatch! DeepSpeed ops were compiled and installed with a different version",
         ),
     ),
@@ -136,7 +138,7 @@ EXTENSIONS = (
 COMPILED_FOR_A_FRAMEWORK = (
     # torchvision/extension.py and torch/library.py
     Signature(
-        r"operator torchvision::\w{2,30} does not exist|No such operator torchvision::\w{2,30}|PyTorch and torchvision were compiled with different CUDA|Couldn't load custom C\+\+ ops\. This can happen if your PyTorch and torchvision"
+        r"operator torchvision::\w{2,30} does not exist|No such operator torchvision::\w{2,30}|PyTorch and torchvision were compiled with different CUDA|\bCouldn't load custom C\+\+ ops\b"
         r"|Could not run 'torchvision::\w{2,20}' with arguments from the 'CUDA' backend|torchvision/(?:_C|image)\S{0,60}: undefined symbol: _Z"
         r"|module 'torchvision' has no attribute 'extension'",
         ("torch-torchvision-mismatch",),

@@ -150,8 +150,8 @@ LIBRARIES = (
     ),
     # one library of a CUDA release beside another of an older one: https://github.com/pytorch/pytorch/issues/111469 and /issues/88869
     Signature(
-        r"undefined symbol: _{0,2}(?:nvJitLink|nvrtc|cublas|cusparse|cusolver|cufft|curand|cuda)[A-Z]\w{1,80}"
-        r"|symbol \w{1,80},? version lib(?:cu|nv)\S{1,60} not defined in file|undefined symbol: \w{1,80}, version lib(?:cublas|cusparse|cusolver|cufft|curand|cudart)",
+        r"undefined symbol: _{0,2}(?:nvJitLink|nvrtc|cublas|cusparse|cusolver|cufft|curand|cupti|cuda)[A-Z]\w{1,80}"
+        r"|symbol \w{1,80},? version lib(?:cu|nv)\S{1,60} not defined in file|undefined symbol: \w{1,80}, version lib(?:cublas|cusparse|cusolver|cufft|curand|cupti|cudart)",
         (
             "ld-library-path-shadowing",
             "nvidia-wheel-version-conflict",
@@ -163,6 +163,7 @@ LIBRARIES = (
         (
             "libcusparse.so.12: undefined symbol: __nvJitLinkComplete_12_4, version libnvJitLink.so.12",
             "symbol cublasLtGetStatusString version libcublasLt.so.11 not defined in file libcublasLt.so.11 with link time reference",
+            "libtorch_cpu.so: undefined symbol: cuptiActivityEnableDriverApi, version libcupti.so.12",
         ),
     ),
     # jaxlib 0.4, and jax_plugins/cuda/__init__.py since

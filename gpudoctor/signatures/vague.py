@@ -19,10 +19,11 @@ _FAILURES = (
     ),
     Signature(
         r"(?i)\bnvidia-smi\b[^\n]{0,30}\b(?:only|just)\b[^\n]{0,20}\b(?:\d|1[0-5]|one|two|three|four|five|six|seven) (?:gpus?\b|cards?\b|of (?:them|the|my|our|\d))(?![^\n.]{0,24}\b(?:as (?:it should|expected|intended)|us(?:ed?|ing)|utili[sz]\w{1,5}|busy|idle|active|working|running|loaded|occupied)\b)"
-        r"|(?i:\bnvidia-smi (?:lists?|listed|shows?|showed|sees|saw|reports?|reported|finds|found) (?:only|just) (?:\d|1[0-5])(?=[.,;)]|$))",
+        r"|(?i:\bnvidia-smi (?:lists?|listed|shows?|showed|sees|saw|reports?|reported|finds|found) (?:only|just) (?:\d|1[0-5])(?=[.,;)]|$))"
+        r"|(?i:\b(?:\d|1[0-5]|one|two|three|four|five|six|seven)(?: of (?:the |my |our )?(?:\d{1,2}|\w{3,5}))? (?:gpus?|cards?) (?:(?:have|has|had|is|are|was|were|just|suddenly) ){0,2}(?:disappeared|vanished|gone|missing|lost) (?:in|from) (?:the (?:output|list) of )?nvidia-smi\b|\b(?:came up|is|was|are|were|boots?|booted) short (?:a|one|two|\d{1,2}) (?:gpus?|cards?)\b)",
         ("gpu-count-mismatch",),
         "nvidia-smi lists fewer GPUs than are installed",
-        ("nvidia-smi only lists 7 GPUs",),
+        ("nvidia-smi only lists 7 GPUs", "since the night 3 GPUs are missing from nvidia-smi"),
     ),
     Signature(
         r"NVRM: Xid \([^)\n]{1,100}\): (?!(?:13|31|43|45)\b)\d+",

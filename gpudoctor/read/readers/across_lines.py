@@ -12,6 +12,7 @@ from itertools import takewhile
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
+from gpudoctor.signatures.phrases import is_commented_out
 
 SHOWN = "shown:"
 """Begins the key of such a line."""
@@ -52,6 +53,7 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
     yield from _cdi(lines)
     yield from _acs(lines)
     yield from _instances(lines)
+    yield from _visible(lines)
     yield from _devices(lines)
     yield from _libraries(lines)
     yield from _copies(lines)
@@ -114,11 +116,13 @@ def _acs(lines: Sequence[Line]) -> Iterator[Statement]:
                 return
 
 
-_INSTANCE = expression(r"^\s{0,8}MIG (?:\d{1,2}c\.)?\dg\.\d{1,3}gb\S{0,8}\s{1,8}Device\s{1,4}\d{1,2}:")
+_INSTANCE = expression(r"^\s{0,8}MIG (?:\d{1,2}c\.)?\dg\.\d{1,3}gb\S{0,8}\s{1,8}Device\s{1,4}\d{1,2}(?::|\s{0,4}$)")
 _SEVERAL_INSTANCES = expression(
     r"(?i)^(?=[^\n]{0,300}\bMIG\b)[^\n]{0,300}\b(?:several|multiple|two|three|four|five|six|seven|[2-7]x?) (?:\w{1,8} |\dg\.\d{1,3}gb )?(?:MIG )?(?:instances|devices|slices|partitions|migs)\b"
 )
 _COUNTS_DEVICES = expression(r"\bdevice_count\(\)\W{0,4}$")
+_COUNTS_ONE = expression(r"\bfound 1 CUDA devices?\b")
+"""ggml-cuda.cu."""
 
 
 def _instances(lines: Sequence[Line]) -> Iterator[Statement]:
@@ -126,10 +130,44 @@ def _instances(lines: Sequence[Line]) -> Iterator[Statement]:
     several = sum(1 for line in lines if _INSTANCE.match(line.text)) > 1 or any(_SEVERAL_INSTANCES.search(line.text) for line in lines)
     if not several:
         return
-    for place, line in enumerate(lines[:-1]):
-        if _COUNTS_DEVICES.search(line.text) and lines[place + 1].text.strip() == "1":
-            yield _shown("instances", "with MIG only one device: device_count() is 1", lines[place + 1])
+    asked = (below for line, below in itertools.pairwise(lines) if _COUNTS_DEVICES.search(line.text) and below.text.strip() == "1")
+    one = next(asked, None) or next((line for line in lines if _COUNTS_ONE.search(line.text)), None)
+    if one:
+        yield _shown("instances", "with MIG only one device: device_count() is 1", one)
+
+
+_ASSIGNS = expression(
+    r"os\.environ(?:\[|\.setdefault\()\s?['\"](?P<variable>CUDA_VISIBLE_DEVICES)['\"]\s?(?:\]\s{0,3}=|,)\s{0,3}['\"](?P<gpus>\d{1,2}(?:, ?\d{1,2}){0,15})['\"]"
+)
+_COUNTED = expression(
+    r"\bdevice_count\(\)\)?[^\w\n]{1,8}(?:(?:is|returns?|gives|prints|shows) )?(?P<count>\d{1,2})\W{0,4}$|\bNum GPUs(?: Available)?[:=\s]{1,4}(?P<number>\d{1,2})\b|\bLet's use (?P<used>\d{1,2}) GPUs\b"
+    r"|^\W{0,4}CUDA:(?P<index>\d{1,2})\b\W{1,3}(?:NVIDIA|GeForce|Tesla|Quadro|TITAN)"
+)
+"""How many GPUs a framework counts, or the number of one that a program lists: also in PyTorch's and TensorFlow's tutorials."""
+
+
+def _visible(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield that a framework counts more GPUs than the program above gives it in CUDA_VISIBLE_DEVICES."""
+    given = 0
+    for line, below in itertools.zip_longest(lines, lines[1:], fillvalue=Line(0, "")):
+        assigns = _ASSIGNS.search(line.text)
+        if assigns and not is_commented_out(line.text, assigns.start("variable")):
+            given = assigns["gpus"].count(",") + 1
+        elif given and (counted := _counted(line.text, below.text)) > given:
+            text = f"CUDA_VISIBLE_DEVICES has no effect: the program sets it to {given} GPU(s), and the framework counts {counted}"
+            yield _shown("visible", text, line)
             return
+
+
+def _counted(text: str, below: str) -> int:
+    """Return how many GPUs a line, or the answer below it, says that a framework counts; 0 if neither does."""
+    if _COUNTS_DEVICES.search(text):
+        answer = _NUMBER.match(below)
+        return int(answer[1]) if answer else 0
+    found = _COUNTED.search(text)
+    if not found:
+        return 0
+    return int(found["index"]) + 1 if found["index"] else int(found["count"] or found["number"] or found["used"])
 
 
 _GIVES_DEVICE = expression(
@@ -237,6 +275,8 @@ READER = Reader(
         "containerpath",
         "setpci",
         "device_count()",
+        "found 1 cuda device",
+        "environ",
         "/dev/nvidia",
         "ls /",
         "ls -",

@@ -11,6 +11,7 @@ from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "nvidia-smi"
+_MARKS = ("NVIDIA-SMI", "MiB", "Persistence-M", "ERR!")
 _GAP = r"[\s|]+"
 _ADDRESS = r"[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2}\.\d"
 _SECTIONS = (
@@ -51,7 +52,7 @@ _BORDER = expression(r"^\s*\+-{10,}")
 
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
-    if any("NVIDIA-SMI" in line.text or "MiB" in line.text or "Persistence-M" in line.text for line in lines):
+    if any(mark in line.text for line in lines for mark in _MARKS):
         reading = _Reading()
         for line in _unwrapped(lines):
             yield from reading.of(line)

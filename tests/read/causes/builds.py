@@ -403,6 +403,8 @@ CASES: Final = (
     ("slow-ptx-jit", "name: GeForce RTX 3060 computeCapability: 8.6\nSuccessfully opened dynamic library libcudart.so.10.1\nThen fit() is stuck.\n"),
     ("gpu-below-framework-minimum", "GPU 0: Tesla V100-SXM2-32GB\nRuntimeError: FlashInfer requires GPUs with sm75 or higher\n"),
     ("nvcc-framework-cuda-mismatch", "GPU 0: NVIDIA GeForce RTX 5070 Ti\nRuntimeError: FlashInfer requires GPUs with sm75 or higher\n"),
+    ("torch-torchvision-mismatch", "torchvision fails on PyTorch 2.0: RuntimeError: Couldn't load custom C++ ops\n"),
+    ("extension-built-for-other-cuda", "PyTorch has CUDA version 11.8 and torch_spline_conv has CUDA version 12.1\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -518,5 +520,6 @@ NEAR_MISSES: Final = (
     ("slow-ptx-jit", "torch==2.5.1+cu124\nGPU 0: NVIDIA GeForce RTX 4090\nThe training hangs after an hour.\n"),
     ("jax-plugin-version-mismatch", "jax/lib/xla_bridge.py:127: UserWarning: No GPU/TPU found, falling back to CPU.\n"),
     ("gpu-too-old-for-build", "torch 1.3.0 from pip\nGPU: Tesla K40c\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
+    ("extension-built-for-other-cuda", "PyTorch has CUDA version 11.8 and the driver CUDA version 12.1\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -346,6 +346,8 @@ CASES: Final = (
     ("driver-hung", "cuda.device_count() never returns on Debian 12\ndriver 550.90.07\n"),
     ("nouveau-loaded", "lsmod: nouveau 2285568 1\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n"),
     ("driver-too-old", "tensorflow-gpu 1.13.1, CUDA 10.0\nE tensorflow/stream_executor/cuda/cuda_dnn.cc:343] possibly insufficient driver version: 390.87.0\n"),
+    ("driver-too-old", "torch 2.4.1+cu124\nIt tells me that my nvidia version is too old\n"),
+    ("gpu-too-new-for-driver", "# cat /proc/driver/nvidia/version\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  575.57.08  Sat May 24 07:25:55 UTC 2025\n# lspci | grep NVIDIA\n01:00.0 VGA compatible controller: NVIDIA Corporation GB203 [GeForce RTX 5080] (rev a1)\n# nvidia-smi\nNo devices were found\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -430,5 +432,6 @@ NEAR_MISSES: Final = (
     ("driver-too-old", "ImportError: fused_ops.cpython-311-x86_64-linux-gnu.so: undefined symbol: cuLaunchKernel\n"),
     ("no-driver", "cuda_diagnostics.cc:160] no NVIDIA GPU device is present: /dev/nvidia0 does not exist\n"),
     ("driver-too-old", "tensorflow-gpu 1.13.1, CUDA 10.0\nE tensorflow/stream_executor/cuda/cuda_dnn.cc:343] possibly insufficient driver version: 418.87.0\n"),
+    ("gpu-too-new-for-driver", "# cat /proc/driver/nvidia/version\nNVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build\n# lspci | grep NVIDIA\n01:00.0 VGA compatible controller: NVIDIA Corporation GB203 [GeForce RTX 5080] (rev a1)\n# nvidia-smi\nNo devices were found\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -125,6 +125,9 @@ CASES: Final = (
     ("no-gpu", "GPU: Intel(R) Iris Xe\nfailed call to cuInit: CUDA_ERROR_UNKNOWN: unknown error\n"),
     ("gpu-lacks-bf16", "GPU: Quadro RTX 5000\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmStridedBatchedEx( handle, opa, opb, m, n, k, &falpha, a, CUDA_R_16BF, lda, stridea)`\n"),
     ("gpu-fell-off-bus", "dcgm collector: error getting clock reasons of GPU 5: ERROR_GPU_IS_LOST\n"),
+    ("gpu-fell-off-bus", "|   2  NVIDIA L40S                    On  | 00000000:C1:00.0 Off |                 ERR! |\n| ERR!  ERR! ERR!             ERR! / ERR! |\n"),
+    ("gpu-count-mismatch", "Ten L4 cards, no problems for a year.\nLast night three cards vanished from nvidia-smi, and after a restart they were listed again.\n"),
+    ("gpu-count-mismatch", "Since the power cut node 12 is short one GPU. nvidia-smi has 7 there and 8 on the other nodes.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -165,5 +168,6 @@ NEAR_MISSES: Final = (
     ("power-throttled", "        SW Power Cap                      : Active\n        Current Power Limit               : 300.00 W\n        Default Power Limit               : 300.00 W\n"),
     ("gpu-not-faster-than-cpu", "Is it normal that the GPU is not slower than the CPU?\n"),
     ("gpu-lacks-bf16", "GPU: RTX A6000\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx( handle, opa, opb, m, n, k, &falpha, a, CUDA_R_16BF, lda)`\n"),
+    ("gpu-count-mismatch", "Ten L4 cards. The three jobs vanished from nvidia-smi when they were done.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

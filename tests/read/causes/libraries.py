@@ -244,6 +244,7 @@ CASES: Final = (
     ("libcuda-not-on-loader-path", "macOS 10.12\nI tensorflow/stream_executor/dso_loader.cc:126] Couldn't open CUDA library libcuda.1.dylib. LD_LIBRARY_PATH: /usr/local/cuda/lib\n"),
     ("cudnn-missing", "tensorflow-gpu 1.4.0\nLD_LIBRARY_PATH=/data/cudnn-6.0/lib64\nImportError: libcudnn.so.6: cannot open shared object file: No such file or directory\n"),
     ("cudnn-version-mismatch", "ii  libcudnn7  7.6.5.32-1+cuda10.2  amd64  cuDNN runtime libraries\nCuda compilation tools, release 10.0, V10.0.130\nCheck failed: status == CUDNN_STATUS_SUCCESS (1 vs. 0)  CUDNN_STATUS_NOT_INITIALIZED\n"),
+    ("ld-library-path-shadowing", "ImportError: /opt/venv/lib/libtorch_cuda.so: undefined symbol: cuptiGetVersionEx\nLD_LIBRARY_PATH=/usr/local/cuda-11.8/lib64\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

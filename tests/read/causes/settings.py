@@ -159,6 +159,11 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "pycuda._driver.MemoryError: cuCtxCreate failed: out of memory\n"),
     ("gpu-memory-held-by-other-process", "jcuda.CudaException: CUDA_ERROR_OUT_OF_MEMORY\n\tat jcuda.driver.JCudaDriver.checkResult(JCudaDriver.java:330)\n\tat jcuda.driver.JCudaDriver.cuCtxCreate(JCudaDriver.java:1500)\n"),
     ("gpu-memory-held-by-other-process", "[0] NVIDIA RTX A5000 | 61'C,  98 % | 23011 / 24564 MB | bob(22990M)\n[1] NVIDIA RTX A5000 | 33'C,   0 % |     8 / 24564 MB |\nRuntimeError: CUDA error: out of memory\n"),
+    ("cuda-visible-devices-set-too-late", "import torch, os\nos.environ['CUDA_VISIBLE_DEVICES'] = '5'\nprint(torch.cuda.device_count())\n8\n"),
+    ("cuda-visible-devices-set-too-late", 'os.environ["CUDA_VISIBLE_DEVICES"] = "0,3"\nNum GPUs Available:  4\n'),
+    ("cuda-visible-devices-set-too-late", "os.environ['CUDA_VISIBLE_DEVICES']='2'\nCUDA:0 NVIDIA A40, 45634MB\nCUDA:1 NVIDIA A40, 45634MB\n"),
+    ("mig-one-instance-per-process", "RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED\nCUDA_VISIBLE_DEVICES=MIG-<id>\n"),
+    ("mig-one-instance-per-process", "GPU 0: NVIDIA A30\n  MIG 2g.12gb     Device  0\n  MIG 2g.12gb     Device  1\nggml_cuda_init: found 1 CUDA devices:\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -211,5 +216,8 @@ NEAR_MISSES: Final = (
     ("persistence-mode-off", "nvidia-container-cli: initialization error: driver rpc error: timed out\nPersistence-M: On\n"),
     ("exclusive-compute-mode", "WARNING (nnet3-train[5.5]:SelectGpuId():cu-device.cc:243) Not in compute-exclusive mode.  Suggestion: use 'nvidia-smi -c 3' to set compute exclusive mode\nLOG (nnet3-train[5.5]:FinalizeActiveGpu():cu-device.cc:338) The active GPU is [0]: Tesla P40\tfree:22000M, used:500M, total:22500M version 6.1\nERROR (nnet3-train[5.5]:Free():cu-allocator.cc:349) cudaError_t 77 : \"an illegal memory access was encountered\" returned from 'cudaFree(p)'\n"),
     ("gpu-memory-held-by-other-process", "[0] Tesla T4 | 40\u00b0C,   0 % |     3 / 15360 MB |\ntorch.cuda.OutOfMemoryError: CUDA out of memory.\n"),
+    ("cuda-visible-devices-set-too-late", 'os.environ["CUDA_VISIBLE_DEVICES"] = "0,3"\nprint(torch.cuda.device_count())\n2\n'),
+    ("cuda-visible-devices-set-too-late", "#os.environ['CUDA_VISIBLE_DEVICES'] = '5'\nLet's use 8 GPUs!\n"),
+    ("mig-one-instance-per-process", "GPU 0: NVIDIA A30\n  MIG 2g.12gb     Device  0\nggml_cuda_init: found 1 CUDA devices:\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
