@@ -270,6 +270,6 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     measured = all(one.measured for one in speeds)
     low, high = MEASURED_SHARES if measured else PEAK_SHARES
     whose = "rates measured on this GPU" if measured else "published peaks (--report FILE has measured rates)"
-    assumed.append(f"training at {low:.0%} to {high:.0%} of {whose}")
+    assumed.append(f"{'inference' if asked.infer else 'training'} at {low:.0%} to {high:.0%} of {whose}")
     idle = "A GPU gains throughput, not latency: small batches leave it idle. Reading input and exchanging gradients are not counted."
     return (f"Assumed: {'; '.join(assumed)}.", *blocks, idle)
