@@ -164,7 +164,7 @@ def _gpus(combination: Combination, matrix: Matrix) -> tuple[tuple[NvmlGpu, ...]
     elif combination.os == "macos":
         return (), ()
     else:
-        found = [("", "", Supposed("GPU", "any NVIDIA GPU", "not stated"))]
+        found = [("", "", Supposed("GPU", "an NVIDIA GPU; its model was not checked", "name it with --gpu"))]
     gpus = tuple(
         NvmlGpu(index=index, address=NOT_STATED, name=name or NOT_STATED, compute_capability=known or NOT_STATED)
         for index, (name, known, _) in enumerate(found)
