@@ -20,6 +20,7 @@ from gpudoctor.diagnose.support_driver import DRIVER
 from gpudoctor.diagnose.support_libraries import LIBRARIES
 from gpudoctor.diagnose.support_packages import PACKAGES
 from gpudoctor.diagnose.support_system import SYSTEM
+from gpudoctor.diagnose.support_without_cuda import WITHOUT_CUDA
 from gpudoctor.diagnose.text_facts import Ask, Asks, HintedLine, Words, first_evidence
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
@@ -279,6 +280,7 @@ _FACTS: Asks = {
     "glibc-too-old": (_old_glibc,),
     **LIBRARIES,
     **PACKAGES,
+    **WITHOUT_CUDA,
     **BUILDS,
     **DRIVER,
     **SYSTEM,

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView, MachineView, known
+from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
-from gpudoctor.derive.plugins import mismatched_plugins, version_numbers
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.diagnose.installer_facts import is_windows_on_arm
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
@@ -19,7 +17,7 @@ from gpudoctor.matrix import CudaRelease
 from gpudoctor.matrix.tables import CHIPS, CUDA
 from gpudoctor.preflight import FEATURES
 from gpudoctor.signatures.builds import UNUSED
-from gpudoctor.snapshot import Fact, Host, Missing, Platform
+from gpudoctor.snapshot import Fact, Platform
 from gpudoctor.versions import Version
 
 _OLDEST_IN_USE = 11
@@ -232,118 +230,7 @@ def _place(digits: str) -> Version:
     return Version(int(digits[:-1]), int(digits[-1]))
 
 
-def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield the compiled half of a framework that sees no GPU, if the text names no CUDA plugin beside it."""
-    listed = {one.name: one for one in known(machine.observed.packages).distributions}
-    for one in machine.frameworks:
-        plugin = one.spec.plugin
-        library = listed.get(plugin.library) if plugin else None
-        if plugin is None or library is None or one.observed.sees_gpu is not False:
-            continue
-        if "+cuda" not in library.version and not any(name.startswith(plugin.beginning) for name in listed):
-            yield Evidence("no CUDA plugin beside", library.label, library.where)
-
-
-def _uncompared_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield a CUDA plugin that is newer than a library which loads any."""
-    stack = known(machine.stack_or_missing)
-    for plugin in (one.spec.plugin for one in machine.frameworks if one.spec.plugin):
-        library = stack.distributions.get(plugin.library)
-        for one in mismatched_plugins(stack, plugin):
-            if library and version_numbers(one.version) > version_numbers(library.version):
-                yield Evidence(f"newer than {library.label}", one.label, one.where)
-
-
-def _named_as_without_cuda(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield a framework whose name alone, without a build, is that of a package without CUDA."""
-    for one in machine.frameworks:
-        release = versions.parse(one.release)
-        if one.observed.sees_gpu is True or one.observed.distribution or release is None:
-            continue
-        rows = [row for row in machine.matrix.releases(one.name, "linux_x86_64") if row.release == release]
-        if rows and all(row.accelerator == "cpu" for row in rows):
-            yield Evidence("the package of that name has no CUDA", one.label, "matrix")
-
-
-def _pips_choice_on_windows(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield PyTorch on Windows if the text names no build: pip alone installs the one without CUDA."""
-    builds = [one.observed.cuda_build for one in machine.frameworks if one.name == TORCH.name]
-    if machine.site.platform == Platform.WINDOWS and TORCH.name in text and all(isinstance(one, Missing) for one in builds):
-        yield Evidence("pip's build of PyTorch for Windows", "without CUDA", "matrix")
-
-
-_LOGS_CPU = expression(r"\bcpu_feature_guard\.cc:\d{1,4}\]")
-_LOGS_GPU = expression(r"\b(?:gpu_device|dso_loader|cuda_\w{3,20})\.cc:\d")
-
-
-def _logs_no_gpu(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield TensorFlow's line about the CPU, if no line is about a GPU: a build with CUDA says which GPUs and libraries it finds."""
-    found = _LOGS_CPU.search(text)
-    with_cuda = any(one.observed.cuda_build is True or one.observed.sees_gpu is True for one in machine.frameworks)
-    if found and not with_cuda and not _LOGS_GPU.search(text):
-        yield Words("the log names no GPU library", found[0], "the log")
-
-
-_CUDA_WHEEL = expression(r"==\d[\w.]{1,12}\+cu(?:\d{2,3}\b|da\d{2})")
-_OF_LINUX_ALONE = r"jax-cuda\d{1,2}-|triton(?![\w-])|jax\[cuda|jaxlib==[\w.]{3,16}\+cuda"
-_CUDA_PLUGIN = expression(rf"(?:the requirement|distribution found for) (?:tensorflow-gpu\b|{_OF_LINUX_ALONE})")
-_LINUX_PLUGIN = expression(rf"(?:the requirement|distribution found for) (?:{_OF_LINUX_ALONE})")
-"""What has wheels for Linux alone."""
-
-
-def _cuda_for_linux_only(machine: MachineView, text: str) -> Iterator[Evidence]:
-    """Yield the platform, if a build with CUDA is asked for that none has."""
-    if machine.site.platform == Platform.MACOS and (_CUDA_WHEEL.search(text) or _CUDA_PLUGIN.search(text)):
-        yield Words("operating system", "macOS", "the text")
-    if machine.site.platform == Platform.WINDOWS and (found := _LINUX_PLUGIN.search(text)):
-        yield Evidence("operating system", "Windows", found[0])
-
-
-def _on_windows_for_arm(machine: MachineView, _: str) -> Iterator[Evidence]:
-    if is_windows_on_arm(machine):
-        yield Evidence("platform", "Windows on ARM", "the text")
-
-
-_JETSON = expression(
-    r"(?i)(?<!works )(?<!works fine )(?<!runs )\b(?:on|for|with|have|using|in) (?:the |my |an? |our |this |nvidia ){0,2}(?:jetson\b|jetpack\b|(?:agx |nx )?orin\b|xavier\b)|\bjetpack ?[<>=]{0,2} ?\d|-tegra\b"
-)
-
-
-def _on_jetson(machine: MachineView, text: str) -> Iterator[Evidence]:
-    host = machine.observed.host
-    if isinstance(host, Host) and host.platform == Platform.JETSON:
-        yield Evidence("platform", "Jetson", "the text")
-    elif not any(isinstance(gpu.name, str) for gpu in machine.observed.listed_gpus) and (found := _JETSON.search(text)):
-        yield Words("platform", found[0], "the text")
-
-
-def _without_cuda_on_windows(machine: MachineView, _: str) -> Iterator[Evidence]:
-    if machine.site.platform == Platform.WINDOWS:
-        for one in machine.frameworks:
-            if one.spec.on_windows and not _had_cuda_on_windows(one, machine):
-                yield Words(one.spec.title, "without CUDA for Windows", "the text")
-
-
-def _had_cuda_on_windows(framework: FrameworkView, machine: MachineView) -> bool:
-    """Return whether the release is known to be older than the first without CUDA for Windows."""
-    release, bound = versions.parse(framework.release), machine.matrix.bound(framework.name, "no-cuda-on-windows")
-    return bound is not None and release is not None and release[:2] < bound[:2]
-
-
-def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield a framework on macOS that sees no GPU and needs a plugin for it."""
-    for one in machine.frameworks:
-        if one.spec.metal_plugin and machine.site.platform == Platform.MACOS:
-            yield Words("operating system", "macOS", "the text")
-
-
 BUILDS: Asks = {
-    "cpu-only-build": (_without_plugin, _named_as_without_cuda, _pips_choice_on_windows, _logs_no_gpu),
-    "jax-plugin-version-mismatch": (_uncompared_plugin,),
-    "no-cuda-wheel-for-platform": (_cuda_for_linux_only, _on_windows_for_arm),
-    "windows-native-no-gpu": (_without_cuda_on_windows,),
-    "metal-plugin-missing": (_without_metal,),
-    "jetson-needs-vendor-wheel": (_on_jetson,),
     "slow-ptx-jit": (_compiled_at_first_use,),
     "cuda-library-missing": (_opens_installed_cuda,),
     "gpu-too-new-for-build": (_listed_as_older, _newer_than_build),

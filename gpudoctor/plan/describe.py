@@ -72,8 +72,10 @@ def several(found: Chosen) -> bool:
 def _kind(one: Candidate, found: Chosen) -> str:
     if one.cuda is not None:
         return f"for CUDA {one.cuda.short if '.' in one.cuda.text else one.cuda.major}"
-    if one.metal or found.of(_plugin(one)) is not None:
-        return "with Metal" if one.metal else ""
+    if one.metal:
+        return "with Metal"
+    if found.of(_plugin(one)) is not None:
+        return ""
     return "for the CPU" if framework_of(one.name) and not any("cuda" in extra for extra in one.extras) else ""
 
 

@@ -20,7 +20,7 @@ def needed(row: FrameworkRelease, frameworks: Iterable[str], *, gpu: bool) -> tu
     `frameworks` are those that the package cannot do without.
     """
     asked = tuple(filter(None, map(requirement, row.requires)))
-    always = {one.name for one in asked if not one.marker or BESIDE in _extras_of(one)}
+    always = {one.name for one in asked if _is_always_there(one)}
     lacking = [name for name in frameworks if name not in always]
     if lacking:
         return _with_framework(asked, lacking[0])
@@ -29,10 +29,13 @@ def needed(row: FrameworkRelease, frameworks: Iterable[str], *, gpu: bool) -> tu
 
 def frameworks_of(rows: Sequence[FrameworkRelease]) -> tuple[str, ...]:
     """Return the frameworks that the newest release of a package requires without an extra."""
-    required = {
-        one.name for one in map(requirement, rows[-1].requires) if one is not None and (not one.marker or BESIDE in _extras_of(one))
-    }
+    required = {one.name for one in map(requirement, rows[-1].requires) if one is not None and _is_always_there(one)}
     return tuple(spec.name for spec in CATALOGUE if spec.name in required)
+
+
+def _is_always_there(wanted: Requirement) -> bool:
+    """Return whether a package is of use only with what it requires here, whatever extras are asked for."""
+    return not wanted.marker or BESIDE in _extras_of(wanted)
 
 
 def reached(row: FrameworkRelease, extras: Iterable[str]) -> tuple[str, ...]:

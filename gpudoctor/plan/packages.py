@@ -15,39 +15,12 @@ from gpudoctor.errors import UsageError
 from gpudoctor.matrix import FrameworkRelease, Matrix
 from gpudoctor.plan.listed import Listed
 from gpudoctor.plan.model import StatedBuild
+from gpudoctor.plan.taken import Taken, Want
 from gpudoctor.snapshot import Distribution
-from gpudoctor.snapshot.distributions import normalise, with_extras
+from gpudoctor.snapshot.distributions import normalise
 
 _ROUNDS = 3
 """How often a choice is revised because of a later one; an installer would search on."""
-
-
-class Want(msgspec.Struct, frozen=True):
-    """What one release requires of a package."""
-
-    requirement: Requirement
-    by: str
-    """The name of the package that requires it."""
-    who: str
-    """The same with extras and version."""
-
-
-class Taken(msgspec.Struct):
-    """A package that would be installed."""
-
-    name: str
-    version: str
-    extras: set[str]
-    where: str
-    chosen: bool
-    requirement: str = ""
-    """How the user asked for it; empty if only another package wants it."""
-    unknown_extras: set[str] = msgspec.field(default_factory=set)
-
-    @property
-    def label(self) -> str:
-        """Name, extras and version."""
-        return f"{with_extras(self.name, sorted(self.extras))} {self.version}"
 
 
 class FromFiles(msgspec.Struct, frozen=True):

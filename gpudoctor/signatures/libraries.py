@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.cudnn_releases import CUDNN_RELEASES
 from gpudoctor.signatures.missing_libraries import MISSING_LIBRARIES, NO_CUDA, NO_CUDNN
 from gpudoctor.signatures.signature import Signature
 
@@ -38,72 +39,7 @@ LIBRARIES = (
         vague=True,
         tells="ldconfig -p | grep -E 'cudart|cublas|cudnn'",
     ),
-    # torch/backends/cudnn/__init__.py since 1.13
-    Signature(
-        r"Looks like your LD_LIBRARY_PATH contains incompatible version of cudnn",
-        ("cudnn-shadowed-by-system",),
-        "LD_LIBRARY_PATH leads to another cuDNN than the one in PyTorch's wheel",
-        ("Looks like your LD_LIBRARY_PATH contains incompatible version of cudnn",),
-    ),
-    # TensorRT, which goes on with another cuDNN than its own
-    Signature(
-        r"TensorRT was linked against cuDNN [\d.]{3,12} but loaded cuDNN",
-        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
-        "the loaded cuDNN is not the one that TensorRT was built with",
-        ("[W] [TRT] TensorRT was linked against cuDNN 8.2.1 but loaded cuDNN 8.0.5",),
-        vague=True,
-        last=True,
-    ),
-    # PaddlePaddle's hl_cuda_cudnn.cc
-    Signature(
-        r"libcudnn v\d{1,2} with header v\d{1,2} unmatched|bindings are for CUDNN [^\n]{3,80} while the loaded CuDNN is version",
-        ("cudnn-wrong-major",),
-        "the loaded cuDNN has another major version than the one that PaddlePaddle was compiled with",
-        ("[cudnn init] libcudnn v7 with header v5 unmatched!",),
-    ),
-    # glibc's loader on the parts of two cuDNN releases: https://github.com/pytorch/pytorch/issues/119989
-    Signature(
-        r"libcudnn\S{0,200}: undefined symbol: _ZN5cudnn|undefined symbol: \S{1,300}, version libcudnn\w{0,40}\.so",
-        ("cudnn-shadowed-by-system", "cudnn-version-mismatch"),
-        "libraries of two cuDNN releases are loaded together",
-        ("libcudnn_cnn_train.so.8: undefined symbol: _ZN5cudnn3cnn",),
-    ),
-    # cudnn_graph.h of cuDNN 9
-    Signature(
-        r"CUDNN_STATUS_(?:SUBLIBRARY_)?VERSION_MISMATCH",
-        ("cudnn-version-mismatch", "cudnn-shadowed-by-system", "nvidia-wheel-version-conflict"),
-        "libraries of two cuDNN releases are loaded together",
-        ("CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",),
-    ),
-    # the third is of jaxlib 0.4, the fourth of jax_plugins/cuda/__init__.py since, the last of PaddlePaddle's gpu_resources.cc
-    Signature(
-        r"Loaded runtime CuDNN library: [^\n]{1,100} but source was compiled with|cuDNN version (?:incompatibility|mismatch): PyTorch was compiled"
-        r"|Found cuDNN version \d{4,6}, but JAX was built against|Outdated cuDNN installation found|installed Paddle is compiled with CUDNN \d"
-        # theano/gpuarray/dnn.py and theano/sandbox/cuda/dnn.py
-        r"|(?i:cuDNN version is too old\. Update to v\d)",
-        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
-        "the loaded cuDNN is older than this build needs",
-        (
-            "Loaded runtime CuDNN library: 8.9.4 but source was compiled with: 9.1.0",
-            "cuDNN version incompatibility: PyTorch was compiled",
-            "Found cuDNN version 8600, but JAX was built against version 8904",
-            "Outdated cuDNN installation found.",
-            "cuDNN version is too old. Update to v5, was 4007.",
-            "The installed Paddle is compiled with CUDNN 8.4, but CUDNN version in your machine is 8.2",
-        ),
-    ),
-    Signature(
-        r"Mixed dnn version\. The header is",
-        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
-        "Theano is compiled with the header of another cuDNN release than the library that it loads",
-        ("Mixed dnn version. The header is version 5105 while the library is version 7005.",),
-    ),
-    Signature(
-        r"(?<!_)undefined symbol: cudnn[A-Z]\w{1,80}|(?<!Could not load library )libcudnn\S{0,200}: undefined symbol",
-        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
-        "the loaded cuDNN is older than this build needs",
-        ("undefined symbol: cudnnGetVersion",),
-    ),
+    *CUDNN_RELEASES,
     # the first is cuDNN 8's: https://github.com/pytorch/pytorch/issues/104591; JAX's plugin
     _no_cudnn(
         r"Could not load library libcudnn(?![^\n]{0,300}undefined symbol)(?![^\n]{0,300}Error:(?: /|$| libcuda\.so))|Couldn't open CUDA library (?:libcudnn|cudnn64)|Unable to load cuDNN DSO|Unable to load any of \{libcudnn|\blibcudnn\b[^\n]{0,12} not found\b|libcudnn\S{0,200} => not found|Unable to load cuDNN\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)",

@@ -136,8 +136,8 @@ def _neighbours(name: str, release: Version, rows: tuple[FrameworkRelease, ...])
     """Return the releases before and after one that does not exist; () for a package of whose releases the tables may leave some out."""
     if name not in TABLE_OF:
         return ()
-    before, after = (row for row in rows if row.release < release), (row for row in rows if row.release > release)
-    return str(max(before, key=lambda row: row.release).release), str(next(after).release)
+    older = [row for row in rows if row.release < release]
+    return str(older[-1].release), str(next(row.release for row in rows if row.release > release))
 
 
 def _without_extras(package: Distribution, root: Distribution, environment: EnvironmentView) -> tuple[Fix, ...]:
