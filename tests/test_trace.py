@@ -652,19 +652,28 @@ CONFIGURATIONS: list[tuple[dict[str, object], str, int, str]] = [
 """Models with their published numbers of parameters."""
 
 
-@pytest.mark.index
-def test_a_configuration_is_built_by_transformers(tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def built(tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Model]:
+    """Traces what transformers builds from a config.json with these fields."""
     config = tmp_path / "config.json"
     monkeypatch.setenv("PYTHONPATH", str(transformers))
+
+    def trace(fields: dict[str, object], **step: object) -> Model:
+        config.write_text(json.dumps(fields))
+        return traced(str(torch), str(config), Step(batch=2, **step))  # type: ignore[arg-type]
+
+    return trace
+
+
+@pytest.mark.index
+def test_a_configuration_is_built_by_transformers(built: Callable[..., Model]) -> None:
     for fields, architecture, parameters, sample in CONFIGURATIONS:
-        config.write_text(json.dumps({**fields, "architectures": [architecture]}))
-        model = traced(str(torch), str(config), Step(batch=2, seq=32))
+        model = built({**fields, "architectures": [architecture]}, seq=32)
         assert (model.name, model.parameters, model.sample) == ("config.json", parameters, sample)
         assert model.full is not None
         assert 0 < model.full.checkpointed.per_sample < model.full.kept.per_sample
-    config.write_text('{"model_type": "mamba", "num_hidden_layers": 1}')
     with pytest.raises(UsageError, match="token by token"):
-        traced(str(torch), str(config), Step(batch=2, seq=32))
+        built({"model_type": "mamba", "num_hidden_layers": 1}, seq=32)
 
 
 SPARSE: dict[str, object] = {
@@ -681,15 +690,10 @@ EXPERTS: list[dict[str, object]] = [
 
 
 @pytest.mark.index
-def test_the_formula_keeps_in_bf16_what_experts_keep(
-    tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_formula_keeps_in_bf16_what_experts_keep(built: Callable[..., Model]) -> None:
     """Autocast leaves their matmuls in FP32: https://github.com/pytorch/pytorch/issues/174763."""
-    config = tmp_path / "config.json"
-    monkeypatch.setenv("PYTHONPATH", str(transformers))
     for fields in EXPERTS:
-        config.write_text(json.dumps(fields))
-        true = traced(str(torch), str(config), Step(batch=2, seq=64, precision="bf16"))
+        true = built(fields, seq=64, precision="bf16")
         formula = of_config("config.json", fields).model("config.json", Sample(64))
         assert formula.half
         assert true.half
@@ -698,13 +702,9 @@ def test_the_formula_keeps_in_bf16_what_experts_keep(
 
 
 @pytest.mark.index
-def test_inference_of_a_configuration_keeps_keys_and_values_and_makes_the_scores_of_one_token(
-    tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = tmp_path / "config.json"
-    monkeypatch.setenv("PYTHONPATH", str(transformers))
-    config.write_text(json.dumps({"model_type": "gpt_neox", "intermediate_size": 512, **SPARSE, "vocab_size": 100_000}))
-    model = traced(str(torch), str(config), Step(batch=2, seq=64, precision="bf16", infer=True))
+def test_inference_of_a_configuration_keeps_keys_and_values_and_makes_the_scores_of_one_token(built: Callable[..., Model]) -> None:
+    fields = {"model_type": "gpt_neox", "intermediate_size": 512, **SPARSE, "vocab_size": 100_000}
+    model = built(fields, seq=64, precision="bf16", infer=True)
     assert model.cache_elements == 2 * 2 * 64 * 256
     assert model.half
     assert model.half.inference.per_sample < 64 * 100_000
@@ -719,15 +719,10 @@ INFERRED: list[dict[str, object]] = [
 
 
 @pytest.mark.index
-def test_the_formula_holds_in_inference_what_transformers_holds(
-    tmp_path: Path, torch: Path, transformers: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_formula_holds_in_inference_what_transformers_holds(built: Callable[..., Model]) -> None:
     """Also what its functions hold only because a name still refers to it."""
-    config = tmp_path / "config.json"
-    monkeypatch.setenv("PYTHONPATH", str(transformers))
     for fields in INFERRED:
-        config.write_text(json.dumps(fields))
-        true = traced(str(torch), str(config), Step(batch=2, seq=64, infer=True))
+        true = built(fields, seq=64, infer=True)
         formula = of_config("config.json", fields).model("config.json", Sample() if fields["model_type"] == "vit" else Sample(64))
         assert true.full
         assert formula.full
