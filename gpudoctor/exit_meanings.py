@@ -83,4 +83,4 @@ EXIT_CODES = (
 
 def in_short() -> str:
     """Return one line that names them all."""
-    return f"Exit codes: {', '.join(f'{one.label} {one.short}' for one in EXIT_CODES)}."
+    return f"Exit codes: {', '.join(f'{code.label} {code.short}' for code in EXIT_CODES)}."

@@ -13,7 +13,7 @@ def nearest(word: str, known: Iterable[str], *, most: int = 3) -> tuple[str, ...
     """Up to `most` of the known names spelt like `word`, the most similar first; case does not matter."""
     difflib = import_module("difflib")  # 1 ms, and most words are known
     typed, spelt = word.casefold().replace("_", "-"), {name.casefold(): name for name in known}
-    alike = {one: difflib.SequenceMatcher(None, typed, one).ratio() for one in difflib.get_close_matches(typed, spelt, most, _ALIKE)}
+    alike = {match: difflib.SequenceMatcher(None, typed, match).ratio() for match in difflib.get_close_matches(typed, spelt, most, _ALIKE)}
     return tuple(spelt[one] for one, ratio in alike.items() if ratio >= max(alike.values()) - _BEHIND)
 
 

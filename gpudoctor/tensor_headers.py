@@ -59,8 +59,8 @@ def headers(name: str, described: Mapping[str, Any]) -> TensorHeaders:
 def packed(tensors: TensorHeaders) -> str:
     """Return the type of most bytes if that is one of whole numbers, into which quantised weights are packed; else ""."""
     bytes_of = Counter[str]()
-    for one in tensors.values():
-        bytes_of[one.dtype if one.whole else ""] += one.bytes
+    for tensor in tensors.values():
+        bytes_of[tensor.dtype if tensor.whole else ""] += tensor.bytes
     return max(bytes_of, key=lambda kind: bytes_of[kind], default="")
 
 

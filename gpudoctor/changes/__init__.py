@@ -28,21 +28,21 @@ def compare(
     """Return how the second examination differs from the first; `ignore` are patterns of field paths."""
     found = tuple(Walk(before.snapshot, after.snapshot).differences())
     ignored = matcher(ignore)
-    kept = [one for one in found if not ignored(one.path)]
+    kept = [difference for difference in found if not ignored(difference.path)]
     record = FieldsRead()
     for examination in (before, after) if kept else ():  # without a difference no rule is asked
         runs(examination.snapshot, matrix, examination.policy, record)
     gpus = gpu_names(after.snapshot) | gpu_names(before.snapshot)
     facts = [_fact(line, record) for line in lines(kept, gpus)]
-    steady = any(not one.volatile for one in found)
-    causes = [one for one in _causes(before, after, reworded=steady) if not ignored(f"findings.{one.id}")]
+    steady = any(not difference.volatile for difference in found)
+    causes = [cause for cause in _causes(before, after, reworded=steady) if not ignored(f"findings.{cause.id}")]
     order = ("appeared", "gone", "changed")
     diff = Diff(
         tool=TOOL,
         before=_examined(before, names[0]),
         after=_examined(after, names[1]),
-        causes=tuple(sorted(causes, key=lambda one: (not one.root, order.index(one.kind)))),
-        facts=tuple(sorted(facts, key=lambda one: not one.read_by_rules)),
+        causes=tuple(sorted(causes, key=lambda cause: (not cause.root, order.index(cause.kind)))),
+        facts=tuple(sorted(facts, key=lambda fact: not fact.read_by_rules)),
         ignored=len(found) - len(kept),
         golden=golden,
     )
@@ -59,7 +59,7 @@ def matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
     """Return whether a path, or what it is a part of, matches a pattern: * is any text, ? one character."""
     if not patterns:
         return lambda _: False
-    told = "|".join(re.escape(one).replace(r"\*", ".*").replace(r"\?", ".") for one in patterns)
+    told = "|".join(re.escape(pattern).replace(r"\*", ".*").replace(r"\?", ".") for pattern in patterns)
     wanted = re.compile(rf"(?:{told})(?:\..*)?", re.DOTALL)
     return lambda path: wanted.fullmatch(path) is not None
 
@@ -68,7 +68,7 @@ def _fact(line: Line, record: FieldsRead) -> FactChange:
     leader: Difference = line.leader
     every = (leader, *line.also)
     kind = "appeared" if leader.before is None else "gone" if leader.after is None else "changed"
-    uncompared = all(one.uncompared for one in every)
+    uncompared = all(difference.uncompared for difference in every)
     return FactChange(
         path=leader.path,
         kind=kind,
@@ -77,11 +77,12 @@ def _fact(line: Line, record: FieldsRead) -> FactChange:
         before=line.before,
         after=line.after,
         line=in_words(line, kind),
-        read_by_rules=any(one.owner in record.read for one in every),
+        read_by_rules=any(difference.owner in record.read for difference in every),
         volatile=leader.volatile,
         not_compared=uncompared,
-        unknown=any(one.unread_after for one in every) and all(one.unread_after or one.uncompared for one in every),
-        also=tuple(one.path for one in line.also),
+        unknown=any(difference.unread_after for difference in every)
+        and all(difference.unread_after or difference.uncompared for difference in every),
+        also=tuple(difference.path for difference in line.also),
     )
 
 
@@ -103,7 +104,7 @@ def in_words(line: Line, kind: str) -> str:
 
 def _with_cuda(line: Line) -> str:
     """Return the CUDA versions that the old and the new driver support, if they differ."""
-    cuda = next((one for one in line.also if one.owner in CUDA_OF_THE_DRIVER), None)
+    cuda = next((difference for difference in line.also if difference.owner in CUDA_OF_THE_DRIVER), None)
     return " (CUDA {} → {})".format(*values(cuda)) if cuda else ""
 
 
@@ -119,18 +120,18 @@ def _examined(examination: Examination, name: str) -> Examined:
 
 def _causes(before: Examination, after: Examination, *, reworded: bool) -> list[CauseChange]:
     """Return the findings that differ; a message counts only if a fact changed that does not change by itself."""
-    old, new = ({one.id: one for one in each.diagnosis.findings} for each in (before, after))
+    old, new = ({finding.id: finding for finding in each.diagnosis.findings} for each in (before, after))
     found = []
     for key in sorted({*old, *new}):
-        one, other = old.get(key), new.get(key)
-        told = other or one
-        if told is None or (one and other and not _differ(one, other, reworded=reworded)):
+        finding, other = old.get(key), new.get(key)
+        told = other or finding
+        if told is None or (finding and other and not _differ(finding, other, reworded=reworded)):
             continue
-        kind = "appeared" if one is None else "gone" if other is None else "changed"
-        was, now = (each.severity.value if each else "" for each in (one, other))
+        kind = "appeared" if finding is None else "gone" if other is None else "changed"
+        was, now = (each.severity.value if each else "" for each in (finding, other))
         found.append(CauseChange(kind, key, told.name, was, now, told.message, not told.because_of))
     return found
 
 
-def _differ(one: Finding, other: Finding, *, reworded: bool) -> bool:
-    return (one.severity, one.confidence) != (other.severity, other.confidence) or (reworded and one.message != other.message)
+def _differ(finding: Finding, other: Finding, *, reworded: bool) -> bool:
+    return (finding.severity, finding.confidence) != (other.severity, other.confidence) or (reworded and finding.message != other.message)

@@ -34,28 +34,30 @@ class Line(msgspec.Struct):
     @property
     def silences(self) -> str:
         """On which side several facts of this subject could not be read, "before" or "after"; "" for anything else."""
-        silence = _silence(self.leader) if self.also and all(_silence(self.leader) == _silence(one) for one in self.also) else None
+        silence = (
+            _silence(self.leader) if self.also and all(_silence(self.leader) == _silence(difference) for difference in self.also) else None
+        )
         return silence[0] if silence else ""
 
     def explains(self, other: Line) -> bool:
         """Return whether another difference is the same change, or follows from this one."""
-        one, two = self.leader, other.leader
+        difference, two = self.leader, other.leader
         names = tuple(step.name for step in two.steps)
-        if any(names[: len(thing)] == thing for thing in _things(one)):
+        if any(names[: len(thing)] == thing for thing in _things(difference)):
             return True
         return (
             self._is_the_same_as(other)
             or self._took_along(other)
-            or (_is_driver(one) and (two.owner in CUDA_OF_THE_DRIVER or _ends_with(one, two)))
+            or (_is_driver(difference) and (two.owner in CUDA_OF_THE_DRIVER or _ends_with(difference, two)))
             or self._renames(other)
         )
 
     def _is_the_same_as(self, other: Line) -> bool:
         """Return whether both say the same in words, or both that a thing of this name came or went."""
-        one, two = self.leader, other.leader
+        difference, two = self.leader, other.leader
         if self.subject != other.subject:
             return False
-        came_or_went = (one.before is None and two.before is None) or (one.after is None and two.after is None)
+        came_or_went = (difference.before is None and two.before is None) or (difference.after is None and two.after is None)
         return came_or_went or (self.what, self.before, self.after) == (other.quantity, other.before, other.after)
 
     def _took_along(self, other: Line) -> bool:
@@ -74,11 +76,11 @@ class Line(msgspec.Struct):
 
 def lines(differences: Iterable[Difference], gpus: dict[str, str]) -> list[Line]:
     """Return a line for each change, in the order of the snapshot's fields; `gpus` names GPUs by address."""
-    found = [_worded(one, gpus) for one in differences]
+    found = [_worded(difference, gpus) for difference in differences]
     order = {id(line): place for place, line in enumerate(found)}
     leaders: list[Line] = []
     for line in sorted(found, key=lambda line: (_rank(line.leader), order[id(line)])):
-        leader = next((one for one in leaders if one.leader.volatile == line.leader.volatile and one.explains(line)), None)
+        leader = next((other for other in leaders if other.leader.volatile == line.leader.volatile and other.explains(line)), None)
         if leader is None:
             leaders.append(line)
         else:
@@ -86,23 +88,23 @@ def lines(differences: Iterable[Difference], gpus: dict[str, str]) -> list[Line]
     return sorted(leaders, key=lambda line: order[id(line)])
 
 
-def _worded(one: Difference, gpus: dict[str, str]) -> Line:
-    about, begin = subject(one, gpus)
-    named = ("driver", "driver") if _is_driver(one) else (what(one, begin), quantity(one, begin))
-    return Line(one, about, *named, *values(one), [])
+def _worded(difference: Difference, gpus: dict[str, str]) -> Line:
+    about, begin = subject(difference, gpus)
+    named = ("driver", "driver") if _is_driver(difference) else (what(difference, begin), quantity(difference, begin))
+    return Line(difference, about, *named, *values(difference), [])
 
 
-def _rank(one: Difference) -> int:
+def _rank(difference: Difference) -> int:
     """Return how early a difference is tried as the cause of others."""
-    if _is_driver(one):
+    if _is_driver(difference):
         return 0
-    if _presence(one):
+    if _presence(difference):
         return 1
-    return 2 if any(_is_head(one, place) for place in range(len(one.steps))) else 3
+    return 2 if any(_is_head(difference, place) for place in range(len(difference.steps))) else 3
 
 
-def _is_driver(one: Difference) -> bool:
-    return one.owner in _DRIVER or (one.owner == ("Fact", "value") and one.steps[0].name == "kernel_driver")
+def _is_driver(difference: Difference) -> bool:
+    return difference.owner in _DRIVER or (difference.owner == ("Fact", "value") and difference.steps[0].name == "kernel_driver")
 
 
 def _ends_with(driver: Difference, other: Difference) -> bool:
@@ -113,9 +115,9 @@ def _ends_with(driver: Difference, other: Difference) -> bool:
     return before[1].endswith(before[0]) and after[1].endswith(after[0])
 
 
-def _silence(one: Difference) -> tuple[str, Cause] | None:
+def _silence(difference: Difference) -> tuple[str, Cause] | None:
     """Return on which side a fact could not be read, and why; None if neither or both could be."""
-    unread = [(side, value.cause) for side, value in (("before", one.before), ("after", one.after)) if is_unread(value)]
+    unread = [(side, value.cause) for side, value in (("before", difference.before), ("after", difference.after)) if is_unread(value)]
     return unread[0] if len(unread) == 1 else None
 
 
@@ -124,20 +126,20 @@ def _turns_into(values: tuple[str, str], others: tuple[str, str]) -> bool:
     return values[0] in others[0] and others[0].replace(*values) == others[1]
 
 
-def _presence(one: Difference) -> str:
+def _presence(difference: Difference) -> str:
     """Return the address of a GPU that only one of the snapshots has; "" for anything else."""
-    last = one.steps[-1]
-    only_one = one.before is None or one.after is None
+    last = difference.steps[-1]
+    only_one = difference.before is None or difference.after is None
     return last.name if last.item and only_one and type(last.holder).__name__ in GPU_LISTS else ""
 
 
-def _is_head(one: Difference, place: int) -> bool:
-    head = HEADS.get(type(one.steps[place].holder).__name__)
-    return head is not None and tuple(step.name for step in one.steps[place + 1 :]) == head
+def _is_head(difference: Difference, place: int) -> bool:
+    head = HEADS.get(type(difference.steps[place].holder).__name__)
+    return head is not None and tuple(step.name for step in difference.steps[place + 1 :]) == head
 
 
-def _things(one: Difference) -> Iterator[tuple[str, ...]]:
+def _things(difference: Difference) -> Iterator[tuple[str, ...]]:
     """Yield the paths of the things that this difference names."""
-    for place in range(len(one.steps)):
-        if _is_head(one, place):
-            yield tuple(step.name for step in one.steps[: place + 1])
+    for place in range(len(difference.steps)):
+        if _is_head(difference, place):
+            yield tuple(step.name for step in difference.steps[: place + 1])

@@ -26,7 +26,7 @@ def explained(incomplete: str) -> Iterator[Offer]:
     """Offer what has a page: rules, exit codes and guides."""
     codes, guides = map(resolve_name, ("gpudoctor.exit_meanings:EXIT_CODES", "gpudoctor.manual.guides:GUIDES"))
     yield from rules(incomplete)
-    pages = {"exit-codes": "all exit codes", **{one.name: one.short for one in codes}, **guides}
+    pages = {"exit-codes": "all exit codes", **{code.name: code.short for code in codes}, **guides}
     yield from ((name, help_) for name, help_ in pages.items() if incomplete and name.startswith(incomplete))
 
 

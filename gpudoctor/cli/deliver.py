@@ -33,7 +33,11 @@ def deliver(examination: Examination, command: str, settings: Delivery) -> int:
     def report(named: bool) -> Report:  # noqa: FBT001 -- the key of the cache
         return redacted_report(examination, command, settings.root, named=named)
 
-    failures = [error for one in settings.destinations if (error := _write(report(_keeps_names(one, settings)), one, settings))]
+    failures = [
+        error
+        for destination in settings.destinations
+        if (error := _write(report(_keeps_names(destination, settings)), destination, settings))
+    ]
     if settings.main.file is not None and not settings.quiet:
         output.say(_writer(Format.ONELINE).render(report(settings.identify)))
     if failures:
@@ -41,9 +45,9 @@ def deliver(examination: Examination, command: str, settings: Delivery) -> int:
     return report(settings.identify).exit_code
 
 
-def _keeps_names(one: Destination, settings: Delivery) -> bool:
+def _keeps_names(destination: Destination, settings: Delivery) -> bool:
     """Return whether a report keeps names of people and machines: on a terminal, or with --identify."""
-    return settings.identify or (one.format is Format.TEXT and one.file is None and on_terminal())
+    return settings.identify or (destination.format is Format.TEXT and destination.file is None and on_terminal())
 
 
 def redacted_report(examination: Examination, command: str, root: str, *, named: bool) -> Report:
@@ -58,24 +62,24 @@ def runnable_examination(examination: Examination) -> Examination:
     """Return a redacted examination whose commands a shell still parses correctly."""
     replace = msgspec.structs.replace
     found = examination.diagnosis.findings
-    fixes = ([replace(fix, command=runnable(fix.command), verify=runnable(fix.verify)) for fix in one.fixes] for one in found)
-    findings = tuple(replace(one, fixes=tuple(spelt)) for one, spelt in zip(found, fixes, strict=True))
+    fixes = ([replace(fix, command=runnable(fix.command), verify=runnable(fix.verify)) for fix in finding.fixes] for finding in found)
+    findings = tuple(replace(finding, fixes=tuple(spelt)) for finding, spelt in zip(found, fixes, strict=True))
     return replace(examination, diagnosis=replace(examination.diagnosis, findings=findings))
 
 
-def _write(report: Report, one: Destination, settings: Delivery) -> Exception | None:
+def _write(report: Report, destination: Destination, settings: Delivery) -> Exception | None:
     """Write a report; return what prevented all or some of it."""
     failure = None
     try:
-        written = _rendered(report, one, settings)
+        written = _rendered(report, destination, settings)
     except UnfinishedError as unfinished:
         written, failure = unfinished.text.encode("ascii", "backslashreplace"), unfinished.crash
     except Exception as crash:  # noqa: BLE001 -- a defect in one format must not hide the others, nor what was found
-        if one.format not in FOR_PEOPLE:
+        if destination.format not in FOR_PEOPLE:
             return crash
         written, failure = bare.render(report, crash).encode("ascii"), crash
     try:
-        output.write(written, one.file, append=one.append)
+        output.write(written, destination.file, append=destination.append)
     except OutputError as error:
         return error
     return failure
@@ -90,11 +94,11 @@ def _writer(form: Format) -> Any:
     return import_module(f"gpudoctor.report.{_WRITERS.get(form, form.value)}")
 
 
-def _rendered(report: Report, one: Destination, settings: Delivery) -> bytes:
-    writer, written = _writer(one.format), b""
-    match one.format:
+def _rendered(report: Report, destination: Destination, settings: Delivery) -> bytes:
+    writer, written = _writer(destination.format), b""
+    match destination.format:
         case Format.TEXT:
-            shown = look(no_color=settings.no_color, verbose=settings.verbose, to_stdout=one.file is None)
+            shown = look(no_color=settings.no_color, verbose=settings.verbose, to_stdout=destination.file is None)
             written = shown.encoded(writer.render(report, shown))
         case Format.JSON:
             written = writer.encode(report)

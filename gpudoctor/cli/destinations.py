@@ -32,14 +32,14 @@ def destinations(form: Format, file: str | None, beside: Mapping[Format, str | N
     """
     asked = {f"-o {file}" if file is not None else f"the {form.value} report": Destination(form, output.file_named(file))}
     asked |= {f"--{other.value}": Destination(other, output.file_named(name)) for other, name in beside.items() if name is not None}
-    refuse_same_place({option: one.file for option, one in asked.items()})
+    refuse_same_place({option: destination.file for option, destination in asked.items()})
     return (*asked.values(), *(_step_summary() if form is Format.GITHUB else ()))
 
 
 def require_writable(places: Iterable[Destination]) -> None:
     """Raise OutputError before any work is done for a report that could not be written."""
-    for one in places:
-        output.check(one.file, append=one.append)
+    for place in places:
+        output.check(place.file, append=place.append)
 
 
 def refuse_same_place(asked: Mapping[str, str | None]) -> None:

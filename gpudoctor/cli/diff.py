@@ -52,8 +52,8 @@ def _compared(before: str, after: str, ignore: tuple[str, ...], compat: str | No
         raise UsageError("Only one of the two reports can come from standard input; name a file for the other.")
     matrix = open_matrix(compat)
     policy = supposing()
-    one, other = (examined([file], matrix, policy) for file in (before, after))
-    return compare(one, other, matrix, (_name(before), _name(after)), ignore=ignore, golden=golden)
+    examination, other = (examined([file], matrix, policy) for file in (before, after))
+    return compare(examination, other, matrix, (_name(before), _name(after)), ignore=ignore, golden=golden)
 
 
 def _name(file: str) -> str:

@@ -36,7 +36,7 @@ def envs(
         system.require_linux("envs")
         home = os.environ.get("HOME", "")
         found = list_environments(patience, compat, place)
-        show(found, format, lambda one, shown: environments.draw(one, shown, home), root=place, no_color=no_color)
+        show(found, format, lambda document, shown: environments.draw(document, shown, home), root=place, no_color=no_color)
         return 0
 
     return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)

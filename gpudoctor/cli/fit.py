@@ -136,7 +136,7 @@ def fit(
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
         notes = _notes(counted, asked, answers)
         made = fit_document.document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
-        show(made, format, lambda one, shown: fit_text.render(one, shown, rule_of_thumb=rule_of_thumb), no_color=no_color)
+        show(made, format, lambda document, shown: fit_text.render(document, shown, rule_of_thumb=rule_of_thumb), no_color=no_color)
         return made.exit_code
 
     return failure.guarded(carry_out, as_json=format is TextOrJson.JSON)
@@ -267,7 +267,7 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     speeds = [one.speed for one in answers if one.speed]
     if not speeds:
         return (f"Assumed: {'; '.join(assumed)}.", *blocks)
-    measured = all(one.measured for one in speeds)
+    measured = all(speed.measured for speed in speeds)
     low, high = MEASURED_SHARES if measured else PEAK_SHARES
     whose = "rates measured on this GPU" if measured else "published peaks (--report FILE has measured rates)"
     assumed.append(f"{'inference' if asked.infer else 'training'} at {low:.0%} to {high:.0%} of {whose}")

@@ -53,11 +53,11 @@ def merge(
     run = FleetCommand.of(locals())
 
     def gather(merged: Merge) -> Gathered:
-        for one in arrivals(reports):
-            if one.data is None:
-                merged.unread(Unread(source=one.source, kind=one.kind, reason=one.reason, node=one.stem))
+        for arrival in arrivals(reports):
+            if arrival.data is None:
+                merged.unread(Unread(source=arrival.source, kind=arrival.kind, reason=arrival.reason, node=arrival.stem))
             else:
-                merged.add(one.data, source=one.source, stem=one.stem)
+                merged.add(arrival.data, source=arrival.source, stem=arrival.stem)
         return Gathered()
 
     return carry_out(run, lambda: gather)

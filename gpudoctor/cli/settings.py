@@ -90,7 +90,10 @@ class Delivery(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def errors_as_json(self) -> bool:
         """Whether a program that reads JSON waits for an answer on standard output."""
-        return any(one.format is Format.JSON and (one is self.main or one.file is None) for one in self.destinations)
+        return any(
+            destination.format is Format.JSON and (destination is self.main or destination.file is None)
+            for destination in self.destinations
+        )
 
 
 class Settings(Delivery, frozen=True, kw_only=True):

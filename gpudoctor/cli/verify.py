@@ -69,7 +69,7 @@ def _proven(name: str, report: Report) -> str:
 
 def trainable(asked: Question) -> Question:
     """Return the question with NumPy, which the training needs and PyTorch does not require."""
-    named = {one.name for one in map(requirement, asked.requirements) if one is not None}
+    named = {wanted.name for wanted in map(requirement, asked.requirements) if wanted is not None}
     return asked if "numpy" in named else msgspec.structs.replace(asked, requirements=(*asked.requirements, "numpy"))
 
 

@@ -53,7 +53,7 @@ def _exit_code(seen: EnvironmentXray | FilesXray) -> int:
     """Return 4 if our own code crashed, 3 if a framework's libraries or a file could not be examined, else 0."""
     if any(gap.cause is Cause.CRASHED for gap in gaps(seen)):
         return CRASHED
-    if isinstance(seen, FilesXray) and any(one.problem for one in seen.files):
+    if isinstance(seen, FilesXray) and any(file.problem for file in seen.files):
         return UNKNOWN
     causes = {gap.cause for gap in (_unseen(seen.libraries) if isinstance(seen, EnvironmentXray) else [seen.unread])}
     return UNKNOWN if causes - {Cause.ABSENT, Cause.NOT_ASKED} else 0
@@ -62,7 +62,10 @@ def _exit_code(seen: EnvironmentXray | FilesXray) -> int:
 def _unseen(libraries: Libraries | Missing) -> list[Missing]:
     if isinstance(libraries, Missing):
         return [libraries]
-    return [*(gap for one in libraries.frameworks for gap in (one.uses, one.code) if isinstance(gap, Missing)), libraries.incomplete]
+    return [
+        *(gap for framework in libraries.frameworks for gap in (framework.uses, framework.code) if isinstance(gap, Missing)),
+        libraries.incomplete,
+    ]
 
 
 def _file(path: str) -> str:

@@ -26,10 +26,10 @@ class AddOnWheel(msgspec.Struct, frozen=True):
 
 def add_on_wheels(framework: str, stack: Stack) -> Iterator[AddOnWheel]:
     """The distributions whose published wheels compute on the GPU for a framework."""
-    for one in stack.distributions.values():
-        row = stack.row(one)
-        if row is not None and row.accelerator == "cuda" and extended_by(row) == framework and one.name != framework:
-            yield AddOnWheel(one, row)
+    for distribution in stack.distributions.values():
+        row = stack.row(distribution)
+        if row is not None and row.accelerator == "cuda" and extended_by(row) == framework and distribution.name != framework:
+            yield AddOnWheel(distribution, row)
 
 
 def extended_by(row: FrameworkRelease) -> str | None:
@@ -53,9 +53,9 @@ def library_for(row: FrameworkRelease, cuda: Version, matrix: Matrix) -> Version
     A wheel with one library works with every CUDA of the same major version. One with several loads that of exactly this version, or since a
     release that the matrix names the nearest below it, otherwise the next above it.
     """
-    same = [one for one in cudas(row) if one.major == cuda.major]
+    same = [version for version in cudas(row) if version.major == cuda.major]
     since = matrix.bound(row.distribution, NEAREST)
     if row.builds and (since is None or row.release < since):
-        return next((one for one in same if one[:2] == cuda[:2]), None)
-    below = [one for one in same if one[:2] <= cuda[:2]]
+        return next((version for version in same if version[:2] == cuda[:2]), None)
+    below = [version for version in same if version[:2] <= cuda[:2]]
     return next(iter([*reversed(below), *same]), None)

@@ -33,7 +33,7 @@ def result(run: AllReduce) -> Result:
         return Result.UNKNOWN
     if stage.state is not StageState.DONE:
         return _ENDS.get(stage.state, Result.UNKNOWN)
-    return Result.RIGHT if run.sums and all(one.error == 0 for one in run.sums) else Result.WRONG
+    return Result.RIGHT if run.sums and all(total.error == 0 for total in run.sums) else Result.WRONG
 
 
 def across_gpus(runs: tuple[AllReduce, ...]) -> bool:
@@ -47,7 +47,7 @@ def detail(run: AllReduce) -> str:
     if stage is not None and stage.state is not StageState.DONE:
         why = stage.error if isinstance(stage.error, str) else str(stage.state)
         return why if stage.kind == StageKind.ALL_REDUCE else f"{stage_name(stage)} {stage.state}: {why}"
-    wrong = [f"{_size(one.size)} on {', '.join(one.wrong)}: off by {one.error}" for one in run.sums if one.error != 0]
+    wrong = [f"{_size(total.size)} on {', '.join(total.wrong)}: off by {total.error}" for total in run.sums if total.error != 0]
     return "; ".join(wrong) or f"right in {len(run.sums)} sizes"
 
 

@@ -45,7 +45,9 @@ def suits(product: GpuProduct) -> str:
 def every(matrix: Matrix) -> tuple[Card, ...]:
     """Return the GPUs of the table that the newest driver supports, with known memory and bandwidth, other than Jetsons, the smallest first."""
     newest = max(row.branch for row in matrix.rows(DRIVERS))
-    supported = {one: matrix.branches_for(one)[1] == newest for one in {product.compute_capability for product in matrix.rows(GPUS)}}
+    supported = {
+        version: matrix.branches_for(version)[1] == newest for version in {product.compute_capability for product in matrix.rows(GPUS)}
+    }
     products = (product for product in matrix.rows(GPUS) if product.kind != "jetson" and supported[product.compute_capability])
     cards = (published(product) for product in products if product.bandwidth_gbs)
     return tuple(sorted((card for card in cards if card), key=lambda card: (card.total, card.bandwidth or 0)))
@@ -86,12 +88,12 @@ def _measured(card: Card, gpu: GpuView) -> Card:
     """Return the card with the rates that a check at level full measured on it; as it is if none did."""
     smokes = gpu.machine.smokes
     flops = {
-        one.precision: float(one.flops)
+        product.precision: float(product.flops)
         for smoke in smokes
-        for one in smoke.products
-        if one.address == gpu.key and one.size >= _SMALLEST and isinstance(one.flops, int | float)
+        for product in smoke.products
+        if product.address == gpu.key and product.size >= _SMALLEST and isinstance(product.flops, int | float)
     }
-    bandwidth = _fastest(one.bytes_per_second for smoke in smokes for one in smoke.memory if one.address == gpu.key)
+    bandwidth = _fastest(rate.bytes_per_second for smoke in smokes for rate in smoke.memory if rate.address == gpu.key)
     if not flops or bandwidth is None:
         return card
     return msgspec.structs.replace(card, flops=flops, bandwidth=bandwidth, measured=True)
@@ -100,7 +102,7 @@ def _measured(card: Card, gpu: GpuView) -> Card:
 def _with_host(card: Card, gpu: GpuView, nvml: NvmlGpu) -> Card:
     """Return the card with the rate at which it copies from the host."""
     copied = _fastest(
-        one.bytes_per_second for smoke in gpu.machine.smokes for one in smoke.copies if one.address == gpu.key and one.direction == "to"
+        copy.bytes_per_second for smoke in gpu.machine.smokes for copy in smoke.copies if copy.address == gpu.key and copy.direction == "to"
     )
     if copied is not None:
         return msgspec.structs.replace(card, host_rate=copied, host_basis="measured")
@@ -118,10 +120,10 @@ def _fastest(rates: Iterable[object]) -> float | None:
 def _against_cpu(smokes: tuple[Smoke, ...], address: str) -> Mapping[tuple[str, int], float]:
     """Return how many times as fast as the CPU a GPU trained, by network and batch."""
     return {
-        (one.network, one.batch): float(one.samples_per_second) / float(one.cpu_samples_per_second)
+        (speed.network, speed.batch): float(speed.samples_per_second) / float(speed.cpu_samples_per_second)
         for smoke in smokes
-        for one in smoke.speeds
-        if one.address == address and isinstance(one.samples_per_second, int | float) and _positive(one.cpu_samples_per_second)
+        for speed in smoke.speeds
+        if speed.address == address and isinstance(speed.samples_per_second, int | float) and _positive(speed.cpu_samples_per_second)
     }
 
 

@@ -56,13 +56,20 @@ def _with_plugin(framework: Framework, packages: Packages | Missing) -> tuple[Fr
     kind = spec_of(framework.name).plugin
     if kind is None or isinstance(packages, Missing) or isinstance(framework.cuda_build, bool):
         return framework, framework.version, framework.distribution
-    plugin = next((one for one in packages.distributions if kind.major(one.name)), None)
-    library = next((one for one in packages.distributions if one.name == kind.library and kind.in_library(one.version)[0]), None)
+    plugin = next((distribution for distribution in packages.distributions if kind.major(distribution.name)), None)
+    library = next(
+        (
+            distribution
+            for distribution in packages.distributions
+            if distribution.name == kind.library and kind.in_library(distribution.version)[0]
+        ),
+        None,
+    )
     if plugin is None and library is not None:
         cuda, cudnn = (Fact(text, _name_and_version(library)) if text else NOT_ASKED for text in kind.in_library(library.version))
         whole = msgspec.structs.replace(framework, cuda_build=True, built_with_cuda=cuda, built_with_cudnn=cudnn)
         return whole, framework.version, framework.distribution
-    extras = [extra for one in packages.distributions if one.name == framework.name for extra in one.extras]
+    extras = [extra for distribution in packages.distributions if distribution.name == framework.name for extra in distribution.extras]
     asked = next((extra.removeprefix(kind.extra)[:2] for extra in extras if extra.startswith(kind.extra)), "")
     major = kind.major(plugin.name) if plugin else asked
     if not major.isdigit() and (packages.selected or kind.extra in extras):
@@ -83,7 +90,11 @@ def published(
     plugin = spec_of(framework.name).plugin
     if plugin is not None:
         listed = () if isinstance(packages, Missing) else packages.distributions
-        places = [(one.name, Fact(one.version, one.where)) for one in listed if one.name.startswith(plugin.beginning)]
+        places = [
+            (distribution.name, Fact(distribution.version, distribution.where))
+            for distribution in listed
+            if distribution.name.startswith(plugin.beginning)
+        ]
     rows = (_row(version, name, python, matrix, host) for name, version in places)
     return tuple(row for row in rows if row is not None)
 
@@ -97,8 +108,8 @@ def _with_build(framework: Framework) -> Fact | Missing:
     return Fact(f"{version.value}+cu{cuda.major}{cuda.minor}", version.where)
 
 
-def _name_and_version(one: Distribution) -> str:
-    return f"{one.name} {one.version}"
+def _name_and_version(distribution: Distribution) -> str:
+    return f"{distribution.name} {distribution.version}"
 
 
 def _settle(own: Fact | Missing, known: Version | None, row: FrameworkRelease | None) -> tuple[Version | None, str, str]:
@@ -182,7 +193,7 @@ def effective_cuda(
 def _toolkit_of_another_cuda(row: FrameworkRelease, packages: Packages | Missing) -> Fact | None:
     """The CUDA of conda's runtime package, if the package index's build is for another: the build is one for that CUDA."""
     listed = () if isinstance(packages, Missing) else packages.distributions
-    toolkit = next((one for one in listed if one.name == "cudatoolkit"), None)
+    toolkit = next((distribution for distribution in listed if distribution.name == "cudatoolkit"), None)
     said = versions.parse(toolkit.version) if toolkit else None
     known = row.built_with_cuda
     if toolkit is None or said is None or known is None or not _differs(said, known):

@@ -117,7 +117,7 @@ def component(
 
 def _demands(framework: Framework, wheels: tuple[str, ...], stack: Stack | Missing) -> Iterator[Demand]:
     found = () if isinstance(stack, Missing) else stack.demands
-    return (one for one in found if one.requirement.name in wheels and stack_of(one.by.name) == framework.name)
+    return (demand for demand in found if demand.requirement.name in wheels and stack_of(demand.by.name) == framework.name)
 
 
 def _published(rows: tuple[FrameworkRelease, ...], wheels: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -134,7 +134,7 @@ def _required_release(
     said: list[tuple[Version, str]] = []
     if name == "cudnn" and isinstance(cuda.cudnn, Version):
         said.append((cuda.cudnn, f"built with it, by {cuda.cudnn_where}"))
-    required = [(one.requirement.specifier, f"{one.text}, by {one.where}") for one in demands]
+    required = [(demand.requirement.specifier, f"{demand.text}, by {demand.where}") for demand in demands]
     for specifier, where in required or published:
         bounds = (versions.parse(text) for operator, text in clauses(specifier) or () if operator in _LEAST)
         said += ((bound, where) for bound in bounds if bound is not None)
@@ -202,7 +202,7 @@ def with_code(found: Component, cuda: EffectiveCuda, snapshot: Snapshot, matrix:
     if not isinstance(found.code, Missing):
         loaded = found.loaded
         return found if isinstance(loaded, Missing) else msgspec.structs.replace(found, code=counted(found.code, loaded, major, matrix))
-    version = next((one for one in (found.loaded, found.wanted) if isinstance(one, Version)), None)
+    version = next((other for other in (found.loaded, found.wanted) if isinstance(other, Version)), None)
     jetson = isinstance(snapshot.host, Host) and snapshot.host.platform == Platform.JETSON
     if jetson and found.origin is not Origin.WHEEL:
         return found

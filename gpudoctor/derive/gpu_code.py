@@ -103,7 +103,7 @@ class Meetings(tuple[Meeting, ...]):
 
     def lacking(self, fit: Fit) -> tuple[Meeting, ...]:
         """The GPUs with one kind of fit."""
-        return tuple(one for one in self if one.fit is fit)
+        return tuple(meeting for meeting in self if meeting.fit is fit)
 
     def leave_one(self, lost: Iterable[Meeting]) -> bool:
         """Whether a GPU remains that is not among the lost ones and that the code may fit."""
@@ -113,7 +113,7 @@ class Meetings(tuple[Meeting, ...]):
     @property
     def none_left(self) -> bool:
         """Whether the code is known not to run on any GPU."""
-        return bool(self) and all(one.fit in LACKS for one in self)
+        return bool(self) and all(meeting.fit in LACKS for meeting in self)
 
 
 _INTEGRATED = {(5, 3), (6, 2), (7, 2), (8, 7), (10, 1), (11, 0)}
@@ -236,8 +236,8 @@ def effective_code(
     return msgspec.structs.replace(first, least=least, others=tuple(other for other in said[1:] if _differs(first, other)))
 
 
-def _differs(one: EffectiveCode, other: EffectiveCode) -> bool:
-    pairs = ((one.sass, other.sass), (one.ptx, other.ptx))
+def _differs(code: EffectiveCode, other: EffectiveCode) -> bool:
+    pairs = ((code.sass, other.sass), (code.ptx, other.ptx))
     return any(mine is not None and theirs is not None and set(mine) != set(theirs) for mine, theirs in pairs)
 
 
@@ -301,5 +301,5 @@ def meetings(code: EffectiveCode, gpus: Iterable[Gpu], matrix: Matrix, faults: t
 def fit_with_faults(code: Code, capability: Version, faults: tuple[Fault, ...]) -> Fit:
     """Return how code meets a GPU, given the known faults of its release: PTX that fails on a GPU is no code for it."""
     fit = runs(code, capability)
-    refused = any(one.fault in PTX_FAULTS and one.oldest_capability and capability >= one.oldest_capability for one in faults)
+    refused = any(fault.fault in PTX_FAULTS and fault.oldest_capability and capability >= fault.oldest_capability for fault in faults)
     return Fit.TOO_NEW if fit is Fit.PTX and refused else fit

@@ -33,18 +33,20 @@ def lacking(stack: Stack) -> Iterator[Lacking]:
     """
     there = {*stack.distributions, *stack.without_gpu_code, *stack.of_unknown_release}
     there |= {name for name in map(framework_of, there) if name is not None}
-    for one in () if stack.selected else stack.distributions.values():
-        for row in stack.matrix.needed_beside(one.name, one.version):
+    for distribution in () if stack.selected else stack.distributions.values():
+        for row in stack.matrix.needed_beside(distribution.name, distribution.version):
             beside = _meeting(row.beside, stack)
             if beside is not None and there.isdisjoint(map(_named, row.needs)):
-                yield Lacking(one, beside, row)
+                yield Lacking(distribution, beside, row)
 
 
 def _meeting(text: str, stack: Stack) -> Distribution | None:
     """The framework that a requirement names, by any of its distributions, if its version meets it."""
     wanted = requirement(text)
-    same = (one for name, one in stack.distributions.items() if wanted is not None and framework_of(name) == wanted.name)
-    return next((one for one in same if wanted is not None and satisfies(one.version, wanted.specifier) is True), None)
+    same = (distribution for name, distribution in stack.distributions.items() if wanted is not None and framework_of(name) == wanted.name)
+    return next(
+        (distribution for distribution in same if wanted is not None and satisfies(distribution.version, wanted.specifier) is True), None
+    )
 
 
 def _named(text: str) -> str:

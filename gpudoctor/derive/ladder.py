@@ -119,7 +119,7 @@ def _nvml(gpu: Gpu, section: Nvml | Missing, site: Site) -> Step:
 
 def _gone(gpu: Gpu) -> str:
     """Why earlier observations of this GPU no longer hold; empty if they do."""
-    return next((f"{one.what}: {one.value}" for one in (*off_the_bus(gpu), *unresponsive(gpu))), "")
+    return next((f"{evidence.what}: {evidence.value}" for evidence in (*off_the_bus(gpu), *unresponsive(gpu))), "")
 
 
 def _libcuda(gpu: Gpu, section: Libcuda | Missing, *, mig: bool) -> Step:
@@ -170,7 +170,7 @@ class _Smokes:
         )
         self.unsupported = "; ".join(unsupported for smoke in smokes if (unsupported := smoke.unsupported))
         self.trouble_before_devices = all(isinstance(smoke.devices, Missing) for smoke in smokes)
-        self.skipped = next((one.reason for smoke in smokes for one in smoke.left_alone if one.gpu == self.key), "")
+        self.skipped = next((left_alone.reason for smoke in smokes for left_alone in smoke.left_alone if left_alone.gpu == self.key), "")
 
     def step(self, rung: Rung, good: str, bad: str) -> Step:
         if good:

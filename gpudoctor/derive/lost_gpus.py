@@ -25,7 +25,7 @@ def unresponsive(gpu: Gpu) -> tuple[Evidence, ...]:
     """Evidence that NVML barely reaches this GPU: interrupt trouble, or the same error from most calls."""
     if not isinstance(gpu.nvml, NvmlGpu):
         return ()
-    interrupts = tuple(Evidence("NVML", f"{one.code} {one.text}", _NVML) for one in alarms(gpu) if one.code == NvmlError.IRQ_ISSUE)
+    interrupts = tuple(Evidence("NVML", f"{alarm.code} {alarm.text}", _NVML) for alarm in alarms(gpu) if alarm.code == NvmlError.IRQ_ISSUE)
     refusals = _mostly(gpu)
     if refusals is None or refusals.code == NvmlError.NO_PERMISSION:
         return interrupts
@@ -52,13 +52,13 @@ def alarms(gpu: Gpu) -> tuple[Status, ...]:
 
 def lost_under_load(gpu: Gpu) -> bool:
     """Whether a GPU was lost during training: earlier results no longer count."""
-    return any(one.code == NvmlError.GPU_IS_LOST for one in gpu.alarms_under_load)
+    return any(status.code == NvmlError.GPU_IS_LOST for status in gpu.alarms_under_load)
 
 
 def library_alarm(nvml: Nvml | Missing) -> str:
     """NVML's error from a call about no particular GPU that says one is lost or failing; otherwise empty."""
     seen = nvml.alarms if isinstance(nvml, Nvml) and isinstance(nvml.alarms, tuple) else ()
-    return next((f"{one.code} {one.text}" for one in seen), "")
+    return next((f"{status.code} {status.text}" for status in seen), "")
 
 
 def _lost_by_nvml(gpu: Gpu) -> Iterator[Evidence]:

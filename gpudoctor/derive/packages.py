@@ -47,52 +47,59 @@ class Stack:
         """In an assumed environment without a stated Python: those that its files allow."""
         self.matrix = matrix
         self.without_gpu_code = frozenset(packages.without_gpu_code)
-        self.of_unknown_release = frozenset((*packages.without_release, *(one.what for one in packages.unread)))
+        self.of_unknown_release = frozenset((*packages.without_release, *(unread.what for unread in packages.unread)))
         self.selected = packages.selected
         """Only some of the environment's distributions are known."""
-        self.bounds = {one.name: Demand(_USER, one, _USER.where) for one in filter(None, map(requirement, packages.bounds))}
+        self.bounds = {wanted.name: Demand(_USER, wanted, _USER.where) for wanted in filter(None, map(requirement, packages.bounds))}
         """In an assumed environment, by name: what the user allows of packages whose release is unknown."""
         self._environment = _environment(snapshot.python, self.platform)
         self._found: dict[Distribution, FrameworkRelease | None] = {}
         self._possible: dict[str, tuple[list[Demand], list[Demand]]] = {}
         """By name, what a distribution may require, depending on extras, and what a later patch states for it."""
         self.distributions: dict[str, Distribution] = {}
-        for one in (*packages.distributions, *_named_only(snapshot.frameworks)):
-            self.distributions.setdefault(one.name, one)
+        for distribution in (*packages.distributions, *_named_only(snapshot.frameworks)):
+            self.distributions.setdefault(distribution.name, distribution)
 
-    def row(self, one: Distribution) -> FrameworkRelease | None:
+    def row(self, distribution: Distribution) -> FrameworkRelease | None:
         """The matrix's row of exactly this release, for this platform, or for Linux if the platform is unknown."""
-        if one not in self._found:
-            self._found[one] = self._row(one, self.platform or wheel_platform.LINUX)
-        return self._found[one]
+        if distribution not in self._found:
+            self._found[distribution] = self._row(distribution, self.platform or wheel_platform.LINUX)
+        return self._found[distribution]
 
-    def _row(self, one: Distribution, wheels: str) -> FrameworkRelease | None:
-        found = self.matrix.resolve(one.name, one.version, wheels)
+    def _row(self, distribution: Distribution, wheels: str) -> FrameworkRelease | None:
+        found = self.matrix.resolve(distribution.name, distribution.version, wheels)
         return found.row if found.how is Resolved.EXACT else None
 
-    def elsewhere(self, one: Distribution) -> dict[str, FrameworkRelease]:
+    def elsewhere(self, distribution: Distribution) -> dict[str, FrameworkRelease]:
         """The matrix's rows of exactly this release on other platforms, by platform, Linux on x86_64 first: its metadata speaks for the others."""
         others = dict.fromkeys(
             row.platform
-            for row in self.matrix.of_release(one.name, one.version) or self.matrix.releases(one.name)
+            for row in self.matrix.of_release(distribution.name, distribution.version) or self.matrix.releases(distribution.name)
             if row.platform not in {self.platform, wheel_platform.ANY}
         )
         ordered = sorted(others, key=lambda platform: platform != wheel_platform.LINUX)
-        rows = ((wheels, self._row(one, wheels)) for wheels in ordered)
+        rows = ((wheels, self._row(distribution, wheels)) for wheels in ordered)
         return {wheels: row for wheels, row in rows if row is not None}
 
     @cached_property
     def rows(self) -> tuple[FrameworkRelease, ...]:
         """The matrix's rows of all distributions that have one."""
-        return tuple(row for one in self.distributions.values() if (row := self.row(one)) is not None)
+        return tuple(row for distribution in self.distributions.values() if (row := self.row(distribution)) is not None)
 
     @cached_property
     def demands(self) -> tuple[Demand, ...]:
         """Every requirement that applies here."""
-        extras = {name: set(one.extras if self.supposed else self._installed_extras(one)) for name, one in self.distributions.items()}
+        extras = {
+            name: set(distribution.extras if self.supposed else self._installed_extras(distribution))
+            for name, distribution in self.distributions.items()
+        }
         found: dict[tuple[str, str], Demand] = {}
         while True:  # an extra may require another one's extra
-            asked = [demand for one in self.distributions.values() for demand in self._demands(one, tuple(extras[one.name]))]
+            asked = [
+                demand
+                for distribution in self.distributions.values()
+                for demand in self._demands(distribution, tuple(extras[distribution.name]))
+            ]
             fresh = {(demand.by.name, demand.requirement.text): demand for demand in asked}
             if fresh.keys() == found.keys():
                 return tuple(fresh.values())
@@ -100,21 +107,21 @@ class Stack:
             for demand in asked:
                 extras.setdefault(demand.requirement.name, set()).update(demand.requirement.extras)
 
-    def _installed_extras(self, one: Distribution) -> Iterator[str]:
+    def _installed_extras(self, distribution: Distribution) -> Iterator[str]:
         """The GPU extras with at least one installed package that `one` does not require anyway."""
-        always = {demand.requirement.name for demand in self._demands(one, ())}
+        always = {demand.requirement.name for demand in self._demands(distribution, ())}
         for extra in GPU_EXTRAS:
-            names = {demand.requirement.name for demand in self._demands(one, (extra,))}
+            names = {demand.requirement.name for demand in self._demands(distribution, (extra,))}
             if any(name in self.distributions for name in names - always):
                 yield extra
 
-    def _demands(self, one: Distribution, extras: tuple[str, ...]) -> list[Demand]:
-        if one.name not in self._possible:
-            lines, where = self._requires(one)
+    def _demands(self, distribution: Distribution, extras: tuple[str, ...]) -> list[Demand]:
+        if distribution.name not in self._possible:
+            lines, where = self._requires(distribution)
             read = [found for line in lines if (found := requirement(line)) is not None]
-            own = [Demand(one, found, where) for found in read]
-            self._possible[one.name] = own, list(self._by_a_patch(one, {found.name for found in read}))
-        own, by_a_patch = self._possible[one.name]
+            own = [Demand(distribution, found, where) for found in read]
+            self._possible[distribution.name] = own, list(self._by_a_patch(distribution, {found.name for found in read}))
+        own, by_a_patch = self._possible[distribution.name]
         return [*(demand for demand in own if self._holds(demand.requirement.marker, extras) is True), *by_a_patch]
 
     def _holds(self, marker: str, extras: tuple[str, ...]) -> bool | None:
@@ -123,7 +130,7 @@ class Stack:
         found = holds(marker, self._environment, extras)
         if found is not None or self.python or not self.supposed:
             return found
-        answers = {holds(marker, {**self._environment, **wheel_platform.python_markers(one)}, extras) for one in self._pythons}
+        answers = {holds(marker, {**self._environment, **wheel_platform.python_markers(python)}, extras) for python in self._pythons}
         return answers.pop() if len(answers) == 1 else None
 
     @cached_property
@@ -132,25 +139,29 @@ class Stack:
         allowed = [frozenset(self.allowed.versions)] if self.allowed is not None else []
         return frozenset.intersection(*named, *allowed) if named else frozenset()
 
-    def _by_a_patch(self, one: Distribution, named: set[str]) -> Iterator[Demand]:
+    def _by_a_patch(self, distribution: Distribution, named: set[str]) -> Iterator[Demand]:
         """What a later patch of a release requires of its framework and the release leaves open: tf-keras 2.15.1's TensorFlow for 2.15.0.
 
         tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata has no bound. What an installer
         adds for others need not be imported: tensorflow-hub requires tf-keras, and imports it beside Keras 3 alone.
         """
-        row = None if stack_of(one.name) is None or framework_of(one.name) or not self.stated(one) else self.row(one)
-        later = () if row is None else self.matrix.releases(one.name, row.platform)
+        row = (
+            None
+            if stack_of(distribution.name) is None or framework_of(distribution.name) or not self.stated(distribution)
+            else self.row(distribution)
+        )
+        later = () if row is None else self.matrix.releases(distribution.name, row.platform)
         for patch in (other for other in later if row is not None and row.release < other.release and row.release[:2] == other.release[:2]):
             for found in filter(None, map(requirement, patch.requires)):
                 pinned = found.specifier.startswith("==") and "*" not in found.specifier  # to what was released with that patch
                 if framework_of(found.name) and found.name not in named and not found.marker and not pinned:
                     named = {*named, found.name}
-                    yield Demand(one, found, source_of(patch), str(patch.release))
+                    yield Demand(distribution, found, source_of(patch), str(patch.release))
 
-    def _requires(self, one: Distribution) -> tuple[tuple[str, ...], str]:
-        if isinstance(one.requires, tuple):
-            return one.requires, f"the metadata of {one.name} in {one.where}"
-        row = self.row(one) or next(iter(self.elsewhere(one).values()), None)  # usually the same metadata
+    def _requires(self, distribution: Distribution) -> tuple[tuple[str, ...], str]:
+        if isinstance(distribution.requires, tuple):
+            return distribution.requires, f"the metadata of {distribution.name} in {distribution.where}"
+        row = self.row(distribution) or next(iter(self.elsewhere(distribution).values()), None)  # usually the same metadata
         return ((*row.requires, *self._others(row), *_compiled_for(row)), source_of(row)) if row is not None else ((), "")
 
     def _others(self, row: FrameworkRelease) -> Iterator[str]:
@@ -163,7 +174,7 @@ class Stack:
     @cached_property
     def _several(self) -> tuple[Distribution, ...]:
         """The stated distributions and bounds, if there are several."""
-        stated = tuple(one for one in self.distributions.values() if one.requirement)
+        stated = tuple(distribution for distribution in self.distributions.values() if distribution.requirement)
         return stated if len(stated) + len(self.bounds) > 1 else ()
 
     @cached_property
@@ -173,21 +184,26 @@ class Stack:
         named = Counter(name for row in rows for name in {other.package for other in self._bearing_on_no_gpu(row)})
         lacking = (fault.distribution for fault in self.matrix.rows(FAULTS) if fault.fault == UNPUBLISHED)
         return frozenset(
-            (*self.bounds, *(one.name for one in self._several), *(name for name, count in named.items() if count > 1), *lacking)
+            (
+                *self.bounds,
+                *(distribution.name for distribution in self._several),
+                *(name for name, count in named.items() if count > 1),
+                *lacking,
+            )
         )
 
     def required(self, row: FrameworkRelease, extras: tuple[str, ...]) -> list[Requirement]:
         """What a release that is not in this environment would require here, with these extras."""
         texts = (*row.requires, *(other.requirement for other in self.matrix.other_requirements(row.distribution, row.release)))
-        return [one for one in map(requirement, texts) if one is not None and self._holds(one.marker, extras) is True]
+        return [wanted for wanted in map(requirement, texts) if wanted is not None and self._holds(wanted.marker, extras) is True]
 
     def applies(self, wanted: Requirement) -> bool | None:
         """Whether a requirement applies here without extras; None if that depends on something not stated, such as the Python version."""
         return self._holds(wanted.marker, ())
 
-    def stated(self, one: Distribution) -> bool:
+    def stated(self, distribution: Distribution) -> bool:
         """Whether it was asked for; in an assumed environment an installer may choose another version of the rest."""
-        return not self.supposed or bool(one.requirement)
+        return not self.supposed or bool(distribution.requirement)
 
     @cached_property
     def violations(self) -> tuple[Violation, ...]:
@@ -204,16 +220,24 @@ class Stack:
         ]
         if not self.supposed:
             bounded = {(demand.by.name, demand.requirement.name) for demand, _ in pairs if not of_extra(demand.requirement.marker)}
-            unmet = [one for one in unmet if not _is_of_an_extra(one.demand, bounded)]
+            unmet = [violation for violation in unmet if not _is_of_an_extra(violation.demand, bounded)]
         among_stated = {violation.found.name for violation in unmet if self.stated(violation.demand.by)}
-        return tuple(one for one in unmet if self.stated(one.demand.by) or one.found.name not in among_stated)
+        return tuple(violation for violation in unmet if self.stated(violation.demand.by) or violation.found.name not in among_stated)
 
     @cached_property
     def absent(self) -> tuple[Demand, ...]:
         """What frameworks require and the environment does not have; those of conda and of Debian have other dependencies than their metadata says."""
-        installed = (one for one in self.distributions.values() if one.installer != "conda" and not one.where.startswith(DEBIANS_PACKAGES))
-        wanted = ((one, found) for one in installed for found in filter(None, map(requirement, one.lacks)))
-        return tuple(Demand(one, found, self._requires(one)[1]) for one, found in wanted if self._holds(found.marker, ()) is True)
+        installed = (
+            distribution
+            for distribution in self.distributions.values()
+            if distribution.installer != "conda" and not distribution.where.startswith(DEBIANS_PACKAGES)
+        )
+        wanted = ((distribution, found) for distribution in installed for found in filter(None, map(requirement, distribution.lacks)))
+        return tuple(
+            Demand(distribution, found, self._requires(distribution)[1])
+            for distribution, found in wanted
+            if self._holds(found.marker, ()) is True
+        )
 
     @cached_property
     def overwriting(self) -> list[list[Distribution]]:
@@ -245,17 +269,17 @@ class Stack:
     @cached_property
     def built_for_numpy_1(self) -> tuple[tuple[Distribution, FrameworkRelease], ...]:
         """The distributions whose compiled modules only run with NumPy 1, according to their binaries."""
-        rows = ((one, self.row(one)) for one in self.distributions.values() if _computes(one.name))
-        return tuple((one, row) for one, row in rows if row is not None and row.numpy_abi == 1)
+        rows = ((distribution, self.row(distribution)) for distribution in self.distributions.values() if _computes(distribution.name))
+        return tuple((distribution, row) for distribution, row in rows if row is not None and row.numpy_abi == 1)
 
 
-def chosen_frameworks(one: Distribution, others: Iterable[str], matrix: Matrix) -> tuple[FrameworkSpec, ...]:
+def chosen_frameworks(distribution: Distribution, others: Iterable[str], matrix: Matrix) -> tuple[FrameworkSpec, ...]:
     """The frameworks beside a package that computes with any of them, as a setting says, and requires none: JAX beside Keras 3."""
-    oldest, release = matrix.bound(one.name, "any-framework"), versions.parse(one.version.partition("+")[0])
+    oldest, release = matrix.bound(distribution.name, "any-framework"), versions.parse(distribution.version.partition("+")[0])
     if oldest is None or release is None or release < oldest:
         return ()
     beside = {framework_of(name) for name in others}
-    return tuple(spec for spec in CATALOGUE if one.name in spec.chosen_by and spec.name in beside)
+    return tuple(spec for spec in CATALOGUE if distribution.name in spec.chosen_by and spec.name in beside)
 
 
 def _computes(name: str) -> bool:
@@ -304,5 +328,5 @@ def _environment(python: Python | Missing, word: str) -> dict[str, str]:
 def _named_only(frameworks: tuple[Framework, ...] | Missing) -> list[Distribution]:
     """The frameworks that were named without a list of packages."""
     found = () if isinstance(frameworks, Missing) else frameworks
-    versioned = ((one.distribution, one.version) for one in found if one.distribution)
+    versioned = ((framework.distribution, framework.version) for framework in found if framework.distribution)
     return [Distribution(name, version.value, version.where) for name, version in versioned if isinstance(version, Fact)]

@@ -31,9 +31,9 @@ class Preallocated(msgspec.Struct, frozen=True):
 
 def preallocated(machine: MachineView) -> Preallocated | None:
     """Return the framework and the fullest GPU; None if no GPU is that full, or a framework that takes what it needs is there too."""
-    specs = [spec_of(one.name) for one in machine.observed_frameworks]
+    specs = [spec_of(framework.name) for framework in machine.observed_frameworks]
     taker = next((spec for spec in specs if spec.preallocates), None)
-    sizes = [(one.memory_used, one.memory_total) for one in machine.observed.listed_gpus]
+    sizes = [(gpu.memory_used, gpu.memory_total) for gpu in machine.observed.listed_gpus]
     full = [(used, total) for used, total in sizes if isinstance(used, int) and isinstance(total, int) and used >= _LEAST * total]
     if taker is None or taker.preallocates is None or not full or not all(spec.preallocates for spec in specs):
         return None

@@ -47,19 +47,23 @@ def wheels(stack: Stack) -> tuple[Wheels, ...]:
     Of what an installer may choose in another release nothing is said, nor of a package without a table of its wheels.
     """
     exact = {demand.requirement.name for demand in stack.demands if stack.stated(demand.by) and not demand.by.chosen}
-    settled = (one for one in stack.distributions.values() if one.requirement or (one.name in exact and not one.chosen))
+    settled = (
+        distribution
+        for distribution in stack.distributions.values()
+        if distribution.requirement or (distribution.name in exact and not distribution.chosen)
+    )
     bounds = ((name, bound.requirement.specifier) for name, bound in stack.bounds.items())
     found = (
-        *(_of(one, stack) for one in settled),
+        *(_of(distribution, stack) for distribution in settled),
         *(_in_spans(f"{name}{text}", name, text, stack) for name, text in bounds),
-        *(_in_spans(one.text, one.name, one.specifier, stack) for one in compiled_needs(stack)),
+        *(_in_spans(need.text, need.name, need.specifier, stack) for need in compiled_needs(stack)),
     )
     return tuple(one for one in found if one.pythons)
 
 
 def in_common(stack: Stack) -> frozenset[str] | None:
     """Return the Python versions with wheels of all these packages, within those that the files allow; None for any."""
-    found = [one.pythons for one in wheels(stack)]
+    found = [wheel.pythons for wheel in wheels(stack)]
     found += [frozenset(stack.allowed.versions)] if found and stack.allowed is not None else []
     return frozenset.intersection(*found) if found else None
 
@@ -84,13 +88,13 @@ def compiled_needs(stack: Stack) -> tuple[CompiledNeed, ...]:
     """
     if stack.platform != wheel_platform.LINUX or stack.violations or stack.contradictions:
         return ()
-    stated = {one.name: one for one in stack.distributions.values() if one.requirement}
+    stated = {distribution.name: distribution for distribution in stack.distributions.values() if distribution.requirement}
     wanted: dict[str, dict[str, str]] = {}
-    for one in stated.values():
-        row = None if one.chosen else stack.row(one)
-        for need in stack.required(row, one.extras) if row is not None else ():
+    for distribution in stated.values():
+        row = None if distribution.chosen else stack.row(distribution)
+        for need in stack.required(row, distribution.extras) if row is not None else ():
             if need.specifier and need.name not in {*stated, *stack.bounds} and stack.matrix.pythons(need.name):
-                wanted.setdefault(need.name, {})[one.label] = need.specifier
+                wanted.setdefault(need.name, {})[distribution.label] = need.specifier
     return tuple(CompiledNeed(name, ",".join(by.values()), tuple(by)) for name, by in wanted.items())
 
 
@@ -115,11 +119,11 @@ def _ends_before(specifier: str, first: str) -> bool:
     return any(operator in {"<", "<="} and satisfies(first, f"{operator}{text}") is False for operator, text in clauses(specifier) or ())
 
 
-def _of(one: Distribution, stack: Stack) -> Wheels:
-    row = stack.row(one)
+def _of(distribution: Distribution, stack: Stack) -> Wheels:
+    row = stack.row(distribution)
     if row is None:
-        return _in_spans(one.label, one.name, f"=={one.version.partition('+')[0]}", stack)
-    return Wheels(one.label, frozenset(ordered(row.pythons) if row.accelerator != STUB else ()), source_of(row))
+        return _in_spans(distribution.label, distribution.name, f"=={distribution.version.partition('+')[0]}", stack)
+    return Wheels(distribution.label, frozenset(ordered(row.pythons) if row.accelerator != STUB else ()), source_of(row))
 
 
 def _in_spans(label: str, name: str, specifier: str, stack: Stack) -> Wheels:

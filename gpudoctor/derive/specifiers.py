@@ -88,7 +88,7 @@ def satisfies(version: str, specifier: str) -> bool | None:
     if parsed is None or parts is None:
         return None
     comparisons = [_comparison(operator, text) for operator, text in parts]
-    answers = [None if one is None else one.contains(parsed, prereleases=True) for one in comparisons]
+    answers = [None if comparison is None else comparison.contains(parsed, prereleases=True) for comparison in comparisons]
     return False if False in answers else None if None in answers else True
 
 

@@ -157,7 +157,7 @@ def stamp(rule: Rule, subject: Subject, problem: Problem, number: int, machine: 
 def _confidence(problem: Problem, subject: Subject, machine: MachineView) -> Confidence:
     """Return how sure a problem is: what is said of a framework's build that was only assumed is at most likely."""
     views = machine.frameworks if subject.kind is SubjectKind.FRAMEWORK else ()
-    cudas = (one.cuda_or_missing for one in views if one.name == subject.key)
+    cudas = (view.cuda_or_missing for view in views if view.name == subject.key)
     assumed = any(not isinstance(cuda, Missing) and cuda.assumed for cuda in cudas)
     return min(problem.confidence, Confidence.LIKELY) if assumed else problem.confidence
 

@@ -109,7 +109,7 @@ def _is_driver_loaded(machine: MachineView) -> bool:
 
 
 def _is_gpu_seen(machine: MachineView) -> bool:
-    return any(one.observed.sees_gpu is True for one in machine.frameworks)
+    return any(framework.observed.sees_gpu is True for framework in machine.frameworks)
 
 
 def _names_wsl(machine: MachineView) -> bool:
@@ -137,7 +137,7 @@ def _is_seen_without(words: re.Pattern[str]) -> Callable[[MachineView], bool]:
 
 def _sees_despite_mask(machine: MachineView) -> bool:
     """Return whether one framework sees the GPU and another none, with no variable in the text that hides it from a program."""
-    seen = {one.observed.sees_gpu for one in machine.frameworks}
+    seen = {framework.observed.sees_gpu for framework in machine.frameworks}
     return {True, False} <= seen and not machine.variable(VARIABLE)
 
 
@@ -162,7 +162,7 @@ _NONE_FOUND = expression(r"NVRM: No NVIDIA (?:GPU|PCI devices) found")
 
 def _logs(machine: MachineView, line: re.Pattern[str]) -> bool:
     log = machine.observed.text_log
-    return isinstance(log, TextLog) and any(line.search(one.value) for one in log.lines)
+    return isinstance(log, TextLog) and any(line.search(fact.value) for fact in log.lines)
 
 
 def _is_hinted(machine: MachineView, cause: str) -> bool:
@@ -209,7 +209,7 @@ _ACCOUNT = expression(r"Memory usage: (\d{1,15}) bytes free, (\d{1,15}) bytes to
 def _has_free_memory(machine: MachineView) -> bool:
     """Return whether XLA logged that most of the GPU's memory was free when a library failed."""
     found = [_ACCOUNT.search(line.value) for line in known(machine.observed.text_log).lines]
-    return any(int(one[1]) > int(one[2]) / 2 for one in found if one)
+    return any(int(match[1]) > int(match[2]) / 2 for match in found if match)
 
 
 def _is_driver_mounted(machine: MachineView) -> bool:
@@ -231,8 +231,8 @@ def of_another_module(machine: MachineView) -> bool:
 def _takes_as_needed(machine: MachineView) -> bool:
     """Return whether a framework is set to take memory as it needs it, and no line says that this helped."""
     log = known(machine.observed.text_log)
-    specs = [one.spec for one in machine.frameworks] or CATALOGUE
-    is_set = any(machine.variable(one.preallocates[0]) == one.preallocates[1] for one in specs if one.preallocates)
+    specs = [framework.spec for framework in machine.frameworks] or CATALOGUE
+    is_set = any(machine.variable(spec.preallocates[0]) == spec.preallocates[1] for spec in specs if spec.preallocates)
     return is_set and "gpu-memory-preallocation" not in hinted("\n".join(line.value for line in log.lines))
 
 

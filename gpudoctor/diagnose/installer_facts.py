@@ -107,7 +107,7 @@ def _exists(machine: MachineView, name: str, wanted: str, offered: str) -> bool 
     if "+" in wanted or release is None or not rows or release < rows[0].release:
         return None
     if release > rows[-1].release:
-        newest = max((one for text in offered.split(",") if (one := final_release(text.strip().partition("+")[0]))), default=None)
+        newest = max((version for text in offered.split(",") if (version := final_release(text.strip().partition("+")[0]))), default=None)
         is_offered_the_newest = newest is not None and newest >= rows[-1].release
         return False if is_offered_the_newest else None
     return any(row.release == release for row in rows)
@@ -117,7 +117,7 @@ def _all_on_one_side(wanted: str, offered: str) -> bool:
     """Return whether all releases offered are newer than the wanted one, or all older, as the wheels for one Python are."""
     asked = versions.parse(wanted.partition("+")[0])
     listed = [found for one in offered.split(",") if (found := versions.parse(one.strip().partition("+")[0]))]
-    return asked is not None and bool(listed) and (all(one > asked for one in listed) or all(one < asked for one in listed))
+    return asked is not None and bool(listed) and (all(version > asked for version in listed) or all(version < asked for version in listed))
 
 
 def _span(offered: str) -> str:

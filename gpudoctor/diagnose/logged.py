@@ -94,13 +94,13 @@ class LogReading:
     @property
     def candidates(self) -> frozenset[str]:
         """The names of the causes that the lines may point to, and of those that the words are like."""
-        return self.causes.union(one.cause for one in self._log.likeness.causes)
+        return self.causes.union(cause.cause for cause in self._log.likeness.causes)
 
     def doubted(self, runs: Sequence[RuleRun]) -> frozenset[str]:
         """Return what versions predict of an import, where a line shows another failure and none this one: the import seems to work."""
         failed = {sign.signature.causes[0] for sign in self._signs if not sign.signature.vague and not sign.signature.about_packages}
         shown = failed - _FAIL_TO_IMPORT
-        found = any(one.name in shown and one.confidence > Confidence.POSSIBLE for run in runs for one in run.findings)
+        found = any(finding.name in shown and finding.confidence > Confidence.POSSIBLE for run in runs for finding in run.findings)
         return _FAIL_TO_IMPORT - self.causes if found else frozenset()
 
     def added(self, runs: Sequence[RuleRun], rules: Sequence[Rule]) -> list[RuleRun]:
@@ -129,9 +129,9 @@ class LogReading:
         if self._log.likeness.fault < _TELLS_FAULT:
             return
         known = by_name.keys() - self._excluded - _acquitted(runs, self._machine) - _refuted(by_name, self._machine)
-        alike = [one for one in self._log.likeness.causes if one.cause in known and _is_open(by_name[one.cause], runs)]
+        alike = [cause for cause in self._log.likeness.causes if cause.cause in known and _is_open(by_name[cause.cause], runs)]
         if alike:
-            rules = [by_name[one.cause] for one in alike]
+            rules = [by_name[cause.cause] for cause in alike]
             yield _run(rules[0], of_words(alike[0].words, rules, self._machine), runs, self._machine)
 
     def _choice(self, sign: Recognised, by_name: Mapping[str, Rule], runs: Sequence[RuleRun]) -> Choice | None:
@@ -158,9 +158,9 @@ class LogReading:
 
     def _may_be_usual(self, sign: Recognised) -> bool:
         """Return whether a build without CUDA explains a framework that sees no GPU best: the driver works, and nothing tells of the build."""
-        frameworks = [one for one in self._machine.frameworks if one.observed.sees_gpu is not True]
+        frameworks = [framework for framework in self._machine.frameworks if framework.observed.sees_gpu is not True]
         named = any(stack_of(word) for word in _WORD.findall(sign.line.lower())) or sign.signature in SAID_TO_SEE_NO_GPU
-        unknown = any(isinstance(one.observed.cuda_build, Missing) for one in frameworks) if frameworks else named
+        unknown = any(isinstance(framework.observed.cuda_build, Missing) for framework in frameworks) if frameworks else named
         return unknown and "no-driver" in self._excluded
 
     def _support(self, sign: Recognised, causes: Sequence[str]) -> dict[str, Evidence]:
@@ -206,7 +206,7 @@ def _frameworks_named(line: str) -> set[str]:
 def _is_of_unstated_framework(sign: Recognised, machine: MachineView) -> bool:
     """Return whether the line only names frameworks whose versions the text does not state: those of another tell nothing of them."""
     named = _frameworks_named(sign.line)
-    return bool(named) and named.isdisjoint(one.name for one in machine.frameworks)
+    return bool(named) and named.isdisjoint(framework.name for framework in machine.frameworks)
 
 
 def _is_of_no_framework_here(sign: Recognised, machine: MachineView) -> bool:
@@ -214,7 +214,9 @@ def _is_of_no_framework_here(sign: Recognised, machine: MachineView) -> bool:
     if not sign.signature.about_packages:
         return False
     named = _frameworks_named(sign.line)
-    return any(one.observed.sees_gpu is True for one in machine.frameworks) and named.isdisjoint(one.name for one in machine.frameworks)
+    return any(framework.observed.sees_gpu is True for framework in machine.frameworks) and named.isdisjoint(
+        framework.name for framework in machine.frameworks
+    )
 
 
 def _is_the_sign(said: Evidence, sign: Recognised) -> bool:
@@ -231,7 +233,7 @@ def _noted(run: RuleRun) -> RuleRun:
 def _signs(machine: MachineView, log: TextLog) -> list[Recognised]:
     """Return the signatures in the log, and that of a framework without a GPU if one only answered so: a complaint, if a CUDA toolkit is installed."""
     found = list(recognise("\n".join(line.value for line in log.lines)))
-    blind = next((one for one in machine.frameworks if one.observed.sees_gpu is False), None)
+    blind = next((framework for framework in machine.frameworks if framework.observed.sees_gpu is False), None)
     if blind is None:
         return found
     if not any(sign.signature in SEE_NO_GPU for sign in found):
@@ -267,14 +269,14 @@ def _acquitted(runs: Sequence[RuleRun], machine: MachineView) -> frozenset[str]:
         if run.rule.about is SubjectKind.FRAMEWORK:
             kinds.setdefault(run.rule.name, set()).add(run.outcome.kind)
     passed = {name for name, several in kinds.items() if several == {OutcomeKind.PASSED}}
-    found = (one.meetings_or_missing for one in machine.frameworks)
+    found = (framework.meetings_or_missing for framework in machine.frameworks)
     compiled = any(not isinstance(one, Missing) and one.lacking(Fit.PTX) for one in found)
     return frozenset(passed - {"gpu-too-new-for-build"} if compiled else passed)
 
 
 def _refuted(by_name: Mapping[str, Rule], machine: MachineView) -> frozenset[str]:
     """Return the causes that a framework which sees the GPU disproves, if none in the text sees none."""
-    answers = {one.observed.sees_gpu for one in machine.frameworks}
+    answers = {framework.observed.sees_gpu for framework in machine.frameworks}
     if True not in answers or False in answers:
         return frozenset()
     return frozenset(name for name, rule in by_name.items() if rule.predicts and rule.breaks in _KEEP_FROM_SIGHT)

@@ -50,7 +50,7 @@ def _lacking(machine: MachineView) -> Iterator[str]:
         return
     if _is_unstated(seen.smoke):
         yield "smoke"
-    if not isinstance(seen.frameworks, Missing) and all(one.cuda_build is False for one in seen.frameworks):
+    if not isinstance(seen.frameworks, Missing) and all(framework.cuda_build is False for framework in seen.frameworks):
         yield "cuda_build"
     yield from _not_here(machine)
 
@@ -86,7 +86,7 @@ def _not_of_this_site(machine: MachineView) -> Iterator[str]:
 
 def _not_installed(seen: Snapshot) -> Iterator[str]:
     """Yield what the Python environment is known not to be, or not to have."""
-    if not isinstance(seen.frameworks, Missing) and not any(one.rocm_build is True for one in seen.frameworks):
+    if not isinstance(seen.frameworks, Missing) and not any(framework.rocm_build is True for framework in seen.frameworks):
         yield "rocm_build"
     if not isinstance(seen.packages, Missing) and not isinstance(seen.python, Missing):
         yield "planned"

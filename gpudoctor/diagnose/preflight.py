@@ -151,9 +151,9 @@ def _smallest(
         _compared(requirement, value, f"{gpu.label} has {show(value)}", "NVML, libcuda") for gpu, value in values if isinstance(value, str)
     ]
     for answer in (Fulfilment.UNFIT, Fulfilment.UNKNOWN):
-        for one in known:
-            if one.answer is answer:
-                return one
+        for condition in known:
+            if condition.answer is answer:
+                return condition
     unseen = next((value for _, value in values if isinstance(value, Missing)), None)
     return known[0] if unseen is None else _unknown(requirement, unseen, Rung.NVML)
 
@@ -183,7 +183,7 @@ def _framework(requirement: Condition, machine: MachineView) -> CheckedCondition
     found = machine.observed.frameworks
     if isinstance(found, Missing):
         return _unknown(requirement, found, None)
-    framework = next((one for one in found if one.name == requirement.subject), None)
+    framework = next((other for other in found if other.name == requirement.subject), None)
     if framework is None:
         return _lacking(requirement, f"{requirement.subject} is not installed", "the folders on sys.path")
     if not requirement.specifier:

@@ -46,7 +46,7 @@ def supported(machine: MachineView, log: TextLog) -> dict[str, Evidence]:
 
 
 def _where(line: str, log: TextLog) -> str:
-    return next((one.where for one in log.lines if line in one.value), "the text")
+    return next((fact.where for fact in log.lines if line in fact.value), "the text")
 
 
 _NO_GPU_GIVEN = "NoDevFiles"
@@ -68,9 +68,9 @@ _NO_LIBCUDART = expression(r"Could not find cuda drivers on your machine")
 def _nvidia_smi_is_missing(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield that the program is not there, and no container leaves it out."""
     if not machine.site.container and "container-no-gpu-access" not in hinted(text) and (found := _NO_PROGRAM.search(text)):
-        for one in machine.frameworks:  # a machine without any may need no driver
-            if one.observed.sees_gpu is False and isinstance(one.observed.version, Fact):
-                yield Evidence("sees no GPU", one.label, one.observed.version.where)
+        for framework in machine.frameworks:  # a machine without any may need no driver
+            if framework.observed.sees_gpu is False and isinstance(framework.observed.version, Fact):
+                yield Evidence("sees no GPU", framework.label, framework.observed.version.where)
         yield Words("nvidia-smi", found[0], "the log")
 
 
@@ -234,7 +234,7 @@ def _old_glibc(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 
 def _set_by_program(machine: MachineView, _: str) -> Iterator[Evidence]:
-    yield from (Evidence("program", one.value, one.where) for one in known(machine.observed.text_log).set_by_program.values())
+    yield from (Evidence("program", fact.value, fact.where) for fact in known(machine.observed.text_log).set_by_program.values())
 
 
 def _named_by_uuid(machine: MachineView, _: str) -> Iterator[Evidence]:

@@ -54,10 +54,10 @@ _NAMED_LIBRARY = expression(r"(?i)\.so\b|\bdlls?\b|dlopen|\bcudart|\bcu[a-z]{3,8
 
 def _opens_installed_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield a framework whose build opens CUDA's libraries where it finds them, on a machine with a GPU, if no line is about a library."""
-    for one in () if _NAMED_LIBRARY.search(text) or not machine.hardware else machine.frameworks:
-        opens = not one.spec.brings_cuda and one.spec.plugin is None and isinstance(one.observed.version, Fact)
-        if opens and one.observed.cuda_build is not False and one.observed.sees_gpu is not True:
-            yield Evidence("opens the installed CUDA libraries", one.label, "matrix")
+    for framework in () if _NAMED_LIBRARY.search(text) or not machine.hardware else machine.frameworks:
+        opens = not framework.spec.brings_cuda and framework.spec.plugin is None and isinstance(framework.observed.version, Fact)
+        if opens and framework.observed.cuda_build is not False and framework.observed.sees_gpu is not True:
+            yield Evidence("opens the installed CUDA libraries", framework.label, "matrix")
 
 
 def _older_than_build(machine: MachineView, text: str) -> Iterator[Evidence]:
@@ -81,7 +81,9 @@ def _older_than_any_cudnn(machine: MachineView, _: str) -> Iterator[Evidence]:
 def _is_of_old_cuda(machine: MachineView) -> bool:
     """Return whether the text is about CUDA or a framework from before what is in use, whose CUDA no table need have."""
     toolkits = [version.major for version, _ in system_cudas(machine.known_toolkits)]
-    return any(major < _OLDEST_IN_USE for major in toolkits) or any(_is_before_tables(one, machine) for one in machine.frameworks)
+    return any(major < _OLDEST_IN_USE for major in toolkits) or any(
+        _is_before_tables(framework, machine) for framework in machine.frameworks
+    )
 
 
 def _is_before_tables(framework: FrameworkView, machine: MachineView) -> bool:
@@ -98,7 +100,7 @@ _FIRST_KEPT = versions.Version(3, 7)
 
 def _older_than_conda_build(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield a GPU that PyTorch's conda packages leave out and its wheels do not, if conda installed PyTorch."""
-    releases = [versions.parse(one.release) for one in machine.frameworks if one.name == TORCH.name]
+    releases = [versions.parse(framework.release) for framework in machine.frameworks if framework.name == TORCH.name]
     if _FROM_CONDA.search(text) and any(release and release >= _WITHOUT_KEPLER for release in releases):
         yield from _gpus(machine, lambda place: place < _FIRST_KEPT)
 
@@ -175,16 +177,16 @@ def _builds_with_cuda(machine: MachineView) -> list[CudaRelease]:
     """Return the CUDA releases of the builds with CUDA that a framework's release has: what is slow on a GPU is none without."""
     found = dict.fromkeys(
         row.built_with_cuda
-        for one in machine.frameworks
-        for package in one.spec.distributions
+        for framework in machine.frameworks
+        for package in framework.spec.distributions
         for row in machine.matrix.releases(package)
-        if row.built_with_cuda and versions.is_called(row.release, one.release)
+        if row.built_with_cuda and versions.is_called(row.release, framework.release)
     )
     return _rows(machine, list(found), at_least=True)
 
 
 def _cudas_of_builds(machine: MachineView) -> list[Version]:
-    return [cuda.version for one in machine.frameworks if isinstance(cuda := one.cuda_or_missing, EffectiveCuda)]
+    return [cuda.version for framework in machine.frameworks if isinstance(cuda := framework.cuda_or_missing, EffectiveCuda)]
 
 
 _KNOWN_TO_EVERY_FRAMEWORK = Version(5, 2)
@@ -195,8 +197,12 @@ def knows_gpus_since_long(machine: MachineView) -> bool:
     """Return whether the first CUDA of the tables, or any CUDA if a framework is from before them, already knows each GPU of a text that names no CUDA before it."""
     first, gpus = _known(machine)[0], [capability(gpu, machine.matrix) for gpu in machine.hardware]
     named = (*_cudas_of_builds(machine), *(version for version, _ in system_cudas(machine.known_toolkits)))
-    newest = _KNOWN_TO_EVERY_FRAMEWORK if any(_is_before_tables(one, machine) for one in machine.frameworks) else max(_places(first))
-    return bool(gpus) and all(place is not None and place <= newest for place in gpus) and all(one >= first.release for one in named)
+    newest = (
+        _KNOWN_TO_EVERY_FRAMEWORK if any(_is_before_tables(framework, machine) for framework in machine.frameworks) else max(_places(first))
+    )
+    return (
+        bool(gpus) and all(place is not None and place <= newest for place in gpus) and all(version >= first.release for version in named)
+    )
 
 
 def _installed(machine: MachineView) -> list[CudaRelease]:
@@ -206,7 +212,7 @@ def _installed(machine: MachineView) -> list[CudaRelease]:
 
 def _rows(machine: MachineView, found: Sequence[Version], *, at_least: bool) -> list[CudaRelease]:
     first = next(iter(_known(machine)), None)
-    rows = [machine.matrix.cuda(one) or (first if at_least and first and one < first.release else None) for one in found]
+    rows = [machine.matrix.cuda(version) or (first if at_least and first and version < first.release else None) for version in found]
     return [row for row in rows if row is not None and row.sass]
 
 

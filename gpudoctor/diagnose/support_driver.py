@@ -69,8 +69,8 @@ def _is_unknown_to_open_modules(machine: MachineView, _: str) -> Iterator[Eviden
 def _older_than_installed_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the driver if it is too old for the CUDA that is installed, for which people choose a build, and the text does not name the build's."""
     driver = machine.driver.version
-    builds = [one.cuda_or_missing for one in machine.frameworks]
-    if machine.site.on_wsl or any(isinstance(one, EffectiveCuda) for one in builds):
+    builds = [framework.cuda_or_missing for framework in machine.frameworks]
+    if machine.site.on_wsl or any(isinstance(build, EffectiveCuda) for build in builds):
         return
     said = stated_cuda(text)
     stated = versions.parse(f"{said[0]}.{said[1] or 0}") if said else None
@@ -78,7 +78,7 @@ def _older_than_installed_cuda(machine: MachineView, text: str) -> Iterator[Evid
     system = "windows" if machine.site.platform == Platform.WINDOWS else "linux"
     floors = [machine.matrix.driver_floor(cuda, system) for cuda in cudas]
     least = [floor.minor_version_floor or floor.exact for floor in floors if floor]
-    if least and len(least) == len(cudas) and all(one is not None and driver < one for one in least):
+    if least and len(least) == len(cudas) and all(version is not None and driver < version for version in least):
         yield Evidence("driver", f"{driver}, too old for the installed CUDA {cudas[0].short}", machine.driver.where)
 
 

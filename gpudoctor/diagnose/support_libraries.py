@@ -115,8 +115,10 @@ def _other_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the installed cuDNN, if one of another major version is missing."""
     installed = machine.observed.system_cudnn
     places = [(installed.value, installed.where)] if isinstance(installed, Fact) else []
-    places += [(one.version, one.where) for one in wheels(machine) if one.name.startswith(WHEELS["cudnn"])]
-    places += [(str(row.cudnn), f"matrix: {one.label}") for one in machine.frameworks for row in _with_own_cudnn(one, machine)]
+    places += [(wheel.version, wheel.where) for wheel in wheels(machine) if wheel.name.startswith(WHEELS["cudnn"])]
+    places += [
+        (str(row.cudnn), f"matrix: {framework.label}") for framework in machine.frameworks for row in _with_own_cudnn(framework, machine)
+    ]
     for wanted in missing(text):
         if wanted.startswith("libcudnn"):
             yield from _another_version(wanted, text)
@@ -180,7 +182,7 @@ def _searched_first(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 def _before_own_cudnn(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield that folder, if a framework brings a cuDNN of its own."""
-    if any(one.spec.brings_cuda for one in machine.frameworks):
+    if any(framework.spec.brings_cuda for framework in machine.frameworks):
         yield from _searched_first(machine, text)
 
 
@@ -193,7 +195,7 @@ def _packaged_for_other_cuda(machine: MachineView, text: str) -> Iterator[Eviden
     toolkits = [version for version, _ in _toolkits(machine)]
     for found in _PACKAGED.finditer(text):
         wanted = versions.parse(found["release"])
-        if wanted and toolkits and all(not _fits(wanted, one) for one in toolkits):
+        if wanted and toolkits and all(not _fits(wanted, toolkit) for toolkit in toolkits):
             yield Words("installed package", found[0], "the text")
 
 

@@ -28,7 +28,7 @@ OF_WHEELS: Final = "-packages/nvidia/"
 
 def _in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the installed package of NVIDIA's that contains a missing library."""
-    installed = {one.name: one for one in wheels(machine)}
+    installed = {wheel.name: wheel for wheel in wheels(machine)}
     if not missing(text):
         yield from _out_of_reach(machine, installed)
     for wanted in missing(text):
@@ -37,10 +37,10 @@ def _in_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
             continue
         cudas = _cudas_of(wanted, machine)
         names = {f"{package}-cu{cuda}" for cuda in cudas} | {package for cuda in cudas if cuda >= _NAMED_ALIKE_SINCE}
-        for one in (one for name, one in installed.items() if name in names):
-            version = versions.parse(one.version)
+        for distribution in (distribution for name, distribution in installed.items() if name in names):
+            version = versions.parse(distribution.version)
             if version is not None and (package != WHEELS["cudnn"] or version.major == major(wanted)):
-                yield Evidence("installed", one.label, one.where)
+                yield Evidence("installed", distribution.label, distribution.where)
 
 
 def _out_of_reach(machine: MachineView, installed: Container[str]) -> Iterator[Evidence]:
@@ -93,9 +93,9 @@ def _of_other_wheels(machine: MachineView, text: str) -> Iterator[Evidence]:
         cuda = framework.cuda_or_missing
         if framework.spec.brings_cuda and isinstance(cuda, EffectiveCuda) and majors and cuda.version.major not in majors:
             yield Evidence(f"CUDA of {framework.label}", str(cuda.version), cuda.where)
-    for one in wheels(machine):
-        if majors and _cuda_of(one) > max(majors):
-            yield Evidence("installed", one.label, one.where)
+    for wheel in wheels(machine):
+        if majors and _cuda_of(wheel) > max(majors):
+            yield Evidence("installed", wheel.label, wheel.where)
 
 
 def _cuda_of(wheel: Distribution) -> int:
@@ -112,19 +112,19 @@ def _from_conda_and_pip(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a library of CUDA that conda and pip both installed, in different versions."""
     packages = known(machine.observed.packages)
     in_conda = {found[1]: found[2] for stem in known(packages.conda) if (found := _OF_CONDA.match(stem))}
-    for one in packages.distributions:
-        name = one.name.removeprefix("nvidia-").partition("-cu")[0]
-        if one.name.startswith("nvidia-") and in_conda.get(name, one.version) != one.version:
-            yield Evidence(f"{name} of conda, of pip", f"{in_conda[name]}, {one.version}", one.where)
+    for distribution in packages.distributions:
+        name = distribution.name.removeprefix("nvidia-").partition("-cu")[0]
+        if distribution.name.startswith("nvidia-") and in_conda.get(name, distribution.version) != distribution.version:
+            yield Evidence(f"{name} of conda, of pip", f"{in_conda[name]}, {distribution.version}", distribution.where)
 
 
 def _wheels_of_two_cudas(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield two of NVIDIA's installed packages for one library and two CUDA releases."""
     seen: dict[str, Distribution] = {}
-    for one in wheels(machine):
-        library, _, suffix = one.name.rpartition("-cu")
-        if suffix.isdigit() and (first := seen.setdefault(library, one)) is not one:
-            yield Evidence("installed", f"{first.label}, {one.label}", one.where)
+    for wheel in wheels(machine):
+        library, _, suffix = wheel.name.rpartition("-cu")
+        if suffix.isdigit() and (first := seen.setdefault(library, wheel)) is not wheel:
+            yield Evidence("installed", f"{first.label}, {wheel.label}", wheel.where)
 
 
 _LINKER_SYMBOL = expression(r"\b_{1,2}nvJitLink[A-Z][a-z]\w{2,40}?_(\d{2})_(\d)\b")
@@ -134,16 +134,16 @@ _LINKER_SYMBOL = expression(r"\b_{1,2}nvJitLink[A-Z][a-z]\w{2,40}?_(\d{2})_(\d)\
 def _older_linker(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield NVIDIA's installed package of nvJitLink, if it is older than the function that it lacks."""
     found = _LINKER_SYMBOL.search(text)
-    for one in wheels(machine) if found else ():
-        version = versions.parse(one.version)
-        if found and one.name.startswith(WHEELS["nvjitlink"]) and version and version[:2] < Version(int(found[1]), int(found[2]))[:2]:
-            yield Evidence("installed", one.label, one.where)
+    for wheel in wheels(machine) if found else ():
+        version = versions.parse(wheel.version)
+        if found and wheel.name.startswith(WHEELS["nvjitlink"]) and version and version[:2] < Version(int(found[1]), int(found[2]))[:2]:
+            yield Evidence("installed", wheel.label, wheel.where)
 
 
 def _cudas_of(soname: str, machine: MachineView) -> frozenset[int]:
     """Return the major versions of CUDA that have a library of this name, as 10 to 13 have libcurand.so.10; for cuDNN of the installed packages."""
     if soname.startswith("libcudnn"):
-        suffixes = [one.name.rpartition("-cu")[2] for one in wheels(machine) if one.name.startswith(WHEELS["cudnn"])]
+        suffixes = [wheel.name.rpartition("-cu")[2] for wheel in wheels(machine) if wheel.name.startswith(WHEELS["cudnn"])]
         return frozenset(int(suffix) for suffix in suffixes if suffix.isdigit())
     return _with_library(soname, machine.matrix)
 
@@ -155,7 +155,11 @@ def _with_library(soname: str, matrix: Matrix) -> frozenset[int]:
 def wheels(machine: MachineView) -> list[Distribution]:
     """Return the installed packages of NVIDIA's."""
     stack = machine.stack_or_missing
-    return [] if isinstance(stack, Missing) else [one for name, one in stack.distributions.items() if name.startswith("nvidia-")]
+    return (
+        []
+        if isinstance(stack, Missing)
+        else [distribution for name, distribution in stack.distributions.items() if name.startswith("nvidia-")]
+    )
 
 
 _BY_EXTENSION = expression(r"(?m)^\W{0,8}(?:import|from) (\w{3,40}_(?:cuda|ext|gpu)|vllm\._C|amp_C|sgl_kernel)\b")

@@ -129,7 +129,7 @@ def _is_not_listed(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield that the text lists the packages of the Python that lacks the framework, and the framework is not among them."""
     listed, missing = known(machine.observed.packages).distributions, _NOT_IMPORTED.search(text)
     if missing and len(listed) >= _A_LIST:
-        names = {one.name for one in listed}
+        names = {distribution.name for distribution in listed}
         if missing["name"] not in names:
             yield Evidence("installed packages", f"no {missing['name']} among {len(names)}", listed[0].where)
 
@@ -137,9 +137,9 @@ def _is_not_listed(machine: MachineView, text: str) -> Iterator[Evidence]:
 def _is_there_in_another(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the release of a framework that the text states and that cannot be imported: another Python has it."""
     missing = _NOT_IMPORTED.search(text)
-    for one in machine.frameworks if missing else ():
-        if missing and one.name == missing["name"] and isinstance(one.observed.version, Fact):
-            yield Evidence("installed for another Python", one.label, one.observed.version.where)
+    for framework in machine.frameworks if missing else ():
+        if missing and framework.name == missing["name"] and isinstance(framework.observed.version, Fact):
+            yield Evidence("installed for another Python", framework.label, framework.observed.version.where)
 
 
 _GPU_SEEN = "/physical_device:GPU:0"
@@ -162,7 +162,7 @@ _CALLS_HIP = expression(r"\bhip(?:Error|Get)[A-Z]|\bHIP (?:GPUs|error|initializa
 
 def _names_amd(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the line that names an AMD GPU, if the text names no NVIDIA GPU and no build for ROCm."""
-    rocm = _CALLS_HIP.search(text) or any(one.observed.rocm_build is True for one in machine.frameworks)
+    rocm = _CALLS_HIP.search(text) or any(framework.observed.rocm_build is True for framework in machine.frameworks)
     if not rocm and (line := named_amd(machine, text.splitlines())):
         yield Words("GPU", line, "the text")
 

@@ -17,11 +17,11 @@ from gpudoctor.snapshot import Host, Missing, Platform
 
 def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield the compiled half of a framework that sees no GPU, if the text names no CUDA plugin beside it."""
-    listed = {one.name: one for one in known(machine.observed.packages).distributions}
-    for one in machine.frameworks:
-        plugin = one.spec.plugin
+    listed = {distribution.name: distribution for distribution in known(machine.observed.packages).distributions}
+    for framework in machine.frameworks:
+        plugin = framework.spec.plugin
         library = listed.get(plugin.library) if plugin else None
-        if plugin is None or library is None or one.observed.sees_gpu is not False:
+        if plugin is None or library is None or framework.observed.sees_gpu is not False:
             continue
         if "+cuda" not in library.version and not any(name.startswith(plugin.beginning) for name in listed):
             yield Evidence("no CUDA plugin beside", library.label, library.where)
@@ -30,28 +30,28 @@ def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
 def _uncompared_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a CUDA plugin that is newer than a library which loads any."""
     stack = known(machine.stack_or_missing)
-    for plugin in (one.spec.plugin for one in machine.frameworks if one.spec.plugin):
+    for plugin in (framework.spec.plugin for framework in machine.frameworks if framework.spec.plugin):
         library = stack.distributions.get(plugin.library)
-        for one in mismatched_plugins(stack, plugin):
-            if library and version_numbers(one.version) > version_numbers(library.version):
-                yield Evidence(f"newer than {library.label}", one.label, one.where)
+        for distribution in mismatched_plugins(stack, plugin):
+            if library and version_numbers(distribution.version) > version_numbers(library.version):
+                yield Evidence(f"newer than {library.label}", distribution.label, distribution.where)
 
 
 def _named_as_without_cuda(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a framework whose name alone, without a build, is that of a package without CUDA."""
-    for one in machine.frameworks:
-        release = versions.parse(one.release)
-        if one.observed.sees_gpu is True or one.observed.distribution or release is None:
+    for framework in machine.frameworks:
+        release = versions.parse(framework.release)
+        if framework.observed.sees_gpu is True or framework.observed.distribution or release is None:
             continue
-        rows = [row for row in machine.matrix.releases(one.name, "linux_x86_64") if row.release == release]
+        rows = [row for row in machine.matrix.releases(framework.name, "linux_x86_64") if row.release == release]
         if rows and all(row.accelerator == "cpu" for row in rows):
-            yield Evidence("the package of that name has no CUDA", one.label, "matrix")
+            yield Evidence("the package of that name has no CUDA", framework.label, "matrix")
 
 
 def _pips_choice_on_windows(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield PyTorch on Windows if the text names no build: pip alone installs the one without CUDA."""
-    builds = [one.observed.cuda_build for one in machine.frameworks if one.name == TORCH.name]
-    if machine.site.platform == Platform.WINDOWS and TORCH.name in text and all(isinstance(one, Missing) for one in builds):
+    builds = [framework.observed.cuda_build for framework in machine.frameworks if framework.name == TORCH.name]
+    if machine.site.platform == Platform.WINDOWS and TORCH.name in text and all(isinstance(build, Missing) for build in builds):
         yield Evidence("pip's build of PyTorch for Windows", "without CUDA", "matrix")
 
 
@@ -62,7 +62,7 @@ _LOGS_GPU = expression(r"\b(?:gpu_device|dso_loader|cuda_\w{3,20})\.cc:\d")
 def _logs_no_gpu(machine: MachineView, text: str) -> Iterator[Evidence]:
     """Yield TensorFlow's line about the CPU, if no line is about a GPU: a build with CUDA says which GPUs and libraries it finds."""
     found = _LOGS_CPU.search(text)
-    with_cuda = any(one.observed.cuda_build is True or one.observed.sees_gpu is True for one in machine.frameworks)
+    with_cuda = any(framework.observed.cuda_build is True or framework.observed.sees_gpu is True for framework in machine.frameworks)
     if found and not with_cuda and not _LOGS_GPU.search(text):
         yield Words("the log names no GPU library", found[0], "the log")
 
@@ -102,9 +102,9 @@ def _on_jetson(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 def _without_cuda_on_windows(machine: MachineView, _: str) -> Iterator[Evidence]:
     if machine.site.platform == Platform.WINDOWS:
-        for one in machine.frameworks:
-            if one.spec.on_windows and not _had_cuda_on_windows(one, machine):
-                yield Words(one.spec.title, "without CUDA for Windows", "the text")
+        for framework in machine.frameworks:
+            if framework.spec.on_windows and not _had_cuda_on_windows(framework, machine):
+                yield Words(framework.spec.title, "without CUDA for Windows", "the text")
 
 
 def _had_cuda_on_windows(framework: FrameworkView, machine: MachineView) -> bool:
@@ -115,8 +115,8 @@ def _had_cuda_on_windows(framework: FrameworkView, machine: MachineView) -> bool
 
 def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
     """Yield a framework on macOS that sees no GPU and needs a plugin for it."""
-    for one in machine.frameworks:
-        if one.spec.metal_plugin and machine.site.platform == Platform.MACOS:
+    for framework in machine.frameworks:
+        if framework.spec.metal_plugin and machine.site.platform == Platform.MACOS:
             yield Words("operating system", "macOS", "the text")
 
 

@@ -76,7 +76,7 @@ def _untrainable(machine: MachineView) -> Iterator[Unchecked]:
 
 def _interpreter(machine: MachineView) -> Iterator[Unchecked]:
     """The environment, if the examined interpreter could not be read."""
-    unknown = next((one for one in (machine.observed.python, machine.observed.frameworks) if isinstance(one, Missing)), None)
+    unknown = next((missing for missing in (machine.observed.python, machine.observed.frameworks) if isinstance(missing, Missing)), None)
     if unknown is not None and unknown.cause not in {Cause.NOT_ASKED, Cause.NOT_STATED}:
         yield Unchecked(ENVIRONMENT, "the Python environment", unknown.reason)
 
@@ -116,7 +116,7 @@ def _release(machine: MachineView, framework: Framework, version: str) -> str:
         return ""
     here = machine.matrix.resolve(framework.distribution, version, wheel_platform.name(machine.observed.host, machine.observed.python))
     platforms = {row.platform for row in machine.matrix.releases(framework.distribution)}
-    elsewhere = any(machine.matrix.resolve(framework.distribution, version, one).how is not Resolved.NONE for one in platforms)
+    elsewhere = any(machine.matrix.resolve(framework.distribution, version, platform).how is not Resolved.NONE for platform in platforms)
     return "" if here.how is not Resolved.NONE or elsewhere else here.why
 
 
@@ -135,12 +135,12 @@ def _build(machine: MachineView, view: FrameworkView) -> str:
     cuda, code, meetings = view.cuda_or_missing, view.code_or_missing, view.meetings_or_missing
     if isinstance(cuda, Missing):
         return "" if cuda.cause is Cause.ABSENT else cuda.reason
-    fits = () if isinstance(meetings, Missing) else tuple(one for one in meetings if one.capability is not None)
-    if fits and all(one.fit in LACKS for one in fits):
+    fits = () if isinstance(meetings, Missing) else tuple(meeting for meeting in meetings if meeting.capability is not None)
+    if fits and all(meeting.fit in LACKS for meeting in fits):
         return ""
     if not isinstance(code, EffectiveCode) or code.sass is None:
         return "it is unknown which GPUs this build has kernels for"
-    unsure = next((one for one in fits if one.fit is Fit.UNKNOWN), None)
+    unsure = next((meeting for meeting in fits if meeting.fit is Fit.UNKNOWN), None)
     page = f"; for Jetson, see {view.spec.jetson_page}" if machine.site.platform == Platform.JETSON else ""
     return f"it is unknown whether this build has kernels for compute capability {unsure.capability}{page}" if unsure else ""
 
@@ -184,74 +184,86 @@ def _supposed_packages(machine: MachineView) -> Iterator[Unchecked]:
             yield Unchecked(ENVIRONMENT, name, reason, package=name)
     frameworks = {framework.distribution for framework in machine.observed_frameworks}
     cudnns = frozenset(getattr(framework.component_or_missing("cudnn"), "wheel", "") for framework in machine.frameworks)
-    for one in sorted(stack.distributions.values(), key=lambda one: one.name not in ADDONS):
-        known = spec_of(stack_of(one.name) or "").gpu_extra  # whether a release has this one is known
-        for extra in (name for name in one.unknown_extras if name != known):
-            yield Unchecked(ENVIRONMENT, f"{one.name}[{extra}]", f"no table lists an extra {extra} of {one.label}", package=one.name)
-        reason = "" if one.name in frameworks else _package(one, stack, cudnns)
+    for package in sorted(stack.distributions.values(), key=lambda package: package.name not in ADDONS):
+        known = spec_of(stack_of(package.name) or "").gpu_extra  # whether a release has this one is known
+        for extra in (name for name in package.unknown_extras if name != known):
+            yield Unchecked(
+                ENVIRONMENT, f"{package.name}[{extra}]", f"no table lists an extra {extra} of {package.label}", package=package.name
+            )
+        reason = "" if package.name in frameworks else _package(package, stack, cudnns)
         if reason:
-            yield Unchecked(ENVIRONMENT, one.label, reason, package=one.name)
+            yield Unchecked(ENVIRONMENT, package.label, reason, package=package.name)
     yield from _unmet(stack)
     yield from unlisted_requirements(stack)
 
 
-def _package(one: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:
+def _package(package: Distribution, stack: Stack, cudnns: frozenset[str]) -> str:
     """Return why no rule checks an assumed package that is no framework; empty if one does, as for the frameworks' cuDNN."""
-    rows, row = stack.matrix.releases(one.name), stack.row(one) or next(iter(stack.elsewhere(one).values()), None)
+    rows = stack.matrix.releases(package.name)
+    row = stack.row(package) or next(iter(stack.elsewhere(package).values()), None)
     if rows and row is None:
         return "no table lists this release"
     if row is not None and row.accelerator in _UNKNOWN_BUILDS:
-        unused = row.accelerator == _OPENCL and not stack.stated(one)  # it computes on the CPU unless it is told to use a GPU
+        unused = row.accelerator == _OPENCL and not stack.stated(package)  # it computes on the CPU unless it is told to use a GPU
         return "" if unused else _UNKNOWN_BUILDS[row.accelerator]
-    spans = stack.matrix.pythons(one.name) if stack.stated(one) else {}
+    spans = stack.matrix.pythons(package.name) if stack.stated(package) else {}
     if spans and stack.python and stack.python not in spans:
         return f"no table lists which of its releases have wheels for Python {stack.python}"
-    if not stack.stated(one) or one.name in stack.without_gpu_code:
+    if not stack.stated(package) or package.name in stack.without_gpu_code:
         return ""
-    refused = _perhaps_refused(one, stack) or _without_binding(one, stack)
-    overwrites = any(one in group for group in stack.overwriting)
-    if refused or one.name in cudnns or overwrites or _compared(one, stack) or chosen_frameworks(one, stack.distributions, stack.matrix):
+    refused = _perhaps_refused(package, stack) or _without_binding(package, stack)
+    overwrites = any(package in group for group in stack.overwriting)
+    if (
+        refused
+        or package.name in cudnns
+        or overwrites
+        or _compared(package, stack)
+        or chosen_frameworks(package, stack.distributions, stack.matrix)
+    ):
         return refused
-    return "no rule compares it with the other packages" if rows else _unlisted(one.name)
+    return "no rule compares it with the other packages" if rows else _unlisted(package.name)
 
 
-def _perhaps_refused(one: Distribution, stack: Stack) -> str:
+def _perhaps_refused(package: Distribution, stack: Stack) -> str:
     """Return which package may exclude this version, on Python versions that were not ruled out; empty if none does."""
     for row in stack.rows:
         for wanted in filter(None, map(requirement, row.requires)):
-            if wanted.name == one.name and stack.applies(wanted) is None and satisfies(one.version, wanted.specifier) is False:
+            if wanted.name == package.name and stack.applies(wanted) is None and satisfies(package.version, wanted.specifier) is False:
                 return (
                     f"{row.distribution} {row.release} requires {wanted.name}{wanted.specifier} on some Python versions; state the version"
                 )
     return ""
 
 
-def _without_binding(one: Distribution, stack: Stack) -> str:
+def _without_binding(package: Distribution, stack: Stack) -> str:
     """Return the part of a package for a framework beside it that only an extra installs and that is missing; empty if none is.
 
     Without transformer-engine-torch, transformer_engine.pytorch cannot be imported: common/__init__.py finds no library.
     """
-    row = stack.row(one)
+    row = stack.row(package)
     named = [wanted.name for wanted in map(requirement, row.requires if row is not None else ()) if wanted is not None]
-    parts = ((name, ADDONS[name][0]) for name in named if name in ADDONS and name.startswith(f"{one.name}-"))
+    parts = ((name, ADDONS[name][0]) for name in named if name in ADDONS and name.startswith(f"{package.name}-"))
     missing = next(((name, beside) for name, beside in parts if beside in stack.distributions and name not in stack.distributions), None)
     return f"its part for {missing[1]}, {missing[0]}, is not among the packages; an extra installs it" if missing else ""
 
 
-def _compared(one: Distribution, stack: Stack) -> bool:
+def _compared(package: Distribution, stack: Stack) -> bool:
     """Whether a package is checked against another's requirement, or against the NumPy that another was compiled for."""
     return (
-        any(_compares(demand, stack) for demand in stack.demands if one.name in {demand.by.name, demand.requirement.name})
-        or (one.name == "numpy" and any(row.numpy_abi for row in stack.rows))
-        or any(_allows(text, one) for row in stack.rows for text in row.requires)
+        any(_compares(demand, stack) for demand in stack.demands if package.name in {demand.by.name, demand.requirement.name})
+        or (package.name == "numpy" and any(row.numpy_abi for row in stack.rows))
+        or any(_allows(text, package) for row in stack.rows for text in row.requires)
     )
 
 
-def _allows(text: str, one: Distribution) -> bool:
+def _allows(text: str, package: Distribution) -> bool:
     """Whether a requirement allows a package; its marker may be unknown, as without a stated Python."""
     wanted = requirement(text)
     return (
-        wanted is not None and wanted.name == one.name and not of_extra(wanted.marker) and satisfies(one.version, wanted.specifier) is True
+        wanted is not None
+        and wanted.name == package.name
+        and not of_extra(wanted.marker)
+        and satisfies(package.version, wanted.specifier) is True
     )
 
 
@@ -299,15 +311,15 @@ def _plugins(machine: MachineView) -> Iterator[Unchecked]:
     for spec in CATALOGUE:
         if spec.plugin is None or machine.trains(spec.name) or compares_plugins(stack, spec.plugin):
             continue
-        for one in mismatched_plugins(stack, spec.plugin):
+        for plugin in mismatched_plugins(stack, spec.plugin):
             library = stack.distributions[spec.plugin.library]
-            if not stack.stated(one) and not stack.stated(library):
+            if not stack.stated(plugin) and not stack.stated(library):
                 continue  # the framework's own extra combines them: jax[cuda12] 0.4.35 pins jaxlib 0.4.34 and takes the plugin 0.4.35
             yield Unchecked(
                 Subject(SubjectKind.FRAMEWORK, spec.name),
-                one.label,
+                plugin.label,
                 f"{library.label} loads it without comparing versions",
-                package=one.name,
+                package=plugin.name,
             )
 
 
@@ -315,20 +327,20 @@ def _addons(machine: MachineView) -> Iterator[Unchecked]:
     packages = machine.observed.packages
     if not machine.hardware or isinstance(packages, Missing):
         return
-    for one in packages.distributions:
-        if one.name.startswith(_UNREAD):
-            yield Unchecked(ENVIRONMENT, one.label, "no rule examines this package")
-        elif one.name in ADDONS and (reason := _unread(one, machine)):
-            yield Unchecked(ENVIRONMENT, one.label, reason)
+    for package in packages.distributions:
+        if package.name.startswith(_UNREAD):
+            yield Unchecked(ENVIRONMENT, package.label, "no rule examines this package")
+        elif package.name in ADDONS and (reason := _unread(package, machine)):
+            yield Unchecked(ENVIRONMENT, package.label, reason)
 
 
-def _unread(one: Distribution, machine: MachineView) -> str:
+def _unread(package: Distribution, machine: MachineView) -> str:
     """Return why an add-on's compiled files were not checked; empty if they were, or its framework is not installed."""
-    if stack_of(one.name) and not any(framework.name == stack_of(one.name) for framework in machine.observed_frameworks):
+    if stack_of(package.name) and not any(framework.name == stack_of(package.name) for framework in machine.observed_frameworks):
         return ""
     libraries = machine.observed.libraries
     if not isinstance(libraries, Libraries):
         return "" if libraries.cause is Cause.NOT_STATED else libraries.reason
-    mine = [extension for extension in libraries.extensions if extension.distribution == one.name]
+    mine = [extension for extension in libraries.extensions if extension.distribution == package.name]
     unread = next((extension.code for extension in mine if isinstance(extension.code, Missing)), None)
     return unread.reason if isinstance(unread, Missing) else ""

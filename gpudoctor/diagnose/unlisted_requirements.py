@@ -14,21 +14,21 @@ from gpudoctor.snapshot import Distribution
 
 def unlisted_requirements(stack: Stack) -> Iterator[Unchecked]:
     """Yield each such build of an assumed environment: an installer may find no release of a package that both require."""
-    for one in stack.distributions.values():
-        row = _incomplete(one, stack)
+    for distribution in stack.distributions.values():
+        row = _incomplete(distribution, stack)
         shared = frozenset[str]() if row is None else _nvidia_packages(row, stack)
-        others = (demand.by for demand in stack.demands if demand.requirement.name in shared and demand.by.name != one.name)
+        others = (demand.by for demand in stack.demands if demand.requirement.name in shared and demand.by.name != distribution.name)
         beside = next(others, None)
         if beside is not None:
             reason = f"no table lists which releases of NVIDIA's packages it requires, and {beside.label} requires some too"
-            yield Unchecked(ENVIRONMENT, one.label, reason, package=one.name)
+            yield Unchecked(ENVIRONMENT, distribution.label, reason, package=distribution.name)
 
 
-def _incomplete(one: Distribution, stack: Stack) -> FrameworkRelease | None:
+def _incomplete(distribution: Distribution, stack: Stack) -> FrameworkRelease | None:
     """Return the row of a build if its requirements for NVIDIA's packages are unknown."""
-    if "+" not in one.version:
+    if "+" not in distribution.version:
         return None
-    found = stack.matrix.resolve(one.name, one.version, stack.platform or wheel_platform.LINUX)
+    found = stack.matrix.resolve(distribution.name, distribution.version, stack.platform or wheel_platform.LINUX)
     return None if found.nvidia_known else found.row
 
 

@@ -35,8 +35,8 @@ def unproven(
     machine: MachineView, unchecked: tuple[Unchecked, ...], runs: Sequence[RuleRun], named: Collection[str] = ()
 ) -> tuple[str, ...]:
     """Return which required stages or things were not verified, and why, each as a clause. `named` are the causes that lines of a text point to."""
-    unseen = (one for one in checked(machine, required(machine.policy)) if one.answer is Fulfilment.UNKNOWN)
-    requirements = _not_checked((one.requirement.text, one.seen) for one in unseen)
+    unseen = (condition for condition in checked(machine, required(machine.policy)) if condition.answer is Fulfilment.UNKNOWN)
+    requirements = _not_checked((condition.requirement.text, condition.seen) for condition in unseen)
     packages = _not_checked(((one.what, one.reason) for one in unchecked), {one.what for one in unchecked if one.plural})
     lacking = tuple(_no_framework(machine) or _unproven_rung(machine, runs, named))
     unread = _not_checked(_unread(runs)) if machine.policy.level is Level.LOOK and not lacking else ()
@@ -126,9 +126,9 @@ def _untrained(snapshot: Snapshot) -> Iterator[str]:
     smokes = () if isinstance(snapshot.smoke, Missing) else snapshot.smoke
     yield "training was not verified on the CPU"
     for smoke in smokes:
-        for one in smoke.stages:
-            if one.state is StageState.STOPPED:
-                yield f"{smoke.framework}: {stage_name(one)} {one.error}"
+        for stage in smoke.stages:
+            if stage.state is StageState.STOPPED:
+                yield f"{smoke.framework}: {stage_name(stage)} {stage.error}"
 
 
 def verdict(findings: tuple[Finding, ...], unproven: tuple[object, ...]) -> Verdict:

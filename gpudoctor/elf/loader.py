@@ -75,7 +75,7 @@ class Opening:
     @property
     def missing(self) -> list[Lookup]:
         """What was not found; the dlopen then fails and loads nothing."""
-        return [one for one in self.resolutions if one.found is None]
+        return [resolution for resolution in self.resolutions if resolution.found is None]
 
 
 class Setting:
@@ -118,11 +118,11 @@ class Loader:
         opening = Opening()
         roots = [self.main]
         for wanted in self._setting.preload.replace(":", " ").split():
-            one = self._resolve(wanted, self.main, shadows=False)
-            opening.resolutions.append(one)
-            if one.found is not None and not one.already:
-                one.found.way = one.way = Way("", "LD_PRELOAD")
-                roots.append(one.found)
+            lookup = self._resolve(wanted, self.main, shadows=False)
+            opening.resolutions.append(lookup)
+            if lookup.found is not None and not lookup.already:
+                lookup.found.way = lookup.way = Way("", "LD_PRELOAD")
+                roots.append(lookup.found)
         self._needs(roots, opening, None if follow is None else frozenset(follow), shadows=False)
         return opening
 
@@ -134,10 +134,10 @@ class Loader:
         before = len(self.objects)
         names = dict(self._by_name)
         opening = Opening()
-        one = self._resolve(wanted, caller, shadows=shadows)
-        opening.resolutions.append(one)
-        if one.found is not None and not one.already:
-            self._needs([one.found], opening, None, shadows=shadows, skip=frozenset(skip))
+        lookup = self._resolve(wanted, caller, shadows=shadows)
+        opening.resolutions.append(lookup)
+        if lookup.found is not None and not lookup.already:
+            self._needs([lookup.found], opening, None, shadows=shadows, skip=frozenset(skip))
         if opening.missing:
             for lost in self.objects[before:]:
                 self._by_identity.pop(lost.elf.identity, None)
@@ -150,11 +150,11 @@ class Loader:
     ) -> None:
         """Load the needs breadth first, as the loader does."""
         waiting = list(roots)
-        for one in waiting:
-            for wanted in one.elf.needed:
+        for library in waiting:
+            for wanted in library.elf.needed:
                 if wanted in skip or (follow is not None and wanted not in follow):
                     continue
-                resolution = self._resolve(wanted, one, shadows=shadows)
+                resolution = self._resolve(wanted, library, shadows=shadows)
                 opening.resolutions.append(resolution)
                 if resolution.found is not None and not resolution.already:
                     waiting.append(resolution.found)
@@ -256,13 +256,13 @@ class Loader:
         return None
 
     def _take(self, elf: Elf, path: str, caller: Object | None, way: Way) -> Object:
-        one = Object(elf, path, caller, way)
-        self.objects.append(one)
-        self._by_identity[elf.identity] = one
-        self._by_name.setdefault(path, one)
+        library = Object(elf, path, caller, way)
+        self.objects.append(library)
+        self._by_identity[elf.identity] = library
+        self._by_name.setdefault(path, library)
         if elf.soname:
-            self._by_name.setdefault(elf.soname, one)
-        return one
+            self._by_name.setdefault(elf.soname, library)
+        return library
 
     def _fits(self, elf: Elf) -> bool:
         main = self.main
@@ -271,16 +271,16 @@ class Loader:
     def _lists(self, caller: Object) -> Iterator[tuple[Way, Iterable[str]]]:
         """The lists of folders in the loader's order with their names; the cache comes after _LAST_LIST."""
         if caller.elf.runpath is None:
-            one: Object | None = caller
+            library: Object | None = caller
             chain = []
-            while one is not None and one not in chain:
-                chain.append(one)
-                one = one.caller
+            while library is not None and library not in chain:
+                chain.append(library)
+                library = library.caller
             if self.main is not None and self.main not in chain:
                 chain.append(self.main)
-            for one in chain:
-                if one.elf.rpath:
-                    yield Way("rpath", f"DT_RPATH of {one.name}"), self._folders(one.elf.rpath, one)
+            for library in chain:
+                if library.elf.rpath:
+                    yield Way("rpath", f"DT_RPATH of {library.name}"), self._folders(library.elf.rpath, library)
         if self._setting.library_path and self.main is not None:
             yield Way("ld-library-path", "LD_LIBRARY_PATH"), self._folders(self._setting.library_path, self.main)
         if caller.elf.runpath:

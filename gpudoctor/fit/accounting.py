@@ -63,7 +63,7 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 
 def adapters(model: Model, rank: int) -> int:
     """Return how many parameters adapters of this rank have; 0: none can be counted, or they have as many as what they adapt."""
-    count = sum(one.adapters(rank) for one in model.adapted)
+    count = sum(projection.adapters(rank) for projection in model.adapted)
     return count if count < model.adapted_parameters else 0
 
 
@@ -91,7 +91,7 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     """
     held, width = _held(model, asked), asked.numbers.bytes
     reserve = RESERVE + NCCL_RESERVE * (asked.gpus > 1)
-    unpacked = width * max((one.rows * one.columns for one in model.adapted), default=0) * bool(asked.weights)
+    unpacked = width * max((projection.rows * projection.columns for projection in model.adapted), default=0) * bool(asked.weights)
     if asked.infer:
         yield Memory(
             moment="in the forward pass",
@@ -182,6 +182,6 @@ def _held(model: Model, asked: Asked) -> Activations:
 def _adafactor(model: Model, count: int, asked: Asked) -> int:
     """Return the bytes of Adafactor's state: rows and columns of matrices, and all that is in none."""
     if asked.lora:
-        return FULL * sum(one.adapters(1) + 2 * one.count * asked.lora for one in model.adapted)
-    factored = sum(one.parameters for one in model.projections)
-    return FULL * (max(count - factored, 0) + sum(one.adapters(1) for one in model.projections))
+        return FULL * sum(projection.adapters(1) + 2 * projection.count * asked.lora for projection in model.adapted)
+    factored = sum(projection.parameters for projection in model.projections)
+    return FULL * (max(count - factored, 0) + sum(projection.adapters(1) for projection in model.projections))

@@ -146,9 +146,9 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def adapted(self) -> tuple[Projection, ...]:
         """The linear layers of blocks, which LoRA adapts, 4 bits pack and FP8 computes."""
-        return tuple(one for one in self.projections if one.adapted)
+        return tuple(projection for projection in self.projections if projection.adapted)
 
     @property
     def adapted_parameters(self) -> int:
         """The weights in them."""
-        return sum(one.parameters for one in self.adapted)
+        return sum(projection.parameters for projection in self.adapted)

@@ -94,7 +94,7 @@ class Tally:
 
     def together(self, *tensors: Tensor) -> None:
         """Note tensors that are alive at once in a forward pass without gradients, beside those that are held."""
-        sizes = {one.number: one.size for one in (*self._held, *tensors)}
+        sizes = {tensor.number: tensor.size for tensor in (*self._held, *tensors)}
         self._working = max(self._working, sum(sizes.values()))
 
     def hold(self, tensor: Tensor) -> Tensor:
@@ -185,7 +185,7 @@ class Tally:
         blocks = range(1, len(self._entries) + 1)
         outside = self._sum - sum(inside[block] for block in blocks)
         known = {number for number, _ in self._kept}
-        entries = sum(one.bytes(self.width) for one in self._entries if one.number not in known)
+        entries = sum(entry.bytes(self.width) for entry in self._entries if entry.number not in known)
         transient = max(0, *(alive - self._sum for alive, _ in self._alive))
         most, most_fixed = (max((counted[block] for block in blocks), default=0) for counted in (inside, self._fixed))
         return Activations(

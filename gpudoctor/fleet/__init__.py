@@ -79,7 +79,9 @@ class Merge:
                 self.unread(Unread(source=source, kind=error.kind, reason=error.reason, node=stem))
             return
         name = node or report.host or stem or source
-        self._witness(name, report.created, [(one.code, one.name, one.severity) for one in report.findings if is_cause(one)])
+        self._witness(
+            name, report.created, [(finding.code, finding.name, finding.severity) for finding in report.findings if is_cause(finding)]
+        )
         row = self._roster.report(name, source, report)
         if row is not None:
             self._take(row, report)
@@ -105,11 +107,11 @@ class Merge:
         drifting = self._drifts({models: group.name for models, group in hardware.items()})
         results = self._samples.results()
         measured, slow = compared(results, roster, self._findings)
-        suspect = _suspect(drifting) | among(worse.place for one in results for worse in one.worse) & roster.everyone
+        suspect = _suspect(drifting) | among(worse.place for result in results for worse in result.worse) & roster.everyone
         usable = usable_of(census.verdicts, strict=asked.strict, suspect=suspect)
         requirements = checked(asked.require, roster, usable)
-        enough = any(one.met and condition.counts_nodes for one, condition in zip(requirements, asked.require, strict=True))
-        lost = sum(not one.node and one.kind in _LOST for one in roster.not_used)
+        enough = any(requirement.met and condition.counts_nodes for requirement, condition in zip(requirements, asked.require, strict=True))
+        lost = sum(not unread.node and unread.kind in _LOST for unread in roster.not_used)
         decision = decide(census.verdicts, suspect, requirements, lost, strict=asked.strict, enough=enough)
         return Fleet(
             tool=TOOL,
@@ -145,11 +147,11 @@ class Merge:
     def _drifts(self, names: Mapping[Models, str]) -> list[Drifting]:
         ignored, golden = matcher(self._asked.ignore), self._asked.golden is not None
         found = [
-            one
+            drift
             for models, group in self._groups.items()
-            for one in drifts(group, names.get(models, ""), self._roster, self._matrix, ignored, golden=golden)
+            for drift in drifts(group, names.get(models, ""), self._roster, self._matrix, ignored, golden=golden)
         ]
-        return sorted(found, key=lambda one: not one.told.read_by_rules)
+        return sorted(found, key=lambda drifting: not drifting.told.read_by_rules)
 
 
 def _suspect(drifting: Iterable[Drifting]) -> int:
@@ -163,7 +165,7 @@ def _nodes(
     """Return every node with what is known of it."""
     is_usable, deviates = tester(usable), tester(reduce(or_, (one.places for one in drifting), 0))
     in_drift = [tester(one.places) for one in drifting]
-    slow = Counter(one.node for one in outliers)
+    slow = Counter(outlier.node for outlier in outliers)
 
     def read() -> Iterator[Node]:
         for row in roster.in_order():

@@ -48,7 +48,7 @@ class Census:
     def tools(self) -> tuple[ToolVersion, ...]:
         """Return the nodes by version of gpudoctor, the most frequent first."""
         told = [ToolVersion(version, self._roster.nodes(some)) for version, some in self._tools.items()]
-        return tuple(sorted(told, key=lambda one: -one.nodes.count))
+        return tuple(sorted(told, key=lambda tool: -tool.nodes.count))
 
     def hardware(self) -> dict[Models, Hardware]:
         """Return the hardware groups by the models of their GPUs, the largest first."""
@@ -63,9 +63,9 @@ def _most_common(counts: Counter[_Gpus]) -> str:
     """Return the GPUs that most of the nodes have."""
     (gpus, _), *_ = counts.most_common(1)
     if gpus:
-        return tally((one.count, one.model or "GPU of unknown model") for one in gpus)
+        return tally((model.count, model.model or "GPU of unknown model") for model in gpus)
     return NOT_KNOWN if gpus is None else "no GPU"
 
 
 def _sum(counts: Counter[_Gpus]) -> int:
-    return sum(one.count * number for gpus, number in counts.items() for one in gpus or ())
+    return sum(model.count * number for gpus, number in counts.items() for model in gpus or ())

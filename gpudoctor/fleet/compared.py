@@ -70,19 +70,19 @@ class NodeGroup:
         self._waiting.clear()
 
     def _compare(self, place: int, snapshot: Snapshot) -> None:
-        for one in SteadyWalk(self.base, snapshot).differences() if self.base is not None and snapshot is not self.base else ():
-            fact = self.facts.get(one.path)
+        for difference in SteadyWalk(self.base, snapshot).differences() if self.base is not None and snapshot is not self.base else ():
+            fact = self.facts.get(difference.path)
             if fact is None:
                 if len(self.facts) >= _FACTS:
                     continue
-                fact = self.facts[one.path] = DifferingFact(one)
-            self._note(fact, one, place)
+                fact = self.facts[difference.path] = DifferingFact(difference)
+            self._note(fact, difference, place)
 
-    def _note(self, fact: DifferingFact, one: Difference, place: int) -> None:
-        value = one.after
-        if is_unread(value) or is_unread(one.before):  # where the base knows nothing, no node can be compared
+    def _note(self, fact: DifferingFact, difference: Difference, place: int) -> None:
+        value = difference.after
+        if is_unread(value) or is_unread(difference.before):  # where the base knows nothing, no node can be compared
             fact.unread.add(place)
-        elif isinstance(value, Missing) and isinstance(one.before, Missing) and value.cause is one.before.cause:
+        elif isinstance(value, Missing) and isinstance(difference.before, Missing) and value.cause is difference.before.cause:
             return  # the same gap in other words
         elif not fact.own:
             key = _key(value)

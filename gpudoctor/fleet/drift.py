@@ -88,7 +88,15 @@ def drifts(
     for of, found in _by_nodes(kept, record).items():
         _tell(told, of, found, group.base)
     made = [_drift(one, hardware, roster, record) for one in told.values()]
-    return sorted(made, key=lambda one: (not one.told.read_by_rules, one.told.split, one.told.agreeing - one.told.of, one.told.path))
+    return sorted(
+        made,
+        key=lambda drifting: (
+            not drifting.told.read_by_rules,
+            drifting.told.split,
+            drifting.told.agreeing - drifting.told.of,
+            drifting.told.path,
+        ),
+    )
 
 
 def _kept(fact: DifferingFact, everyone: int, *, golden: bool) -> _Kept | None:
@@ -96,9 +104,9 @@ def _kept(fact: DifferingFact, everyone: int, *, golden: bool) -> _Kept | None:
     if fact.own:
         return None
     values = _having(fact, everyone)
-    expected = values[0] if golden else max(values, key=lambda one: one.places.bit_count())
-    deviating = [one for one in values if one is not expected and one.places]
-    agreeing, of = expected.places.bit_count(), sum(one.places.bit_count() for one in values)
+    expected = values[0] if golden else max(values, key=lambda having: having.places.bit_count())
+    deviating = [having for having in values if having is not expected and having.places]
+    agreeing, of = expected.places.bit_count(), sum(having.places.bit_count() for having in values)
     is_split = not golden and 2 * agreeing <= of
     is_own = 2 * len(values) > of and (is_split or (golden and len(deviating) > 1))
     if not deviating or is_own or (is_split and _SPLIT * agreeing < of) or _KNOWN * of < everyone.bit_count():
@@ -109,14 +117,14 @@ def _kept(fact: DifferingFact, everyone: int, *, golden: bool) -> _Kept | None:
 def _having(fact: DifferingFact, everyone: int) -> list[_Having]:
     """Return the values of a fact and the nodes with each, the first one is that of the base; near sizes are one value."""
     found = [_Having(fact.first.before, everyone & ~fact.unread.as_set())]
-    for one in fact.values.values():
-        places = one.having.as_set() & everyone
+    for value in fact.values.values():
+        places = value.having.as_set() & everyone
         found[0].places &= ~places
-        known = next((other for other in found[:_VALUES] if alike(other.value, one.value)), None)
+        known = next((other for other in found[:_VALUES] if alike(other.value, value.value)), None)
         if known is not None:
             known.places |= places
         elif places:
-            found.append(_Having(one.value, places))
+            found.append(_Having(value.value, places))
     return found
 
 
@@ -157,9 +165,9 @@ def _worded(line: Line) -> str:
     return f"{named}: missing" if line.leader.after is None else in_words(line, "changed")
 
 
-def _path(one: Difference) -> str:
+def _path(difference: Difference) -> str:
     """Return the path of a fact with * for the GPU: all GPUs of a model have it."""
-    return ".".join("*" if step.item and type(step.holder).__name__ in GPU_LISTS else step.name for step in one.steps)
+    return ".".join("*" if step.item and type(step.holder).__name__ in GPU_LISTS else step.name for step in difference.steps)
 
 
 def _drift(told: _Told, hardware: str, roster: Roster, record: FieldsRead) -> Drifting:
@@ -172,8 +180,8 @@ def _drift(told: _Told, hardware: str, roster: Roster, record: FieldsRead) -> Dr
         expected=line.before,
         agreeing=kept.agreeing,
         of=kept.of,
-        deviations=tuple(sorted(_deviations(told, roster), key=lambda one: (-one.nodes.count, one.value))),
-        read_by_rules=any(one.owner in record.read for one in (line.leader, *line.also)),
+        deviations=tuple(sorted(_deviations(told, roster), key=lambda deviation: (-deviation.nodes.count, deviation.value))),
+        read_by_rules=any(difference.owner in record.read for difference in (line.leader, *line.also)),
         split=kept.split,
         also=tuple(told.also),
     )

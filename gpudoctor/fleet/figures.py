@@ -118,7 +118,7 @@ def _of(item: msgspec.Struct, framework: str, address: str, known: dict[str, str
         if isinstance(number, int | float) and number > 0:
             place = "" if name.startswith("cpu_") else address
             device = () if address else (getattr(item, "device", ""),)  # a CPU's training is not compared with a GPU's
-            told = (*[getattr(item, one) for one in details], *device)
+            told = (*[getattr(item, detail) for detail in details], *device)
             yield FigureKey(known.get(place, models), framework, type(item).__name__, name, told), place, number
 
 

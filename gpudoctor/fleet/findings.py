@@ -45,20 +45,20 @@ class Findings:
     def add(self, place: int, found: Iterable[Finding]) -> None:
         """Add the findings of one report."""
         times: Counter[tuple[tuple[str, bool], str]] = Counter()
-        for one in found:
-            key = (one.code, not one.because_of)
-            self._titles.setdefault(one.code, one.title)
-            if one.impact == Impact.SLOWER.value:
-                self._slowing.add(one.code)
+        for finding in found:
+            key = (finding.code, not finding.because_of)
+            self._titles.setdefault(finding.code, finding.title)
+            if finding.impact == Impact.SLOWER.value:
+                self._slowing.add(finding.code)
             group = self._groups.get(key)
             if group is None:
-                group = self._groups[key] = _Group(one, set(), {}, root=not one.because_of)
-            group.severities.add(one.severity)
-            group.of_gpus |= one.subject.kind == SubjectKind.GPU.value
-            wording = _GPU.sub("GPU", one.message)
+                group = self._groups[key] = _Group(finding, set(), {}, root=not finding.because_of)
+            group.severities.add(finding.severity)
+            group.of_gpus |= finding.subject.kind == SubjectKind.GPU.value
+            wording = _GPU.sub("GPU", finding.message)
             if wording not in group.wordings and len(group.wordings) >= _WORDINGS:
                 wording = _OTHER
-            _, having = group.wordings.setdefault(wording, (one.message, []))
+            _, having = group.wordings.setdefault(wording, (finding.message, []))
             before = times[key, wording]
             if before < _GPUS:
                 times[key, wording] += 1
@@ -67,15 +67,15 @@ class Findings:
 
     def explaining(self, findings: Iterable[NodeFinding], address: str) -> tuple[str, str] | None:
         """Return the id and title of what makes a GPU slow on a node with these findings; None if nothing does."""
-        of_gpu = [one for one in findings if address and one.id.endswith(f":{address}")]
-        slowing = [one for one in findings if one.id.partition(":")[0] in self._slowing and ":0" not in one.id]
+        of_gpu = [finding for finding in findings if address and finding.id.endswith(f":{address}")]
+        slowing = [finding for finding in findings if finding.id.partition(":")[0] in self._slowing and ":0" not in finding.id]
         found = next(iter((*of_gpu, *slowing)), None)
         return None if found is None else (found.id, self._titles.get(found.id.partition(":")[0], found.name))
 
     def groups(self, roster: Roster, everyone: int) -> tuple[FindingGroup, ...]:
         """Return a group for each code; `everyone` are the nodes that sent a report."""
-        made = [made for one in self._groups.values() if (made := _group(one, roster, everyone)).nodes.count]
-        return tuple(sorted(made, key=lambda one: (not one.root, -_rank(one.severity), -one.nodes.count, one.code)))
+        made = [made for group in self._groups.values() if (made := _group(group, roster, everyone)).nodes.count]
+        return tuple(sorted(made, key=lambda group: (not group.root, -_rank(group.severity), -group.nodes.count, group.code)))
 
 
 def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
@@ -93,7 +93,7 @@ def _group(group: _Group, roster: Roster, everyone: int) -> FindingGroup:
         nodes=roster.nodes(having),
         gpus=sum(times.bit_count() for _, of in places for times in of) if group.of_gpus else 0,
         exceptions=roster.nodes(everyone & ~having) if 2 * having.bit_count() > everyone.bit_count() else Nodes(),
-        wordings=tuple(sorted(told, key=lambda one: -one.nodes.count)),
+        wordings=tuple(sorted(told, key=lambda wording: -wording.nodes.count)),
         fix=first.title if first else "",
         command=first.command if first else "",
         fix_kind=first.kind if first else "",

@@ -60,7 +60,9 @@ def parse(text: str) -> FleetCondition:
 
 def checked(conditions: Sequence[FleetCondition], roster: Roster, usable: int) -> tuple[Requirement, ...]:
     """Return whether the usable nodes meet each condition."""
-    return tuple(_same(one, roster, usable) if not one.comparison else _number(one, roster, usable) for one in conditions)
+    return tuple(
+        _same(condition, roster, usable) if not condition.comparison else _number(condition, roster, usable) for condition in conditions
+    )
 
 
 def _number(condition: FleetCondition, roster: Roster, usable: int) -> Requirement:
@@ -68,7 +70,7 @@ def _number(condition: FleetCondition, roster: Roster, usable: int) -> Requireme
     if condition.subject == "nodes":
         seen = usable.bit_count()
         return Requirement(condition.text, compare(seen, wanted), f"{counted(seen, 'node')} {agree(seen, 'is', 'are')} usable")
-    seen = sum(one.count for row in roster.rows(usable) for one in row.gpus)
+    seen = sum(model.count for row in roster.rows(usable) for model in row.gpus)
     said = f"the usable nodes have {counted(seen, 'GPU')}"
     unknown = among(row.place for row in roster.rows(usable) if row.summary.gpus is None)
     if not unknown:
@@ -99,11 +101,11 @@ def _value(summary: Summary, subject: str) -> str | None:
     """Return a fact in words; None if it is not known."""
     if subject == "gpus":
         gpus = summary.gpus
-        return None if gpus is None else tally((one.count, one.model) for one in gpus) or "none"
+        return None if gpus is None else tally((model.count, model.model) for model in gpus) or "none"
     if subject in Summary.__struct_fields__:
         value = getattr(summary, subject)
         return None if value is None else str(value) or "none"
     builds = summary.frameworks
     if builds is None:
         return None
-    return next((one.version for one in builds if one.name == subject), "none")
+    return next((build.version for build in builds if build.name == subject), "none")

@@ -43,7 +43,7 @@ class NodeRow(msgspec.Struct, kw_only=True):
     @property
     def models(self) -> Models:
         """The models of its GPUs, which say with which nodes it is compared: one whose GPUs are not known is no node without a GPU."""
-        return (NOT_KNOWN,) if self.summary.gpus is None else tuple(sorted({one.model for one in self.gpus}))
+        return (NOT_KNOWN,) if self.summary.gpus is None else tuple(sorted({model.model for model in self.gpus}))
 
     @property
     def gpus(self) -> tuple[GpuModel, ...]:
@@ -70,7 +70,7 @@ class Roster:
             exit_code=sent.exit_code,
             tool=sent.tool.version,
             summary=sent.summary,
-            findings=tuple(NodeFinding(one.id, one.name, one.severity) for one in sent.findings if is_cause(one)),
+            findings=tuple(NodeFinding(finding.id, finding.name, finding.severity) for finding in sent.findings if is_cause(finding)),
         )
         return row if self._enter(row) else None
 
@@ -130,7 +130,7 @@ class Roster:
         row.place, key = self._next, natural(row.name)
         if not self._rows.add(row.place, row, key=key, name=row.name):
             before = self._rows.get(key)
-            older, newer = sorted((before, row), key=lambda one: one.created)
+            older, newer = sorted((before, row), key=lambda node: node.created)
             if not older.reason:
                 self._told_twice(older, newer)
             if newer is not row:

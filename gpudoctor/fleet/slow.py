@@ -13,27 +13,27 @@ from gpudoctor.report.fleet import Figure, Outlier
 
 def compared(results: Iterable[FigureResult], roster: Roster, findings: Findings) -> tuple[tuple[Figure, ...], tuple[Outlier, ...]]:
     """Return all figures in alphabetical order, and the outliers, those furthest from the median first."""
-    ordered = sorted(results, key=lambda one: (one.key.model, one.key.name))
+    ordered = sorted(results, key=lambda result: (result.key.model, result.key.name))
     outliers = [
         _outlier(worse, figure, one.median, roster.row(worse.place), findings)
         for figure, one in enumerate(ordered)
         for worse in one.worse
         if roster.counts(worse.place)
     ]
-    numbers = Counter(one.figure for one in outliers)
+    numbers = Counter(outlier.figure for outlier in outliers)
     figures = tuple(_figure(one, numbers[figure]) for figure, one in enumerate(ordered))
-    return figures, tuple(sorted(outliers, key=lambda one: -abs(one.difference)))
+    return figures, tuple(sorted(outliers, key=lambda outlier: -abs(outlier.difference)))
 
 
-def _figure(one: FigureResult, outliers: int) -> Figure:
+def _figure(figure: FigureResult, outliers: int) -> Figure:
     return Figure(
-        name=one.key.name,
-        model=one.key.model,
-        unit=one.key.kind.unit,
-        count=one.count,
-        median=one.median,
-        spread=one.spread,
-        limit=one.limit,
+        name=figure.key.name,
+        model=figure.key.model,
+        unit=figure.key.kind.unit,
+        count=figure.count,
+        median=figure.median,
+        spread=figure.spread,
+        limit=figure.limit,
         outliers=outliers,
     )
 

@@ -28,7 +28,9 @@ class SteadyWalk(Walk):
         """Yield every fact that differs and does not change by itself."""
         for name in _differing(self._before, self._after):
             if name not in ABOUT_THE_FILE:
-                yield from (one for one in self._field(self._before, self._after, name, (), volatile=False) if not one.volatile)
+                yield from (
+                    difference for difference in self._field(self._before, self._after, name, (), volatile=False) if not difference.volatile
+                )
 
     def _value(self, one: Any, other: Any, way: tuple[PathStep, ...], owner: tuple[str, str], *, volatile: bool) -> Iterator[Difference]:
         kind = type(one)

@@ -40,8 +40,10 @@ def decide(
     """
     differing = (verdicts[Verdict.READY.value] & suspect).bit_count()
     verdict, because = _of_nodes({word: some.bit_count() for word, some in verdicts.items()}, differing, lost, enough=enough)
-    unmet = [f"{one.text} is not met: {one.reason}" for one in requirements if one.met is False]
-    unchecked = [f"{one.text} could not be checked: {one.reason}" for one in requirements if one.met is None]
+    unmet = [f"{requirement.text} is not met: {requirement.reason}" for requirement in requirements if requirement.met is False]
+    unchecked = [
+        f"{requirement.text} could not be checked: {requirement.reason}" for requirement in requirements if requirement.met is None
+    ]
     if unmet:
         verdict, because = Verdict.BROKEN, "; ".join(unmet)
     elif unchecked and verdict is not Verdict.BROKEN:

@@ -28,19 +28,19 @@ __all__ = [
 ]
 
 CATALOGUE = (TENSORFLOW, TORCH, JAX, PADDLE)
-TRAINED = tuple(one.name for one in CATALOGUE if one.trains)
+TRAINED = tuple(spec.name for spec in CATALOGUE if spec.trains)
 """The frameworks that the smoke training supports."""
-SPANNING_NODES = next(one.name for one in CATALOGUE if one.spans_nodes)
+SPANNING_NODES = next(spec.name for spec in CATALOGUE if spec.spans_nodes)
 """The framework that runs the all-reduce between nodes."""
-ADDONS = {name: (one.name, addon) for one in CATALOGUE for name, addon in one.addons.items()}
+ADDONS = {name: (spec.name, addon) for spec in CATALOGUE for name, addon in spec.addons.items()}
 """By distribution: the framework that an add-on extends, and the add-on."""
-MISTAKEN = {name: meant for one in CATALOGUE for name, meant in one.mistaken.items()}
+MISTAKEN = {name: meant for spec in CATALOGUE for name, meant in spec.mistaken.items()}
 """What people call packages that have another name on the index."""
 
 NVIDIA_PACKAGES = ("nvidia-", "cuda-")
 """How the names of the packages with CUDA's libraries begin."""
-_BY_NAME = {one.name: one for one in CATALOGUE}
-_BY_DISTRIBUTION = {name: one.name for one in CATALOGUE for name in one.distributions}
+_BY_NAME = {spec.name: spec for spec in CATALOGUE}
+_BY_DISTRIBUTION = {name: spec.name for spec in CATALOGUE for name in spec.distributions}
 
 
 def spec_of(name: str) -> FrameworkSpec:
@@ -55,4 +55,4 @@ def framework_of(distribution: str) -> str | None:
 
 def stack_of(distribution: str) -> str | None:
     """The framework whose stack a distribution belongs to; None if it belongs to none."""
-    return framework_of(distribution) or next((one.name for one in CATALOGUE if distribution in one.parts), None)
+    return framework_of(distribution) or next((spec.name for spec in CATALOGUE if distribution in spec.parts), None)

@@ -17,4 +17,4 @@ def explain_exit_code(text: str) -> ManualAnswer:
     if _ALL.fullmatch(asked):
         return ManualAnswer(codes=EXIT_CODES)
     found = _ONE.fullmatch(asked)
-    return ManualAnswer(codes=tuple(one for one in EXIT_CODES if found and int(found.group(1)) in one.codes))
+    return ManualAnswer(codes=tuple(code for code in EXIT_CODES if found and int(found.group(1)) in code.codes))

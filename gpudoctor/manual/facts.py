@@ -111,7 +111,7 @@ def _driver(matrix: Matrix, name: str) -> Found:
 
 def _cuda(matrix: Matrix, name: str) -> Found:
     version, rows = versions.parse(name), matrix.rows(CUDA)
-    found = _beginning(rows, version) or tuple(row for row in rows if any(one.endswith(f"=={name}") for one in row.components))
+    found = _beginning(rows, version) or tuple(row for row in rows if any(component.endswith(f"=={name}") for component in row.components))
     if not found:
         near = [str(row.release) for row in rows if version and row.release[:2] == version[:2]]
         raise _unknown(f"no CUDA {name!r}", near, _span("releases", [row.release.short for row in rows]))
@@ -148,7 +148,11 @@ def _release(matrix: Matrix, rows: tuple[FrameworkRelease, ...], version: str) -
     if not local:
         return exact or (() if final_release(public) is None or "post" in public else _beginning(rows, versions.parse(public)))
     found = (matrix.resolve(row.distribution, version, row.platform) for row in exact)
-    builds = (one.row for one in found if one.row is not None and one.how is Resolved.EXACT and (one.row.sass or local in one.row.builds))
+    builds = (
+        matched.row
+        for matched in found
+        if matched.row is not None and matched.how is Resolved.EXACT and (matched.row.sass or local in matched.row.builds)
+    )
     return tuple(msgspec.structs.replace(row, release=row.release._replace(text=version)) for row in builds)
 
 

@@ -96,6 +96,6 @@ def _cuda(number: int) -> ManualAnswer:
     if number in _UNSIGNED:
         meaning, rule = _UNSIGNED[number]
         return ManualAnswer((f"{subject}: {meaning}.",), rules_named(rule))
-    causes = "; ".join(one.cause for one in CUDA_CANDIDATES.get(number, ()))
+    causes = "; ".join(cause.cause for cause in CUDA_CANDIDATES.get(number, ()))
     possible = f" Possible causes: {causes}." if causes else ""
     return ManualAnswer((f"{subject} has no single cause.{possible}",), rules_named(*_FAILURES)) if name else ManualAnswer()

@@ -14,7 +14,7 @@ from gpudoctor.rule_pages import read
 
 def of_answer(answer: ManualAnswer) -> RulesDocument:
     """Return what was found, the best match first."""
-    codes = tuple(ExitCodePage(codes=one.codes, meaning=one.meaning, action=one.action) for one in answer.codes)
+    codes = tuple(ExitCodePage(codes=code.codes, meaning=code.meaning, action=code.action) for code in answer.codes)
     rules = tuple(map(_page, answer.rules + answer.also))
     return RulesDocument(tool=TOOL, rules=rules, meaning=answer.meaning, exit_codes=codes, guide=answer.guide)
 

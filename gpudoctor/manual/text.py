@@ -79,9 +79,9 @@ def _row(page: Page, rule: Rule, *, severity: bool, wrap: bool) -> None:
 def exit_codes(codes: Sequence[ExitCode], width: int) -> str:
     """Return the pages of exit codes in Markdown, wrapped."""
     if len(codes) > 1:
-        sections = [_section(f"## {one.label}: {one.short}", one, width) for one in codes]
+        sections = [_section(f"## {code.label}: {code.short}", code, width) for code in codes]
         return "\n\n".join(["# Exit codes", *sections]) + "\n"
-    return "".join(_section(f"# Exit code {one.label}: {one.short}", one, width) for one in codes) + "\n"
+    return "".join(_section(f"# Exit code {code.label}: {code.short}", code, width) for code in codes) + "\n"
 
 
 def _section(heading: str, code: ExitCode, width: int) -> str:

@@ -69,9 +69,9 @@ def _requirements(matrix: Matrix) -> Iterator[str]:
     for row in matrix.rows(REQUIREMENTS):
         if re.split(r"[^\w.-]", row.requirement, maxsplit=1)[0] != row.package or row.first > row.last:
             yield f"{row.distribution}'s {row.requirement} in requirements.csv is not about {row.package}, or its releases are reversed."
-    for one in matrix.rows(BESIDE):
-        if one.first > one.last or not one.needs:
-            yield f"{one.distribution} in beside.csv needs nothing, or its releases are reversed."
+    for companion in matrix.rows(BESIDE):
+        if companion.first > companion.last or not companion.needs:
+            yield f"{companion.distribution} in beside.csv needs nothing, or its releases are reversed."
 
 
 def _gpus(matrix: Matrix) -> Iterator[str]:

@@ -141,7 +141,7 @@ class Matrix:
         """The newest release of a driver branch that the tables name, for "linux" or "windows": of a package, or as the floor of a CUDA release."""
         floors = (row.driver_windows if os == "windows" else row.driver_linux for row in self.rows(tables.CUDA))
         packages = (row.version for row in self.rows(tables.DRIVER_PACKAGES) if os == "linux")
-        return max((one for one in (*floors, *packages) if one is not None and one.major == branch), default=None)
+        return max((floor for floor in (*floors, *packages) if floor is not None and floor.major == branch), default=None)
 
     def driver_packages(self, system: str) -> tuple[DriverPackage, ...]:
         """The packages that install the driver on a release of a distribution ("debian-12"), oldest driver first, NVIDIA's own last."""

@@ -99,13 +99,13 @@ def family(name: str, products: Mapping[str, GpuProduct]) -> tuple[GpuProduct, .
         found = _beginning(words, products)
     if not found and "laptop" in words:
         same = _beginning([word for word in words if word != "laptop"], products)
-        found = tuple(one for one in same if one.kind == "laptop" or one.architecture in _ALIKE_IN_LAPTOPS)
-    return found if len({one.compute_capability for one in found}) == 1 else ()
+        found = tuple(product for product in same if product.kind == "laptop" or product.architecture in _ALIKE_IN_LAPTOPS)
+    return found if len({product.compute_capability for product in found}) == 1 else ()
 
 
 def _beginning(words: list[str], products: Mapping[str, GpuProduct]) -> tuple[GpuProduct, ...]:
-    found = (one for one in products.values() if words and any(_begins(text, words) for text in (one.name, *one.aliases)))
-    return tuple({one.name: one for one in found}.values())
+    found = (product for product in products.values() if words and any(_begins(text, words) for text in (product.name, *product.aliases)))
+    return tuple({product.name: product for product in found}.values())
 
 
 def _begins(name: str, words: list[str]) -> bool:

@@ -41,7 +41,7 @@ def misnamed(name: str, products: Mapping[str, GpuProduct]) -> str:
         capability = whole.compute_capability.major, whole.compute_capability.minor
         return f"{whole.name} cannot be divided into MIG instances." if capability < _HOPPER and capability != _AMPERE else ""
     sized = re.search(r"(?i)\d ?gi?b", match["whole"])
-    sizes = {one.memory_gib for one in ((whole,) if sized else products.values()) if one.memory_gib and _of(line, one)}
+    sizes = {product.memory_gib for product in ((whole,) if sized else products.values()) if product.memory_gib and _of(line, product)}
     shares = [(part, eighths) for part, every in _EIGHTHS[_INSTANCES[line]].items() for eighths in every]
     profiles = dict.fromkeys(f"{part}g.{int(size * eighths / 8 + 0.5)}gb" for size in sorted(sizes) for part, eighths in shares)
     asked = re.sub(r"^\d+c\.|[+-].*", "", match["slice"].lower())

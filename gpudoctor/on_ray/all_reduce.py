@@ -46,7 +46,7 @@ class AllReduces:
         first = {group[0]: group for group in groups}
         works = [Work(self._nodes[name], _MODULE, ("meet", self._nodes[name].address)) for name in first]
         found = self._cluster.run(works, _START)
-        return {first[one.work.node.name]: int(one.output) for one in found if not one.silence and one.output.isdigit()}
+        return {first[answer.work.node.name]: int(answer.output) for answer in found if not answer.silence and answer.output.isdigit()}
 
     def _ranks(self, group: Group, port: int) -> list[Work]:
         store, device = f"tcp://{_host(self._nodes[group[0]].address)}:{port}", "0" if self._on_gpus else "cpu"

@@ -118,7 +118,7 @@ def _trained_for_links(report: bytes) -> bool:
         trained = from_json(report, _Report).snapshot.smoke
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
-    return any(one.framework == SPANNING_NODES and one.trainings for one in trained)
+    return any(smoke.framework == SPANNING_NODES and smoke.trainings for smoke in trained)
 
 
 def _check_links(plan: CheckPlan, works: Sequence[Work], able: set[str], cluster: Cluster, progress: Progress) -> Links:

@@ -80,7 +80,7 @@ class Cluster:
 
     def nodes(self) -> tuple[RayNode, ...]:
         """Return the nodes that are alive, by name; each name is unique."""
-        alive = [one for one in ray.nodes() if one["Alive"]]  # type: ignore[no-untyped-call]
+        alive = [node for node in ray.nodes() if node["Alive"]]  # type: ignore[no-untyped-call]
         called = Counter(_name(one) for one in alive)
         nodes = (
             RayNode(

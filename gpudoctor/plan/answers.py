@@ -65,7 +65,7 @@ class Answers:
     @property
     def refused_alone(self) -> dict[Candidate, Conclusion]:
         """The builds that do not work with any driver, whatever is beside them."""
-        return {one: found for one, found in self._alone.items() if _with_any_driver(found, (*_OF_GPU, *_OF_PACKAGES))}
+        return {candidate: found for candidate, found in self._alone.items() if _with_any_driver(found, (*_OF_GPU, *_OF_PACKAGES))}
 
     def of(self, chosen: tuple[Candidate, ...]) -> Chosen:
         """Return the set with its answer, which is known if no driver makes the set work."""
@@ -77,19 +77,19 @@ class Answers:
             self.refused[chosen] = found
         return found
 
-    def alone(self, one: Candidate) -> Conclusion:
+    def alone(self, candidate: Candidate) -> Conclusion:
         """Return the answer for a build whatever is beside it: a framework with the libraries that it requires, an add-on by itself."""
-        if one not in self._alone:
-            self._alone[one] = self.of((one,)).conclusion if framework_of(one.name) else self._bare(one)
-            if self._alone[one].verdict is Verdict.BROKEN and not self._alone[one].of_machine:
-                self.rejected.append(Rejected(one, self._alone[one]))
-        return self._alone[one]
+        if candidate not in self._alone:
+            self._alone[candidate] = self.of((candidate,)).conclusion if framework_of(candidate.name) else self._bare(candidate)
+            if self._alone[candidate].verdict is Verdict.BROKEN and not self._alone[candidate].of_machine:
+                self.rejected.append(Rejected(candidate, self._alone[candidate]))
+        return self._alone[candidate]
 
-    def _bare(self, one: Candidate) -> Conclusion:
+    def _bare(self, candidate: Candidate) -> Conclusion:
         """Return the answer for an add-on by itself, or for a library with kernels that it requires if no such release works here."""
-        python = next(iter(self._pythons.suiting((one,))), "")
-        own = (self._matrix.resolve(one.name, one.release, self._machine.platform).row, checked_as(one))
-        pins, choices = self._demands.pins(one), tuple(self._demands.choices(one))
+        python = next(iter(self._pythons.suiting((candidate,))), "")
+        own = (self._matrix.resolve(candidate.name, candidate.release, self._machine.platform).row, checked_as(candidate))
+        pins, choices = self._demands.pins(candidate), tuple(self._demands.choices(candidate))
         covered = self._covered(row for row, _ in (own, *pins, *chain.from_iterable(choices)) if row is not None)
         kernels = tuple((row, text) for row, text in pins if self._has_kernels(row, covered))
         parts = (own, *kernels) if own[0] is not None and own[0].accelerator == "cuda" else (*kernels, own)
@@ -131,16 +131,22 @@ class Answers:
         need = self._matrix.gpu_need(row.distribution, row.release)
         return need.oldest_capability if need is not None else None
 
-    def _settled_alike(self, one: Candidate) -> Chosen:
+    def _settled_alike(self, candidate: Candidate) -> Chosen:
         """Return a build with its answer; for a release built like another one the same, if the build decides."""
-        row = self._matrix.resolve(one.name, one.version, self._machine.platform).row
+        row = self._matrix.resolve(candidate.name, candidate.version, self._machine.platform).row
         if row is None or row.sass is None:  # its code is in another package
-            return self._settle((one,))
-        key = (*self._build(row), one.extras, one.system, tuple(self._pythons.suiting((one,))), self._matrix.faults(one.name, one.version))
+            return self._settle((candidate,))
+        key = (
+            *self._build(row),
+            candidate.extras,
+            candidate.system,
+            tuple(self._pythons.suiting((candidate,))),
+            self._matrix.faults(candidate.name, candidate.version),
+        )
         known = self._like.get(key)
         if known is not None and _decided_by_the_build(known):
-            return Chosen((one,), next(iter(self._pythons.suiting((one,))), ""), known)
-        found = self._settle((one,))
+            return Chosen((candidate,), next(iter(self._pythons.suiting((candidate,))), ""), known)
+        found = self._settle((candidate,))
         self._like[key] = found.conclusion
         return found
 
@@ -154,7 +160,7 @@ class Answers:
                 break
         found = Chosen(chosen, python, conclusion, tuple(numpy_bound(chosen, self._asked, self._machine, self._matrix)))
         for extra in remedies(conclusion, chosen, self._machine, self._matrix):
-            better = self._checker((*texts, *(one.requirement for one in extra)), python)
+            better = self._checker((*texts, *(constraint.requirement for constraint in extra)), python)
             if better.works and (better.verdict is Verdict.READY or not found.conclusion.works):
                 return msgspec.structs.replace(found, conclusion=better, constraints=(*found.constraints, *extra))
         return found
@@ -167,11 +173,15 @@ def _broken_with_any_python(conclusion: Conclusion) -> bool:
 
 def _decided_by_the_build(conclusion: Conclusion) -> bool:
     """Return whether a release is broken by its build alone."""
-    return conclusion.verdict is Verdict.BROKEN and bool(conclusion.findings) and all(one.name in _OF_BUILD for one in conclusion.findings)
+    return (
+        conclusion.verdict is Verdict.BROKEN
+        and bool(conclusion.findings)
+        and all(finding.name in _OF_BUILD for finding in conclusion.findings)
+    )
 
 
 def _with_any_driver(conclusion: Conclusion, rules: tuple[str, ...]) -> bool:
     """Return whether a set remains broken with any driver: one of these rules has an error, and the driver supports the GPU."""
     if conclusion.verdict is not Verdict.BROKEN or conclusion.of_machine:
         return False
-    return any(one.name in rules and one.severity is Severity.ERROR for one in conclusion.findings)
+    return any(finding.name in rules and finding.severity is Severity.ERROR for finding in conclusion.findings)

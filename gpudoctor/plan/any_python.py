@@ -19,7 +19,7 @@ def saying_pythons(snapshot: Snapshot, matrix: Matrix) -> Snapshot:
     """Return the snapshot with these Python versions, or those that files allow, among its assumptions, if none was stated."""
     found, said = ordered(any_python(snapshot, matrix) or ()), snapshot.supposed
     allowed = None if isinstance(snapshot.packages, Missing) else snapshot.packages.pythons
-    if isinstance(said, Missing) or any(one.what == "Python" for one in said) or not (found or allowed):
+    if isinstance(said, Missing) or any(supposed.what == "Python" for supposed in said) or not (found or allowed):
         return snapshot
     span = f"{span_of(found)}, as {f'{allowed.specifier} and ' if allowed else ''}the wheels allow" if found else ""
     python = Supposed("Python", span or (allowed.specifier if allowed else ""), allowed.where if allowed else "not stated")

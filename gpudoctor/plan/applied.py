@@ -30,10 +30,14 @@ def applied(combination: Combination, fixes: Iterable[Fix]) -> Combination:
     """Return the combination after these fixes; the same one if they are only sentences."""
     for fix in fixes:
         stated = {
-            one.name: one.text for one in map(requirement, combination.requirements) if one is not None and one.name not in fix.removes
+            wanted.name: wanted.text
+            for wanted in map(requirement, combination.requirements)
+            if wanted is not None and wanted.name not in fix.removes
         }
         new = {
-            one.name: one.text for one in map(requirement, fix.installs) if one is not None and (one.specifier or one.name not in stated)
+            wanted.name: wanted.text
+            for wanted in map(requirement, fix.installs)
+            if wanted is not None and (wanted.specifier or wanted.name not in stated)
         }
         combination = msgspec.structs.replace(
             combination,

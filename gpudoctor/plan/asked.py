@@ -35,12 +35,26 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
     """The combination of the command line with what the files state; the command line comes first. Raises UsageError for a contradiction."""
     python, pythons = _python(given, asked)
     image = asked.image
-    toolkit = next((one for name in _TOOLKITS for one in asked.requirements if one.conda and _name(one) == name and _version(one)), None)
-    selecting = [one for one in asked.requirements if one.conda and _name(one) == _CPU_ONLY]
-    known = [one for one in asked.requirements if _name(one) not in _TOOLKITS and one not in selecting]
-    parts = [one for one in known if one.required_by and not one.without_gpu_code and _is_part(one, matrix)]
-    stated = [one for one in known if one not in parts]
-    unread = tuple(Unread(one.name or one.text, f"{one.reason} ({one.place})") for one in asked.not_read if one.package)
+    toolkit = next(
+        (
+            requirement
+            for name in _TOOLKITS
+            for requirement in asked.requirements
+            if requirement.conda and _name(requirement) == name and _version(requirement)
+        ),
+        None,
+    )
+    selecting = [requirement for requirement in asked.requirements if requirement.conda and _name(requirement) == _CPU_ONLY]
+    known = [requirement for requirement in asked.requirements if _name(requirement) not in _TOOLKITS and requirement not in selecting]
+    parts = [
+        requirement
+        for requirement in known
+        if requirement.required_by and not requirement.without_gpu_code and _is_part(requirement, matrix)
+    ]
+    stated = [requirement for requirement in known if requirement not in parts]
+    unread = tuple(
+        Unread(not_read.name or not_read.text, f"{not_read.reason} ({not_read.place})") for not_read in asked.not_read if not_read.package
+    )
     if not (given.requirements or stated or unread):
         raise UsageError(f"{' and '.join(asked.files)} installs no package; name a file that lists some.")
     system = _of_image(image, asked, matrix)
@@ -48,9 +62,9 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
     libc = next((one for one in named if matrix.system(one) is not None), None)
     return msgspec.structs.replace(
         given,
-        requirements=(*given.requirements, *(str(one.requirement) for one in stated)),
-        constraints=(*given.constraints, *(str(one.requirement) for one in asked.constraints)),
-        places={str(one.requirement): ", ".join(map(str, one.places[:2])) for one in (*stated, *asked.constraints)},
+        requirements=(*given.requirements, *(str(requirement.requirement) for requirement in stated)),
+        constraints=(*given.constraints, *(str(requirement.requirement) for requirement in asked.constraints)),
+        places={str(requirement.requirement): ", ".join(map(str, requirement.places[:2])) for requirement in (*stated, *asked.constraints)},
         builds=_builds(stated, next(iter(selecting), toolkit), asked),
         python=given.python or python,
         python_where=given.python_where if python is None else str(asked.python[0].place),
@@ -60,52 +74,52 @@ def combined(given: Combination, asked: Requested, matrix: Matrix) -> Combinatio
         system_where="" if image is None or given.system_cuda or given.system_cudnn else f"{image.name}, {image.place}",
         system_cuda=given.system_cuda or system[0] or None,
         system_cudnn=given.system_cudnn or system[1] or None,
-        without_gpu_code=frozenset(_name(one) for one in stated if one.without_gpu_code),
+        without_gpu_code=frozenset(_name(requirement) for requirement in stated if requirement.without_gpu_code),
         unread=unread,
         not_followed=tuple(_not_followed(asked, parts)),
         supposed=_supposed(asked, toolkit),
     )
 
 
-def _name(one: StatedRequirement) -> str:
-    return normalise(one.requirement.name)
+def _name(stated: StatedRequirement) -> str:
+    return normalise(stated.requirement.name)
 
 
-def _version(one: StatedRequirement) -> str:
-    return (only_version(str(one.requirement.specifier)) or str(one.requirement.specifier).removeprefix("==")).removesuffix(".*")
+def _version(stated: StatedRequirement) -> str:
+    return (only_version(str(stated.requirement.specifier)) or str(stated.requirement.specifier).removeprefix("==")).removesuffix(".*")
 
 
 def _python(given: Combination, asked: Requested) -> tuple[str | None, AllowedPythons | None]:
     """The one Python version that the files allow, or the oldest if releases depend on it; otherwise all that they allow."""
     if not asked.python or given.python is not None:
         return None, None
-    exact = (re.fullmatch(r"={2,3}([23]\.\d+(?:\.\d+)?)(?:\.\*)?", one.specifier) for one in asked.python)
+    exact = (re.fullmatch(r"={2,3}([23]\.\d+(?:\.\d+)?)(?:\.\*)?", stated.specifier) for stated in asked.python)
     allowed = allowed_pythons(asked)
     first = next((found[1] for found in exact if found), None)
     if first is None and (len(allowed) == 1 or _by_python(asked.requirements)):
         first = allowed[0]  # a lock file holds for every Python that it allows; which releases it installs depends on one
     if first is not None:
         return first, None
-    specifier = ",".join(one.specifier for one in asked.python)
-    return None, AllowedPythons(specifier, " and ".join(str(one.place) for one in asked.python), allowed)
+    specifier = ",".join(stated.specifier for stated in asked.python)
+    return None, AllowedPythons(specifier, " and ".join(str(stated.place) for stated in asked.python), allowed)
 
 
 def allowed_pythons(asked: Requested) -> tuple[str, ...]:
     """The Python versions that the files allow; () for any. Raises UsageError if there is none."""
     if not asked.python:
         return ()
-    wanted = ",".join(one.specifier for one in asked.python)
+    wanted = ",".join(stated.specifier for stated in asked.python)
     fitting = (tuple(python for python in known if allows_some(python, wanted)) for known in (_PYTHONS, _OLD_PYTHONS))
     allowed = next(filter(None, fitting), ())
     if not allowed:
-        places = " and ".join(f"{one.specifier} ({one.place})" for one in asked.python)
+        places = " and ".join(f"{stated.specifier} ({stated.place})" for stated in asked.python)
         raise UsageError(f"No Python version satisfies {places}; state one with --python-version.")
     return allowed
 
 
 def _by_python(requirements: tuple[StatedRequirement, ...]) -> bool:
     """Whether some package has another release on another Python."""
-    names = [_name(one) for one in requirements if "python_" in str(one.requirement.marker or "")]
+    names = [_name(stated) for stated in requirements if "python_" in str(stated.requirement.marker or "")]
     return len(names) > len(set(names))
 
 
@@ -115,7 +129,7 @@ def _of_image(image: BaseImage | None, asked: Requested, matrix: Matrix) -> tupl
         return "", ""
     if not image.framework_cuda:
         return image.cuda, image.cudnn
-    version = next((_version(one) for one in asked.requirements if _name(one) == image.framework_cuda), "")
+    version = next((_version(stated) for stated in asked.requirements if _name(stated) == image.framework_cuda), "")
     row = matrix.resolve(image.framework_cuda, version).row if version else None
     if row is None or row.built_with_cuda is None:
         return "", ""
@@ -132,25 +146,27 @@ def _builds(stated: list[StatedRequirement], toolkit: StatedRequirement | None, 
                 if local is not None:
                     build = StatedBuild(local["local"], only=index.only, where=f"{index.url} ({index.place})")
                     found |= dict.fromkeys((spec.name, *spec.companions), build)
-    for one in stated:
-        local = _INDEX.search(one.index)
-        if local is not None and spec_of(stack_of(_name(one)) or "").wheel_index:
-            found[str(one.requirement)] = StatedBuild(local["local"], only=one.index_only, where=f"{one.index} ({one.places[0]})")
-        if one.conda and stack_of(_name(one)) is not None:
-            found[str(one.requirement)] = _of_conda(one, toolkit)
+    for requirement in stated:
+        local = _INDEX.search(requirement.index)
+        if local is not None and spec_of(stack_of(_name(requirement)) or "").wheel_index:
+            found[str(requirement.requirement)] = StatedBuild(
+                local["local"], only=requirement.index_only, where=f"{requirement.index} ({requirement.places[0]})"
+            )
+        if requirement.conda and stack_of(_name(requirement)) is not None:
+            found[str(requirement.requirement)] = _of_conda(requirement, toolkit)
     return found
 
 
-def _of_conda(one: StatedRequirement, toolkit: StatedRequirement | None) -> StatedBuild:
+def _of_conda(stated: StatedRequirement, toolkit: StatedRequirement | None) -> StatedBuild:
     """conda's build of a framework: PyTorch's own, which equals its wheel, or conda-forge's, whose GPU code no table lists."""
-    said = build_names.of_conda(one.build)
-    spec = spec_of(stack_of(_name(one)) or "")
-    if toolkit is not None and _name(toolkit) == _CPU_ONLY and spec.wheel_index and _name(one) in spec.one_build:
+    said = build_names.of_conda(stated.build)
+    spec = spec_of(stack_of(_name(stated)) or "")
+    if toolkit is not None and _name(toolkit) == _CPU_ONLY and spec.wheel_index and _name(stated) in spec.one_build:
         return StatedBuild("cpu", only=True, where=f"{_CPU_ONLY} ({toolkit.places[0]})")
-    with_toolkit = toolkit is not None and _name(toolkit) in _OFFICIAL and _name(one) in spec.one_build
+    with_toolkit = toolkit is not None and _name(toolkit) in _OFFICIAL and _name(stated) in spec.one_build
     cuda = said.cuda or (_version(toolkit) if toolkit is not None else "")
-    where = f"{one.build or 'conda'} ({one.places[0]})"
-    official = spec.wheel_index and (with_toolkit or re.match(r"py3[\d.]+_(?:cuda|cpu)", one.build))
+    where = f"{stated.build or 'conda'} ({stated.places[0]})"
+    official = spec.wheel_index and (with_toolkit or re.match(r"py3[\d.]+_(?:cuda|cpu)", stated.build))
     if official and said.has_cuda is False:
         return StatedBuild("cpu", only=True, where=where)
     if official and cuda:
@@ -158,25 +174,25 @@ def _of_conda(one: StatedRequirement, toolkit: StatedRequirement | None) -> Stat
     return StatedBuild("conda", only=True, where=where, cuda=cuda, has_cuda=said.has_cuda)
 
 
-def _is_part(one: StatedRequirement, matrix: Matrix) -> bool:
+def _is_part(stated: StatedRequirement, matrix: Matrix) -> bool:
     """Whether a library of CUDA comes with the framework that requires it, and no table lists its releases."""
-    name = _name(one)
+    name = _name(stated)
     listed = name.startswith("nvidia-cudnn") or bool(matrix.releases(name))
     return name == "triton" or (name.startswith(NVIDIA_PACKAGES) and not listed)
 
 
 def _not_followed(asked: Requested, parts: list[StatedRequirement]) -> Iterator[str]:
     """What the report notes: libraries that come with a framework, what is installed only on request, and other lines."""
-    for framework in dict.fromkeys(one.required_by for one in parts):
+    for framework in dict.fromkeys(stated.required_by for stated in parts):
         yield f"not compared: the CUDA packages that the lock file lists for {framework}"
     for option in ("--extra", "--group"):
-        names = dict.fromkeys(one.text.partition(" ")[2] for one in asked.not_read if one.text.startswith(f"{option} "))
+        names = dict.fromkeys(not_read.text.partition(" ")[2] for not_read in asked.not_read if not_read.text.startswith(f"{option} "))
         if names:
             more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
             yield f"not read without {option}: {', '.join([*names][:_SHOWN])}{more}"
-    for one in asked.not_read:
-        if not one.package and not one.text.startswith(("--extra ", "--group ")):
-            yield f"{one.text}: {one.reason} ({one.place})"
+    for not_read in asked.not_read:
+        if not not_read.package and not not_read.text.startswith(("--extra ", "--group ")):
+            yield f"{not_read.text}: {not_read.reason} ({not_read.place})"
 
 
 def _supposed(asked: Requested, toolkit: StatedRequirement | None) -> tuple[Supposed, ...]:

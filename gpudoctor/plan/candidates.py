@@ -62,7 +62,7 @@ def candidates(matrix: Matrix, wanted: Requirement, platform: str, *, gpu: bool)
     if gpu and _leaves_cuda_open(wanted, spec):
         return _cuda_builds(matrix, spec, wanted, platform)
     found = _cpu_builds(matrix, spec, wanted, platform)
-    return (one for one in found if not gpu or _has_cuda_extras(one)) if wanted.extras else found
+    return (candidate for candidate in found if not gpu or _has_cuda_extras(candidate)) if wanted.extras else found
 
 
 def _leaves_cuda_open(wanted: Requirement, spec: FrameworkSpec) -> bool:
@@ -93,21 +93,21 @@ def _cuda_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platf
 def _with_cuda_of_the_system(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platform: str) -> Iterator[Candidate]:
     """Yield the CUDA builds from before the extra that installs CUDA."""
     rows = {str(row.release): row for row in matrix.releases(wanted.name, platform)}
-    for one in _releases(matrix, wanted, platform):
-        row = rows[one.release]
+    for release in _releases(matrix, wanted, platform):
+        row = rows[release.release]
         if (
             row.accelerator == "cuda"
             and row.built_with_cuda is not None
             and not any(f'extra=="{spec.gpu_extra}"' in text for text in row.requires)
         ):
             parts = (f"CUDA {row.built_with_cuda.short}", f"cuDNN {row.cudnn}" if row.cudnn else "")
-            yield msgspec.structs.replace(one, system=" and ".join(filter(None, parts)))
+            yield msgspec.structs.replace(release, system=" and ".join(filter(None, parts)))
 
 
 def _pythons(matrix: Matrix, spec: FrameworkSpec, row: FrameworkRelease, platform: str) -> tuple[str, ...]:
     """Return the Python versions that have wheels of a release and, if it is pure Python, of its compiled library."""
     library = matrix.resolve(spec.plugin.library, str(row.release), platform).row if spec.plugin else None
-    return row.pythons if library is None or not library.pythons else tuple(one for one in row.pythons if one in library.pythons)
+    return row.pythons if library is None or not library.pythons else tuple(python for python in row.pythons if python in library.pythons)
 
 
 def _has_asked_extra(build: GpuBuild, wanted: Requirement, spec: FrameworkSpec) -> bool:
@@ -120,10 +120,12 @@ def _has_asked_extra(build: GpuBuild, wanted: Requirement, spec: FrameworkSpec) 
 
 def _cpu_builds(matrix: Matrix, spec: FrameworkSpec, wanted: Requirement, platform: str) -> Iterator[Candidate]:
     """Yield releases for a machine without a GPU: the build without CUDA, if the framework's own index has one."""
-    for one in _releases(matrix, wanted, platform):
-        row = next(row for row in matrix.releases(one.name) if str(row.release) == one.release and row.platform in {platform, "any"})
+    for release in _releases(matrix, wanted, platform):
+        row = next(
+            row for row in matrix.releases(release.name) if str(row.release) == release.release and row.platform in {platform, "any"}
+        )
         tag = CPU if spec.wheel_index and row.accelerator == "cuda" else ""
-        yield msgspec.structs.replace(one, cuda=None, tag=tag, pythons=_pythons(matrix, spec, row, platform))
+        yield msgspec.structs.replace(release, cuda=None, tag=tag, pythons=_pythons(matrix, spec, row, platform))
 
 
 def _of_package(matrix: Matrix, wanted: Requirement, platform: str, *, gpu: bool) -> Iterator[Candidate]:
@@ -131,10 +133,10 @@ def _of_package(matrix: Matrix, wanted: Requirement, platform: str, *, gpu: bool
     rows = matrix.releases(wanted.name, platform)
     frameworks = extras.frameworks_of(rows) if rows and not framework_of(wanted.name) else ()
     by_release = {str(row.release): row for row in rows}
-    for one in _releases(matrix, wanted, platform):
-        row = by_release[one.release]
-        named = one.extras or extras.needed(row, frameworks, gpu=gpu)
-        yield msgspec.structs.replace(one, extras=named, active=extras.reached(row, named))
+    for release in _releases(matrix, wanted, platform):
+        row = by_release[release.release]
+        named = release.extras or extras.needed(row, frameworks, gpu=gpu)
+        yield msgspec.structs.replace(release, extras=named, active=extras.reached(row, named))
 
 
 def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[Candidate]:
@@ -152,9 +154,9 @@ def _releases(matrix: Matrix, wanted: Requirement, platform: str) -> Iterator[Ca
             )
 
 
-def _has_cuda_extras(one: Candidate) -> bool:
+def _has_cuda_extras(candidate: Candidate) -> bool:
     """Return whether a release has the extras that the user named to choose how CUDA is installed."""
-    return all(any(f'extra=="{extra}"' in text for text in one.requires) for extra in one.extras if "cuda" in extra)
+    return all(any(f'extra=="{extra}"' in text for text in candidate.requires) for extra in candidate.extras if "cuda" in extra)
 
 
 def _public(row: FrameworkRelease, wanted: Requirement) -> str:

@@ -22,7 +22,7 @@ _OF_SAME_FILES = ("nvidia-wheel-version-conflict", "two-copies-of-framework")
 
 def overwrites(findings: Iterable[Finding]) -> int:
     """Return how many findings say that packages overwrite each other's files."""
-    return sum(one.name in _OF_SAME_FILES and one.severity is Severity.WARNING for one in findings)
+    return sum(finding.name in _OF_SAME_FILES and finding.severity is Severity.WARNING for finding in findings)
 
 
 class Conclusion(msgspec.Struct, frozen=True):
@@ -95,10 +95,10 @@ class Checker:
         return self._concluded(diagnose(snapshot, self.matrix, POLICY))
 
     def _concluded(self, found: Diagnosis) -> Conclusion:
-        if crashed := next((one for one in found.outcomes if one.kind is OutcomeKind.CRASHED), None):
+        if crashed := next((outcome for outcome in found.outcomes if outcome.kind is OutcomeKind.CRASHED), None):
             raise RuntimeError(crashed.reason)  # a plan that one rule did not check is none
         findings = tuple(finding for finding in found.root_causes if finding.severity > Severity.NOTE)
-        unknown = tuple(one for one in found.unchecked if one.package not in self._unlisted)
+        unknown = tuple(unchecked for unchecked in found.unchecked if unchecked.package not in self._unlisted)
         verdict = found.verdict
         if not found.summary.frameworks:
             unknown = (*unknown, Unchecked(ENVIRONMENT, "training", "no framework is among these packages"))
@@ -106,7 +106,9 @@ class Checker:
             verdict = Verdict.DEGRADED if findings else Verdict.READY
         if self._intact and overwrites(findings):
             verdict = Verdict.BROKEN
-        of_machine = (one.message for one in found.findings if one.severity is Severity.ERROR and one.subject.kind is SubjectKind.GPU)
+        of_machine = (
+            finding.message for finding in found.findings if finding.severity is Severity.ERROR and finding.subject.kind is SubjectKind.GPU
+        )
         return Conclusion(verdict, findings, unknown, of_machine=next(of_machine, ""))
 
 

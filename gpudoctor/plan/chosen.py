@@ -21,11 +21,11 @@ class Chosen(msgspec.Struct, frozen=True):
     @property
     def releases(self) -> tuple[str, ...]:
         """The releases without their builds."""
-        return tuple(one.release for one in self.candidates)
+        return tuple(candidate.release for candidate in self.candidates)
 
     def of(self, name: str) -> Candidate | None:
         """Return the candidate of this name."""
-        return next((one for one in self.candidates if one.name == name), None)
+        return next((candidate for candidate in self.candidates if candidate.name == name), None)
 
 
 class Rejected(msgspec.Struct, frozen=True):

@@ -19,8 +19,8 @@ COMPILED = "{} may be compiled when it is installed, which needs nvcc of the fra
 
 def built_against(requirements: tuple[str, ...], matrix: Matrix) -> frozenset[str]:
     """Return those of requirements that are compiled against a framework during installation, whose build imports it (flash-attn)."""
-    asked = ((text, one, only_version(one.specifier)) for text in requirements if (one := requirement(text)) is not None)
-    rows = ((text, matrix.resolve(one.name, pin, "").row) for text, one, pin in asked if pin)
+    asked = ((text, wanted, only_version(wanted.specifier)) for text in requirements if (wanted := requirement(text)) is not None)
+    rows = ((text, matrix.resolve(wanted.name, pin, "").row) for text, wanted, pin in asked if pin)
     return frozenset(text for text, row in rows if row is not None and row.accelerator == "sdist" and extended_by(row))
 
 

@@ -12,23 +12,25 @@ COMPANIONS = {name: spec.name for spec in CATALOGUE for name in spec.companions}
 """Packages that are published for one release of a framework, and the framework."""
 
 
-def checked_as(one: Candidate) -> str:
+def checked_as(candidate: Candidate) -> str:
     """Return a requirement as the rules check it: the tables list the builds of frameworks, not of their companions, which have the same."""
-    return one.requirement if one.name not in COMPANIONS else msgspec.structs.replace(one, tag="").requirement
+    return candidate.requirement if candidate.name not in COMPANIONS else msgspec.structs.replace(candidate, tag="").requirement
 
 
 def of_a_framework(found: tuple[Candidate, ...], framework: str) -> tuple[Candidate, ...]:
     """Return the releases of a companion without those, older than others, that fail to state which framework they were published for."""
     states = [
-        any((one := requirement(text)) and one.name == framework and one.specifier for text in candidate.requires) for candidate in found
+        any((wanted := requirement(text)) and wanted.name == framework and wanted.specifier for text in candidate.requires)
+        for candidate in found
     ]
     newest = states.index(True) if True in states else len(states)
-    return tuple(one for place, one in enumerate(found) if states[place] or place < newest)
+    return tuple(candidate for place, candidate in enumerate(found) if states[place] or place < newest)
 
 
 def in_one_build(chosen: tuple[Candidate, ...]) -> tuple[Candidate, ...]:
     """Return the set with companions in the build of their framework."""
-    tags = {one.name: one.tag for one in chosen}
+    tags = {candidate.name: candidate.tag for candidate in chosen}
     return tuple(
-        msgspec.structs.replace(one, tag=tags[COMPANIONS[one.name]]) if COMPANIONS.get(one.name) in tags else one for one in chosen
+        msgspec.structs.replace(candidate, tag=tags[COMPANIONS[candidate.name]]) if COMPANIONS.get(candidate.name) in tags else candidate
+        for candidate in chosen
     )

@@ -86,10 +86,10 @@ def _request(proposal: Proposal, question: Question, learnt: Learnt) -> Request:
     pins = tuple(pin.requirement for pin in here.pins) if here else ()
     return Request(
         requirements=pins,
-        constraints=(*question.constraints, *(one.requirement for one in learnt.constraints)),
+        constraints=(*question.constraints, *(constraint.requirement for constraint in learnt.constraints)),
         python=chosen.python if chosen else "",
         platform=question.machine.platform,
-        system=next((one.value for one in _system(question)), ""),
+        system=next((assumption.value for assumption in _system(question)), ""),
         backend=here.torch_backend if here else "",
         left_out=learnt.left_out,
     )
@@ -123,8 +123,8 @@ def _other_python(proposal: Proposal, question: Question, learnt: Learnt, until:
 def _learn(conflict: Conflict, proposal: Proposal, question: Question, learnt: Learnt, until: float) -> str:
     """Bound the releases by what uv finds if it may choose older ones; return the contradiction if there is nothing older."""
     chosen = proposal.chosen.candidates if proposal.chosen else ()
-    texts = [f"{with_extras(one.name, one.extras)}<={one.release}" for one in chosen]
-    stated = [one.text for one in proposal.wishes.requirements.values()]
+    texts = [f"{with_extras(candidate.name, candidate.extras)}<={candidate.release}" for candidate in chosen]
+    stated = [wanted.text for wanted in proposal.wishes.requirements.values()]
     pinned = _request(proposal, question, learnt)
     relaxed = resolve(msgspec.structs.replace(pinned, requirements=(*stated, *texts), backend=""), until)
     if isinstance(relaxed, Conflict) and (sources := tuple(name for name in relaxed.sources if name not in learnt.left_out)):
@@ -132,10 +132,10 @@ def _learn(conflict: Conflict, proposal: Proposal, question: Question, learnt: L
         return ""
     if not isinstance(relaxed, Resolution):
         return conflict.sentence if isinstance(relaxed, Conflict) else f"{conflict.sentence} {relaxed.sentence}"
-    found = {one.name: one.version.partition("+")[0] for one in relaxed.packages}
-    older = [one for one in chosen if found.get(one.name, one.release) != one.release]
-    for one in older:
-        _bound(learnt, one.name, f"<={found[one.name]}")
+    found = {package.name: package.version.partition("+")[0] for package in relaxed.packages}
+    older = [candidate for candidate in chosen if found.get(candidate.name, candidate.release) != candidate.release]
+    for candidate in older:
+        _bound(learnt, candidate.name, f"<={found[candidate.name]}")
     learnt.why = conflict.sentence
     return "" if older else conflict.sentence
 
@@ -147,11 +147,11 @@ def _bound(learnt: Learnt, name: str, specifier: str) -> None:
 def _checked_again(resolution: Resolution, proposal: Proposal, question: Question, matrix: Matrix) -> Conclusion:
     """Return what the rules say of everything that uv chose and that tables or rules know."""
     chosen = proposal.chosen.candidates if proposal.chosen else ()
-    leads = {one.name for one in chosen}
-    others = [one for one in resolution.packages if one.name not in leads]
-    known = [one for one in others if matrix.releases(one.name) or one.name.startswith("nvidia-") or one.name == "numpy"]
-    texts = (*map(checked_as, chosen), *(f"{one.name}=={one.version}" for one in known))
-    checker = Checker(question.machine, matrix, frozenset(one.name for one in others))
+    leads = {candidate.name for candidate in chosen}
+    others = [package for package in resolution.packages if package.name not in leads]
+    known = [other for other in others if matrix.releases(other.name) or other.name.startswith("nvidia-") or other.name == "numpy"]
+    texts = (*map(checked_as, chosen), *(f"{package.name}=={package.version}" for package in known))
+    checker = Checker(question.machine, matrix, frozenset(other.name for other in others))
     return checker(texts, proposal.chosen.python if proposal.chosen else "")
 
 
@@ -159,7 +159,10 @@ def _remember(conclusion: Conclusion, proposal: Proposal, question: Question, ma
     """Add the constraint that answers what the rules found; without one, exclude the release of the first package."""
     chosen = proposal.chosen.candidates if proposal.chosen else ()
     learnt.why = conclusion.why
-    for constraints in (*remedies(conclusion, chosen, question.machine, matrix), *_of_others(conclusion, {one.name for one in chosen})):
+    for constraints in (
+        *remedies(conclusion, chosen, question.machine, matrix),
+        *_of_others(conclusion, {candidate.name for candidate in chosen}),
+    ):
         if not set(constraints) <= set(learnt.constraints):
             learnt.constraints = (*learnt.constraints, *constraints)
             return
@@ -169,14 +172,14 @@ def _remember(conclusion: Conclusion, proposal: Proposal, question: Question, ma
 def _of_others(conclusion: Conclusion, leads: set[str]) -> Iterator[tuple[Constraint, ...]]:
     """Yield the fixes of what was found that install other releases of packages that the resolver chose."""
     for fix in (fix for finding in conclusion.findings for fix in finding.fixes):
-        pins = [one for one in map(requirement, fix.installs) if one is not None]
-        if pins and leads.isdisjoint(one.name for one in pins):
-            yield tuple(Constraint(one.text, "a release that works with these") for one in pins)
+        pins = [wanted for wanted in map(requirement, fix.installs) if wanted is not None]
+        if pins and leads.isdisjoint(pin.name for pin in pins):
+            yield tuple(Constraint(pin.text, "a release that works with these") for pin in pins)
 
 
 def _final(resolution: Resolution, conclusion: Conclusion, proposal: Proposal, question: Question, learnt: Learnt) -> Plan:
     assert proposal.chosen is not None  # noqa: S101 -- for mypy
-    extra = tuple(one for one in learnt.constraints if one not in proposal.chosen.constraints)
+    extra = tuple(constraint for constraint in learnt.constraints if constraint not in proposal.chosen.constraints)
     found = msgspec.structs.replace(proposal.chosen, constraints=(*proposal.chosen.constraints, *extra))
     if conclusion.verdict is not Verdict.READY:
         found = msgspec.structs.replace(found, conclusion=conclusion)
@@ -200,7 +203,7 @@ def _of_the_rest(plan: Plan, proposal: Proposal, left_out: tuple[str, ...], matr
     known = {name for name in left_out if (matrix.without_gpu_code(name) or matrix.releases(name)) and not matrix.pythons(name)}
     doubtful = (name for name in left_out if name not in known)
     unknown = tuple(f"{name} has no wheel for this Python; whether its source builds and works here was not checked." for name in doubtful)
-    pinned = {one.name for pin in here.pins if (one := requirement(pin.requirement)) is not None}
+    pinned = {wanted.name for pin in here.pins if (wanted := requirement(pin.requirement)) is not None}
     here = msgspec.structs.replace(
         here,
         verdict=Verdict.UNKNOWN.value if unknown else here.verdict,

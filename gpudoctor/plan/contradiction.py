@@ -92,7 +92,9 @@ def _core(attempts: _Attempts, names: tuple[str, ...]) -> tuple[str, ...]:
 def _changes(core: tuple[str, ...], attempts: _Attempts, wishes: Wishes) -> Iterator[Wishes]:
     """Yield what to ask for instead, the smallest change first: other builds or releases, another Python, fewer packages."""
     add_ons_first = sorted(core, key=lambda name: framework_of(name) is not None)
-    yield _changed(wishes, core, lambda one: msgspec.structs.replace(one, specifier=re.sub(r"\+\w+", "", one.specifier)))
+    yield _changed(
+        wishes, core, lambda requirement: msgspec.structs.replace(requirement, specifier=re.sub(r"\+\w+", "", requirement.specifier))
+    )
     python = msgspec.structs.replace(wishes, python="")
     if all("==" in wishes.requirements[name].specifier for name in core):
         yield python
@@ -121,9 +123,11 @@ def _changed(wishes: Wishes, names: Iterable[str], change: Callable[[Requirement
     return msgspec.structs.replace(wishes, requirements={**wishes.requirements, **changed})
 
 
-def _freed(one: Requirement) -> Requirement:
+def _freed(requirement: Requirement) -> Requirement:
     """Return the requirement for any release, with the CUDA that suits the machine."""
-    return msgspec.structs.replace(one, text=one.name, specifier="", extras=tuple(extra for extra in one.extras if "cuda" not in extra))
+    return msgspec.structs.replace(
+        requirement, text=requirement.name, specifier="", extras=tuple(extra for extra in requirement.extras if "cuda" not in extra)
+    )
 
 
 def _without(name: str, attempts: _Attempts, wishes: Wishes) -> Wishes:

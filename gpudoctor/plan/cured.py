@@ -25,11 +25,11 @@ def cured(found: Diagnosis, combination: Combination, matrix: Matrix, policy: Po
     what the other findings name, and nothing else. After the fix of a warning it is gone, and nothing is broken.
     """
     first = error_left(found)
-    if first is None and not any(_is_warning(one) for one in found.findings):
+    if first is None and not any(_is_warning(finding) for finding in found.findings):
         return found
     cure = _Cure(found, combination, matrix, policy)
-    fixes = {one.id: cure.of_all(one) if one is first else cure.of(one) for one in found.findings}
-    findings = tuple(msgspec.structs.replace(one, fixes=fixes[one.id]) for one in found.findings)
+    fixes = {finding.id: cure.of_all(finding) if finding is first else cure.of(finding) for finding in found.findings}
+    findings = tuple(msgspec.structs.replace(finding, fixes=fixes[finding.id]) for finding in found.findings)
     return msgspec.structs.replace(found, findings=findings)
 
 
@@ -55,34 +55,34 @@ class _Cure:
     def _steps(self) -> tuple[Fix, ...]:
         return self._repair.steps()
 
-    def of_all(self, one: Finding) -> tuple[Fix, ...]:
+    def of_all(self, finding: Finding) -> tuple[Fix, ...]:
         """Return the fixes after which nothing is broken; if none is known, what prevents that."""
-        works = self._repair.smallest_first([fixes for fixes in ways(one.fixes) if self._repair.cures(fixes)])
+        works = self._repair.smallest_first([fixes for fixes in ways(finding.fixes) if self._repair.cures(fixes)])
         if works or self._steps:
             return self._in_order(works or [self._steps])
-        sentences = [fixes for fixes in ways(one.fixes) if all(map(_is_advice, fixes))]
-        return self._in_order(sentences) or self._repair.apart or self._repair.unsure() or self._repair.dead_end or self.of_one(one)
+        sentences = [fixes for fixes in ways(finding.fixes) if all(map(_is_advice, fixes))]
+        return self._in_order(sentences) or self._repair.apart or self._repair.unsure() or self._repair.dead_end or self.of_one(finding)
 
-    def of(self, one: Finding) -> tuple[Fix, ...]:
+    def of(self, finding: Finding) -> tuple[Fix, ...]:
         """Return the fixes of a finding that is not the first error."""
-        return self._of_warning(one) if _is_warning(one) else self.of_one(one)
+        return self._of_warning(finding) if _is_warning(finding) else self.of_one(finding)
 
-    def _of_warning(self, one: Finding) -> tuple[Fix, ...]:
+    def _of_warning(self, finding: Finding) -> tuple[Fix, ...]:
         """Return the fixes after which this warning is gone and nothing is broken that was not."""
-        kept = [fixes for fixes in ways(one.fixes) if not self._breaks(fixes, one.code, warning=True)]
-        if kept or not ways(one.fixes):
-            return self._in_order(kept) or one.fixes
+        kept = [fixes for fixes in ways(finding.fixes) if not self._breaks(fixes, finding.code, warning=True)]
+        if kept or not ways(finding.fixes):
+            return self._in_order(kept) or finding.fixes
 
         def left(found: Diagnosis) -> Finding | None:
-            return error_left(found) or _warning_left(found, one.code)
+            return error_left(found) or _warning_left(found, finding.code)
 
         repair = Repair(self._combination, self._found, self._matrix, self._check, left=left)
         return repair.steps_of_findings() or (_NOTHING_GENTLER,)
 
-    def of_one(self, one: Finding) -> tuple[Fix, ...]:
+    def of_one(self, finding: Finding) -> tuple[Fix, ...]:
         """Return the fixes after which this finding is gone and nothing is broken that was not."""
-        kept = [fixes for fixes in ways(one.fixes) if not self._breaks(fixes, one.code)]
-        if kept or not one.fixes:
+        kept = [fixes for fixes in ways(finding.fixes) if not self._breaks(fixes, finding.code)]
+        if kept or not finding.fixes:
             return self._in_order(kept)
         return self._steps or self._repair.dead_end or (_NOTHING,)
 
@@ -115,23 +115,23 @@ class _Cure:
         return diagnose(suppose(combination, self._matrix, ""), self._matrix, self._policy)
 
 
-def _is_advice(one: Fix) -> bool:
+def _is_advice(fix: Fix) -> bool:
     """Return whether a fix is a sentence about something that no combination states, such as NVIDIA's own build; another machine is none."""
-    return not changes(one) and one.action is not Action.REPLACE_HARDWARE
+    return not changes(fix) and fix.action is not Action.REPLACE_HARDWARE
 
 
-def _is_warning(one: Finding) -> bool:
-    return one.severity is Severity.WARNING
+def _is_warning(finding: Finding) -> bool:
+    return finding.severity is Severity.WARNING
 
 
 def _warning_left(found: Diagnosis, code: str) -> Finding | None:
-    return next((one for one in found.root_causes if one.code == code and _is_warning(one)), None)
+    return next((cause for cause in found.root_causes if cause.code == code and _is_warning(cause)), None)
 
 
 def _is_listed(text: str, matrix: Matrix) -> bool:
-    one = requirement(text)
-    return one is not None and (matrix.lists(one.name) or one.name.startswith("nvidia-"))
+    wanted = requirement(text)
+    return wanted is not None and (matrix.lists(wanted.name) or wanted.name.startswith("nvidia-"))
 
 
 def _errors(found: Diagnosis) -> Counter[str]:
-    return Counter(one.code for one in found.root_causes if one.severity is Severity.ERROR)
+    return Counter(cause.code for cause in found.root_causes if cause.severity is Severity.ERROR)

@@ -26,85 +26,91 @@ class Demands:
         self._thirds: dict[str, dict[str, str]] = {}
         self._pinned: dict[str, tuple[tuple[FrameworkRelease, str], ...]] = {}
 
-    def disagreement(self, one: Candidate, other: Candidate) -> str:
+    def disagreement(self, candidate: Candidate, other: Candidate) -> str:
         """Return what a release requires of another and that one does not satisfy; "" if there is nothing."""
-        for wanted in self.of(one, other.name):
+        for wanted in self.of(candidate, other.name):
             if satisfies(other.release, wanted.specifier) is False:
                 return f"{wanted.name}{wanted.specifier}"
-            if one.name in COMPANIONS and not self._in_build(wanted, other.tag):
+            if candidate.name in COMPANIONS and not self._in_build(wanted, other.tag):
                 return f"a build of {wanted.name} other than {other.tag}"
         refused = (
             specifiers
-            for specifiers in self._by_choices(one, other.name)
+            for specifiers in self._by_choices(candidate, other.name)
             if all(satisfies(other.release, text) is False for text in specifiers)
         )
         return next((f"{other.name}{specifiers[0]}" for specifiers in refused), "")
 
-    def _by_choices(self, one: Candidate, name: str) -> list[tuple[str, ...]]:
+    def _by_choices(self, candidate: Candidate, name: str) -> list[tuple[str, ...]]:
         """Return what the releases of each package that a release requires and does not pin require of another one, if all require something."""
-        key = (one.requirement, name)
+        key = (candidate.requirement, name)
         if key not in self._of_choices:
-            lists = (tuple(self._specifier(row, name, one) for row, _ in rows) for rows in self.choices(one))
+            lists = (tuple(self._specifier(row, name, candidate) for row, _ in rows) for rows in self.choices(candidate))
             self._of_choices[key] = [specifiers for specifiers in lists if specifiers and all(specifiers)]
         return self._of_choices[key]
 
-    def _specifier(self, row: FrameworkRelease, name: str, one: Candidate) -> str:
+    def _specifier(self, row: FrameworkRelease, name: str, candidate: Candidate) -> str:
         texts = (text for text in row.requires if text.startswith(name) and not of_extra(text))
-        found = (wanted for wanted in map(requirement, texts) if wanted is not None and wanted.name == name and self._applies(wanted, one))
+        found = (
+            wanted for wanted in map(requirement, texts) if wanted is not None and wanted.name == name and self._applies(wanted, candidate)
+        )
         return ",".join(wanted.specifier for wanted in found)
 
-    def share_nothing(self, one: Candidate, other: Candidate) -> bool:
+    def share_nothing(self, candidate: Candidate, other: Candidate) -> bool:
         """Return whether two releases require versions of a third package that exclude each other."""
-        mine, theirs = self._third(one), self._third(other)
+        mine, theirs = self._third(candidate), self._third(other)
         return any(contradict((specifier, theirs[name])) for name, specifier in mine.items() if name in theirs)
 
-    def _third(self, one: Candidate) -> dict[str, str]:
+    def _third(self, candidate: Candidate) -> dict[str, str]:
         """Return the specifiers of what a release requires, by name; without CUDA's libraries, which differ between builds of a release."""
-        if one.requirement not in self._thirds:
-            names = {wanted.name for wanted in map(requirement, one.requires) if wanted is not None}
-            found = {name: self.of(one, name) for name in names if not name.startswith(NVIDIA_PACKAGES)}
-            self._thirds[one.requirement] = {name: ",".join(wanted.specifier for wanted in every) for name, every in found.items()}
-        return self._thirds[one.requirement]
+        if candidate.requirement not in self._thirds:
+            names = {wanted.name for wanted in map(requirement, candidate.requires) if wanted is not None}
+            found = {name: self.of(candidate, name) for name in names if not name.startswith(NVIDIA_PACKAGES)}
+            self._thirds[candidate.requirement] = {name: ",".join(wanted.specifier for wanted in every) for name, every in found.items()}
+        return self._thirds[candidate.requirement]
 
-    def of(self, one: Candidate, name: str) -> tuple[Requirement, ...]:
+    def of(self, candidate: Candidate, name: str) -> tuple[Requirement, ...]:
         """Return what a release, or one that it pins, requires here of another package."""
-        key = (one.requirement, name)
+        key = (candidate.requirement, name)
         if key not in self._found:
-            pinned_rows = (text for row, _ in self.pins(one) for text in row.requires if "extra==" not in text)
-            named = (wanted for wanted in map(requirement, (*one.requires, *pinned_rows)) if wanted is not None and wanted.name == name)
-            self._found[key] = tuple(wanted for wanted in named if self._applies(wanted, one))
+            pinned_rows = (text for row, _ in self.pins(candidate) for text in row.requires if "extra==" not in text)
+            named = (
+                wanted for wanted in map(requirement, (*candidate.requires, *pinned_rows)) if wanted is not None and wanted.name == name
+            )
+            self._found[key] = tuple(wanted for wanted in named if self._applies(wanted, candidate))
         return self._found[key]
 
-    def pins(self, one: Candidate) -> tuple[tuple[FrameworkRelease, str], ...]:
+    def pins(self, candidate: Candidate) -> tuple[tuple[FrameworkRelease, str], ...]:
         """Return the row and requirement of each package that a release pins, or that one of these pins, without frameworks."""
-        if one.requirement not in self._pinned:
+        if candidate.requirement not in self._pinned:
             found: dict[str, FrameworkRelease] = {}
-            texts = [*one.requires]
+            texts = [*candidate.requires]
             while texts:
                 wanted = requirement(texts.pop())
                 release = only_version(wanted.specifier) if wanted is not None else None
-                if wanted is None or release is None or framework_of(wanted.name) or not self._applies(wanted, one):
+                if wanted is None or release is None or framework_of(wanted.name) or not self._applies(wanted, candidate):
                     continue
                 row = self._matrix.resolve(wanted.name, release, self._platform).row
                 if row is not None and f"{wanted.name}=={release}" not in found:
                     found[f"{wanted.name}=={release}"] = row
                     texts += [text for text in row.requires if "extra==" not in text]
-            self._pinned[one.requirement] = tuple((row, text) for text, row in found.items())
-        return self._pinned[one.requirement]
+            self._pinned[candidate.requirement] = tuple((row, text) for text, row in found.items())
+        return self._pinned[candidate.requirement]
 
-    def choices(self, one: Candidate) -> Iterator[tuple[tuple[FrameworkRelease, str], ...]]:
+    def choices(self, candidate: Candidate) -> Iterator[tuple[tuple[FrameworkRelease, str], ...]]:
         """Yield the rows and requirements of the releases that suit, newest first, for each package that a release requires and does not pin."""
-        for wanted in filter(None, map(requirement, one.requires)):
-            if only_version(wanted.specifier) is None and not framework_of(wanted.name) and self._applies(wanted, one):
+        for wanted in filter(None, map(requirement, candidate.requires)):
+            if only_version(wanted.specifier) is None and not framework_of(wanted.name) and self._applies(wanted, candidate):
                 here = (row for row in reversed(self._matrix.releases(wanted.name)) if row.platform in {self._platform, wheel_platform.ANY})
                 yield tuple((row, f"{wanted.name}=={row.release}") for row in here if satisfies(str(row.release), wanted.specifier))
 
-    def _applies(self, wanted: Requirement, one: Candidate) -> bool:
+    def _applies(self, wanted: Requirement, candidate: Candidate) -> bool:
         """Return whether a release requires something here with every Python version that may be chosen."""
-        plain = [python for python in one.pythons if not python.endswith("t")]
+        plain = [python for python in candidate.pythons if not python.endswith("t")]
         pythons = (self._wishes.python,) if self._wishes.python or not plain else plain
         environments = (marker_environment(python, self._platform) for python in pythons)
-        return all(holds(wanted.marker, environment, (*(one.active or one.extras), BESIDE)) is True for environment in environments)
+        return all(
+            holds(wanted.marker, environment, (*(candidate.active or candidate.extras), BESIDE)) is True for environment in environments
+        )
 
     def _in_build(self, wanted: Requirement, tag: str) -> bool:
         """Return whether a companion is published in a build: in those of the first release of the framework that it requires."""

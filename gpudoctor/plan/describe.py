@@ -22,15 +22,22 @@ from gpudoctor.snapshot.distributions import with_extras
 
 def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool, resolution: Resolution | None = None) -> Environment:
     """Return the environment with the reason of each choice, and with the other packages if they were resolved."""
-    packages = {one.name: one for one in resolution.packages} if resolution is not None else {}
-    pins = (*_pins(found, search, wishes, packages), *(Pin(one.requirement, one.reason) for one in found.constraints))
-    tag = next((one.tag for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
-    index = next((f"{spec_of(one.name).wheel_index}/{tag}" for one in found.candidates if one.tag and one.name not in COMPANIONS), "")
+    packages = {package.name: package for package in resolution.packages} if resolution is not None else {}
+    pins = (*_pins(found, search, wishes, packages), *(Pin(constraint.requirement, constraint.reason) for constraint in found.constraints))
+    tag = next((candidate.tag for candidate in found.candidates if candidate.tag and candidate.name not in COMPANIONS), "")
+    index = next(
+        (
+            f"{spec_of(candidate.name).wheel_index}/{tag}"
+            for candidate in found.candidates
+            if candidate.tag and candidate.name not in COMPANIONS
+        ),
+        "",
+    )
     unlisted = tuple(_unlisted(name, packages.get(name)) for name in search.unlisted if name not in packages or not packages[name].pure)
     unlisted += wishes.not_planned
-    on_system = {one.label: one.system for one in found.candidates if one.system}
+    on_system = {candidate.label: candidate.system for candidate in found.candidates if candidate.system}
     unlisted += tuple(f"{label} needs {what} on the system; pip does not install them." for label, what in on_system.items())
-    built = built_against(tuple(one.requirement for one in pins), search.matrix)
+    built = built_against(tuple(pin.requirement for pin in pins), search.matrix)
     unlisted += tuple(f"{COMPILED.format(one.replace('==', ' '))}." for one in sorted(built))
     unchecked = (one for one in found.conclusion.unchecked if one.what not in on_system)
     return Environment(
@@ -44,9 +51,9 @@ def environment(found: Chosen, search: Search, wishes: Wishes, *, windows: bool,
         warnings=tuple(finding.message for finding in found.conclusion.findings),
         not_checked=(*(f"{one.what} was not checked: {one.reason}." for one in unchecked), *unlisted),
         older_because=tuple(_newer(found, search)),
-        commands=commands(tuple(one.requirement for one in pins), found.python, index, tag, built=built, windows=windows),
-        locked=tuple(f"{one.name}=={one.version}" for one in packages.values()),
-        download_bytes=sum(one.size for one in packages.values()) or None,
+        commands=commands(tuple(pin.requirement for pin in pins), found.python, index, tag, built=built, windows=windows),
+        locked=tuple(f"{package.name}=={package.version}" for package in packages.values()),
+        download_bytes=sum(package.size for package in packages.values()) or None,
     )
 
 
@@ -58,40 +65,49 @@ def _unlisted(name: str, package: Package | None) -> str:
 
 def name(found: Chosen, also: tuple[str, ...] = ()) -> str:
     """Return a set in words: "torch 2.9.1 for CUDA 12.6", "vllm 0.19.1 with torch 2.10.0 for CUDA 12.8"; companions only if in `also`."""
-    addons = [one.label for one in found.candidates if not framework_of(one.name) and (one.name not in COMPANIONS or one.name in also)]
-    frameworks = [f"{one.label} {_kind(one, found)}".strip() for one in found.candidates if framework_of(one.name)]
-    return " with ".join(joined(words) for words in (addons, frameworks) if words) or joined(one.label for one in found.candidates)
+    addons = [
+        candidate.label
+        for candidate in found.candidates
+        if not framework_of(candidate.name) and (candidate.name not in COMPANIONS or candidate.name in also)
+    ]
+    frameworks = [f"{candidate.label} {_kind(candidate, found)}".strip() for candidate in found.candidates if framework_of(candidate.name)]
+    return " with ".join(joined(words) for words in (addons, frameworks) if words) or joined(
+        candidate.label for candidate in found.candidates
+    )
 
 
 def several(found: Chosen) -> bool:
     """Return whether the words of a set are a plural."""
-    addons = [one for one in found.candidates if not framework_of(one.name) and one.name not in COMPANIONS]
-    return len(addons or [one for one in found.candidates if framework_of(one.name)]) > 1
+    addons = [candidate for candidate in found.candidates if not framework_of(candidate.name) and candidate.name not in COMPANIONS]
+    return len(addons or [candidate for candidate in found.candidates if framework_of(candidate.name)]) > 1
 
 
-def _kind(one: Candidate, found: Chosen) -> str:
-    if one.cuda is not None:
-        return f"for CUDA {one.cuda.short if '.' in one.cuda.text else one.cuda.major}"
-    if one.metal:
+def _kind(candidate: Candidate, found: Chosen) -> str:
+    if candidate.cuda is not None:
+        return f"for CUDA {candidate.cuda.short if '.' in candidate.cuda.text else candidate.cuda.major}"
+    if candidate.metal:
         return "with Metal"
-    if found.of(_plugin(one)) is not None:
+    if found.of(_plugin(candidate)) is not None:
         return ""
-    return "for the CPU" if framework_of(one.name) and not any("cuda" in extra for extra in one.extras) else ""
+    return "for the CPU" if framework_of(candidate.name) and not any("cuda" in extra for extra in candidate.extras) else ""
 
 
-def _plugin(one: Candidate) -> str:
+def _plugin(candidate: Candidate) -> str:
     """Return the plugin with which a framework uses the GPU of a Mac; "" if there is none."""
-    return spec_of(framework_of(one.name) or "").metal_plugin
+    return spec_of(framework_of(candidate.name) or "").metal_plugin
 
 
 def _pins(found: Chosen, search: Search, wishes: Wishes, packages: Mapping[str, Package]) -> Iterator[Pin]:
     """Yield the packages in the order in which they were asked for, then those that they require."""
-    bounded = {requirement.name for one in found.constraints if (requirement := parsed(one.requirement)) is not None}
-    order = [*(name for name in wishes.requirements if name not in bounded or found.of(name)), *(one.name for one in found.candidates)]
+    bounded = {requirement.name for constraint in found.constraints if (requirement := parsed(constraint.requirement)) is not None}
+    order = [
+        *(name for name in wishes.requirements if name not in bounded or found.of(name)),
+        *(candidate.name for candidate in found.candidates),
+    ]
     for name in dict.fromkeys(order):
-        one, asked = found.of(name), wishes.requirements.get(name)
-        if one is not None:
-            yield Pin(one.requirement, _why(one.name, found, search, wishes))
+        candidate, asked = found.of(name), wishes.requirements.get(name)
+        if candidate is not None:
+            yield Pin(candidate.requirement, _why(candidate.name, found, search, wishes))
         elif asked is not None and name in packages and only_version(asked.specifier) is None:
             yield Pin(f"{with_extras(name, asked.extras)}=={packages[name].version}", "the newest that uv finds for these")
         elif asked is not None:
@@ -99,7 +115,7 @@ def _pins(found: Chosen, search: Search, wishes: Wishes, packages: Mapping[str, 
 
 
 def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
-    one, asked = found.of(name), wishes.requirements.get(name)
+    candidate, asked = found.of(name), wishes.requirements.get(name)
     requirer = next((other.label for other in found.candidates if asked is None and other.name in wishes.requirements), "")
     if requirer:
         return f"{requirer} requires it" if name not in map(_plugin, found.candidates) else "the plugin for the GPU of a Mac"
@@ -108,11 +124,11 @@ def _why(name: str, found: Chosen, search: Search, wishes: Wishes) -> str:
     if asked is not None and only_version(asked.specifier) is not None:
         return "as stated"
     python = ".".join(found.python.split(".")[:2])
-    if one is not None and search.blocked_by_python(one, python):
+    if candidate is not None and search.blocked_by_python(candidate, python):
         return f"the newest release with wheels for Python {python}"
-    if one is not None and one.system:
+    if candidate is not None and candidate.system:
         return "the newest release with CUDA for this platform"
-    newest = one is not None and search.is_newest(one)
+    newest = candidate is not None and search.is_newest(candidate)
     works = () if newest else ("works here",)
     suits = (f"satisfies {asked.text}",) if asked is not None and asked.specifier else ()
     return " that ".join(("the newest release", *filter(None, (" and ".join((*works, *suits)),))))
@@ -133,16 +149,17 @@ def why_python(found: Chosen, wishes: Wishes, which: str = "all of these") -> st
 
 def _newer(found: Chosen, search: Search) -> Iterator[str]:
     """Yield why newer releases were not chosen: the newest of each package."""
-    for one in found.candidates:
-        listed = search.releases(one.name)
-        newer = listed[: listed.index(one.release)] if one.release in listed else []
+    for candidate in found.candidates:
+        listed = search.releases(candidate.name)
+        newer = listed[: listed.index(candidate.release)] if candidate.release in listed else []
         rejected = next(
-            (other for other in search.answers.rejected if other.candidate.name == one.name and other.candidate.release in newer), None
+            (other for other in search.answers.rejected if other.candidate.name == candidate.name and other.candidate.release in newer),
+            None,
         )
         if rejected is not None:
             yield f"{rejected.candidate.label}: {rejected.conclusion.why}"
-        elif one.system and not newer and (as_stated := search.checked_as_stated(one.name)).verdict is Verdict.BROKEN:
+        elif candidate.system and not newer and (as_stated := search.checked_as_stated(candidate.name)).verdict is Verdict.BROKEN:
             yield as_stated.why
-    clash = next((one for one in search.clashes if one.releases != found.releases), None)
+    clash = next((chosen for chosen in search.clashes if chosen.releases != found.releases), None)
     if clash is not None and not search.answers.rejected:
-        yield f"{joined(one.label for one in clash.candidates)}: {clash.conclusion.why}"
+        yield f"{joined(candidate.label for candidate in clash.candidates)}: {clash.conclusion.why}"

@@ -20,7 +20,7 @@ def needed(row: FrameworkRelease, frameworks: Iterable[str], *, gpu: bool) -> tu
     `frameworks` are those that the package cannot do without.
     """
     asked = tuple(filter(None, map(requirement, row.requires)))
-    always = {one.name for one in asked if _is_always_there(one)}
+    always = {wanted.name for wanted in asked if _is_always_there(wanted)}
     lacking = [name for name in frameworks if name not in always]
     if lacking:
         return _with_framework(asked, lacking[0])
@@ -29,7 +29,7 @@ def needed(row: FrameworkRelease, frameworks: Iterable[str], *, gpu: bool) -> tu
 
 def frameworks_of(rows: Sequence[FrameworkRelease]) -> tuple[str, ...]:
     """Return the frameworks that the newest release of a package requires without an extra."""
-    required = {one.name for one in map(requirement, rows[-1].requires) if one is not None and _is_always_there(one)}
+    required = {wanted.name for wanted in map(requirement, rows[-1].requires) if wanted is not None and _is_always_there(wanted)}
     return tuple(spec.name for spec in CATALOGUE if spec.name in required)
 
 
@@ -41,37 +41,39 @@ def _is_always_there(wanted: Requirement) -> bool:
 def reached(row: FrameworkRelease, extras: Iterable[str]) -> tuple[str, ...]:
     """Return extras and those that they include: sglang[all] requires sglang[srt]."""
     found = dict.fromkeys(extras)
-    own = [one for one in map(requirement, row.requires) if one is not None and one.name == row.distribution]
-    while more := {extra: None for one in own if found.keys() & _extras_of(one) for extra in one.extras if extra not in found}:
+    own = [wanted for wanted in map(requirement, row.requires) if wanted is not None and wanted.name == row.distribution]
+    while more := {extra: None for wanted in own if found.keys() & _extras_of(wanted) for extra in wanted.extras if extra not in found}:
         found |= more
     return tuple(found)
 
 
-def _extras_of(one: Requirement) -> set[str]:
-    return set(_EXTRA.findall(one.marker))
+def _extras_of(wanted: Requirement) -> set[str]:
+    return set(_EXTRA.findall(wanted.marker))
 
 
 def _with_framework(asked: tuple[Requirement, ...], framework: str) -> tuple[str, ...]:
     """Return the extra that pins most, of those that require a framework; of equals the one that another extra includes."""
-    included = {extra for one in asked for extra in one.extras if _extras_of(one)}
-    extras = {extra for one in asked if one.name == framework for extra in _extras_of(one)}
-    pins = {extra: sum(extra in _extras_of(one) and only_version(one.specifier) is not None for one in asked) for extra in extras}
+    included = {extra for wanted in asked for extra in wanted.extras if _extras_of(wanted)}
+    extras = {extra for wanted in asked if wanted.name == framework for extra in _extras_of(wanted)}
+    pins = {extra: sum(extra in _extras_of(wanted) and only_version(wanted.specifier) is not None for wanted in asked) for extra in extras}
     return tuple(sorted(extras, key=lambda extra: (extra not in included, -pins[extra], extra))[:1])
 
 
 def _with_cuda(asked: tuple[Requirement, ...]) -> tuple[str, ...]:
     """Return the extras that install the CUDA runtime and cuDNN, if all are of one CUDA."""
-    found = [one for one in asked if one.name.startswith(_LIBRARIES) and _extras_of(one)]
-    return tuple(sorted({extra for one in found for extra in _extras_of(one)})) if len(set(_majors(found))) == 1 else ()
+    found = [wanted for wanted in asked if wanted.name.startswith(_LIBRARIES) and _extras_of(wanted)]
+    return tuple(sorted({extra for wanted in found for extra in _extras_of(wanted)})) if len(set(_majors(found))) == 1 else ()
 
 
 def _of_libraries(asked: tuple[Requirement, ...]) -> set[str]:
-    return {one.name for one in asked if one.name.startswith(_LIBRARIES)}
+    return {wanted.name for wanted in asked if wanted.name.startswith(_LIBRARIES)}
 
 
 def _majors(asked: Iterable[Requirement]) -> Iterator[str]:
     """Yield the CUDA of each package whose name or version states it."""
-    for one in asked:
-        named = re.search(r"-cu(\d\d)$", one.name) or (re.search(r"[=>]=?(\d\d)\b", one.specifier) if "cudnn" not in one.name else None)
+    for wanted in asked:
+        named = re.search(r"-cu(\d\d)$", wanted.name) or (
+            re.search(r"[=>]=?(\d\d)\b", wanted.specifier) if "cudnn" not in wanted.name else None
+        )
         if named is not None:
             yield named[1]

@@ -15,9 +15,9 @@ from gpudoctor.snapshot.distributions import normalise
 
 def with_files(question: Question, asked: Requested, matrix: Matrix) -> Question:
     """Return the question with the requirements, constraints and Python versions of the files. Raises UsageError if they exclude each other."""
-    of_conda = [one for one in asked.requirements if one.conda and not _on_the_index(one, matrix)]
-    of_pip = [one for one in asked.requirements if one not in of_conda]
-    requirements = tuple(dict.fromkeys((*question.requirements, *(str(one.requirement) for one in of_pip))))
+    of_conda = [stated for stated in asked.requirements if stated.conda and not _on_the_index(stated, matrix)]
+    of_pip = [stated for stated in asked.requirements if stated not in of_conda]
+    requirements = tuple(dict.fromkeys((*question.requirements, *(str(stated.requirement) for stated in of_pip))))
     if not requirements:
         raise UsageError(f"{' and '.join(asked.files)} lists no package that pip could install; name one on the command line.")
     pythons = () if question.python else allowed_pythons(asked)
@@ -25,15 +25,18 @@ def with_files(question: Question, asked: Requested, matrix: Matrix) -> Question
     return msgspec.structs.replace(
         question,
         requirements=requirements,
-        constraints=tuple(str(one.requirement) for one in asked.constraints),
+        constraints=tuple(str(stated.requirement) for stated in asked.constraints),
         pythons=pythons,
         not_planned=(
-            *(f"{one.requirement.name}{one.requirement.specifier} is conda's and was not planned ({one.places[0]})." for one in of_conda),
-            *(f"{one.text} was not read: {one.reason} ({one.place})." for one in asked.not_read if one.package),
+            *(
+                f"{stated.requirement.name}{stated.requirement.specifier} is conda's and was not planned ({stated.places[0]})."
+                for stated in of_conda
+            ),
+            *(f"{not_read.text} was not read: {not_read.reason} ({not_read.place})." for not_read in asked.not_read if not_read.package),
         ),
     )
 
 
-def _on_the_index(one: StatedRequirement, matrix: Matrix) -> bool:
+def _on_the_index(stated: StatedRequirement, matrix: Matrix) -> bool:
     """Return whether the package index has a package of conda by the same name."""
-    return matrix.lists(normalise(one.requirement.name))
+    return matrix.lists(normalise(stated.requirement.name))

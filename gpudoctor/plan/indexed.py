@@ -14,9 +14,9 @@ from gpudoctor.report.plan import Index, Plan
 
 def indexed(question: Question, matrix: Matrix) -> Index:
     """Return the index. Raises UsageError for a framework that has no index of its own."""
-    one = requirement(question.requirements[0])
-    spec = spec_of(framework_of(one.name if one else "") or "")
-    if one is None or not spec.wheel_index:
+    wanted = requirement(question.requirements[0])
+    spec = spec_of(framework_of(wanted.name if wanted else "") or "")
+    if wanted is None or not spec.wheel_index:
         having = " or ".join(known.name for known in CATALOGUE if known.wheel_index)
         raise UsageError(f"{question.requirements[0]!r} has no package index of its own; name {having}, or use `gpudoctor plan`.")
     found = propose(question, matrix).plan

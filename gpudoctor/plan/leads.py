@@ -19,8 +19,8 @@ def leads(wishes: Wishes, matrix: Matrix, *, of_mac: bool = False) -> dict[str, 
 
     What has no GPU code follows from the others, if there are others. `of_mac` adds the plugins for the GPU of a Mac.
     """
-    listed = {name: one for name, one in wishes.requirements.items() if matrix.releases(name)}
-    stated = {name: one for name, one in listed.items() if not matrix.without_gpu_code(name)}
+    listed = {name: requirement for name, requirement in wishes.requirements.items() if matrix.releases(name)}
+    stated = {name: requirement for name, requirement in listed.items() if not matrix.without_gpu_code(name)}
     implied = {}
     for name in listed:
         for wanted in _frameworks(name, matrix):
@@ -29,13 +29,17 @@ def leads(wishes: Wishes, matrix: Matrix, *, of_mac: bool = False) -> dict[str, 
     if of_mac:
         plugins = dict.fromkeys(spec_of(framework_of(name) or "").metal_plugin for name in (*stated, *implied))
         implied |= {name: Requirement(name, name, (), "", "") for name in plugins if name and name not in stated}
-    both = {name: _bounded(one, wishes) for name, one in ({**stated, **implied} or listed).items()}
+    both = {name: _bounded(requirement, wishes) for name, requirement in ({**stated, **implied} or listed).items()}
     return dict(sorted(both.items(), key=lambda item: framework_of(item[0]) is not None))
 
 
 def beside(wishes: Wishes, searched: dict[str, Requirement]) -> tuple[str, ...]:
     """Return the other requirements that a rule can check: they have a specifier, or a table of their own."""
-    return tuple(one.text for name, one in wishes.requirements.items() if name not in searched and (one.specifier or name in TABLE_OF))
+    return tuple(
+        requirement.text
+        for name, requirement in wishes.requirements.items()
+        if name not in searched and (requirement.specifier or name in TABLE_OF)
+    )
 
 
 def unlisted(wishes: Wishes, matrix: Matrix) -> tuple[str, ...]:
@@ -43,9 +47,9 @@ def unlisted(wishes: Wishes, matrix: Matrix) -> tuple[str, ...]:
     return tuple(name for name in wishes.requirements if not (matrix.lists(name) or name.startswith("nvidia-") or framework_of(name)))
 
 
-def _bounded(one: Requirement, wishes: Wishes) -> Requirement:
-    specifier = ",".join(filter(None, (one.specifier, wishes.bounds.get(one.name, ""))))
-    return msgspec.structs.replace(one, specifier=specifier) if specifier != one.specifier else one
+def _bounded(requirement: Requirement, wishes: Wishes) -> Requirement:
+    specifier = ",".join(filter(None, (requirement.specifier, wishes.bounds.get(requirement.name, ""))))
+    return msgspec.structs.replace(requirement, specifier=specifier) if specifier != requirement.specifier else requirement
 
 
 def _frameworks(name: str, matrix: Matrix) -> Iterator[str]:

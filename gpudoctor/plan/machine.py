@@ -90,7 +90,9 @@ def machine(combination: Combination, matrix: Matrix) -> Machine:
 def _sits_in_arm(combination: Combination, matrix: Matrix) -> bool:
     """Whether every stated GPU shares its module with an Arm CPU: Jetson, and NVIDIA's Grace superchips (GH200, GB10, GB200)."""
     products = [matrix.gpu(name) for name in combination.gpus]
-    return bool(products) and all(one is not None and (one.kind == "jetson" or re.match(_GRACE, one.name)) for one in products)
+    return bool(products) and all(
+        product is not None and (product.kind == "jetson" or re.match(_GRACE, product.name)) for product in products
+    )
 
 
 def _is_jetson(gpu: str, matrix: Matrix) -> bool:

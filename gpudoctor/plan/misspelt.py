@@ -17,15 +17,15 @@ _FILES = (".txt", ".toml", ".lock", ".yml", ".yaml", ".cfg", ".ini", ".json")
 
 def refuse(requirements: Iterable[Requirement]) -> None:
     """Raise UsageError for the first name that is a mistake."""
-    for one in requirements:
-        written = one.text.strip()
-        if one.text == written and not one.specifier and written.lower().endswith(_FILES):
+    for requirement in requirements:
+        written = requirement.text.strip()
+        if requirement.text == written and not requirement.specifier and written.lower().endswith(_FILES):
             raise UsageError(f"{written!r} is a file name; state what it lists: 'torch==2.5.1'.")
-        if one.name in _OF_CONDA:
-            raise UsageError(f"{written!r}: pip has no package {one.name}; state the CUDA toolkit with --system-cuda.")
-        meant = MISTAKEN.get(one.name) or _mistyped(one.name)
+        if requirement.name in _OF_CONDA:
+            raise UsageError(f"{written!r}: pip has no package {requirement.name}; state the CUDA toolkit with --system-cuda.")
+        meant = MISTAKEN.get(requirement.name) or _mistyped(requirement.name)
         if meant:
-            raise UsageError(f"{written!r}: no framework is called {one.name} on the package index; did you mean {meant}?")
+            raise UsageError(f"{written!r}: no framework is called {requirement.name} on the package index; did you mean {meant}?")
 
 
 def _mistyped(name: str) -> str:

@@ -244,7 +244,7 @@ class Packages:
 
     def _drop_unwanted(self) -> None:
         """Drop what only a dropped release wanted."""
-        while gone := [one for one in self._taken.values() if not one.requirement and not self._wants[one.name]]:
+        while gone := [taken for taken in self._taken.values() if not taken.requirement and not self._wants[taken.name]]:
             self._forget(self._taken.pop(gone[0].name))
 
     def _add(self, taken: Taken) -> None:

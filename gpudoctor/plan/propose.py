@@ -76,7 +76,7 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         python=question.python,
         preferred=question.preferred,
         pythons=question.pythons,
-        near={name: pin for name, one in asked.items() if (pin := only_version(one.specifier)) is not None},
+        near={name: pin for name, wanted in asked.items() if (pin := only_version(wanted.specifier)) is not None},
         bounds=_merged(question.constraints, bounds or {}),
         intact=question.intact,
         not_planned=question.not_planned,
@@ -91,7 +91,7 @@ def propose(question: Question, matrix: Matrix, bounds: dict[str, str] | None = 
         exit_code=exit_code(here),
         headline="" if found is None or here is None else headline(here.verdict, found),
         requirements=question.requirements,
-        machine=tuple(Assumption(one.what, one.value, one.where) for one in machine.supposed),
+        machine=tuple(Assumption(supposed.what, supposed.value, supposed.where) for supposed in machine.supposed),
         environment=here,
         with_driver=_with_driver(found, search, wishes, machine, matrix, windows=windows),
     )
@@ -110,16 +110,21 @@ def _without_answer(plan: Plan, found: Contradiction, wishes: Wishes, *, windows
         plan,
         exit_code=UNKNOWN if not_known(found) else BROKEN,
         headline=told(found, wishes, with_advice=plan.with_driver is None),
-        contradiction=tuple(wishes.requirements[one].text for one in found.packages),
+        contradiction=tuple(wishes.requirements[package].text for package in found.packages),
         nearest=environment(nearest.found, nearest.search, nearest.wishes, windows=windows) if nearest is not None else None,
     )
 
 
 def _driver_first(plan: Plan, found: Chosen, here: Environment, machine: Machine, matrix: Matrix) -> Plan:
     """Return the plan for a machine that has no driver: the oldest driver with which the environment works."""
-    texts = (*(one.requirement for one in found.candidates), *(one.requirement for one in found.constraints))
+    texts = (*(candidate.requirement for candidate in found.candidates), *(constraint.requirement for constraint in found.constraints))
     oldest = next(
-        (one.version for one in drivers(machine, matrix) if Checker(_with(machine, one.version), matrix)(texts, found.python).works), ""
+        (
+            driver.version
+            for driver in drivers(machine, matrix)
+            if Checker(_with(machine, driver.version), matrix)(texts, found.python).works
+        ),
+        "",
     )
     if not _capabilities_known(machine):
         unread = (
@@ -139,8 +144,8 @@ def _driver_first(plan: Plan, found: Chosen, here: Environment, machine: Machine
 def _merged(constraints: tuple[str, ...], bounds: dict[str, str]) -> dict[str, str]:
     """Return the specifiers of constraints and bounds by name."""
     merged = dict(bounds)
-    for one in filter(None, map(requirement, constraints)):
-        merged[one.name] = ",".join(filter(None, (one.specifier, merged.get(one.name, ""))))
+    for wanted in filter(None, map(requirement, constraints)):
+        merged[wanted.name] = ",".join(filter(None, (wanted.specifier, merged.get(wanted.name, ""))))
     return merged
 
 
@@ -194,7 +199,7 @@ def _with_driver(
     best = search.best
     if best is None or not best.conclusion.works or (found is not None and found.releases == best.releases):
         return None
-    texts = tuple(one.requirement for one in best.candidates)
+    texts = tuple(candidate.requirement for candidate in best.candidates)
     for driver in drivers(machine, matrix):
         if Checker(_with(machine, driver.version), matrix)(texts, best.python).works:
             return MachineChange(driver.text, environment(best, search, wishes, windows=windows), older=driver.older)

@@ -41,20 +41,20 @@ class Pythons:
         if found is None:
             return [self._wishes.preferred]
         common = sorted(found, key=lambda text: versions.parse(text) or versions.Version(0), reverse=True)
-        settled = set(common).intersection(*(self._settled(one) or common for one in chosen))
+        settled = set(common).intersection(*(self._settled(candidate) or common for candidate in chosen))
         return sorted(common, key=lambda python: (python != self._wishes.preferred, python not in settled))
 
     def allowed(self, chosen: Sequence[Candidate]) -> set[str] | None:
         """Return the allowed Python versions with wheels of all these releases and of what they pin; None for any."""
-        lists = [set(one.pythons) for one in chosen if one.pythons]
-        lists += [set(row.pythons) for one in chosen for row, _ in self._demands.pins(one) if row.pythons]
+        lists = [set(candidate.pythons) for candidate in chosen if candidate.pythons]
+        lists += [set(row.pythons) for candidate in chosen for row, _ in self._demands.pins(candidate) if row.pythons]
         if not lists:
             return None
         allowed = (".".join(self._wishes.python.split(".")[:2]),) if self._wishes.python else self._wishes.pythons
         return {python for python in set.intersection(*lists) if (python in allowed if allowed else not python.endswith("t"))}
 
-    def _settled(self, one: Candidate) -> tuple[str, ...]:
+    def _settled(self, candidate: Candidate) -> tuple[str, ...]:
         """Return the Python versions of an earlier build: other packages are more likely to have wheels for these too."""
-        since = dropwhile(lambda other: other.release != one.release, self._candidates(one.name))
-        older = [other.pythons for other in since if other.release != one.release and other.pythons]
+        since = dropwhile(lambda other: other.release != candidate.release, self._candidates(candidate.name))
+        older = [other.pythons for other in since if other.release != candidate.release and other.pythons]
         return older[:_EARLIER][-1] if older else ()

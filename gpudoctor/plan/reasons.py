@@ -18,7 +18,7 @@ from gpudoctor.plan.search import Search
 
 def told(found: Contradiction, wishes: Wishes, *, with_advice: bool) -> str:
     """Return what does not work, why, and what to do instead: the nearest that works, otherwise the advice of the rule."""
-    texts = [wishes.requirements[one].text for one in found.packages]
+    texts = [wishes.requirements[package].text for package in found.packages]
     conclusion = _plainest(found.search)
     if found.search.gave_up:
         head = f"The search for {joined(texts)} ended before it found anything that works"
@@ -43,7 +43,7 @@ def not_known(found: Contradiction) -> bool:
 
 def _instead(nearest: Nearest, core: tuple[str, ...], wishes: Wishes) -> str:
     what, plural = name(nearest.found, core), several(nearest.found)
-    dropped = [one for one in wishes.requirements if one not in nearest.wishes.requirements]
+    dropped = [requirement for requirement in wishes.requirements if requirement not in nearest.wishes.requirements]
     if dropped:
         return f"Without {joined(dropped)}, {what} {'work' if plural else 'works'}."
     if nearest.wishes.python != wishes.python:
@@ -57,20 +57,20 @@ def _instead(nearest: Nearest, core: tuple[str, ...], wishes: Wishes) -> str:
 
 def _of_these(freed: str, found: Chosen) -> str:
     """Return the release of a package that suits the others."""
-    one = found.of(freed)
-    if one is not None:
-        return f"the newest {freed} that works is {one.release}"
+    candidate = found.of(freed)
+    if candidate is not None:
+        return f"the newest {freed} that works is {candidate.release}"
     bound = next((known.requirement for known in found.constraints if known.requirement.startswith(freed)), "")
     return f"use {bound}" if bound else f"leave out {freed}"
 
 
 def _plainest(search: Search) -> Conclusion | None:
     """Return the answer with the fewest errors, the newest of these: no other change avoids them."""
-    checked = [one.conclusion for one in search.clashes or search.answers.rejected]
+    checked = [clash.conclusion for clash in search.clashes or search.answers.rejected]
     if not checked:
         empty = next((lead for lead in search.leads if not search.candidates(lead)), "")
         checked = [answer for answer in (search.checked_as_stated(empty),) if answer.why] if empty else []
-    return min(checked, key=lambda one: sum(found.severity is Severity.ERROR for found in one.findings), default=None)
+    return min(checked, key=lambda conclusion: sum(found.severity is Severity.ERROR for found in conclusion.findings), default=None)
 
 
 def _nothing_to_check(search: Search, wishes: Wishes) -> str:
@@ -83,7 +83,7 @@ def _nothing_to_check(search: Search, wishes: Wishes) -> str:
 def _lacks_python(lead: str, search: Search, wishes: Wishes) -> str:
     """Return that no release of a package has wheels for a Python version that may be used; "" if one has."""
     newest = search.candidates(lead)[0]
-    if not newest.pythons or any(search.pythons.suiting((one,)) for one in search.candidates(lead)):
+    if not newest.pythons or any(search.pythons.suiting((candidate,)) for candidate in search.candidates(lead)):
         return ""
     excluded = f"not for {wishes.python}" if wishes.python else "and the files allow none of these"
     return f"{newest.label} has wheels for Python {span_of(newest.pythons)}, {excluded}."
@@ -91,10 +91,10 @@ def _lacks_python(lead: str, search: Search, wishes: Wishes) -> str:
 
 def _disagree(search: Search) -> str:
     """Return what a release requires that no release of another package satisfies."""
-    for one, other in permutations([search.candidates(lead)[0] for lead in search.leads], 2):
-        wanted = search.demands.disagreement(one, other)
+    for candidate, other in permutations([search.candidates(lead)[0] for lead in search.leads], 2):
+        wanted = search.demands.disagreement(candidate, other)
         bound = search.leads[other.name].specifier
         if wanted:
             instead = f"not {other.name}{bound}" if bound else "and the tables list no such build for this platform"
-            return f"{one.label} requires {wanted}, {instead}."
+            return f"{candidate.label} requires {wanted}, {instead}."
     return "no Python version has wheels of all of them."

@@ -40,16 +40,16 @@ def numpy_bound(chosen: tuple[Candidate, ...], asked: Mapping[str, Requirement],
     """Yield numpy<2 if a release was compiled for NumPy 1 and the user left the version open."""
     if "numpy" not in asked or "==" in asked["numpy"].specifier:
         return
-    for one in chosen:
-        row = matrix.resolve(one.name, one.release, machine.platform).row
+    for candidate in chosen:
+        row = matrix.resolve(candidate.name, candidate.release, machine.platform).row
         if row is not None and row.numpy_abi == 1:
-            yield Constraint(NUMPY_1, f"{one.label} was compiled for NumPy 1")
+            yield Constraint(NUMPY_1, f"{candidate.label} was compiled for NumPy 1")
             return
 
 
 def _older_cudnn(chosen: tuple[Candidate, ...], machine: Machine, matrix: Matrix) -> Iterator[tuple[Constraint, ...]]:
     """Yield the newest cuDNN releases that have kernels for every GPU."""
-    major = next((one.cuda.major for one in chosen if one.cuda is not None), 0)
+    major = next((candidate.cuda.major for candidate in chosen if candidate.cuda is not None), 0)
     capabilities = _capabilities(machine)
     tried = 0
     for row in reversed(matrix.cudnns(major, machine.platform)):

@@ -32,7 +32,7 @@ _UNSURE = " (could not be checked in full)"
 
 def error_left(found: Diagnosis) -> Finding | None:
     """Return the first root cause that is an error; None if there is none."""
-    return next((one for one in found.root_causes if one.severity is Severity.ERROR), None)
+    return next((cause for cause in found.root_causes if cause.severity is Severity.ERROR), None)
 
 
 def worsens(before: Diagnosis, after: Diagnosis) -> bool:
@@ -42,7 +42,7 @@ def worsens(before: Diagnosis, after: Diagnosis) -> bool:
 
 def _unsettled(found: Diagnosis) -> set[str]:
     """Return what was not checked: packages whatever their release."""
-    return {one.package or one.what for one in found.unchecked}
+    return {unchecked.package or unchecked.what for unchecked in found.unchecked}
 
 
 class Repair:
@@ -85,7 +85,7 @@ class Repair:
     def unsure(self) -> tuple[Fix, ...]:
         """Return steps that may lead to a combination that works, and say so; () if none is known."""
         steps = self._composed(self._unsure)
-        return (*(msgspec.structs.replace(one, title=f"{one.title}{_UNSURE}") for one in steps[:1]), *steps[1:])
+        return (*(msgspec.structs.replace(step, title=f"{step.title}{_UNSURE}") for step in steps[:1]), *steps[1:])
 
     def _composed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         return self._steps.completed(self._needed(self._steps.merged(fixes))) if fixes else ()
@@ -96,7 +96,7 @@ class Repair:
 
     def _needed(self, steps: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the steps without those that later ones made unnecessary, such as a newer C library for a release that is replaced."""
-        fewer = (tuple(other for other in steps if other is not one) for one in steps if len(steps) > 1)
+        fewer = (tuple(other for other in steps if other is not step) for step in steps if len(steps) > 1)
         enough = next((rest for rest in fewer if self.cures(rest)), None)
         return steps if enough is None else self._needed(enough)
 
@@ -163,7 +163,7 @@ class Repair:
 
     def _note(self, diagnosis: Diagnosis) -> None:
         """Remember that only another machine helps against an error."""
-        fixes = (one.fixes[:1] for one in diagnosis.root_causes if one.severity is Severity.ERROR)
+        fixes = (cause.fixes[:1] for cause in diagnosis.root_causes if cause.severity is Severity.ERROR)
         hopeless = (found for found in fixes if found and found[0].action is Action.REPLACE_HARDWARE)
         self.dead_end = self.dead_end or next(hopeless, ())
 
@@ -199,8 +199,8 @@ class Repair:
         """Return the steps that lead from `base` to what the planner found."""
         here = found if isinstance(found, Environment) else found.environment
         planned = ((pin.requirement, requirement(pin.requirement)) for pin in here.pins)
-        pins = {one.name: text for text, one in planned if one is not None and (one.specifier or text in base.requirements)}
-        stated = (one.name for one in map(requirement, self._combination.requirements) if one is not None)
+        pins = {wanted.name: text for text, wanted in planned if wanted is not None and (wanted.specifier or text in base.requirements)}
+        stated = (wanted.name for wanted in map(requirement, self._combination.requirements) if wanted is not None)
         gone = tuple(name for name in stated if name not in pins and name != "numpy")
         change = Fix("", installs=tuple(pins.values()), removes=gone, python=here.python if self._combination.python else "")
         after = applied(base, (change,))
@@ -210,7 +210,7 @@ class Repair:
 
 def first_error(found: Diagnosis) -> Finding:
     """Return the first root cause of a broken diagnosis."""
-    return next(one for one in found.root_causes if one.severity is Severity.ERROR)
+    return next(cause for cause in found.root_causes if cause.severity is Severity.ERROR)
 
 
 def _driver(change: MachineChange) -> Fix:

@@ -88,7 +88,7 @@ def _platform(request: Request) -> str:
     if not name.endswith("manylinux"):
         return name
     found = versions.parse(request.system)
-    return f"{name}_2_{max((one for one in _GLIBCS if found is None or Version(2, one) <= found), default=_GLIBCS[0])}"
+    return f"{name}_2_{max((glibc for glibc in _GLIBCS if found is None or Version(2, glibc) <= found), default=_GLIBCS[0])}"
 
 
 def _write(folder: str, name: str, lines: tuple[str, ...]) -> None:

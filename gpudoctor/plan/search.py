@@ -97,14 +97,16 @@ class Search:
         """Remember a set that was not fully checked; of those with the newest add-on, the one with the most packages checked."""
         unchecked = {one.package for one in found.conclusion.unchecked}
         if len(unchecked) == 1:
-            self._unchecked |= {one for one in found.candidates if one.name in unchecked and framework_of(one.name) is None}
+            self._unchecked |= {
+                candidate for candidate in found.candidates if candidate.name in unchecked and framework_of(candidate.name) is None
+            }
         kept = self._unknown
         if kept is None or (found.candidates[0] == kept.candidates[0] and len(found.conclusion.unchecked) < len(kept.conclusion.unchecked)):
             self._unknown = found
 
     def _best_build(self, found: Chosen) -> Chosen:
         """Return the same releases in builds without a warning, if there are any."""
-        lists = [[one for one in self.candidates(name) if one.release == found.of(name).release] for name in self.leads]  # type: ignore[union-attr]
+        lists = [[candidate for candidate in self.candidates(name) if candidate.release == found.of(name).release] for name in self.leads]  # type: ignore[union-attr]
         others = self._checked(in_one_build(chosen) for chosen in product(*lists))
         return next((other for other in others if other.conclusion.verdict is Verdict.READY), found)
 
@@ -128,18 +130,22 @@ class Search:
         if not names:
             yield in_one_build(chosen)
             return
-        for one in self.candidates(names[0]):
-            if any(self._disagree(other, one) for other in chosen) or not self._has_wheels((*chosen, one)) or self._refuses(one):
+        for candidate in self.candidates(names[0]):
+            if (
+                any(self._disagree(other, candidate) for other in chosen)
+                or not self._has_wheels((*chosen, candidate))
+                or self._refuses(candidate)
+            ):
                 continue
-            if not self._hopeless(one):
-                yield from self._sets(names[1:], (*chosen, one))
+            if not self._hopeless(candidate):
+                yield from self._sets(names[1:], (*chosen, candidate))
                 if any(map(self._hopeless, chosen)):  # by what the search found meanwhile
                     return
 
-    def _disagree(self, one: Candidate, other: Candidate) -> bool:
+    def _disagree(self, candidate: Candidate, other: Candidate) -> bool:
         """Return whether two releases exclude each other; the first set that disagrees about a third package is checked, to say so."""
-        direct = self.demands.disagreement(one, other) or self.demands.disagreement(other, one)
-        return bool(direct) or (bool(self.clashes) and self.demands.share_nothing(one, other))
+        direct = self.demands.disagreement(candidate, other) or self.demands.disagreement(other, candidate)
+        return bool(direct) or (bool(self.clashes) and self.demands.share_nothing(candidate, other))
 
     def _has_wheels(self, chosen: tuple[Candidate, ...]) -> bool:
         """Return whether some allowed Python version has wheels of all."""
@@ -150,7 +156,7 @@ class Search:
         if name not in self._lists:
             found = tuple(candidates(self.matrix, self.leads[name], self._machine.platform, gpu=self._gpu))
             if near := self._wishes.near.get(name):
-                found = tuple(sorted(found, key=lambda one: nearness(one.release, near)))
+                found = tuple(sorted(found, key=lambda candidate: nearness(candidate.release, near)))
             self._lists[name] = found if name not in COMPANIONS else of_a_framework(found, COMPANIONS[name])
         return self._lists[name]
 
@@ -160,38 +166,38 @@ class Search:
 
     def releases(self, name: str) -> list[str]:
         """Return the releases of a package that satisfy what was asked, newest first."""
-        return list(dict.fromkeys(one.release for one in self.candidates(name)))
+        return list(dict.fromkeys(candidate.release for candidate in self.candidates(name)))
 
-    def is_newest(self, one: Candidate) -> bool:
+    def is_newest(self, candidate: Candidate) -> bool:
         """Return whether the tables list no newer release of a package that satisfies what the user stated of it."""
-        stated = self._wishes.requirements.get(one.name)
-        rows = self.matrix.releases(one.name, self._machine.platform)
+        stated = self._wishes.requirements.get(candidate.name)
+        rows = self.matrix.releases(candidate.name, self._machine.platform)
         suiting = [str(row.release) for row in rows if stated is None or satisfies(str(row.release), stated.specifier) is not False]
-        return suiting[-1:] == [one.release]
+        return suiting[-1:] == [candidate.release]
 
     def nothing_newer(self, found: Chosen) -> bool:
         """Return whether a set has the newest release of every package."""
-        return all(one.release == self.releases(one.name)[0] for one in found.candidates)
+        return all(candidate.release == self.releases(candidate.name)[0] for candidate in found.candidates)
 
-    def blocked_by_python(self, one: Candidate, python: str) -> bool:
+    def blocked_by_python(self, candidate: Candidate, python: str) -> bool:
         """Return whether all newer releases of a package lack wheels for a Python version."""
-        newer = list(takewhile(lambda other: other.release != one.release, self.candidates(one.name)))
+        newer = list(takewhile(lambda other: other.release != candidate.release, self.candidates(candidate.name)))
         return bool(newer) and all(other.pythons and python not in other.pythons for other in newer)
 
-    def _refuses(self, one: Candidate) -> bool:
+    def _refuses(self, candidate: Candidate) -> bool:
         """Return whether a release excludes what the user stated of another package, such as numpy<2; the newest is checked, to say so."""
-        if one == self.candidates(one.name)[0]:
+        if candidate == self.candidates(candidate.name)[0]:
             return False
         others = ((wish.specifier, name) for name, wish in self._wishes.requirements.items() if name not in self.leads)
-        return any(contradict((wanted.specifier, stated)) for stated, name in others for wanted in self.demands.of(one, name))
+        return any(contradict((wanted.specifier, stated)) for stated, name in others for wanted in self.demands.of(candidate, name))
 
-    def _hopeless(self, one: Candidate) -> bool:
+    def _hopeless(self, candidate: Candidate) -> bool:
         """Return whether no set with a build can be an answer: it does not work, or cannot be fully checked and a newer set cannot either."""
-        if one.name in COMPANIONS or len(self.leads) == 1:
+        if candidate.name in COMPANIONS or len(self.leads) == 1:
             return False
-        conclusion = self.answers.alone(one)
+        conclusion = self.answers.alone(candidate)
         if conclusion.of_machine:
             return False  # every release has this: the first set says so and ends the search
         if conclusion.verdict is Verdict.UNKNOWN:
-            return one in self._unchecked if framework_of(one.name) is None else self._unknown is not None
+            return candidate in self._unchecked if framework_of(candidate.name) is None else self._unknown is not None
         return conclusion.verdict is Verdict.BROKEN

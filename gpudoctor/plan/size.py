@@ -35,4 +35,4 @@ def _distance(stated: Requirement, wanted: Requirement) -> int:
 
 
 def _by_name(combination: Combination) -> dict[str, Requirement]:
-    return {one.name: one for one in map(requirement, combination.requirements) if one is not None}
+    return {wanted.name: wanted for wanted in map(requirement, combination.requirements) if wanted is not None}

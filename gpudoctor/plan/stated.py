@@ -31,11 +31,11 @@ def stated(
     found: dict[str, Requirement] = {}
     left_out = []
     for text in texts:
-        one = _parsed(text.strip())
-        if holds(one.marker, environment, ()) is False:
+        wanted = _parsed(text.strip())
+        if holds(wanted.marker, environment, ()) is False:
             left_out.append(text)
             continue
-        found[one.name] = both(found[one.name], one, places) if one.name in found else one
+        found[wanted.name] = both(found[wanted.name], wanted, places) if wanted.name in found else wanted
     if left_out and not found:
         raise UsageError(f"No requirement applies: the marker of {' and '.join(map(repr, left_out))} excludes this Python and system.")
     return found, tuple(left_out)
@@ -44,25 +44,25 @@ def stated(
 def _parsed(text: str) -> Requirement:
     if re.fullmatch(r"[^/\\@]+\.whl", text):
         text = str(of_wheel(text) or f"./{text}")
-    one = requirement(text)
-    if one is None or not _WHOLE.fullmatch(text) or not _understood(one):
+    wanted = requirement(text)
+    if wanted is None or not _WHOLE.fullmatch(text) or not _understood(wanted):
         if re.search(r"@|[/\\]|\.whl$", text):
             raise UsageError(f"{text!r} is a file or an address, and only releases can be checked before they are installed; {_EXAMPLE}.")
         raise UsageError(f"{text!r} is not a requirement; {_EXAMPLE}.")
-    pin = only_version(one.specifier)
-    if pin is not None and satisfies(pin, one.specifier) is False:
+    pin = only_version(wanted.specifier)
+    if pin is not None and satisfies(pin, wanted.specifier) is False:
         raise UsageError(f"{text!r} contradicts itself; name one version.")
-    return one
+    return wanted
 
 
-def _understood(one: Requirement) -> bool:
+def _understood(wanted: Requirement) -> bool:
     """Whether every version is valid, and the reference implementation accepts the marker."""
-    if not all(key(version.removesuffix(".*")) for _, version in clauses(one.specifier) or ()):
+    if not all(key(version.removesuffix(".*")) for _, version in clauses(wanted.specifier) or ()):
         return False
-    if not one.marker:
-        return ";" not in one.text
+    if not wanted.marker:
+        return ";" not in wanted.text
     try:
-        return bool(Reference(one.text))
+        return bool(Reference(wanted.text))
     except InvalidRequirement:
         return False
 
@@ -72,7 +72,7 @@ def both(first: Requirement, second: Requirement, places: Mapping[str, str] = Ma
     specifier = ",".join(filter(None, (first.specifier, second.specifier)))
     pin = only_version(specifier)
     if (pin is not None and satisfies(pin, specifier) is False) or contradict((first.specifier, second.specifier)):
-        told = (f"{one.text!r}{f' ({places[one.text]})' if one.text in places else ''}" for one in (first, second))
+        told = (f"{wanted.text!r}{f' ({places[wanted.text]})' if wanted.text in places else ''}" for wanted in (first, second))
         raise UsageError(f"{' and '.join(told)} contradict each other; name {first.name} once.")
     extras = tuple(dict.fromkeys((*first.extras, *second.extras)))
     return Requirement(f"{first.text} and {second.text}", first.name, extras, specifier, first.marker)

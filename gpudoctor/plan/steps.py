@@ -75,7 +75,7 @@ class Steps:
         """Return the Python of the environment to create; "" if these packages can be installed where the stated ones are."""
         if after.python:
             return after.python if after.python != self._combination.python or after.os != self._combination.os else ""
-        before, then = (self._pythons(one) for one in (msgspec.structs.replace(self._combination, os=after.os), after))
+        before, then = (self._pythons(combination) for combination in (msgspec.structs.replace(self._combination, os=after.os), after))
         if not then or (before and before <= then):
             return ""
         planned = (plan.python for plan in self._plan(after) if isinstance(plan, Environment))
@@ -115,8 +115,8 @@ class Steps:
 
 def _in_place(python: Python | Missing, pins: tuple[str, ...], built: frozenset[str], *, replace: tuple[str, ...], index: str) -> str:
     """Return the command that installs pins; what is built against a framework follows, where its build finds that."""
-    later = tuple(one for one in pins if one in built)
-    ready = tuple(one for one in pins if one not in built)
+    later = tuple(pin for pin in pins if pin in built)
+    ready = tuple(pin for pin in pins if pin not in built)
     first, *rest = filter(None, (ready, BUILD_TOOLS if later else (), ("--no-build-isolation", *later) if later else ()))
     steps = (install_package(python, *first, replace=replace, extra_index=index), *(install_package(python, *words) for words in rest))
     return " && ".join(steps)
@@ -128,13 +128,13 @@ def is_of_packages(fix: Fix) -> bool:
 
 
 def _names(requirements: tuple[str, ...]) -> set[str]:
-    return {one.name for one in map(requirement, requirements) if one is not None}
+    return {wanted.name for wanted in map(requirement, requirements) if wanted is not None}
 
 
-def _index(one: Requirement) -> str:
+def _index(wanted: Requirement) -> str:
     """Return the package index with the builds of a local version; "" if that is PyPI."""
-    url = spec_of(stack_of(one.name) or "").wheel_index
-    return f"{url}/{one.specifier.partition('+')[2]}" if url else ""
+    url = spec_of(stack_of(wanted.name) or "").wheel_index
+    return f"{url}/{wanted.specifier.partition('+')[2]}" if url else ""
 
 
 def _label(text: str) -> str:

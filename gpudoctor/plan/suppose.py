@@ -52,7 +52,7 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
         alone=combination.alone,
     )
     distributions = packages.take(requirements)
-    named = (*requirements, *(one.what for one in combination.unread))
+    named = (*requirements, *(unread.what for unread in combination.unread))
     without = tuple(name for name in named if _without_gpu_code(name, combination, matrix))
     snapshot = Snapshot(
         created=created,
@@ -67,14 +67,14 @@ def assume(found: Machine, combination: Combination, matrix: Matrix, created: st
             distributions=distributions,
             without_release=tuple(packages.without_release),
             bounds=tuple(packages.bounds()),
-            unread=(*found.unread, *(one for one in combination.unread if one.what not in without)),
+            unread=(*found.unread, *(unread for unread in combination.unread if unread.what not in without)),
             without_gpu_code=without,
             pythons=allowed,
         ),
         frameworks=tuple(
-            _framework(one, _loaded_cuda(one, distributions, found.platform, matrix), builds.get(one.name))
-            for one in distributions
-            if _is_framework(one, packages, matrix)
+            _framework(distribution, _loaded_cuda(distribution, distributions, found.platform, matrix), builds.get(distribution.name))
+            for distribution in distributions
+            if _is_framework(distribution, packages, matrix)
         ),
         supposed=(*found.supposed, *combination.supposed),
         remarks=(
@@ -100,8 +100,8 @@ def _asked(
 ) -> tuple[dict[str, Requirement], tuple[str, ...]]:
     """The requirements that apply, by name and within the constraints, and those that a marker excludes. Raises UsageError for a misspelt one."""
     requirements, left_out = stated(combination.requirements, environment, combination.places)
-    requirements |= {name: both(one, limits[name], combination.places) for name, one in requirements.items() if name in limits}
-    refuse(one for one in requirements.values() if one.text not in combination.places)
+    requirements |= {name: both(wanted, limits[name], combination.places) for name, wanted in requirements.items() if name in limits}
+    refuse(wanted for wanted in requirements.values() if wanted.text not in combination.places)
     return requirements, left_out
 
 
@@ -132,10 +132,10 @@ def _of_others(name: str, matrix: Matrix) -> tuple[FrameworkRelease, ...]:
     return () if name in TABLE_OF else matrix.releases(name)
 
 
-def _loaded_cuda(one: Distribution, others: Iterable[Distribution], platform: str, matrix: Matrix) -> Fact | Missing:
+def _loaded_cuda(distribution: Distribution, others: Iterable[Distribution], platform: str, matrix: Matrix) -> Fact | Missing:
     """The CUDA of the library that an add-on with several would load beside the framework for which it computes."""
-    row = matrix.resolve(one.name, one.version, platform).row
-    if row is None or not row.builds or framework_of(one.name):
+    row = matrix.resolve(distribution.name, distribution.version, platform).row
+    if row is None or not row.builds or framework_of(distribution.name):
         return NOT_STATED
     beside = (matrix.resolve(other.name, other.version, platform).row for other in others if other.name == extended_by(row))
     built = next((found.built_with_cuda for found in beside if found is not None), None)
@@ -148,27 +148,31 @@ def _applying(combination: Combination, left_out: tuple[str, ...]) -> dict[str, 
     own = {text: one for text, one in combination.builds.items() if text in combination.places}
     found = {name: one for name, one in combination.builds.items() if name not in own}
     for text, build in own.items():
-        if text not in left_out and (one := requirement(text)) is not None:
-            found[one.name] = build
+        if text not in left_out and (wanted := requirement(text)) is not None:
+            found[wanted.name] = build
     return found
 
 
 def _left_out(texts: Iterable[str], requirements: Mapping[str, Requirement], combination: Combination) -> Iterator[str]:
     """What markers exclude: each requirement of the command line, and the packages of files that no other line installs."""
     yield from (f"{text} is excluded here by its marker" for text in texts if text not in combination.places)
-    names = dict.fromkeys(one.name for text in texts if text in combination.places and (one := requirement(text)) is not None)
+    names = dict.fromkeys(wanted.name for text in texts if text in combination.places and (wanted := requirement(text)) is not None)
     if absent := tuple(name for name in names if name not in requirements):
         yield f"excluded here by {'its marker' if len(absent) == 1 else 'their markers'}: {_named(absent)}"
 
 
 def _settings(distributions: Iterable[Distribution], matrix: Matrix) -> Iterator[str]:
     """What to set for a stated package whose default framework is not there: Keras 3 with JAX."""
-    names = [one.name for one in distributions]
-    for one in distributions:
-        settings = [spec.chosen_by[one.name] for spec in chosen_frameworks(one, names, matrix)] if one.requirement else []
-        default = next((spec.title for spec in CATALOGUE if spec.chosen_by.get(one.name) == ""), "")
+    names = [distribution.name for distribution in distributions]
+    for distribution in distributions:
+        settings = (
+            [spec.chosen_by[distribution.name] for spec in chosen_frameworks(distribution, names, matrix)]
+            if distribution.requirement
+            else []
+        )
+        default = next((spec.title for spec in CATALOGUE if spec.chosen_by.get(distribution.name) == ""), "")
         if settings and all(settings):
-            yield f"{one.label} uses {default} unless {' or '.join(settings)} is set"
+            yield f"{distribution.label} uses {default} unless {' or '.join(settings)} is set"
 
 
 def _not_compared(names: tuple[str, ...]) -> Iterator[str]:

@@ -25,7 +25,7 @@ def examined(snapshot: Snapshot, matrix: Matrix) -> Machine:
     )
     system = _CALLED.get(host.platform, "Linux") if isinstance(host.platform, Platform) else "Linux"
     said = [Supposed("machine", f"{system} {host.architecture}", "this machine")]
-    said += [Supposed("GPU", _described(one), "this machine") for one in described] or [Supposed("GPU", "none", "this machine")]
+    said += [Supposed("GPU", _described(gpu), "this machine") for gpu in described] or [Supposed("GPU", "none", "this machine")]
     if isinstance(driver, Driver):
         said.append(Supposed("driver", str(driver.version), driver.where))
     return Machine(

@@ -61,10 +61,12 @@ def _importable(folders: Iterable[str], package: str) -> str | None:
 
 def _distribution(name: str, folder: str | None, installed: Iterable[Distribution], folders: Iterable[str]) -> Distribution | None:
     """The metadata beside the package; for a package elsewhere (editable or gone), metadata without a package beside it."""
-    candidates = [one for one in installed if framework_of(one.name) == name]
-    beside = (one for one in candidates if folder is not None and one.where == readable(folder))
+    candidates = [distribution for distribution in installed if framework_of(distribution.name) == name]
+    beside = (candidate for candidate in candidates if folder is not None and candidate.where == readable(folder))
     places = {readable(one): one for one in folders}
-    alone = (one for one in candidates if not os.path.isfile(f"{places.get(one.where, one.where)}/{name}/__init__.py"))
+    alone = (
+        candidate for candidate in candidates if not os.path.isfile(f"{places.get(candidate.where, candidate.where)}/{name}/__init__.py")
+    )
     return next(beside, None) or next(alone, None)
 
 
@@ -138,7 +140,7 @@ def _with_plugin(framework: Framework, plugin: CudaPlugin, installed: Iterable[D
     return msgspec.structs.replace(
         framework,
         cuda_build=isinstance(cuda, Fact),
-        rocm_build=any(one.name.startswith(f"{framework.name}-rocm") for one in installed),
+        rocm_build=any(distribution.name.startswith(f"{framework.name}-rocm") for distribution in installed),
         built_with_cuda=cuda,
         built_with_cudnn=cudnn,
     )
@@ -146,11 +148,11 @@ def _with_plugin(framework: Framework, plugin: CudaPlugin, installed: Iterable[D
 
 def _plugin_cuda(name: str, plugin: CudaPlugin, installed: Iterable[Distribution]) -> tuple[Fact | Missing, Fact | Missing]:
     absent = Missing(Cause.ABSENT, f"no CUDA plugin of {name} and no {plugin.library} with CUDA is installed")
-    for one in installed:
-        where = f"{one.name} {one.version} in {one.where}"
-        if major := plugin.major(one.name):
+    for distribution in installed:
+        where = f"{distribution.name} {distribution.version} in {distribution.where}"
+        if major := plugin.major(distribution.name):
             return Fact(major, where), Missing(Cause.ABSENT, "the plugin's name does not include a cuDNN version")
-        if one.name == plugin.library and "+cuda" in one.version:
-            cuda, _, cudnn = one.version.partition("+cuda")[2].partition(".cudnn")
+        if distribution.name == plugin.library and "+cuda" in distribution.version:
+            cuda, _, cudnn = distribution.version.partition("+cuda")[2].partition(".cudnn")
             return Fact(f"{cuda[:2]}.{cuda[2:]}".rstrip("."), where), Fact(".".join(cudnn), where) if cudnn else absent
     return absent, absent

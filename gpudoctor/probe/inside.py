@@ -29,7 +29,7 @@ class Inside(msgspec.Struct, frozen=True):
         """The folder from which an import takes the package `name`; empty if the finders know none, or a module."""
         found = self.imports.get(name, ())
         places = [os.path.dirname(found[0])] if found and os.path.basename(found[0]).startswith("__init__.") else list(found[1:])
-        return next((os.path.dirname(one) for one in places if os.path.basename(one) == name), "")
+        return next((os.path.dirname(place) for place in places if os.path.basename(place) == name), "")
 
 
 def inside(outcome: Outcome) -> Inside:
@@ -52,4 +52,4 @@ def _text(digits: str) -> str:
 def home(framework: Framework, path: Iterable[str], seen: Inside) -> str:
     """The folder of a framework's package; the snapshot's copy has undecodable bytes escaped."""
     places = (f"{folder}/{framework.name}" for folder in (seen.folder(framework.name), *path) if folder)
-    return next((one for one in places if readable(one) == framework.location), str(framework.location))
+    return next((place for place in places if readable(place) == framework.location), str(framework.location))

@@ -20,8 +20,8 @@ NOTHING = Missing(Cause.ABSENT, "no framework built with CUDA is installed")
 
 def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
     """The frameworks that the X-ray knows and that use CUDA, or that do not state what they use."""
-    known = (one for one in frameworks if spec_of(one.name).xrayed and isinstance(one.location, str))
-    return tuple(one for one in known if one.cuda_build is not False and one.rocm_build is not True)
+    known = (framework for framework in frameworks if spec_of(framework.name).xrayed and isinstance(framework.location, str))
+    return tuple(framework for framework in known if framework.cuda_build is not False and framework.rocm_build is not True)
 
 
 def arguments(
@@ -32,10 +32,10 @@ def arguments(
     words = ["--executable", seen.executable or executable, "--root", root]
     for entry in folders:
         words += ["--path", entry]
-    for one in frameworks:
-        built = (one.built_with_cuda, one.built_with_cudnn)
+    for framework in frameworks:
+        built = (framework.built_with_cuda, framework.built_with_cudnn)
         facts = (fact.value if isinstance(fact, Fact) else "" for fact in built)
-        words += ["--framework", one.name, home(one, folders, seen), *facts]
+        words += ["--framework", framework.name, home(framework, folders, seen), *facts]
     for name, value in (seen.variables or {}).items():
         words += ["--variable", name, value]
     words += ["--own-variables"] if seen.variables is not None else []
@@ -61,7 +61,7 @@ def libraries(outcome: Outcome, asked: Iterable[Framework]) -> Libraries | Missi
     if rest is not None and not frameworks:
         return rest
     if rest is not None:
-        known = {one.framework for one in frameworks}
-        frameworks += tuple(FrameworkLibraries(one.name, code=rest, uses=rest) for one in asked if one.name not in known)
+        known = {framework.framework for framework in frameworks}
+        frameworks += tuple(FrameworkLibraries(framework.name, code=rest, uses=rest) for framework in asked if framework.name not in known)
     preloaded = next((event.preloaded for event in heard.all(Preloaded)), ())
     return Libraries(frameworks, heard.all(Extension), preloaded, rest or WHOLE)

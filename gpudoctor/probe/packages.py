@@ -91,8 +91,8 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
         for name, entries in mine.items():
             for entry, version in entries:
                 number = len(found) + len(leftovers)
-                one = _distribution(folder, entry, (name, version), number, there, asks_installer=bool(conda_prefix))
-                (found if entry in kept[name] else leftovers).append(one)
+                distribution = _distribution(folder, entry, (name, version), number, there, asks_installer=bool(conda_prefix))
+                (found if entry in kept[name] else leftovers).append(distribution)
     return Packages(distributions=tuple(found), conda=_conda(conda_prefix), others=tuple(others[:MOST_OTHERS]), leftovers=tuple(leftovers))
 
 

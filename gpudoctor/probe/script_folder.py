@@ -40,6 +40,8 @@ def _taken(folder: str, entries: list[str], name: str) -> str:
     if name in entries and any(os.path.isfile(f"{folder}/{name}/__init__.{end}") for end in ("py", "pyc")):
         return f"{folder}/{name}"
     modules = (
-        one for one in entries if one in {f"{name}.py", f"{name}.pyc", f"{name}.so"} or (one.startswith(f"{name}.") and one.endswith(".so"))
+        entry
+        for entry in entries
+        if entry in {f"{name}.py", f"{name}.pyc", f"{name}.so"} or (entry.startswith(f"{name}.") and entry.endswith(".so"))
     )
-    return next((f"{folder}/{one}" for one in modules if os.path.isfile(f"{folder}/{one}")), "")
+    return next((f"{folder}/{module}" for module in modules if os.path.isfile(f"{folder}/{module}")), "")

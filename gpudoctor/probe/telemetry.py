@@ -110,7 +110,7 @@ class GpuWatch:
             return Missing(Cause.NOT_ASKED, "NVML hung earlier, so it was not sampled during training")
         now = time.monotonic()
         cut = self._cut(now)
-        gathered = (self._load(index, one) for (_, index), one in self._gathered.items())
+        gathered = (self._load(index, samples) for (_, index), samples in self._gathered.items())
         loads = tuple(load for load in gathered if load is not None)
         if not loads:
             return self._missing or cut or Missing(Cause.FAILED, "no sample was taken during training on a GPU")

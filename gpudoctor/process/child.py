@@ -244,7 +244,7 @@ class Child:
             if line[0] == MARK:
                 what, *devices = line[1:].split(b"\t")
                 self._mark = what.decode("utf-8", "backslashreplace")
-                self._devices = tuple(int(one) for one in devices if one.isdigit() and len(one) <= _DIGITS)
+                self._devices = tuple(int(device) for device in devices if device.isdigit() and len(device) <= _DIGITS)
             elif self.spec.keep:
                 self._answer.append(line)
             if self._on_line:

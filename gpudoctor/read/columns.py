@@ -43,7 +43,7 @@ def of_what_fails(lines: Sequence[Line]) -> list[Line]:
     if not (changed or rows):
         return list(lines)
     told = (rows.get(line.number, [changed.get(line.number, line)]) for line in lines)
-    return [one for several in told for one in several if one is not None]
+    return [line for several in told for line in several if line is not None]
 
 
 def _failing_row(table: Sequence[_Row]) -> Iterator[tuple[_Row, list[Line]]]:
@@ -121,7 +121,7 @@ def _said(place: int, table: Sequence[_Row], lines: Sequence[Line]) -> bool | No
     """Return whether a column is about what works: by its heading, a row about the outcome, or a clause of the text that names it."""
     heading = table[0].cells[place].strip(_PLAIN)
     answers = [outcome(heading), _said_by([row.cells[place].strip(_PLAIN) for row in table[1:]])]
-    if found := [one for one in answers if one is not None]:
+    if found := [answer for answer in answers if answer is not None]:
         return all(found)
     numbers = {row.line.number for row in table}
     named = heading.lower()

@@ -58,10 +58,10 @@ class _Section(NamedTuple):
 def working(lines: Sequence[Line], faults: Collection[int]) -> list[Line]:
     """Return the lines about what works; none unless others are about what fails. `faults` are the numbers of lines with an error."""
     sections = list(_sections(lines, faults))
-    fine = [one for one in sections if one.works]
+    fine = [section for section in sections if section.works]
     if not fine or len(fine) == len(sections):
         return _working_items(lines, faults)
-    return [line for line in lines if any(one.first <= line.number < one.end for one in fine)]
+    return [line for line in lines if any(section.first <= line.number < section.end for section in fine)]
 
 
 def _working_items(lines: Sequence[Line], faults: Collection[int]) -> list[Line]:
@@ -77,7 +77,7 @@ def _working_items(lines: Sequence[Line], faults: Collection[int]) -> list[Line]
 
 def says_the_same(works: Iterable[Statement], fails: Iterable[Statement]) -> bool:
     """Return whether both state one kind of fact: only then is one of them about another environment."""
-    kinds = ({one.what.partition(":")[0] for one in some} & _COMPARED for some in (works, fails))
+    kinds = ({statement.what.partition(":")[0] for statement in some} & _COMPARED for some in (works, fails))
     return not set.isdisjoint(*kinds)
 
 

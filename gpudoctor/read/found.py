@@ -20,13 +20,13 @@ FORMS: Final = tuple((reader.name, form) for reader in READERS for form in reade
 STATED, FAULT, HINT, NOISE = range(4)
 _TABLES: Final = (
     tuple(form.pattern for _, form in FORMS),
-    tuple(one.pattern for one in SIGNATURES),
-    tuple(one.pattern for one in HINTS),
+    tuple(signature.pattern for signature in SIGNATURES),
+    tuple(hint.pattern for hint in HINTS),
     tuple(pattern for pattern, _ in HARMLESS),
 )
 _PLACES: Final = tuple((table, place) for table, patterns in enumerate(_TABLES) for place in range(len(patterns)))
-_SAID: Final = {(FAULT, place) for place, one in enumerate(SIGNATURES) if one.said} | {
-    (HINT, place) for place, one in enumerate(HINTS) if one.said
+_SAID: Final = {(FAULT, place) for place, signature in enumerate(SIGNATURES) if signature.said} | {
+    (HINT, place) for place, hint in enumerate(HINTS) if hint.said
 }
 _ENOUGH: Final = 40_000
 """Lines that are read together. What people mail is shorter, and joining the lines of a larger log would take seconds."""
@@ -59,29 +59,29 @@ def _forms() -> LineForms:
 
 def _hits(forms: LineForms, every: Sequence[Variant]) -> Iterator[Hit]:
     whole: dict[int, list[str]] = {}
-    for one in every:
-        if one.seam:
-            whole.setdefault(one.line.number, []).append(one.text)
+    for variant in every:
+        if variant.seam:
+            whole.setdefault(variant.line.number, []).append(variant.text)
     plain: set[tuple[int, int]] = set()
-    for number, place, first in forms.among([one.text for one in every]):
-        one = every[number]
+    for number, place, first in forms.among([variant.text for variant in every]):
+        variant = every[number]
         table, row = _PLACES[place]
         said = (table, row) in _SAID
-        if one.is_translated and not said:
+        if variant.is_translated and not said:
             continue
         match = first if table == NOISE else meant(first, said=said)
-        if match is None or (one.is_other and not _is_new(one, match, table, plain)):
+        if match is None or (variant.is_other and not _is_new(variant, match, table, plain)):
             continue
-        yield Hit(Line(one.line.number, one.text, joined=one.seam > 0, file=one.line.file), table, row, match)
-        if not one.is_other:
-            plain.add((one.line.number, table))
-            for message in whole.get(one.line.number, ()) if table == FAULT else ():
-                yield Hit(Line(one.line.number, message, joined=True, file=one.line.file), table, row, match)
+        yield Hit(Line(variant.line.number, variant.text, joined=variant.seam > 0, file=variant.line.file), table, row, match)
+        if not variant.is_other:
+            plain.add((variant.line.number, table))
+            for message in whole.get(variant.line.number, ()) if table == FAULT else ():
+                yield Hit(Line(variant.line.number, message, joined=True, file=variant.line.file), table, row, match)
 
 
-def _is_new(one: Variant, match: re.Match[str], table: int, plain: set[tuple[int, int]]) -> bool:
+def _is_new(variant: Variant, match: re.Match[str], table: int, plain: set[tuple[int, int]]) -> bool:
     """Return whether a match in another way to read a line says more than the line as it is."""
-    return match.start() < one.seam < match.end() if one.seam else table == STATED or (one.line.number, table) not in plain
+    return match.start() < variant.seam < match.end() if variant.seam else table == STATED or (variant.line.number, table) not in plain
 
 
 def lines_with(hits: Sequence[Hit], table: int) -> Iterator[Line]:

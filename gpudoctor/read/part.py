@@ -46,9 +46,12 @@ class Part(NamedTuple):
         is_change = describes_change(others)
         others = [] if is_change else others
         hits = hits_in(others)
-        statements = [*(one for report in reports for one in gpudoctor_report.statements(report)), *_of_what_fails(others, hits)]
+        statements = [
+            *(statement for report in reports for statement in gpudoctor_report.statements(report)),
+            *_of_what_fails(others, hits),
+        ]
         if file:
-            statements = [msgspec.structs.replace(one, file=file) for one in statements]
+            statements = [msgspec.structs.replace(statement, file=file) for statement in statements]
         return cls(name, lines, statements, hits, [line for line in lines if line.number in numbers], others, is_change)
 
 

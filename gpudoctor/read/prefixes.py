@@ -88,24 +88,24 @@ def _without_shared(match: Matcher, convinces: Callable[[Sequence[re.Match[str]]
     bare = list(lines)
     for begin, run in _runs(found, enough):
         if convinces(run):
-            bare[begin : begin + len(run)] = [line[one.end() :] for line, one in zip(bare[begin:], run, strict=False)]
+            bare[begin : begin + len(run)] = [line[hit.end() :] for line, hit in zip(bare[begin:], run, strict=False)]
     return bare
 
 
 def _runs(found: Iterable[re.Match[str] | None], enough: int) -> Iterator[tuple[int, list[re.Match[str]]]]:
     """Yield each run of lines that match, with its place; a number that does not follow the last one begins another."""
     run: list[re.Match[str]] = []
-    for place, one in enumerate([*found, None]):
-        if run and (one is None or not _continues(run[-1], one)):
+    for place, match in enumerate([*found, None]):
+        if run and (match is None or not _continues(run[-1], match)):
             if len(run) >= enough:
                 yield place - len(run), run
             run = []
-        if one is not None:
-            run.append(one)
+        if match is not None:
+            run.append(match)
 
 
-def _continues(last: re.Match[str], one: re.Match[str]) -> bool:
-    return last.re.pattern != _NUMBERED.pattern or int(one[1]) == int(last[1]) + 1
+def _continues(last: re.Match[str], match: re.Match[str]) -> bool:
+    return last.re.pattern != _NUMBERED.pattern or int(match[1]) == int(last[1]) + 1
 
 
 def _is_numbering(run: Sequence[re.Match[str]]) -> bool:
@@ -115,5 +115,5 @@ def _is_numbering(run: Sequence[re.Match[str]]) -> bool:
 
 def _is_labelling(run: Sequence[re.Match[str]]) -> bool:
     """Return whether labels recur: in a table each row has its own."""
-    labels = Counter(one[1] for one in run)
+    labels = Counter(match[1] for match in run)
     return len(run) >= min(_RUN, len(run)) * len(labels)

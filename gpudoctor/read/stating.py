@@ -27,9 +27,13 @@ def statements_in(lines: Sequence[Line], hits: Sequence[Hit]) -> list[Statement]
     """Return what the lines state, each alone and in the blocks that readers know, by line."""
     lowered = "\n".join(line.text for line in lines).lower()
     blocks = [statement for reader in READERS for statement in reader.found_in(lines, lowered)]
-    every = sorted([*_of_single_lines(hits), *blocks], key=lambda one: one.line)
+    every = sorted([*_of_single_lines(hits), *blocks], key=lambda line: line.line)
     refused = _refused(lines, hits)
-    return [one for one in every if one.line not in refused or not one.what.startswith(_PACKAGES)] if refused else every
+    return (
+        [statement for statement in every if statement.line not in refused or not statement.what.startswith(_PACKAGES)]
+        if refused
+        else every
+    )
 
 
 def _refused(lines: Sequence[Line], hits: Sequence[Hit]) -> set[int]:

@@ -98,9 +98,9 @@ def variants(lines: Sequence[Line], touched: Collection[int] | None) -> Iterator
 
 def _with_verdict(lines: Sequence[Line]) -> str:
     """Return a step and the line which says that it helped as one sentence; "" if the two lines are none."""
-    if len(lines) < 2 or max(len(one.text) for one in lines) > _STEP:
+    if len(lines) < 2 or max(len(line.text) for line in lines) > _STEP:
         return ""
-    first, second = (one.text for one in lines)
+    first, second = (line.text for line in lines)
     return f"{first} {second.strip()}" if announces(first) or judges(second) else ""
 
 
@@ -118,10 +118,10 @@ def judges(text: str) -> bool:
 def _continued(lines: Sequence[Line], widest: _Widths) -> Sequence[str]:
     """Return the rest of a message that begins on the first of the lines and was wrapped."""
     following: list[str] = []
-    for last, one in pairwise(lines):
-        if one.number > last.number + 1 or not _is_wrapped(last, one.text.strip(), widest):
+    for last, line in pairwise(lines):
+        if line.number > last.number + 1 or not _is_wrapped(last, line.text.strip(), widest):
             break
-        following.append(one.text.strip())
+        following.append(line.text.strip())
     return following
 
 

@@ -76,7 +76,7 @@ def _whole(examination: Examination, command: str, argv: tuple[str, ...]) -> mod
         because=steps(_because, "", diagnosis),
         proved_to=steps(_proved_to, model.ProvedTo(None, 0, 0, ""), diagnosis.proved_to, snapshot),
         findings=_each(steps, model.Finding, diagnosis.findings),
-        passed=_each(steps, model.Passed, (one for one in diagnosis.outcomes if one.kind is OutcomeKind.PASSED)),
+        passed=_each(steps, model.Passed, (outcome for outcome in diagnosis.outcomes if outcome.kind is OutcomeKind.PASSED)),
         ladder=_each(steps, model.LadderRow, () if snapshot.origin == model.SUPPOSED else diagnosis.ladder),
         matrix=model.Tables(examination.matrix_date),
         timings=tuple(Timing(timing.what, round(timing.seconds, 4)) for timing in examination.timings),
@@ -87,7 +87,9 @@ def _whole(examination: Examination, command: str, argv: tuple[str, ...]) -> mod
         argv=argv,
         recognised=steps(_recognised, None, snapshot.text_log),
         # last: what crashed above is in both
-        could_not_tell=tuple(_published(model.CouldNotTell, one) for one in (*diagnosis.outcomes, *steps.crashed) if one.kind in _UNTOLD),
+        could_not_tell=tuple(
+            _published(model.CouldNotTell, outcome) for outcome in (*diagnosis.outcomes, *steps.crashed) if outcome.kind in _UNTOLD
+        ),
         exit_code=_exit_code(examination, steps),
     )
 
@@ -109,7 +111,7 @@ def _exit_code(examination: Examination, steps: Steps) -> int:
 
 def _each(steps: Steps, form: type[Result], items: Iterable[msgspec.Struct]) -> tuple[Result, ...]:
     """Return the published form of each item, without those where our code crashes."""
-    return tuple(one for item in items if (one := steps(_published, None, form, item)) is not None)
+    return tuple(step for item in items if (step := steps(_published, None, form, item)) is not None)
 
 
 def _published(form: type[Result], one: msgspec.Struct) -> Result:
@@ -123,7 +125,7 @@ def _published(form: type[Result], one: msgspec.Struct) -> Result:
 def _recognised(log: TextLog | Missing) -> model.Recognised | None:
     if isinstance(log, Missing):
         return None
-    return model.Recognised(log.total, log.used, tuple(_published(model.Recognition, one) for one in log.readings))
+    return model.Recognised(log.total, log.used, tuple(_published(model.Recognition, reading) for reading in log.readings))
 
 
 def _identity(examination: Examination) -> str:

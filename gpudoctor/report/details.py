@@ -35,14 +35,14 @@ def readings(recognised: Recognised | None) -> list[str]:
     """Return what was recognised in a pasted text, and how much was not."""
     if recognised is None:
         return []
-    lines = [f"{counted(one.facts, 'fact')} from {one.reader} ({_span(one)})" for one in recognised.formats]
+    lines = [f"{counted(recognition.facts, 'fact')} from {recognition.reader} ({_span(recognition)})" for recognition in recognised.formats]
     unused = recognised.lines - recognised.used
     return [*lines, f"{unused} of {counted(recognised.lines, 'line')} had nothing that gpudoctor knows"] if unused > 0 else lines
 
 
-def _span(one: Recognition) -> str:
-    lines = f"line {one.first}" if one.first == one.last else f"lines {one.first} to {one.last}"
-    return f"{one.file} {lines}".lstrip()
+def _span(recognition: Recognition) -> str:
+    lines = f"line {recognition.first}" if recognition.first == recognition.last else f"lines {recognition.first} to {recognition.last}"
+    return f"{recognition.file} {lines}".lstrip()
 
 
 def _verified(report: Report) -> tuple[str, str]:

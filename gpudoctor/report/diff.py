@@ -65,9 +65,9 @@ class Diff(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def counted(self) -> tuple[FactChange, ...]:
         """The facts that do not change by themselves and that both reports know."""
-        return tuple(one for one in self.facts if not one.volatile and not one.not_compared and not one.unknown)
+        return tuple(fact for fact in self.facts if not fact.volatile and not fact.not_compared and not fact.unknown)
 
     @property
     def unknown(self) -> tuple[FactChange, ...]:
         """The facts that the second report should know and does not."""
-        return tuple(one for one in self.facts if one.unknown and not one.volatile)
+        return tuple(fact for fact in self.facts if fact.unknown and not fact.volatile)

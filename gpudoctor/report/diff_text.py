@@ -52,40 +52,40 @@ def _opening(diff: Diff) -> str:
 
 def _sections(diff: Diff, *, verbose: bool) -> list[Section]:
     """Return the headings and their lines, without empty ones."""
-    read = [one for one in diff.counted if one.read_by_rules]
-    rest = [one for one in diff.counted if not one.read_by_rules]
+    read = [change for change in diff.counted if change.read_by_rules]
+    rest = [change for change in diff.counted if not change.read_by_rules]
     short = len(rest) > _MANY and not verbose
     sections = [
-        ("Causes", [_cause(one) for one in diff.causes if one.root or verbose]),
+        ("Causes", [_cause(cause) for cause in diff.causes if cause.root or verbose]),
         ("Facts that rules read", _told(read, verbose=verbose)),
         ("Other facts", _by_section(rest) if short else _told(rest, verbose=verbose)),
         ("Not known any more", _told(diff.unknown, verbose=verbose)),
     ]
     if verbose:
-        sections.append(("Values that change by themselves", _told([one for one in diff.facts if one.volatile], verbose=True)))
-        sections.append(("Not compared", _told([one for one in diff.facts if _left_out(one)], verbose=True)))
+        sections.append(("Values that change by themselves", _told([fact for fact in diff.facts if fact.volatile], verbose=True)))
+        sections.append(("Not compared", _told([fact for fact in diff.facts if _left_out(fact)], verbose=True)))
     return [(title, told) for title, told in sections if told]
 
 
-def _left_out(one: FactChange) -> bool:
-    return one.not_compared and not one.volatile and not one.unknown
+def _left_out(change: FactChange) -> bool:
+    return change.not_compared and not change.volatile and not change.unknown
 
 
-def _cause(one: CauseChange) -> str:
-    words = {"appeared": f"appeared, {one.after}", "gone": f"gone, {one.before}", "changed": f"changed, {one.after}"}
-    if one.kind == "changed" and one.before != one.after:
-        words["changed"] = f"changed, {one.before} → {one.after}"
-    return f"{words.get(one.kind, one.kind)}: {one.name}: {one.message}"
+def _cause(change: CauseChange) -> str:
+    words = {"appeared": f"appeared, {change.after}", "gone": f"gone, {change.before}", "changed": f"changed, {change.after}"}
+    if change.kind == "changed" and change.before != change.after:
+        words["changed"] = f"changed, {change.before} → {change.after}"
+    return f"{words.get(change.kind, change.kind)}: {change.name}: {change.message}"
 
 
 def _told(facts: Iterable[FactChange], *, verbose: bool) -> list[str]:
     """Return one line for each change, and one for the same change of several GPUs; with -v also the fields, for --ignore."""
     if verbose:
-        return [f"{one.line}  [{', '.join((one.path, *one.also))}]" for one in facts]
+        return [f"{fact.line}  [{', '.join((fact.path, *fact.also))}]" for fact in facts]
     groups: dict[tuple[str, str], list[FactChange]] = {}
-    for one in facts:
-        numbered = _GPU.match(one.subject)
-        groups.setdefault((numbered.re.pattern if numbered else one.path, one.line.removeprefix(one.subject)), []).append(one)
+    for fact in facts:
+        numbered = _GPU.match(fact.subject)
+        groups.setdefault((numbered.re.pattern if numbered else fact.path, fact.line.removeprefix(fact.subject)), []).append(fact)
     return [_of_gpus(group) for group in groups.values()]
 
 
@@ -93,12 +93,12 @@ def _of_gpus(group: Sequence[FactChange]) -> str:
     first = group[0]
     if len(group) == 1:
         return first.line
-    numbers = {int(found[1]) for one in group if (found := _GPU.match(one.subject))}
+    numbers = {int(found[1]) for change in group if (found := _GPU.match(change.subject))}
     return f"GPUs {ranges(numbers)}{first.line.removeprefix(first.subject)}"
 
 
 def _by_section(facts: Iterable[FactChange]) -> list[str]:
-    counts = Counter(one.path.partition(".")[0].replace("_", " ") for one in facts)
+    counts = Counter(fact.path.partition(".")[0].replace("_", " ") for fact in facts)
     return [f"{name}: {counted(number, 'change')} (-v lists them)" for name, number in counts.items()]
 
 

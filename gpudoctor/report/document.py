@@ -136,7 +136,7 @@ def matrix(
     support: GpuSupport | None = None,
 ) -> bytes:
     """Return rows of the compatibility tables, their sources, and what supports a GPU."""
-    read = tuple(TableSource(one.id, one.title, one.url, one.read) for one in sources)
+    read = tuple(TableSource(source.id, source.title, source.url, source.read) for source in sources)
     return encode(MatrixDocument(tool=TOOL, subject=subject, rows=rows, sources=read, support=support))
 
 

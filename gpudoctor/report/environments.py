@@ -77,30 +77,30 @@ def draw(document: EnvironmentsDocument, look: Look, home: str = "") -> str:
         lead = f"{page.sign(mark)} {document.code or ''}".rstrip()
         page.paragraph(document.why, f"{lead}  ", lead_style=mark.style, hang=2)
     page.gap()
-    shown = [one for one in document.environments if one.verdict != NO_FRAMEWORK]
-    for one in shown:
-        _line(page, one, home)
+    shown = [environment for environment in document.environments if environment.verdict != NO_FRAMEWORK]
+    for environment in shown:
+        _line(page, environment, home)
     if not shown:
         page.paragraph("No environment has a framework.")
-    without = [one for one in document.environments if one.verdict == NO_FRAMEWORK]
+    without = [environment for environment in document.environments if environment.verdict == NO_FRAMEWORK]
     if without:
         page.heading("Without a framework")
-        for one in without:
-            _line(page, one, home)
+        for environment in without:
+            _line(page, environment, home)
     if document.unlisted:
         page.paragraph(f"{counted(document.unlisted, 'more environment')} not listed.")
     return page.render()
 
 
-def _line(page: Page, one: EnvironmentRow, home: str) -> None:
-    path = f"~{one.path.removeprefix(home)}" if home and one.path.startswith(f"{home}/") else one.path
-    mark = _WITHOUT if one.verdict == NO_FRAMEWORK else VERDICTS[one.verdict]
+def _line(page: Page, environment: EnvironmentRow, home: str) -> None:
+    path = f"~{environment.path.removeprefix(home)}" if home and environment.path.startswith(f"{home}/") else environment.path
+    mark = _WITHOUT if environment.verdict == NO_FRAMEWORK else VERDICTS[environment.verdict]
     said = [
-        *([f"Python {one.version}"] if one.version else []),
-        *map(framework, one.frameworks),
-        *(["active"] if one.active else []),
-        *([f"Jupyter kernel {', '.join(one.kernels)}"] if one.kernels else []),
+        *([f"Python {environment.version}"] if environment.version else []),
+        *map(framework, environment.frameworks),
+        *(["active"] if environment.active else []),
+        *([f"Jupyter kernel {', '.join(environment.kernels)}"] if environment.kernels else []),
     ]
     page.parts([path, *said], f"{page.sign(mark)} ", lead_style=mark.style, hang=4)
-    if one.why:
-        page.paragraph(one.why, f"{one.code}  " if one.code else "", lead_style=mark.style, indent=4, hang=2)
+    if environment.why:
+        page.paragraph(environment.why, f"{environment.code}  " if environment.code else "", lead_style=mark.style, indent=4, hang=2)

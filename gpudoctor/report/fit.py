@@ -81,7 +81,7 @@ def exit_code(answers: Sequence[Answer], *, stated: bool) -> int:
     """Return 0 if the run fits on every stated GPU, or on one of this machine; 1 if it does not; 3 if that is unknown or there is no GPU."""
     if not answers:
         return UNKNOWN
-    fits = [one.fits for one in answers]
+    fits = [answer.fits for answer in answers]
     if all(fits) if stated else any(fits):
         return READY
     return BROKEN if (any(one is False for one in fits) if stated else all(one is False for one in fits)) else UNKNOWN
@@ -126,7 +126,7 @@ def _is_another_run(model: Model, asked: Asked) -> bool:
 
 def _within(model: Model) -> str:
     """Return how far the way in which a model was counted was from a real step."""
-    return next((one.traced_within for one in CATALOGUE if one.traced_within and one.name in model.traced_by), _FORMULA_WITHIN)
+    return next((spec.traced_within for spec in CATALOGUE if spec.traced_within and spec.name in model.traced_by), _FORMULA_WITHIN)
 
 
 def _fp8(model: Model, asked: Asked) -> tuple[str, ...]:

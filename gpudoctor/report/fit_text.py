@@ -32,7 +32,7 @@ def render(found: FitDocument, look: Look, *, rule_of_thumb: bool = False) -> st
     if not found.gpus:
         _lead(page, _MARKS[None], "No NVIDIA GPU whose free memory can be read. Name one, as in --gpu 'RTX 4090'.")
     _run(page, found)
-    for gpu in sorted((one for one in found.gpus if one.memory), key=lambda one: one.fits is True)[:1]:
+    for gpu in sorted((answer for answer in found.gpus if answer.memory), key=lambda answer: answer.fits is True)[:1]:
         _heading(page, found, gpu, f"Memory at batch {gpu.batch:,}")
         _memory(page, found, gpu, f"of {_size(gpu.available_bytes)} {'free' if gpu.observed else 'usable'}, ")
     if found.needs:

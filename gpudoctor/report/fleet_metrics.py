@@ -75,7 +75,7 @@ def _of_checks(fleet: Fleet) -> Iterator[Sample]:
             yield Sample("gpudoctor_fleet_finding_nodes", labels, finding.nodes.count)
     for drift in fleet.drifts:
         labels = {"fact": drift.path, "hardware": drift.hardware}
-        yield Sample("gpudoctor_fleet_deviating_nodes", labels, sum(one.nodes.count for one in drift.deviations))
+        yield Sample("gpudoctor_fleet_deviating_nodes", labels, sum(deviation.nodes.count for deviation in drift.deviations))
     for figure in fleet.figures:
         if figure.outliers:
             yield Sample("gpudoctor_fleet_slow_gpus", {"figure": figure.name, "model": figure.model}, figure.outliers)

@@ -59,13 +59,13 @@ def _about(fleet: Fleet) -> list[str]:
     return [
         f"{len(fleet.nodes):,} node{'s' * (len(fleet.nodes) != 1)}",
         *verdicts,
-        *(f"{one.nodes.count:,} with {one.name}" for one in fleet.hardware),
+        *(f"{hardware.nodes.count:,} with {hardware.name}" for hardware in fleet.hardware),
     ]
 
 
 def _by_gpu(outliers: Iterable[Outlier]) -> list[list[Outlier]]:
     """Return the figures of each GPU together, the worst GPU first."""
     found: dict[tuple[str, str], list[Outlier]] = defaultdict(list)
-    for one in outliers:
-        found[one.node, one.gpu].append(one)
+    for outlier in outliers:
+        found[outlier.node, outlier.gpu].append(outlier)
     return list(found.values())

@@ -31,9 +31,9 @@ def render(fleet: Fleet, look: Look) -> str:
     page = Page(look)
     mark = VERDICTS[fleet.verdict]
     page.paragraph(f"{upper_first(fleet.because)}.", f"{page.sign(mark)} {mark.word}  ", lead_style=mark.style, hang=2)
-    page.parts([f"{counted(one.nodes.count, 'node')} with {one.name}" for one in fleet.hardware], style="dim", indent=2)
+    page.parts([f"{counted(hardware.nodes.count, 'node')} with {hardware.name}" for hardware in fleet.hardware], style="dim", indent=2)
     if len(fleet.tools) > 1:
-        told = joined(f"{one.version} on {counted(one.nodes.count, 'node')}" for one in fleet.tools)
+        told = joined(f"{tool.version} on {counted(tool.nodes.count, 'node')}" for tool in fleet.tools)
         page.paragraph(f"gpudoctor {told}: compare reports of one version", style="yellow", indent=2, hang=2)
     _verdicts(page, fleet)
     _requirements(page, fleet)
@@ -51,13 +51,13 @@ def render(fleet: Fleet, look: Look) -> str:
 def _verdicts(page: Page, fleet: Fleet) -> None:
     if fleet.verdicts:
         page.heading("Nodes")
-    for one in fleet.verdicts:
-        mark = VERDICTS.get(one.verdict)
-        word = "no report" if mark is None else one.verdict
-        if one.verdict == "ready":
-            page.paragraph("", f"{word:<10}{one.nodes.count:>6}", lead_style="bold green", indent=2)
+    for verdict in fleet.verdicts:
+        mark = VERDICTS.get(verdict.verdict)
+        word = "no report" if mark is None else verdict.verdict
+        if verdict.verdict == "ready":
+            page.paragraph("", f"{word:<10}{verdict.nodes.count:>6}", lead_style="bold green", indent=2)
         else:
-            _hostlist(page, one.nodes, f"{word:<10}{one.nodes.count:>6}  ", mark.style if mark else "bold yellow")
+            _hostlist(page, verdict.nodes, f"{word:<10}{verdict.nodes.count:>6}  ", mark.style if mark else "bold yellow")
         if mark is None:
             _rows(page, _reasons(fleet), indent=20)
     if nameless := sum(node.name == node.source for node in fleet.nodes):
@@ -77,17 +77,17 @@ def _reasons(fleet: Fleet) -> list[str]:
 def _requirements(page: Page, fleet: Fleet) -> None:
     if fleet.requirements:
         page.heading("Required")
-    for one in fleet.requirements:
-        state = {True: "met", False: "not met", None: "not checked"}[one.met]
-        page.paragraph(f"{one.text}: {state}, {one.reason}", indent=2, hang=2)
+    for requirement in fleet.requirements:
+        state = {True: "met", False: "not met", None: "not checked"}[requirement.met]
+        page.paragraph(f"{requirement.text}: {state}, {requirement.reason}", indent=2, hang=2)
 
 
 def _findings(page: Page, fleet: Fleet) -> None:
-    shown = [one for one in fleet.findings if page.look.verbose or (one.root and one.severity != Severity.NOTE.value)]
+    shown = [finding for finding in fleet.findings if page.look.verbose or (finding.root and finding.severity != Severity.NOTE.value)]
     if shown:
         page.heading("Findings")
-    for one in shown:
-        _finding(page, one)
+    for group in shown:
+        _finding(page, group)
 
 
 def _finding(page: Page, group: FindingGroup) -> None:
@@ -98,8 +98,8 @@ def _finding(page: Page, group: FindingGroup) -> None:
     )
     _hostlist(page, group.exceptions if group.exceptions.count else group.nodes, "all but " if group.exceptions.count else "", indent=4)
     most = len(group.wordings) if page.look.verbose else _VALUES
-    for one in group.wordings[:most]:
-        page.paragraph(one.message, f"{one.nodes.count}: " if len(group.wordings) > 1 else "", indent=4, hang=2)
+    for wording in group.wordings[:most]:
+        page.paragraph(wording.message, f"{wording.nodes.count}: " if len(group.wordings) > 1 else "", indent=4, hang=2)
     if len(group.wordings) > most:
         page.paragraph(f"and {counted(len(group.wordings) - most, 'other message')} (-v shows them)", indent=4)
     if group.fix:
@@ -115,23 +115,25 @@ def _slow(page: Page, fleet: Fleet) -> None:
     by_node = [list(of) for _, of in groupby(sorted(fleet.outliers, key=attrgetter("node")), key=attrgetter("node"))]
     groups: dict[tuple[str, ...], list[list[Outlier]]] = {}
     for of in by_node:
-        groups.setdefault(tuple(sorted({fleet.figures[one.figure].name for one in of} | {of[0].cause.partition(":")[0]})), []).append(of)
+        groups.setdefault(
+            tuple(sorted({fleet.figures[outlier.figure].name for outlier in of} | {of[0].cause.partition(":")[0]})), []
+        ).append(of)
     for group in sorted(groups.values(), key=len, reverse=True)[: None if page.look.verbose else _ROWS]:
-        every = [one for node in group for one in node]
+        every = [outlier for node in group for outlier in node]
         _row(
             page,
             upper_first(_slower(fleet, every)),
             [node[0].node for node in group],
-            len({(one.node, one.gpu) for one in every if one.gpu}),
+            len({(outlier.node, outlier.gpu) for outlier in every if outlier.gpu}),
         )
     _more(page, len(groups))
 
 
 def _slower(fleet: Fleet, every: Sequence[Outlier]) -> str:
     """Return by how much some nodes are off, and why."""
-    worst = max(every, key=lambda one: abs(one.difference))
+    worst = max(every, key=lambda outlier: abs(outlier.difference))
     said = f"{abs(worst.difference):.0%} {'below' if worst.difference < 0 else 'above'} the median in {fleet.figures[worst.figure].name}"
-    others = len({one.figure for one in every}) - 1
+    others = len({outlier.figure for outlier in every}) - 1
     more = f" and {counted(others, 'other figure')}" if others else ""
     cause = f"; {worst.cause.partition(':')[0]}: {worst.message}" if worst.cause else ""
     return f"{'up to ' if len(every) > 1 else ''}{said}{more}{cause}"
@@ -139,15 +141,15 @@ def _slower(fleet: Fleet, every: Sequence[Outlier]) -> str:
 
 def _drifts(page: Page, fleet: Fleet) -> None:
     """Add the facts that differ; without -v not those that only nodes with findings have, which follow from these."""
-    explained = {node.name for node in fleet.nodes if any(one.severity != Severity.NOTE.value for one in node.findings)}
-    shown = [one for one in fleet.drifts if page.look.verbose or not _names(one) <= explained]
+    explained = {node.name for node in fleet.nodes if any(finding.severity != Severity.NOTE.value for finding in node.findings)}
+    shown = [drift for drift in fleet.drifts if page.look.verbose or not _names(drift) <= explained]
     others = f"{fleet.golden}" if fleet.golden else "most nodes"
     for title, read in ((f"Different from {others}", True), (f"Different from {others}, and read by no rule", False)):
-        told = [one for one in shown if one.read_by_rules is read]
+        told = [drift for drift in shown if drift.read_by_rules is read]
         if told:
             page.heading(title)
-        for one in told[: None if page.look.verbose else _ROWS]:
-            _drift(page, one, fleet.hardware[0].name)
+        for drift in told[: None if page.look.verbose else _ROWS]:
+            _drift(page, drift, fleet.hardware[0].name)
         _more(page, len(told))
     if len(shown) < len(fleet.drifts):
         page.gap()
@@ -162,15 +164,15 @@ def _drift(page: Page, drift: Drift, largest: str) -> None:
     where = f" [{drift.hardware}]" if drift.hardware != largest else ""
     if drift.split:
         sides = [f"{drift.expected or 'none'} on {counted(drift.agreeing, 'node')}"]
-        sides += [f"{one.value or 'none'} on {counted(one.nodes.count, 'node')}" for one in drift.deviations[:_VALUES]]
+        sides += [f"{deviation.value or 'none'} on {counted(deviation.nodes.count, 'node')}" for deviation in drift.deviations[:_VALUES]]
         page.paragraph(f"{drift.what}: no majority, {joined(sides)}{where}", indent=2, hang=2)
         return
     most = len(drift.deviations) if page.look.verbose else _VALUES
-    for one in drift.deviations[:most]:
-        _row(page, f"{one.line}{where}", one.nodes.names, one.gpus)
+    for deviation in drift.deviations[:most]:
+        _row(page, f"{deviation.line}{where}", deviation.nodes.names, deviation.gpus)
     rest = drift.deviations[most:]
     if rest:
-        names = tuple(name for one in rest for name in one.nodes.names)
+        names = tuple(name for deviation in rest for name in deviation.nodes.names)
         _row(page, f"{drift.what}: {counted(len(rest), 'other value')}", names, 0)
 
 
@@ -178,10 +180,12 @@ def _figures(page: Page, fleet: Fleet) -> None:
     if not page.look.verbose or not fleet.figures:
         return
     page.heading("Figures")
-    for one in fleet.figures:
-        beyond = f", {one.outliers} beyond {amount(one.limit, one.unit)}" if one.outliers and one.limit else ""
+    for figure in fleet.figures:
+        beyond = f", {figure.outliers} beyond {amount(figure.limit, figure.unit)}" if figure.outliers and figure.limit else ""
         page.paragraph(
-            f"{one.name}: {amount(one.median, one.unit)} ± {one.spread / one.median:.1%} of {one.count}{beyond}", indent=2, hang=2
+            f"{figure.name}: {amount(figure.median, figure.unit)} ± {figure.spread / figure.median:.1%} of {figure.count}{beyond}",
+            indent=2,
+            hang=2,
         )
 
 
@@ -205,21 +209,21 @@ def _links(page: Page, fleet: Fleet) -> None:
 def _history(page: Page, fleet: Fleet) -> None:
     if fleet.history:
         page.heading("History")
-    for one in fleet.history[: None if page.look.verbose else _ROWS]:
-        _row(page, f"{one.code} {one.name}: {_since(one)}", one.nodes.names, 0)
+    for sighting in fleet.history[: None if page.look.verbose else _ROWS]:
+        _row(page, f"{sighting.code} {sighting.name}: {_since(sighting)}", sighting.nodes.names, 0)
     _more(page, len(fleet.history))
 
 
-def _since(one: Sighting) -> str:
-    if one.present:
-        return f"since {one.first[:10]}, in {counted(one.reports, 'report')}"
-    return f"gone, last seen {one.last[:10]}"
+def _since(sighting: Sighting) -> str:
+    if sighting.present:
+        return f"since {sighting.first[:10]}, in {counted(sighting.reports, 'report')}"
+    return f"gone, last seen {sighting.last[:10]}"
 
 
 def _unread(page: Page, fleet: Fleet) -> None:
     if fleet.unread:
         page.heading("Not used")
-    _rows(page, Streamed(len(fleet.unread), lambda: (f"{one.source}: {one.reason}" for one in fleet.unread)), indent=2)
+    _rows(page, Streamed(len(fleet.unread), lambda: (f"{unread.source}: {unread.reason}" for unread in fleet.unread)), indent=2)
 
 
 def _usable(page: Page, fleet: Fleet) -> None:

@@ -38,7 +38,7 @@ def causes(report: Report) -> list[GroupedFinding]:
 
 def notes(report: Report) -> list[GroupedFinding]:
     """Return the notes that no other finding explains."""
-    return _grouped(report, (one for one in report.findings if not one.because_of and one not in report.causes))
+    return _grouped(report, (finding for finding in report.findings if not finding.because_of and finding not in report.causes))
 
 
 def message(report: Report, group: GroupedFinding) -> str:
@@ -46,7 +46,7 @@ def message(report: Report, group: GroupedFinding) -> str:
     told = group.first.message
     if not group.others:
         return told
-    alike = len({_anonymous(report, one, one.message) for one in group.findings}) == 1
+    alike = len({_anonymous(report, finding, finding.message) for finding in group.findings}) == 1
     return f"{told} {'The same' if alike else 'Similarly'} on {gpus.subjects(report, group.others)}."
 
 

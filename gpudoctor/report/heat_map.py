@@ -73,10 +73,10 @@ def _checks(fleet: Fleet) -> Iterator[tuple[str, str, str, Iterable[str]]]:
         if finding.root:
             yield finding.name, finding.code, finding.severity if finding.severity in RANKS else "note", finding.nodes.names
     for drift in fleet.drifts[:_MOST_DIFFERENCES]:
-        yield drift.what, "", "differs", [name for one in drift.deviations for name in one.nodes.names]
+        yield drift.what, "", "differs", [name for deviation in drift.deviations for name in deviation.nodes.names]
     for place, figure in enumerate(fleet.figures):
         if figure.outliers:
-            yield figure.name, "", "slow", [one.node for one in fleet.outliers if one.figure == place]
+            yield figure.name, "", "slow", [outlier.node for outlier in fleet.outliers if outlier.figure == place]
     if fleet.links is not None and fleet.links.faults:
         yield "all-reduce between nodes", "", "error", [name for fault in fleet.links.faults for name in fault.nodes]
 

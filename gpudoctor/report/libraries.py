@@ -47,8 +47,8 @@ def environment(seen: EnvironmentXray, look: Look) -> str:
     if seen.libraries.preloaded:
         page.paragraph(f"LD_PRELOAD loads first: {', '.join(seen.libraries.preloaded)}", hang=2)
     short = _Shortener(seen)
-    for one in seen.libraries.frameworks:
-        _framework(page, one, next((known for known in seen.frameworks if known.name == one.framework), None), short)
+    for framework in seen.libraries.frameworks:
+        _framework(page, framework, next((known for known in seen.frameworks if known.name == framework.framework), None), short)
     if seen.libraries.extensions:
         page.heading("Extensions")
         for extension in seen.libraries.extensions:
@@ -60,9 +60,9 @@ def environment(seen: EnvironmentXray, look: Look) -> str:
 
 def _marks(libraries: Libraries) -> set[str]:
     """Return the marks and words that the page of these libraries has."""
-    uses = [use for one in libraries.frameworks if not isinstance(one.uses, Missing) for use in one.uses]
+    uses = [use for framework in libraries.frameworks if not isinstance(framework.uses, Missing) for use in framework.uses]
     lost = {"!!" if use.vital else "!" for use in uses if isinstance(use.file, Missing)}
-    broken = {"!!" for one in libraries.frameworks if one.broken}
+    broken = {"!!" for framework in libraries.frameworks if framework.broken}
     said = {"shadows": any(use.shadows for use in uses), "refused": any(use.refused for use in uses), "kernels": True}
     return lost | broken | {word for word, is_there in said.items() if is_there}
 
@@ -79,7 +79,7 @@ class _Shortener:
     """Replaces long folders that occur often with a letter; the legend explains it."""
 
     def __init__(self, seen: EnvironmentXray) -> None:
-        places = [str(one.location).rpartition("/")[0] for one in seen.frameworks if isinstance(one.location, str)]
+        places = [str(framework.location).rpartition("/")[0] for framework in seen.frameworks if isinstance(framework.location, str)]
         long = [place for place in dict.fromkeys(places) if len(place) > _LONG]
         self._names = {place: f"<{letter}>" for place, letter in zip(long, string.ascii_uppercase, strict=False)}
 
@@ -107,8 +107,8 @@ def code(found: GpuCode | Missing | None) -> str:
     return (" + ".join(parts) or "none") + few
 
 
-def _framework(page: Page, one: FrameworkLibraries, known: Framework | None, short: _Shortener) -> None:
-    said = [one.framework]
+def _framework(page: Page, libraries: FrameworkLibraries, known: Framework | None, short: _Shortener) -> None:
+    said = [libraries.framework]
     if known is not None and isinstance(known.version, Fact):
         said.append(known.version.value)
     built = [
@@ -117,18 +117,20 @@ def _framework(page: Page, one: FrameworkLibraries, known: Framework | None, sho
         if isinstance(fact, Fact)
     ] if known is not None else []  # fmt: skip
     page.heading(" ".join(said) + (f" ({', '.join(built)})" if built else ""))
-    where = f", in {short.path(one.code_where)}" if one.code_where else ""
-    page.paragraph(f"kernels: {code(one.code)}{where}", indent=2, hang=2)
-    for damage in one.broken:
+    where = f", in {short.path(libraries.code_where)}" if libraries.code_where else ""
+    page.paragraph(f"kernels: {code(libraries.code)}{where}", indent=2, hang=2)
+    for damage in libraries.broken:
         page.paragraph(f"{short.path(damage.path)}: {damage.why}; the import fails", "!! ", lead_style="bold red", indent=0, hang=5)
-    if isinstance(one.uses, Missing):
-        page.paragraph(f"libraries: not known ({one.uses.reason})", indent=2, hang=2)
+    if isinstance(libraries.uses, Missing):
+        page.paragraph(f"libraries: not known ({libraries.uses.reason})", indent=2, hang=2)
         return
-    width = max((len(use.wanted) for use in one.uses), default=0) + 2
-    for use in one.uses:
+    width = max((len(use.wanted) for use in libraries.uses), default=0) + 2
+    for use in libraries.uses:
         _use(page, use, width, short)
-    if one.also_loaded:
-        page.paragraph(f"also loaded, although nothing here needs them: {', '.join(map(short.path, one.also_loaded))}", indent=2, hang=2)
+    if libraries.also_loaded:
+        page.paragraph(
+            f"also loaded, although nothing here needs them: {', '.join(map(short.path, libraries.also_loaded))}", indent=2, hang=2
+        )
 
 
 def _use(page: Page, use: LibraryUse, width: int, short: _Shortener) -> None:
@@ -169,36 +171,42 @@ def _others(page: Page, what: str, found: Iterable[Place], short: _Shortener | N
         page.paragraph(f"{what} {path} ({place.why})", indent=8, hang=2)
 
 
-def _extension(page: Page, one: Extension, short: _Shortener) -> None:
-    page.paragraph(f"{one.distribution} {one.version} ({one.framework}), kernels: {code(one.code)}", indent=2, hang=2)
-    wanted = f" needs {', '.join(one.wanted)}" if not isinstance(one.wanted, Missing) and one.wanted else " links no CUDA library"
-    page.paragraph(f"{short.path(one.path)}{wanted}", indent=4, hang=2)
+def _extension(page: Page, extension: Extension, short: _Shortener) -> None:
+    page.paragraph(
+        f"{extension.distribution} {extension.version} ({extension.framework}), kernels: {code(extension.code)}", indent=2, hang=2
+    )
+    wanted = (
+        f" needs {', '.join(extension.wanted)}"
+        if not isinstance(extension.wanted, Missing) and extension.wanted
+        else " links no CUDA library"
+    )
+    page.paragraph(f"{short.path(extension.path)}{wanted}", indent=4, hang=2)
 
 
 def files(seen: FilesXray, look: Look) -> str:
     """Return what each file needs, as a process of the interpreter would find it."""
     page = Page(look)
-    for one in seen.files:
-        page.heading(one.path)
-        if one.problem:
-            page.paragraph(f"Not read: {one.problem}.", indent=2, hang=2)
+    for file in seen.files:
+        page.heading(file.path)
+        if file.problem:
+            page.paragraph(f"Not read: {file.problem}.", indent=2, hang=2)
             continue
-        page.paragraph(", ".join([one.machine, *([f"soname {one.soname}"] if one.soname else [])]), indent=2, hang=2)
-        page.paragraph(f"GPU code: {code(one.code)}", indent=2, hang=2)
-        for name, folders in (("RPATH", one.rpath), ("RUNPATH", one.runpath)):
+        page.paragraph(", ".join([file.machine, *([f"soname {file.soname}"] if file.soname else [])]), indent=2, hang=2)
+        page.paragraph(f"GPU code: {code(file.code)}", indent=2, hang=2)
+        for name, folders in (("RPATH", file.rpath), ("RUNPATH", file.runpath)):
             if folders:
                 page.paragraph(f"{name} {' '.join(dict.fromkeys(folders.split(':')))}", indent=2, hang=4)
-        _needs(page, one)
-    words = {"kernels" for one in seen.files if isinstance(one.code, GpuCode)}
-    _legend(page, words | {"shadows" for one in seen.files if any(need.shadows for need in one.needs)})
+        _needs(page, file)
+    words = {"kernels" for file in seen.files if isinstance(file.code, GpuCode)}
+    _legend(page, words | {"shadows" for file in seen.files if any(need.shadows for need in file.needs)})
     page.gap()
     page.paragraph(f"For a process of {seen.python}; --python names another.", hang=2)
     return page.render()
 
 
-def _needs(page: Page, one: File) -> None:
-    width = max((len(need.wanted) for need in one.needs), default=0) + 2
-    for need in one.needs:
+def _needs(page: Page, file: File) -> None:
+    width = max((len(need.wanted) for need in file.needs), default=0) + 2
+    for need in file.needs:
         lost = not need.path
         asker = "" if need.direct else f"; {need.asked_by.rpartition('/')[2]} needs it"
         page.cells([("!!" if lost else "  ", 3, "bold red" if lost else ""), (need.wanted, width, ""), ("MISSING" if lost else "", 0, "")])

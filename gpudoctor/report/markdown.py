@@ -86,8 +86,11 @@ def _stages(report: Report) -> Iterator[str]:
 
 def _evidence(report: Report) -> list[str]:
     """Return what was seen, once where it is the same for several GPUs."""
-    seen = dict.fromkeys((finding.code, one) for finding in report.causes for one in finding.evidence)
-    rows = [[code, markup.text(one.what), *(markup.code(text, in_table=True) for text in (one.value, one.where))] for code, one in seen]
+    seen = dict.fromkeys((finding.code, evidence) for finding in report.causes for evidence in finding.evidence)
+    rows = [
+        [code, markup.text(evidence.what), *(markup.code(text, in_table=True) for text in (evidence.value, evidence.where))]
+        for code, evidence in seen
+    ]
     return _folded(f"Evidence ({len(rows)})", markup.table(["rule", "what", "value", "where"], rows)) if rows else []
 
 
@@ -122,7 +125,7 @@ def _not_checked(report: Report) -> list[str]:
         f"- {markup.text(', '.join(dict.fromkeys(item.code for item in items)))}: {markup.text(reason)}"
         for reason, items in not_checked.reasons(report)
     ]
-    lines += [f"- {markup.text(one.what)}: {markup.text(one.reason)}" for one in report.not_judged]
+    lines += [f"- {markup.text(not_judged.what)}: {markup.text(not_judged.reason)}" for not_judged in report.not_judged]
     return _folded(f"Not checked ({len(lines)})", lines) if lines else []
 
 

@@ -38,7 +38,7 @@ def draw(page: Page, report: Report) -> bool:
 
 def _unverified(report: Report) -> str:
     """Return what was not verified, without the reasons."""
-    names = list(dict.fromkeys(one.what for one in report.not_judged))
+    names = list(dict.fromkeys(not_judged.what for not_judged in report.not_judged))
     if not names:
         return "not everything was verified"
     shown = names if len(names) <= _NAMED else [*names[:_NAMED], f"{len(names) - _NAMED} more"]

@@ -42,11 +42,11 @@ def render(plan: Plan, look: Look) -> str:
     return page.render()
 
 
-def assumed(one: Assumption) -> str:
+def assumed(assumption: Assumption) -> str:
     """Return what was planned for, in words."""
-    if one.what in {"driver", "Python", "glibc", "macOS"}:
-        return f"{one.what} {one.value}{' (assumed)' if one.assumed else ''}"
-    return "no GPU" if one.what == "GPU" and one.value == "none" else one.value
+    if assumption.what in {"driver", "Python", "glibc", "macOS"}:
+        return f"{assumption.what} {assumption.value}{' (assumed)' if assumption.assumed else ''}"
+    return "no GPU" if assumption.what == "GPU" and assumption.value == "none" else assumption.value
 
 
 def _environment(page: Page, here: Environment) -> None:

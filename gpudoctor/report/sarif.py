@@ -105,10 +105,10 @@ def _invocation(report: Report) -> dict[str, Any]:
 def _not_checked(report: Report) -> Iterator[dict[str, Any]]:
     if report.because:
         yield _notification("warning", report.because)
-    for one in report.could_not_tell:
-        crashed = one.kind == "crashed"
+    for gap in report.could_not_tell:
+        crashed = gap.kind == "crashed"
         yield _notification(
-            "error" if crashed else "note", f"{one.code} {one.name} {'crashed' if crashed else 'was not checked'}: {one.reason}"
+            "error" if crashed else "note", f"{gap.code} {gap.name} {'crashed' if crashed else 'was not checked'}: {gap.reason}"
         )
     for other in report.not_judged:
         yield _notification("warning", f"{other.what} was not checked: {other.reason}")

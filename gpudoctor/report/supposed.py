@@ -17,12 +17,12 @@ def draw(page: Page, report: Report) -> None:
     """The two tables."""
     said = report.snapshot.supposed
     page.heading("Assumed")
-    for one in () if isinstance(said, Missing) else said:
-        page.paragraph(f"{one.value}  [{one.where}]", f"{one.what:<13}", indent=2, hang=13, lead_style="bold")
+    for supposed in () if isinstance(said, Missing) else said:
+        page.paragraph(f"{supposed.value}  [{supposed.where}]", f"{supposed.what:<13}", indent=2, hang=13, lead_style="bold")
     packages = report.snapshot.packages
     plain = frozenset() if isinstance(packages, Missing) else frozenset(packages.without_gpu_code)
     taken = () if isinstance(packages, Missing) else packages.distributions
-    rows = _rows(tuple(one for one in taken if one.chosen or one.name not in plain))
+    rows = _rows(tuple(distribution for distribution in taken if distribution.chosen or distribution.name not in plain))
     if not rows:
         return
     page.heading("Packages")
@@ -33,23 +33,25 @@ def draw(page: Page, report: Report) -> None:
 
 def _rows(taken: tuple[Distribution, ...]) -> list[tuple[str, str, str]]:
     """Name, version, why; NVIDIA's libraries that come with one package, but for cuDNN, in one row."""
-    rows = [(_with_extras(one), one.version, _why(one)) for one in taken if not _is_library(one)]
-    libraries = [one.where for one in taken if _is_library(one)]
+    rows = [
+        (_with_extras(distribution), distribution.version, _why(distribution)) for distribution in taken if not _is_library(distribution)
+    ]
+    libraries = [distribution.where for distribution in taken if _is_library(distribution)]
     counts = ((libraries.count(who), who) for who in dict.fromkeys(libraries))
     return rows + [(f"and {counted(count, 'CUDA package')}", "", f"for {who}") for count, who in counts]
 
 
-def _is_library(one: Distribution) -> bool:
-    return one.name.startswith("nvidia-") and not one.name.startswith("nvidia-cudnn") and not one.requirement
+def _is_library(distribution: Distribution) -> bool:
+    return distribution.name.startswith("nvidia-") and not distribution.name.startswith("nvidia-cudnn") and not distribution.requirement
 
 
-def _with_extras(one: Distribution) -> str:
-    return with_extras(one.name, one.extras if len(one.extras) < 3 else ())
+def _with_extras(distribution: Distribution) -> str:
+    return with_extras(distribution.name, distribution.extras if len(distribution.extras) < 3 else ())
 
 
-def _why(one: Distribution) -> str:
-    if one.requirement and not one.chosen:
+def _why(distribution: Distribution) -> str:
+    if distribution.requirement and not distribution.chosen:
         return "as stated"
-    if one.requirement == one.name:
+    if distribution.requirement == distribution.name:
         return "the newest release"
-    return f"the newest for {one.requirement or one.where}" if one.chosen else f"for {one.where}"
+    return f"the newest for {distribution.requirement or distribution.where}" if distribution.chosen else f"for {distribution.where}"

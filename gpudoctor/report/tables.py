@@ -155,12 +155,12 @@ def _support(page: Page, support: GpuSupport) -> None:
     if not support.wheels:
         page.paragraph("Jetson needs NVIDIA's own builds: gpudoctor explain jetson-needs-vendor-wheel", indent=2, hang=2)
         return
-    width = max(len(one.distribution) for one in support.wheels) + len(", other builds") + _GAP
-    for distribution, group in groupby(support.wheels, key=lambda one: one.distribution):
+    width = max(len(wheel.distribution) for wheel in support.wheels) + len(", other builds") + _GAP
+    for distribution, group in groupby(support.wheels, key=lambda wheel: wheel.distribution):
         every = list(group)
-        indexed = [(_range(one.releases), one.code) for one in every if not one.build]
+        indexed = [(_range(releases.releases), releases.code) for releases in every if not releases.build]
         _releases(page, distribution, indexed, width)
-        built = [(f"{one.build} ({', '.join(one.releases)})", one.code) for one in every if one.build]
+        built = [(f"{releases.build} ({', '.join(releases.releases)})", releases.code) for releases in every if releases.build]
         if built:
             _releases(page, f"{distribution}, other builds", built, width)
 

@@ -15,7 +15,9 @@ def seen(snapshot: Snapshot, smoke: Smoke, device: str) -> str:
     if isinstance(snapshot.loads, Missing):
         asked = device.startswith("GPU") and snapshot.loads.cause is not Cause.NOT_ASKED
         return f"nothing: {snapshot.loads.reason}" if asked else ""
-    address = next((one.address for one in smoke.trainings if one.device == device and isinstance(one.address, str)), "")
+    address = next(
+        (training.address for training in smoke.trainings if training.device == device and isinstance(training.address, str)), ""
+    )
     load = next((one for one in loads_of(snapshot, address) if one.framework == smoke.framework), None)
     return "; ".join(filter(None, _parts(snapshot, snapshot.loads, load))) if load else ""
 

@@ -63,21 +63,21 @@ def _framework(page: Page, smoke: Smoke, snapshot: Snapshot) -> None:
             _all_reduce(page, f"{smoke.framework}{version}", run)
     elif smoke.all_reduces.cause is Cause.FAILED:
         page.paragraph(f"{smoke.all_reduces.reason}.", "no all-reduce: ", lead_style="bold", indent=2, hang=2)
-    for one in smoke.left_alone:
-        page.paragraph(f"{one.gpu}: {one.reason}", "skipped: ", lead_style="bold", indent=2, hang=2)
+    for left_alone in smoke.left_alone:
+        page.paragraph(f"{left_alone.gpu}: {left_alone.reason}", "skipped: ", lead_style="bold", indent=2, hang=2)
 
 
 def _all_reduce(page: Page, framework: str, run: AllReduce) -> None:
     page.heading(f"{framework} across {joined(run.devices)}{'' if run.p2p else ', without P2P'}")
     _line(page, "stages", ", ".join(map(_stage, run.stages)))
-    for one in run.sums:
-        _line(page, "all-reduce", _sum(one))
+    for total in run.sums:
+        _line(page, "all-reduce", _sum(total))
 
 
-def _sum(one: Sum) -> str:
-    right = f"wrong on {', '.join(one.wrong)} (off by {_number(one.error)})" if one.error != 0 else "correct"
-    size = f"{one.size >> 20} MiB" if one.size >> 20 else f"{one.size >> 10} KiB"
-    return f"{size} in {_figure(one.seconds, 's')}, {_figure(one.bus_bytes_per_second, 'B/s')} bus bandwidth: {right}"
+def _sum(total: Sum) -> str:
+    right = f"wrong on {', '.join(total.wrong)} (off by {_number(total.error)})" if total.error != 0 else "correct"
+    size = f"{total.size >> 20} MiB" if total.size >> 20 else f"{total.size >> 10} KiB"
+    return f"{size} in {_figure(total.seconds, 's')}, {_figure(total.bus_bytes_per_second, 'B/s')} bus bandwidth: {right}"
 
 
 def _model(smoke: Smoke, name: str) -> str:

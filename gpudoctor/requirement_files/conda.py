@@ -16,7 +16,7 @@ from gpudoctor.requirement_files.requirements_txt import line as pip_line
 
 _LARGEST = 256 << 10
 """Bytes of an environment.yml; exported ones have 30 kB, and the parser reads 100 kB in a second."""
-_DISTRIBUTIONS = {conda: distribution for one in CATALOGUE for conda, distribution in one.conda_names.items()}
+_DISTRIBUTIONS = {conda: distribution for spec in CATALOGUE for conda, distribution in spec.conda_names.items()}
 _SPECIFICATION = re.compile(r"(?:[^\s:]{1,200}::)?(?P<name>[\w.-]{1,100})(?P<rest>.{0,400})")
 _BRACKETS = re.compile(r"""\b(\w+)\s*=\s*(?:'([^']*)'|"([^"]*)"|([^,\]]+))""")
 _FILE = re.compile(r"/(?P<name>[\w.-]+?)-(?P<version>[^-/\s]+)-(?P<build>[^-/\s]+?)\.(?:conda|tar\.bz2)(?:#\S*)?$")

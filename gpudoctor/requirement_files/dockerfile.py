@@ -47,7 +47,9 @@ def read(text: str, file: str, into: Collector) -> None:
         return
     used = _used(stages)
     for stage in stages:
-        if stage.name not in used and any(one.word == "RUN" and installs.installs(one.rest) for one in stage.instructions):
+        if stage.name not in used and any(
+            instruction.word == "RUN" and installs.installs(instruction.rest) for instruction in stage.instructions
+        ):
             into.not_read(
                 f"FROM {stage.image} AS {stage.name}", "the last stage does not use this one", FileLine(file, stage.line), package=False
             )
@@ -55,12 +57,12 @@ def read(text: str, file: str, into: Collector) -> None:
     images.take(base.image, FileLine(file, base.line), into)
     for stage in (one for one in stages if one.name in used):
         variables = dict(stage.variables)
-        for one in stage.instructions:
-            if one.word in {"ARG", "ENV"}:
-                variables.update(_assignments(one, variables))
-            elif one.word == "RUN":
-                place = FileLine(file, one.line)
-                installs.take(substituted(_command(one.rest), variables), place, into, one.rest)
+        for instruction in stage.instructions:
+            if instruction.word in {"ARG", "ENV"}:
+                variables.update(_assignments(instruction, variables))
+            elif instruction.word == "RUN":
+                place = FileLine(file, instruction.line)
+                installs.take(substituted(_command(instruction.rest), variables), place, into, instruction.rest)
 
 
 def instructions(text: str) -> Iterator[Instruction]:
@@ -94,15 +96,15 @@ def _until(end: str, lines: Iterator[tuple[int, str]]) -> Iterator[str]:
 def _stages(found: Iterator[Instruction]) -> list[BuildStage]:
     before: dict[str, str] = {}
     stages: list[BuildStage] = []
-    for one in found:
-        if one.word == "FROM":
-            words = substituted(_FLAGS.sub("", one.rest), before).split()
+    for instruction in found:
+        if instruction.word == "FROM":
+            words = substituted(_FLAGS.sub("", instruction.rest), before).split()
             named = words[2].lower() if len(words) > 2 and words[1].lower() == "as" else str(len(stages))
-            stages.append(BuildStage(named, words[0] if words else "", one.line, [], dict(before)))
+            stages.append(BuildStage(named, words[0] if words else "", instruction.line, [], dict(before)))
         elif stages:
-            stages[-1].instructions.append(one)
-        elif one.word == "ARG":
-            before.update(_assignments(one, before))
+            stages[-1].instructions.append(instruction)
+        elif instruction.word == "ARG":
+            before.update(_assignments(instruction, before))
     return stages
 
 
@@ -115,7 +117,7 @@ def _used(stages: list[BuildStage]) -> set[str]:
         if stage.name in used:
             continue
         used.add(stage.name)
-        copied = (re.search(r"--from=(\S+)", one.rest) for one in stage.instructions if one.word == "COPY")
+        copied = (re.search(r"--from=(\S+)", instruction.rest) for instruction in stage.instructions if instruction.word == "COPY")
         names = [stage.image.lower(), *(found[1].lower() for found in copied if found)]
         left += [by_name[name] for name in names if name in by_name]
     return used
@@ -131,12 +133,12 @@ def _base(stages: list[BuildStage]) -> BuildStage:
     return base
 
 
-def _assignments(one: Instruction, variables: dict[str, str]) -> dict[str, str]:
+def _assignments(instruction: Instruction, variables: dict[str, str]) -> dict[str, str]:
     """What ARG or ENV sets; an ARG without a value keeps the one it had before the first FROM."""
-    if one.word == "ENV" and "=" not in one.rest.split(" ")[0]:
-        name, _, value = one.rest.partition(" ")
+    if instruction.word == "ENV" and "=" not in instruction.rest.split(" ")[0]:
+        name, _, value = instruction.rest.partition(" ")
         return {name: substituted(value.strip().strip("\"'"), variables)}
-    pairs = re.findall(r"""(?<![\w.])([\w.]+)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""", one.rest)
+    pairs = re.findall(r"""(?<![\w.])([\w.]+)=("(?:[^"\\]|\\.)*"|'[^']*'|\S*)""", instruction.rest)
     return {name: substituted(value.strip("\"'"), variables) for name, value in pairs}
 
 

@@ -30,11 +30,11 @@ def take(name: str, place: FileLine, into: Collector) -> None:
     path, tag = (found["path"], found["tag"] or "latest") if found else (name, "")
     if path in {"nvidia/cuda", "nvcr.io/nvidia/cuda", "nvcr.io/nvidia/cuda-dl-base"}:
         _cuda(name, path, tag, place, into)
-    elif (own := next((one for one in CATALOGUE if one.image == path != ""), None)) is not None:
+    elif (own := next((spec for spec in CATALOGUE if spec.image == path != ""), None)) is not None:
         _framework(own, name, tag, place, into)
     elif path.startswith("nvcr.io/nvidia/"):
         into.image = BaseImage(name=name, place=place)
-        holds = next((one.distributions[0] for one in CATALOGUE if one.vendor_image == path), path.rpartition("/")[2])
+        holds = next((spec.distributions[0] for spec in CATALOGUE if spec.vendor_image == path), path.rpartition("/")[2])
         into.not_read(name, "it has NVIDIA's own build of the framework", place, name=holds)
     elif path == "scratch":
         return

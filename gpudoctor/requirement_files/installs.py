@@ -144,7 +144,7 @@ def _pip(words: list[str], place: FileLine, into: Collector) -> None:
     urls = [(value, name in _REPLACING) for name, value in options if name in _INDEXES]
     backend = next((value for name, value in options if name == "--torch-backend"), "")
     if backend and backend != "auto":
-        urls += [(f"{one.wheel_index}/{backend}", True) for one in CATALOGUE if one.wheel_index]
+        urls += [(f"{spec.wheel_index}/{backend}", True) for spec in CATALOGUE if spec.wheel_index]
     for url, _ in urls:
         if "$" in url:
             into.not_read(url, "the address of this index is computed when the image is built", place)

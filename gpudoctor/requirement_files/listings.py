@@ -34,7 +34,7 @@ def read_report(text: str, file: str, into: Collector) -> None:
         raise UsageError(f"The gpudoctor report {file} lists no packages; make one with `gpudoctor check --format json`.")
     if not isinstance(snapshot.python, Missing) and isinstance(snapshot.python.version, str):
         into.python(f"=={snapshot.python.version}", FileLine(file, 0))
-    for one in snapshot.packages.distributions:
-        into.text(f"{one.name}=={one.version}", FileLine(file, 0))
+    for distribution in snapshot.packages.distributions:
+        into.text(f"{distribution.name}=={distribution.version}", FileLine(file, 0))
     for text_ in () if isinstance(snapshot.packages.others, Missing) else snapshot.packages.others:
         into.text(text_, FileLine(file, 0))

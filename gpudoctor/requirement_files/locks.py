@@ -35,23 +35,23 @@ def read(text: str, file: str, into: Collector) -> None:
     packages = tables(document.get("package")) or tables(document.get("packages"))
     conditions = uv_lock.conditions(packages, str(required or ""), file, into) if _of_uv(packages) else {}
     extras, required_by = _of_extras(document, into, file), _required_by(packages)
-    for place, one in enumerate(packages):
-        name = one.get("name")
+    for place, package in enumerate(packages):
+        name = package.get("name")
         if not isinstance(name, str):
             continue
         line = lines.of(f'name = "{name}"')
-        if {"virtual", "editable"} & table(one, "source").keys():
+        if {"virtual", "editable"} & table(package, "source").keys():
             into.not_read(name, "it is source code of the project, whose requirements are read", FileLine(file, line), package=False)
             continue
-        if _left_out(one, extras, into, file) or (conditions and place not in conditions):
+        if _left_out(package, extras, into, file) or (conditions and place not in conditions):
             continue
-        marker = conditions.get(place) or _marker(one, into, file)
-        _take(one, marker, FileLine(file, line), into, required_by.get(normalise(name), ""))
+        marker = conditions.get(place) or _marker(package, into, file)
+        _take(package, marker, FileLine(file, line), into, required_by.get(normalise(name), ""))
 
 
 def _of_uv(packages: list[dict[str, Any]]) -> bool:
-    return any("dependencies" in one or "virtual" in table(one, "source") for one in packages) and all(
-        not one.get("files") and "python-versions" not in one and "marker" not in one for one in packages
+    return any("dependencies" in package or "virtual" in table(package, "source") for package in packages) and all(
+        not package.get("files") and "python-versions" not in package and "marker" not in package for package in packages
     )
 
 
@@ -81,7 +81,7 @@ def _take(one: dict[str, Any], marker: str, place: FileLine, into: Collector, re
 def _required_by(packages: list[dict[str, Any]]) -> dict[str, str]:
     """The framework that requires each package."""
     found: dict[str, str] = {}
-    left = [(one, str(one["name"])) for one in packages if framework_of(normalise(str(one.get("name"))))]
+    left = [(package, str(package["name"])) for package in packages if framework_of(normalise(str(package.get("name"))))]
     while left:
         by, framework = left.pop()
         optional = (
@@ -91,7 +91,7 @@ def _required_by(packages: list[dict[str, Any]]) -> dict[str, str]:
             name = normalise(str(wanted.get("name")))
             if name not in found:
                 found[name] = framework
-                left += [(one, framework) for one in packages if one.get("name") == name and name.startswith(NVIDIA_PACKAGES)]
+                left += [(package, framework) for package in packages if package.get("name") == name and name.startswith(NVIDIA_PACKAGES)]
     return found
 
 

@@ -22,7 +22,9 @@ def read_table(poetry: dict[str, Any], file: str, lines: LineFinder, into: Colle
     extras = {normalise(name) for extra, names in table(poetry, "extras").items() if normalise(extra) in wanted for name in strings(names)}
     groups = {"dev": {"dependencies": poetry.get("dev-dependencies")}, **table(poetry, "group")}
     listed = [table(poetry, "dependencies")]
-    listed += [table(one, "dependencies") for name, one in groups.items() if table(one, "dependencies") and into.wants_group(name, file)]
+    listed += [
+        table(group, "dependencies") for name, group in groups.items() if table(group, "dependencies") and into.wants_group(name, file)
+    ]
     for name, given in (item for one in listed for item in one.items()):
         for each in given if isinstance(given, list) else [given]:
             one = each if isinstance(each, dict) else {"version": each}

@@ -21,10 +21,10 @@ _Reached = tuple[int, str]
 def conditions(packages: list[dict[str, Any]], python: str, file: str, into: Collector) -> dict[int, str]:
     """The marker under which each package is installed, by its place in the list; a package that nothing installs is left out."""
     by_name: dict[str, list[int]] = {}
-    for place, one in enumerate(packages):
-        by_name.setdefault(str(one.get("name")), []).append(place)
+    for place, package in enumerate(packages):
+        by_name.setdefault(str(package.get("name")), []).append(place)
     environments = Environments(python)
-    roots = [place for place, one in enumerate(packages) if {"virtual", "editable"} & table(one, "source").keys()]
+    roots = [place for place, package in enumerate(packages) if {"virtual", "editable"} & table(package, "source").keys()]
     reached: dict[_Reached, int] = {(place, ""): environments.all for place in roots}
     changed = list(reached)
     while changed:

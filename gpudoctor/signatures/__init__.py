@@ -76,7 +76,7 @@ def _shown(line: str, match: re.Match[str]) -> str:
     """Return the line, a paragraph from the sentence on that matches."""
     begin = 0
     if len(line) > _PARAGRAPH:
-        begin = max((one.end() for one in _SENTENCE_END.finditer(line) if one.end() <= match.start()), default=0)
+        begin = max((hit.end() for hit in _SENTENCE_END.finditer(line) if hit.end() <= match.start()), default=0)
     told = line[begin:].strip()
     return told[-_LONGEST:] if match.end() - begin > _LONGEST else told[:_LONGEST]
 

@@ -108,7 +108,7 @@ def likeness(lines: Sequence[str]) -> Likeness:
     shares, parts = models.cause.shares(words), models.cause.parts(words)
     best = sorted((place for place, share in enumerate(shares) if share >= _LEAST), key=lambda place: -shares[place])[:_MOST]
     causes = (LikeCause(models.causes[place], round(shares[place], 2), tuple(_telling(parts, place))[:_MOST]) for place in best)
-    return Likeness(round(models.fault.shares(with_pairs(text))[1], 2), tuple(one for one in causes if one.words))
+    return Likeness(round(models.fault.shares(with_pairs(text))[1], 2), tuple(cause for cause in causes if cause.words))
 
 
 def _telling(parts: dict[str, dict[int, float]], place: int) -> Iterator[str]:

@@ -137,7 +137,7 @@ def meant(match: re.Match[str], *, said: bool) -> re.Match[str] | None:
     A clause supposes with "if you get ...", or with "make sure that no driver is missing" of what is said by people.
     """
     matches = chain((match,), match.re.finditer(match.string, match.end()))
-    return next((one for one in matches if not _is_unreal(one.string, _place(one), said=said)), None)
+    return next((hit for hit in matches if not _is_unreal(hit.string, _place(hit), said=said)), None)
 
 
 def _is_unreal(line: str, place: int, *, said: bool) -> bool:

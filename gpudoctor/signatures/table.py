@@ -60,5 +60,5 @@ _EVERY = (
     SEEN_ELSEWHERE,
     *SAID_TO_SEE_NO_GPU,
 )
-SIGNATURES: tuple[Signature, ...] = tuple(sorted(_EVERY, key=lambda one: (one.vague, one.last)))
+SIGNATURES: tuple[Signature, ...] = tuple(sorted(_EVERY, key=lambda signature: (signature.vague, signature.last)))
 """Specific signatures first, those that only say what failed last."""

@@ -204,4 +204,4 @@ _FAILURES = (
         ("TensorFlow was not built with CUDA kernel binaries compatible with compute capability 12.0",),
     ),
 )
-VAGUE = tuple(msgspec.structs.replace(one, vague=True) for one in _FAILURES)
+VAGUE = tuple(msgspec.structs.replace(failure, vague=True) for failure in _FAILURES)

@@ -119,7 +119,7 @@ def _sum_spec(plan: TrainingPlan, devices: tuple[str, ...], environment: Mapping
 
 
 def _to_start(plan: TrainingPlan, environment: Mapping[str, str], what: str, devices: str, *more: str) -> Spec:
-    memory = ",".join(f"{ordinal}={one.limit}/{one.total}" for ordinal, one in sorted(plan.memory.items()))
+    memory = ",".join(f"{ordinal}={limit.limit}/{limit.total}" for ordinal, limit in sorted(plan.memory.items()))
     limits = ("--memory", memory) if memory else ()
     arguments = ("--framework", plan.framework, "--devices", devices, *limits, *more)
     name, interpreter = f"smoke {plan.framework}{what}", (plan.executable,)

@@ -147,13 +147,13 @@ class AllReduce:
         wait(engine, sums[0])
         began = time.monotonic()
         sums += [start() for start in adders[1:]]
-        for one in sums:
-            wait(engine, one)
+        for total in sums:
+            wait(engine, total)
         seconds = (time.monotonic() - began) / REPETITIONS
         expected = part * np.float32(len(self.names) * (len(self.names) + 1) // 2)
         errors = {}
         for name, theirs in zip(self.names[first:], zip(*sums)):
-            errors[name] = worst(float(np.abs(np.asarray(engine.download(one, False)) - expected).max()) for one in theirs)
+            errors[name] = worst(float(np.abs(np.asarray(engine.download(fix, False)) - expected).max()) for fix in theirs)
         return seconds, errors
 
     def lead(self):

@@ -42,13 +42,13 @@ class Engine:
 
     def count(self, made, batches):
         jax, (loss, params, example) = self._jax, made
-        weights = jax.tree_util.tree_map(lambda one: self._like(one, one.shape), params)
+        weights = jax.tree_util.tree_map(lambda parameter: self._like(parameter, parameter.shape), params)
         leaves, tree = jax.tree_util.tree_flatten(example)
         if not leaves or not leaves[0].ndim:
             raise self._refused("returned a batch without a batch dimension")
         before = leaves[0].shape[0]
         for batch in batches:
-            sized = [self._like(one, (batch, *one.shape[1:]) if one.ndim and one.shape[0] == before else one.shape) for one in leaves]
+            sized = [self._like(leaf, (batch, *leaf.shape[1:]) if leaf.ndim and leaf.shape[0] == before else leaf.shape) for leaf in leaves]
             try:
                 yield batch, self.counts(loss, weights, jax.tree_util.tree_unflatten(tree, sized))
             except self._unknown as error:
@@ -58,7 +58,7 @@ class Engine:
         """The counts for params and batch as shapes."""
         jax = self._jax
         leaves, inputs = jax.tree_util.tree_leaves(params), jax.tree_util.tree_leaves(batch)
-        count, gradients, convolutions = sum(one.size for one in leaves), sum(map(size, leaves)), {}
+        count, gradients, convolutions = sum(leaf.size for leaf in leaves), sum(map(size, leaves)), {}
         run = loss if self._options.infer else jax.value_and_grad(loss)
         memory = jax.jit(run).lower(params, batch).compile().memory_analysis()
         made = memory.temp_size_in_bytes + memory.output_size_in_bytes if memory else None
@@ -69,7 +69,7 @@ class Engine:
         return {
             "framework": jax.__name__,
             "version": jax.__version__,
-            "sample": ", ".join("{} {}".format(one.dtype, "x".join(map(str, one.shape[1:]))).strip() for one in inputs),
+            "sample": ", ".join("{} {}".format(tensor.dtype, "x".join(map(str, tensor.shape[1:]))).strip() for tensor in inputs),
             "parameters": count,
             "trainable": count,
             "buffer_bytes": 0,
@@ -90,8 +90,8 @@ class Engine:
 
         def residuals(params, batch):
             _, backward = jax.vjp(lambda weights: loss(weights, batch), params)
-            known = {id(one) for one in jax.tree_util.tree_leaves(params)}
-            traced = [one for one in jax.tree_util.tree_leaves(backward) if isinstance(one, jax.core.Tracer)]
+            known = {id(leaf) for leaf in jax.tree_util.tree_leaves(params)}
+            traced = [leaf for leaf in jax.tree_util.tree_leaves(backward) if isinstance(leaf, jax.core.Tracer)]
             return list({id(one): one for one in traced if id(one) not in known}.values())
 
         return sum(map(size, jax.eval_shape(residuals, params, batch)))

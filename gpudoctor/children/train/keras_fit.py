@@ -48,8 +48,8 @@ class Engine:
                 "version": "{} ({})".format(self._keras.__version__, backend),
                 "sample": ", ".join("{} {}".format(one.dtype, "x".join(map(str, one.shape[1:]))).strip() for one in flat),
                 "parameters": made.count_params(),
-                "trainable": sum(elements(one.shape) for one in made.trainable_variables),
-                "buffer_bytes": sum(memory(one) for one in made.variables if id(one) not in weights),
+                "trainable": sum(elements(variable.shape) for variable in made.trainable_variables),
+                "buffer_bytes": sum(memory(variable) for variable in made.variables if id(variable) not in weights),
                 "input_bytes": sum(map(memory, flat)),
             }
             yield batch, dict(facts, **count(made, inputs))
@@ -109,10 +109,12 @@ class Engine:
             trained, fixed = ([placeholder(tf, one) for one in part] for part in (model.trainable_variables, model.non_trainable_variables))
             loss = self._loss(model, trained, fixed, self._keras.tree.map_structure(functools.partial(placeholder, tf), inputs))
             start = placeholder(tf, loss)
-            gradients = [one for one in tf.gradients(loss, trained, start) if one is not None]
+            gradients = [gradient for gradient in tf.gradients(loss, trained, start) if gradient is not None]
         own, forward = {one.op for one in (*trained, *fixed)}, needed([loss.op])
-        varying = following([one for one in graph.get_operations() if one.type == "Placeholder" or one.op_def.is_stateful], graph)
-        run = forward | needed(getattr(one, "values", one).op for one in gradients)  # of an embedding, values by index
+        varying = following(
+            [operation for operation in graph.get_operations() if operation.type == "Placeholder" or operation.op_def.is_stateful], graph
+        )
+        run = forward | needed(getattr(gradient, "values", gradient).op for gradient in gradients)  # of an embedding, values by index
         backward = following([start.op], graph) & run
         hidden = sorted({one.type for one in backward}.intersection(HIDING))
         if hidden:
@@ -149,16 +151,16 @@ def needed(operations):
         operation = left.pop()
         if operation not in found:
             found.add(operation)
-            left += [one.op for one in operation.inputs]
+            left += [tensor.op for tensor in operation.inputs]
     return found
 
 
 def following(starts, graph):
     """Operations and all that cannot run before one of them."""
     found = set(starts)
-    for one in graph.get_operations():  # each after what it reads
-        if not found.isdisjoint((*(read.op for read in one.inputs), *one.control_inputs)):
-            found.add(one)
+    for operation in graph.get_operations():  # each after what it reads
+        if not found.isdisjoint((*(read.op for read in operation.inputs), *operation.control_inputs)):
+            found.add(operation)
     return found
 
 
@@ -172,9 +174,9 @@ def scaled_products(operation, run):
 
     https://github.com/tensorflow/tensorflow/blob/master/tensorflow/core/grappler/optimizers/constant_folding.cc (ConstantPushDown)
     """
-    parts = [one.op for one in operation.inputs] if operation.type == "Mul" else []
-    if any(uncast(one).type == "Const" for one in parts):
-        return [one for one in parts if one.type == "Mul" and run.intersection(one.outputs[0].consumers()) == {operation}]
+    parts = [tensor.op for tensor in operation.inputs] if operation.type == "Mul" else []
+    if any(uncast(part).type == "Const" for part in parts):
+        return [part for part in parts if part.type == "Mul" and run.intersection(part.outputs[0].consumers()) == {operation}]
     return []
 
 
@@ -196,8 +198,8 @@ def unchanged(operation):
     if operation.type != "Mul":
         return operation.inputs[:1] if operation.type in ALIASES else []
     return [
-        one
-        for one, other in zip(operation.inputs, operation.inputs[::-1])
+        tensor
+        for tensor, other in zip(operation.inputs, operation.inputs[::-1])
         if other.op.type == "Const" and get_static_value(other).tolist() == 1
     ]
 
@@ -217,7 +219,7 @@ def memory(one):
 
 def operation_flops(operation):
     """Two for each multiply-add of a matmul or convolution. The graph's profiler skips einsum and approximates strided convolutions."""
-    kind, shapes = operation.type, [one.shape for one in operation.inputs]
+    kind, shapes = operation.type, [tensor.shape for tensor in operation.inputs]
     if kind == "Einsum":
         terms = operation.get_attr("equation").decode().partition("->")[0].split(",")
         sizes = {label: int(side) for term, shape in zip(terms, shapes) for label, side in zip(term, shape)}

@@ -17,8 +17,8 @@ def watching(own, storage, tensors):
 
         def __torch_dispatch__(self, function, types, arguments=(), named=None):
             result = function(*arguments, **(named or {}))
-            for one in tensors(tree_flatten(result)[0], {}):
-                self.note(one)
+            for tensor in tensors(tree_flatten(result)[0], {}):
+                self.note(tensor)
             return result
 
         def note(self, tensor):

@@ -5,7 +5,7 @@ import math
 
 def elements(module):
     """The number of a module's parameters."""
-    return sum(one.numel() for one in module.parameters())
+    return sum(parameter.numel() for parameter in module.parameters())
 
 
 def checkpoint(torch, module, *, in_sequence=False):

@@ -60,7 +60,7 @@ class Engine:
         while isinstance(module, (parallel.DataParallel, parallel.DistributedDataParallel)):
             module = module.module
         module.train(not self._options.infer)
-        if not self._options.infer and not any(one.requires_grad for one in module.parameters()):
+        if not self._options.infer and not any(parameter.requires_grad for parameter in module.parameters()):
             raise self._refused("has no trainable parameters: count inference with --infer")
         # oneDNN's recurrent layers have a workspace whose size no fake tensor knows
         with self._fake, self._as_on_gpus(self._torch, self._recurrent), self._torch.backends.mkldnn.flags(enabled=False):
@@ -93,17 +93,17 @@ class Engine:
         inputs = []
         for batch in batches:
             positional, others = self._inputs(example, batch, self._dtype)
-            inputs.append((positional, {**{name: one for name, one in others.items() if not named or name != "labels"}, **named}))
+            inputs.append((positional, {**{name: other for name, other in others.items() if not named or name != "labels"}, **named}))
         facts["sample"] = described(inputs[0])
         for batch, arguments, (counts,) in zip(batches, inputs, self._heavier(self._pass, module, inputs, "alive")):
             yield batch, dict(self._told(facts, arguments), **counts)
 
     def _pass(self, module, positional, named):
         """FLOPs of a forward pass, and the most bytes that it makes alive beside keys and values."""
-        own = {storage(one) for one in (*module.parameters(), *module.buffers())}
+        own = {storage(parameter) for parameter in (*module.parameters(), *module.buffers())}
         with self._torch.no_grad(), self._watch({}) as watch, self._alive.watching(own, storage, tensors) as alive:
-            for one in tensors(positional, named):
-                alive.note(one)
+            for tensor in tensors(positional, named):
+                alive.note(tensor)
             output = module(*positional, **named)
         kept = self._alive.within(getattr(output, "past_key_values", None), set())
         cache = sum({storage(one): one.untyped_storage().nbytes() for one in kept}.values())
@@ -136,7 +136,7 @@ class Engine:
                 for _ in range(2):  # the first time no mask is known to exclude others
                     known = values.excluding()
                     with values.mode():
-                        steps = [step(module, *one) for one in inputs]
+                        steps = [step(module, *tensor) for tensor in inputs]
                     if values.excluding() == known:
                         break
                 runs.append(steps)
@@ -160,9 +160,9 @@ class Engine:
             "framework": self._torch.__name__,
             "version": str(self._torch.__version__),
             "parameters": self._blocks.elements(module),
-            "trainable": sum(one.numel() for one in parameters if one.requires_grad),
+            "trainable": sum(parameter.numel() for parameter in parameters if parameter.requires_grad),
             "buffer_bytes": sum(map(memory, module.buffers())),
-            "projections": [[*reversed(one.shape), id(one) in adapted] for one in parameters if one.dim() == 2],
+            "projections": [[*reversed(parameter.shape), id(parameter) in adapted] for parameter in parameters if parameter.dim() == 2],
         }
 
     def _inputs(self, example, batch, dtype=None):
@@ -176,7 +176,7 @@ class Engine:
             raise self._refused("returned a module alone: give --image HxW or --seq L, or return (module, inputs)")
         named = dict(example) if hasattr(example, "keys") else {}
         positional = () if named else tuple(example) if isinstance(example, (tuple, list)) else (example,)
-        with_batch = [one for one in tensors(positional, named) if one.dim()]
+        with_batch = [tensor for tensor in tensors(positional, named) if tensor.dim()]
         if not with_batch:
             raise self._refused("returned inputs without a tensor that has a batch dimension")
         before = with_batch[0].shape[0]
@@ -198,7 +198,7 @@ class Engine:
             if not parts:
                 raise self._refused("returned a model whose output is a {}, not a tensor".format(type(output).__name__))
             output = parts[0]
-        tokens = not all(one.is_floating_point() for one in tensors(positional, named))
+        tokens = not all(tensor.is_floating_point() for tensor in tensors(positional, named))
         if output.dim() == 2 or (output.dim() > 2 and tokens):
             flat = output.flatten(0, -2).float()
             return torch.nn.functional.cross_entropy(flat, torch.zeros(len(flat), dtype=torch.long))
@@ -212,9 +212,9 @@ class Engine:
             tracker = MemTracker()
             # no statistics of modules: each operation would be compared with those of every module, hundreds of times in a step
             tracker._pre_fw_hook = tracker._post_fw_hook = tracker._pre_bw_hook = tracker._post_bw_hook = None  # noqa: SLF001 -- as above
-            for one in module.parameters():
-                if not one.requires_grad:  # the tracker hooks every parameter, and PyTorch refuses for these
-                    one.register_hook = one.register_post_accumulate_grad_hook = self._no_hook
+            for parameter in module.parameters():
+                if not parameter.requires_grad:  # the tracker hooks every parameter, and PyTorch refuses for these
+                    parameter.register_hook = parameter.register_post_accumulate_grad_hook = self._no_hook
             tracker._track_module_params_and_buffers(module)  # noqa: SLF001 -- the first of those hooks does, and hooks gradients
             tracker.track_external(*tensors(positional, named))
             counts, points = self._traced(module, positional, named, tracker)
@@ -329,5 +329,5 @@ def memory(tensor):
 
 def described(inputs):
     """One sample's types and shapes: "float32 3x32x32"."""
-    parts = ["{} {}".format(str(one.dtype)[6:], "x".join(map(str, one.shape[1:]))) for one in tensors(*inputs)]
+    parts = ["{} {}".format(str(tensor.dtype)[6:], "x".join(map(str, tensor.shape[1:]))) for tensor in tensors(*inputs)]
     return ", ".join(part.strip() for part in parts)

@@ -93,7 +93,7 @@ def on_cpu(torch, function):
     """The function, with the CPU in place of a GPU among its arguments."""
 
     def moved(*arguments, **named):
-        return function(*(cpu(torch, one) for one in arguments), **{name: cpu(torch, one) for name, one in named.items()})
+        return function(*(cpu(torch, argument) for argument in arguments), **{name: cpu(torch, one) for name, one in named.items()})
 
     return moved
 
@@ -115,7 +115,7 @@ def on_cpu_mode(torch):
             if function in same:
                 return arguments[0]
             named = {name: cpu(torch, one) for name, one in (named or {}).items() if name != "pin_memory"}
-            arguments = [cpu(torch, one) for one in arguments]
+            arguments = [cpu(torch, argument) for argument in arguments]
             if isinstance(named.get("device"), int):  # its number
                 named["device"] = "cpu"
             if function is to and type(arguments[-1]) is int:
@@ -183,7 +183,7 @@ def cast(torch, function, kind):
     @functools.wraps(function)
     def called(*arguments, **named):
         current = autocast_type(torch)
-        return function(*([converted(torch, one, kind or current) for one in arguments] if current else arguments), **named)
+        return function(*([converted(torch, argument, kind or current) for argument in arguments] if current else arguments), **named)
 
     return called
 

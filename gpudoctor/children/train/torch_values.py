@@ -172,7 +172,9 @@ class Values:
     def _indexed(self, tensor, indices):
         """What a tensor holds at masks and indices; None if there is no mask."""
         if any(map(self._masks, indices)):
-            every = [[one.new_empty(held(one), dtype=self._torch.long)] * one.dim() if self._masks(one) else [one] for one in indices]
+            every = [
+                [index.new_empty(held(index), dtype=self._torch.long)] * index.dim() if self._masks(index) else [index] for index in indices
+            ]
             return self._torch.ops.aten.index.Tensor(tensor, list(itertools.chain.from_iterable(every)))
         return None
 
@@ -188,7 +190,7 @@ class Packed:
         """What a function of packed sequences returns; None: it is none."""
         if name == "_pack_padded_sequence":
             return self._pack(*arguments)
-        if not any(one is counts for one in arguments for counts in self._counts):
+        if not any(argument is counts for argument in arguments for counts in self._counts):
             return None
         if name in RECURRENT:
             return self._recur(function, *arguments)
@@ -237,5 +239,5 @@ def place(framework):
     """Where the user's code is: the innermost frame outside of the framework and of this folder; "" in backward."""
     ours = os.path.dirname(os.path.abspath(__file__)), os.path.dirname(framework.__file__)
     frames = ((frame.f_code.co_filename, line) for frame, line in traceback.walk_stack(None))
-    found = next((one for one in frames if not one[0].startswith(ours)), None)
+    found = next((frame for frame in frames if not frame[0].startswith(ours)), None)
     return "{}, line {}".format(os.path.basename(found[0]), found[1]) if found else ""

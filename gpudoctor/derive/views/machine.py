@@ -302,8 +302,12 @@ class MachineView(DriverCallsView):
         stack = self.stack_or_missing
         if not self.supposed or isinstance(stack, Missing):
             return self.supposed
-        own = {one.distribution for one in self.observed_frameworks if one.name == framework}
-        parts = (one for one in stack.distributions.values() if one.name in own or stack_of(one.name) == framework)
+        own = {other.distribution for other in self.observed_frameworks if other.name == framework}
+        parts = (
+            distribution
+            for distribution in stack.distributions.values()
+            if distribution.name in own or stack_of(distribution.name) == framework
+        )
         return any(map(stack.stated, parts))
 
     @cached_property

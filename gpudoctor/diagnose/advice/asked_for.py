@@ -93,8 +93,8 @@ def _asked_for(machine: MachineView, framework: str) -> Distribution | None:
     stack = machine.stack_or_missing
     if not isinstance(stack, Stack) or not stack.supposed:
         return None
-    named = {one.distribution for one in machine.observed_frameworks if one.name == framework}
-    own = next((one for name, one in stack.distributions.items() if name in named), None)
+    named = {other.distribution for other in machine.observed_frameworks if other.name == framework}
+    own = next((distribution for name, distribution in stack.distributions.items() if name in named), None)
     if own is None or (own.requirement and stack_of(own.name)):
         return None
     if own.requirement:
@@ -109,8 +109,8 @@ def _works(row: FrameworkRelease, here: Constraints) -> bool:
     need = matrix.gpu_need(row.distribution, version) if version else None
     if need is not None and any(gpu < need.oldest_capability for gpu in here.capabilities):
         return False
-    with_code = [one for one in (row, *here.pinned(row)) if one.accelerator == "cuda"]
-    return bool(with_code) and all(_runs(one, here) for one in with_code)
+    with_code = [release for release in (row, *here.pinned(row)) if release.accelerator == "cuda"]
+    return bool(with_code) and all(_runs(release, here) for release in with_code)
 
 
 def _runs(row: FrameworkRelease, here: Constraints) -> bool:
@@ -122,7 +122,7 @@ def _runs(row: FrameworkRelease, here: Constraints) -> bool:
 def _compiled_there(row: FrameworkRelease, here: Constraints) -> EffectiveCode | None:
     """Return the GPU code of a release that compiles it at run time: what the newest compiler of its CUDA produces."""
     compilers = here.machine.matrix.cudas(row.built_with_cuda) if row.built_with_cuda else ()
-    made = [one.sass for one in compilers if one.sass]
+    made = [compiler.sass for compiler in compilers if compiler.sass]
     if row.sass is not None or not made or not row.distribution.startswith(COMPILED_WHERE_IT_RUNS):
         return None
     return EffectiveCode(sass=made[-1], ptx=None, where="")

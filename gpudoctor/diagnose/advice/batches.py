@@ -16,7 +16,7 @@ def largest_batches(gpu: GpuView) -> tuple[Evidence, ...]:
     free = nvml.memory_free if isinstance(nvml, NvmlGpu) else nvml
     if not isinstance(free, int):
         return ()
-    required = [one for text in gpu.machine.policy.require if (one := parse(text)).subject == "fit"]
-    runs = [run_of(one) for one in required or [parse(_WELL_KNOWN)]]
+    required = [condition for text in gpu.machine.policy.require if (condition := parse(text)).subject == "fit"]
+    runs = [run_of(condition) for condition in required or [parse(_WELL_KNOWN)]]
     batches = (f"{run.model.name} in {run.asked.precision.upper()} with {run.asked.optimizer}: {run.largest_batch(free):,}" for run in runs)
     return (Evidence("largest batch in the free memory", "; ".join(batches), "gpudoctor fit"),)

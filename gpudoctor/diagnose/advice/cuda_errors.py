@@ -213,7 +213,7 @@ CUDA_CANDIDATES: dict[int, tuple[PossibleCause, ...]] = {
 def cures(code: int, machine: MachineView, failing: Sequence[Gpu] = ()) -> tuple[Fix, ...]:
     """Return the fixes to try for a code, likeliest cause first; `failing` are the GPUs that it is about, if not all."""
     gpus = failing or tuple(machine.hardware)
-    likely = [one for one in CUDA_CANDIDATES.get(code, ()) if _is_open(one, machine, gpus)]
+    likely = [cause for cause in CUDA_CANDIDATES.get(code, ()) if _is_open(cause, machine, gpus)]
     if not likely:
         return read_log(), _restart(machine.site)
     first, *others = likely

@@ -62,7 +62,7 @@ def update_driver(
 
 def floor_of_builds(machine: MachineView) -> Version | None:
     """Return the oldest driver that serves every stated build; None where no build's CUDA is known."""
-    builds = (one.cuda_or_missing for one in machine.frameworks)
+    builds = (framework.cuda_or_missing for framework in machine.frameworks)
     floors = (cuda.floor for cuda in builds if isinstance(cuda, EffectiveCuda))
     return max((floor for floor in floors if isinstance(floor, Version)), default=None)
 

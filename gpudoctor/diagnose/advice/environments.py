@@ -35,9 +35,11 @@ def with_python(machine: MachineView, python: str, found: Pick, *, about: str = 
 def with_all_stated(environment: EnvironmentView, python: str, label: str, pin: str, *, about: str = "") -> Fix:
     """Return the fix that installs what was stated with another Python, which `about` says more of; of a long list only `pin`."""
     stack = environment.stack
-    stated = [one for one in stack.distributions.values() if one.requirement]
-    wanted = {one.name: one.requirement for one in stated} | {name: one.requirement.text for name, one in stack.bounds.items()}
-    builds = {(spec_of(stack_of(one.name) or "").wheel_index, one.version.partition("+")[2]) for one in stated}
+    stated = [distribution for distribution in stack.distributions.values() if distribution.requirement]
+    wanted = {distribution.name: distribution.requirement for distribution in stated} | {
+        name: bound.requirement.text for name, bound in stack.bounds.items()
+    }
+    builds = {(spec_of(stack_of(distribution.name) or "").wheel_index, distribution.version.partition("+")[2]) for distribution in stated}
     indexes = sorted(f"{index}/{local}" for index, local in builds if index and local.startswith("cu"))
     requirements = tuple(wanted.values()) if len(wanted) <= _MOST else (pin,)
     return with_python(environment.machine, python, Pick(label, requirements, extra_index=next(iter(indexes), "")), about=about)

@@ -78,7 +78,7 @@ def _counts(lines: Sequence[Line]) -> Iterator[Statement]:
         elif answer and _COUNTS_BUS.search(line.text):
             on_bus, last = int(answer[1]), lines[place + 1]
         elif _LISTS_BUS.search(line.text):
-            on_bus = on_bus or sum(1 for one in lines[place + 1 : place + _NEAR] if _GPU_ON_BUS.match(one.text))
+            on_bus = on_bus or sum(1 for other in lines[place + 1 : place + _NEAR] if _GPU_ON_BUS.match(other.text))
     if last and 0 < seen < on_bus and not any(_WITHHELD.search(line.text) for line in lines):
         yield _shown("count", f"nvidia-smi lists only {seen} of {on_bus} GPUs that lspci lists", last)
 
@@ -96,7 +96,7 @@ def _cdi(lines: Sequence[Line]) -> Iterator[Statement]:
     host = {found[2]: found[1] for line in lines if (found := _MAJOR_OF_HOST.search(line.text))}
     for place, line in enumerate(lines):
         path = _DEVICE_OF_CDI.match(line.text)
-        number = next((found[1] for one in lines[place + 1 : place + 4] if (found := _MAJOR_OF_CDI.match(one.text))), "")
+        number = next((found[1] for other in lines[place + 1 : place + 4] if (found := _MAJOR_OF_CDI.match(other.text))), "")
         if path and number and host.get(path[1], number) != number:
             text = f"the CDI specification names {path[1]} with number {number}, the host has {host[path[1]]}"
             yield _shown("cdi device", text, line)
@@ -108,11 +108,11 @@ def _acs(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
         if "setpci" not in line.text or not _READS_ACS.search(line.text):
             continue
-        for one in lines[place + 1 : place + _NEAR]:
-            if not _VALUE.match(one.text.strip()):
+        for other in lines[place + 1 : place + _NEAR]:
+            if not _VALUE.match(other.text.strip()):
                 break
-            if int(one.text.strip(), 16) & _REDIRECTS:
-                yield _shown("acs", f"ACSCtl of a PCIe bridge is {one.text.strip()}: it redirects peer-to-peer traffic", one)
+            if int(other.text.strip(), 16) & _REDIRECTS:
+                yield _shown("acs", f"ACSCtl of a PCIe bridge is {other.text.strip()}: it redirects peer-to-peer traffic", other)
                 return
 
 
@@ -131,9 +131,9 @@ def _instances(lines: Sequence[Line]) -> Iterator[Statement]:
     if not several:
         return
     asked = (below for line, below in itertools.pairwise(lines) if _COUNTS_DEVICES.search(line.text) and below.text.strip() == "1")
-    one = next(asked, None) or next((line for line in lines if _COUNTS_ONE.search(line.text)), None)
-    if one:
-        yield _shown("instances", "with MIG only one device: device_count() is 1", one)
+    other = next(asked, None) or next((line for line in lines if _COUNTS_ONE.search(line.text)), None)
+    if other:
+        yield _shown("instances", "with MIG only one device: device_count() is 1", other)
 
 
 _ASSIGNS = expression(
@@ -195,7 +195,7 @@ def _libraries(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
         if found := _LISTS.search(line.text):
             files = (below for below in lines[place + 1 : place + _LIST] if not _TOTAL.match(below.text))
-            for below in takewhile(lambda one: _LISTED.search(one.text), files):
+            for below in takewhile(lambda file: _LISTED.search(file.text), files):
                 for name in _LISTED.findall(below.text):
                     yield _shown(f"library {found[1]}/{name}", f"{found[1]}/{name}", below)
 
@@ -212,7 +212,7 @@ def _copies(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
         if "device='cuda" not in line.text or not _ZEROS.match(line.text):
             continue
-        above = [one.text for one in lines[max(0, place - _NEAR) : place]]
+        above = [other.text for other in lines[max(0, place - _NEAR) : place]]
         if (
             any(map(_COPIES.search, above[-_JUST_ABOVE:]))
             and any(map(_NO_ZEROS.search, above))

@@ -21,7 +21,7 @@ _NAMED_BY = expression(
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
-    found = [(line, one["value"]) for line in lines for form in (_OF_GPU, _NAMED_BY) for one in form.finditer(line.text)]
+    found = [(line, match["value"]) for line in lines for form in (_OF_GPU, _NAMED_BY) for match in form.finditer(line.text)]
     if len({digits for _, digits in found}) == 1:
         line, digits = found[0]
         yield Statement(ARCHITECTURE, f"{digits[:-1]}.{digits[-1]}", SENTENCE, line.number, Rank.PROSE)

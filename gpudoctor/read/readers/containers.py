@@ -45,13 +45,13 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
             yield from _requests_of(lines[begin:done], lines[done : done + 1], line)
         elif text.rstrip() == "Containers:":
             done = _end_of_containers(lines, place)
-            described = [one.text for one in lines[place:done]]
+            described = [other.text for other in lines[place:done]]
             if (done < len(lines) and lines[done].text.startswith("QoS Class:")) or _has_resources(described):
                 yield _start("\n".join(described), "kubectl describe pod", line)
         elif _DEVCONTAINER.search(text):
             done = next((at for at in range(place, len(lines)) if lines[at].text.startswith("}")), place)
-            document = "\n".join(one.text for one in lines[place : done + 1])
-            was_cut = any(one.text.strip(" /").startswith(_CUT) for one in lines[place:done])
+            document = "\n".join(other.text for other in lines[place : done + 1])
+            was_cut = any(other.text.strip(" /").startswith(_CUT) for other in lines[place:done])
             if _IMAGE_OF_JSON.search(document) and not was_cut:
                 yield _start(document, "devcontainer.json", line)
 
@@ -80,9 +80,9 @@ def _document(lines: Sequence[Line], place: int, done: int) -> tuple[int, int]:
 
 def _requests_of(document: Sequence[Line], after: Sequence[Line], line: Line) -> Iterator[Statement]:
     """Yield whether a document with images requests a GPU. What was cut from a document may be the request."""
-    texts = [one.text for one in document]
+    texts = [other.text for other in document]
     whole = "\n".join(texts)
-    was_cut = any(one.text.strip().startswith(_CUT) for one in (*document, *after))
+    was_cut = any(other.text.strip().startswith(_CUT) for other in (*document, *after))
     if any(map(_IMAGE.match, texts)) and (_REQUEST.search(whole) or not was_cut):
         yield _start(whole, "compose file" if line.text.startswith("services") else line.text.strip(), line)
 

@@ -55,14 +55,14 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     """Yield the GPUs of the writer's sentences; if there are none, the only one that the writer says to have or to have had."""
     named = list(_named(own_sentences(lines, _ABOUT)))
     told = list(_told(lines))
-    counted = settled([model(one) for one in named], [(standing, model(one)) for standing, one in told])
-    if told and counted != {model(one) for one in named}:
-        every = [one for one in (*named, *(one for _, one in told)) if model(one) in counted]
+    counted = settled([model(statement) for statement in named], [(standing, model(statement)) for standing, statement in told])
+    if told and counted != {model(statement) for statement in named}:
+        every = [statement for statement in (*named, *(statement for _, statement in told)) if model(statement) in counted]
         named = every if len(counted) == 1 else []
     if not named:
         earlier = list(_named(sentences_of_time(lines[:_FEW], _ABOUT)))
-        mentioned = {one["name"].lower() for line in lines[:_FEW] for one in _MENTION.finditer(line.text)}
-        named = earlier if len({one.value.lower() for one in earlier} | mentioned) == 1 else []
+        mentioned = {match["name"].lower() for line in lines[:_FEW] for match in _MENTION.finditer(line.text)}
+        named = earlier if len({statement.value.lower() for statement in earlier} | mentioned) == 1 else []
         if not named and len(mentioned) == 1:
             named = list(_named(line for line in lines[:_FEW] if _FAILS.search(line.text)))
     yield from named
@@ -71,28 +71,28 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
 def _told(lines: Sequence[Line]) -> Iterator[tuple[Standing, Statement]]:
     """Yield the GPUs of clauses that say whether something works with them."""
     for clause in clauses(lines, _ABOUT):
-        yield from ((clause.standing, one) for one in _named([clause.line], _IN_CLAUSE))
+        yield from ((clause.standing, statement) for statement in _named([clause.line], _IN_CLAUSE))
 
 
 def without_compared(named: Sequence[Statement], lines: Sequence[Line]) -> Sequence[Statement]:
     """Return the GPUs of a list, without those that sentences set against the one that fails."""
-    counted = settled([model(one) for one in named], [(standing, model(one)) for standing, one in _told(lines)])
-    return [one for one in named if model(one) in counted]
+    counted = settled([model(statement) for statement in named], [(standing, model(statement)) for standing, statement in _told(lines)])
+    return [statement for statement in named if model(statement) in counted]
 
 
-def model(one: Statement) -> str:
+def model(statement: Statement) -> str:
     """Return what tells a GPU's name from others: people leave out its brand."""
-    return _BRAND.sub("", one.value.lower()).replace(" ", "")
+    return _BRAND.sub("", statement.value.lower()).replace(" ", "")
 
 
 def _named(lines: Iterable[Line], forms: Sequence[re.Pattern[str]] = _FORMS) -> Iterator[Statement]:
     for line in lines:
-        found = (one for form in forms for one in form.finditer(line.text))
-        mentions = sorted(found, key=lambda one: one.start())
-        between = (line.text[one.end("name") : other.start()] for one, other in itertools.pairwise(mentions))
+        found = (match for form in forms for match in form.finditer(line.text))
+        mentions = sorted(found, key=lambda match: match.start())
+        between = (line.text[match.end("name") : other.start()] for match, other in itertools.pairwise(mentions))
         mark = LISTED if len(mentions) > 1 and all(_AND.fullmatch(words) for words in between) else "."
-        for number, one in enumerate(mentions):
-            yield Statement(f"gpu prose:{line.number}{mark}{number}", _one(one["name"]), SENTENCE, line.number, Rank.PROSE)
+        for number, mention in enumerate(mentions):
+            yield Statement(f"gpu prose:{line.number}{mark}{number}", _one(mention["name"]), SENTENCE, line.number, Rank.PROSE)
 
 
 def _one(name: str) -> str:

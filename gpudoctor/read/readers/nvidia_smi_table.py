@@ -76,8 +76,8 @@ def _platform(lines: Sequence[Line]) -> Iterator[Statement]:
 
 
 def _is_newer(driver: str, than: str) -> bool:
-    one, other = versions.parse(driver), versions.parse(than)
-    return one is not None and other is not None and one > other
+    version, other = versions.parse(driver), versions.parse(than)
+    return version is not None and other is not None and version > other
 
 
 def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:

@@ -29,8 +29,8 @@ def _installed(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines:
         found = _INSTALLED.match(line.text) if "Successfully installed" in line.text else None
         kept = _SATISFIED.match(line.text) if "already satisfied" in line.text else None
-        for one in _ONE.finditer(found["all"]) if found else filter(None, (kept,)):
-            last[one["name"]] = Statement(f"package:{one['name']}", one["version"], "pip install", line.number, Rank.LOG)
+        for match in _ONE.finditer(found["all"]) if found else filter(None, (kept,)):
+            last[match["name"]] = Statement(f"package:{match['name']}", match["version"], "pip install", line.number, Rank.LOG)
     yield from last.values()
 
 

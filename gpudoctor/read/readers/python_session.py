@@ -108,7 +108,7 @@ def _answers(lines: Sequence[Line]) -> Iterator[tuple[bool, Statement]]:
         if asked:
             on_node = _ON_A_NODE.search(line.text) is not None
             if beside := list(_beside(line, following)):
-                yield from ((on_node, one) for one in beside)
+                yield from ((on_node, statement) for statement in beside)
                 continue
             pending = [*pending, *asked] if silent == 0 else asked
             silent = 0
@@ -116,7 +116,7 @@ def _answers(lines: Sequence[Line]) -> Iterator[tuple[bool, Statement]]:
         if not pending or line.text.lstrip().startswith(("```", "import ", ">>> import", "print(")):
             continue
         taken = list(_taken(pending, line))
-        yield from ((on_node, one) for one in taken)
+        yield from ((on_node, statement) for statement in taken)
         silent = 0 if taken else silent + 1
         if silent > _LATER or line.text.startswith(("$", ">>> ")):
             pending = []
@@ -160,8 +160,10 @@ def _is_answer(what: str, value: str | None) -> bool:
 
 def _asked(text: str) -> list[tuple[re.Match[str], str, str]]:
     """Return the questions of a line in order, each with its key and the form of its answer."""
-    found = sorted(((match.start(), match, one) for one in _QUESTIONS for match in re.finditer(one.asked, text)), key=lambda row: row[0])
-    return [(match, _key(match, one), one.answer) for _, match, one in found]
+    found = sorted(
+        ((match.start(), match, question) for question in _QUESTIONS for match in re.finditer(question.asked, text)), key=lambda row: row[0]
+    )
+    return [(match, _key(match, question), question.answer) for _, match, question in found]
 
 
 def _key(match: re.Match[str], asked: _Question) -> str:

@@ -75,12 +75,12 @@ def _settings(text: str) -> Iterator[tuple[str, str]]:
     else:
         others = [_MAPPING.fullmatch(text.strip(" -")) if ": " in text else _APART.search(text) if "_" in text else None]
         others += _in_python(text)
-    yield from ((one["name"], _value(one)) for one in others if one)
+    yield from ((other["name"], _value(other)) for other in others if other)
 
 
 def _in_python(text: str) -> Iterator[re.Match[str]]:
     found = _PYTHON.finditer(text) if "environ" in text else ()
-    return (one for one in found if not is_commented_out(text, one.start("name")))
+    return (match for match in found if not is_commented_out(text, match.start("name")))
 
 
 def _said(text: str) -> Iterator[tuple[str, str]]:

@@ -25,7 +25,7 @@ def _lists(lines: Sequence[Line]) -> Iterator[Statement]:
     for place, line in enumerate(lines):
         if _DEVICE not in line.text or "[" not in line.text or "]" in line.text:
             continue
-        rest = [one.text for one in lines[place : place + _MOST]]
+        rest = [other.text for other in lines[place : place + _MOST]]
         last = next((number for number, text in enumerate(rest) if "]" in text), None)
         if last and all(_DEVICE in text and f"{_DEVICE}GPU:" not in text for text in rest[: last + 1]):
             yield Statement("tensorflow devices", "[]", _NAME, line.number, Rank.LOG)

@@ -68,12 +68,12 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     for line in lines[:_MOST]:
         for sentence in sentences(line) if _CUE.search(line.text) else ():
             for part in (sentence, *_asides(sentence)):
-                for what, one in _of_sentence(part).items():
-                    found.setdefault(what, []).append(one)
+                for what, statement in _of_sentence(part).items():
+                    found.setdefault(what, []).append(statement)
     gpus = [what for what in found if what.startswith("gpu prose:")]
     yield from without_compared([found.pop(what)[0] for what in gpus], lines) if gpus else ()
     for several in found.values():
-        if len({one.value.lower() for one in several}) == 1:
+        if len({statement.value.lower() for statement in several}) == 1:
             yield several[0]
 
 
@@ -95,9 +95,9 @@ def _of_sentence(line: Line) -> dict[str, Statement]:
     facts = [list(_facts(part, line, place)) for place, part in enumerate(parts)]
     known = sum(bool(several) or _PACKAGE.fullmatch(part) is not None for several, part in zip(facts, parts, strict=True))
     is_list = known == len(parts) or (known > 1 and not OTHERS.search(line.text))
-    stated = [one for several in reversed(facts) for one in several] if is_list else []
-    stated.sort(key=lambda one: one.what == "os" and one.value.lower().startswith("wsl"))
-    return {one.what: one for one in stated}
+    stated = [statement for several in reversed(facts) for statement in several] if is_list else []
+    stated.sort(key=lambda statement: statement.what == "os" and statement.value.lower().startswith("wsl"))
+    return {statement.what: statement for statement in stated}
 
 
 def _facts(part: str, line: Line, place: int) -> Iterator[Statement]:

@@ -117,17 +117,17 @@ _Told = list[tuple[Standing, Statement]]
 
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     mentions: dict[str, list[Statement]] = {}
-    for about, one in (*_installed(lines), *chain.from_iterable(map(_builds, lines))):
-        mentions.setdefault(about, []).append(one)
-    for line in [one for one in lines if one.text.startswith("#")][:1]:
+    for about, statement in (*_installed(lines), *chain.from_iterable(map(_builds, lines))):
+        mentions.setdefault(about, []).append(statement)
+    for line in [other for other in lines if other.text.startswith("#")][:1]:
         if _JETSON.search(line.text):  # a title names what the text is about, whatever it says of it
             mentions["platform:jetson"] = [_statement("platform:jetson", "Jetson", line)]
     for line in own_sentences(lines, _ABOUT):
-        for about, one in _of_sentence(line):
-            mentions.setdefault(about, []).append(one)
+        for about, statement in _of_sentence(line):
+            mentions.setdefault(about, []).append(statement)
     told, systems = _compared(lines)
-    for one in systems:
-        mentions.setdefault(one.what, []).append(one)
+    for system in systems:
+        mentions.setdefault(system.what, []).append(system)
     for about in dict.fromkeys((*mentions, *told)):
         yield from _agreed([*mentions.get(about, ())], told.get(about, ()))
 
@@ -138,21 +138,22 @@ def _compared(lines: Sequence[Line]) -> tuple[dict[str, _Told], list[Statement]]
     values: dict[tuple[str, str], set[str]] = {}
     sentences_of: dict[str, Line] = {}
     for clause in clauses(lines, _ABOUT):
-        for about, one in _of_clause(clause):
-            told.setdefault(about, []).append((clause.standing, one))
-            values.setdefault((clause.sentence, about), set()).add(one.value)
+        for about, statement in _of_clause(clause):
+            told.setdefault(about, []).append((clause.standing, statement))
+            values.setdefault((clause.sentence, about), set()).add(statement.value)
         sentences_of[clause.sentence] = msgspec.structs.replace(clause.line, text=clause.sentence)
     compare = dict.fromkeys(sentence for (sentence, _), several in values.items() if len(several) >= _SEVERAL)
-    return told, [one for sentence in compare for one in _only_system(sentences_of[sentence])]
+    return told, [statement for sentence in compare for statement in _only_system(sentences_of[sentence])]
 
 
 def _agreed(stated: Sequence[Statement], told: Sequence[tuple[Standing, Statement]]) -> Iterator[Statement]:
     """Yield the fullest statement about one thing, if all that count agree."""
-    values = settled([one.value for one in stated], [(standing, one.value) for standing, one in told])
-    counted = [one for one in (*stated, *(one for _, one in told)) if one.value in values]
-    fullest = max(counted, key=lambda one: len(one.value), default=None)
+    values = settled([statement.value for statement in stated], [(standing, statement.value) for standing, statement in told])
+    counted = [statement for statement in (*stated, *(statement for _, statement in told)) if statement.value in values]
+    fullest = max(counted, key=lambda statement: len(statement.value), default=None)
     if fullest and all(
-        fullest.value == one.value or (one.what == "driver" and fullest.value.startswith(f"{one.value}.")) for one in counted
+        fullest.value == statement.value or (statement.what == "driver" and fullest.value.startswith(f"{statement.value}."))
+        for statement in counted
     ):
         yield fullest
 
@@ -160,23 +161,23 @@ def _agreed(stated: Sequence[Statement], told: Sequence[tuple[Standing, Statemen
 def _only_system(sentence: Line) -> Iterator[Statement]:
     """Yield the operating system of a sentence that compares versions of something else, if it names one."""
     found = list(_systems(sentence))
-    if len({one.value.lower() for one in found if one.what == "os"}) < _SEVERAL:
+    if len({statement.value.lower() for statement in found if statement.what == "os"}) < _SEVERAL:
         yield from found
 
 
 def _of_clause(clause: Clause) -> Iterator[tuple[str, Statement]]:
     """Yield the versions that a clause names, one without a name as that of the only thing whose version the sentence names."""
-    found = [(about, one) for about, one in _of_sentence(clause.line) if one.what.startswith(_VERSIONS)]
+    found = [(about, statement) for about, statement in _of_sentence(clause.line) if statement.what.startswith(_VERSIONS)]
     yield from found
     if found or _OTHER.search(clause.line.text):
         return
     named = {name.lower() for name in _NAME.findall(clause.sentence)}
-    bare = [one for form in (_BARE, _BARE_BRANCH) if (one := form.search(clause.line.text))]
+    bare = [hit for form in (_BARE, _BARE_BRANCH) if (hit := form.search(clause.line.text))]
     if len(named) != 1 or not bare:
         return
     (said,) = named
     is_driver = said.endswith(("driver", "drivers"))
-    match = next((one for one in bare if (one.re.pattern == _BARE_BRANCH.pattern) is is_driver), None)
+    match = next((hit for hit in bare if (hit.re.pattern == _BARE_BRANCH.pattern) is is_driver), None)
     if match:
         text = f"{'driver' if is_driver else said} {match['value']}"
         yield from _of_sentence(msgspec.structs.replace(clause.line, text=text))
@@ -189,8 +190,8 @@ def names_versions(lines: Sequence[Line]) -> bool:
 
 def _of_sentence(line: Line) -> Iterator[tuple[str, Statement]]:
     """Yield what a sentence states, each with what it is about."""
-    for one in _systems(line):
-        yield one.what, one
+    for system in _systems(line):
+        yield system.what, system
     asked, _, answer = line.text.partition(" -> ")
     if _COMMAND.search(line.text if _VERSION.search(answer) else asked):
         return
@@ -232,7 +233,7 @@ _CLAUSE_END = expression(r"(?i), (?:but|and|so|yet)\b|; |\bhowever\b,?")
 
 def _clause(text: str, found: re.Match[str]) -> str:
     """Return the part of a sentence from the conjunction before what was found on: "it works elsewhere, but here it says 2.0.0+cpu"."""
-    begin = max((one.end() for one in _CLAUSE_END.finditer(text, 0, found.start())), default=0)
+    begin = max((match.end() for match in _CLAUSE_END.finditer(text, 0, found.start())), default=0)
     return text[begin:]
 
 
@@ -241,7 +242,7 @@ def _installed(lines: Sequence[Line]) -> Iterator[tuple[str, Statement]]:
     places = [place for place, line in enumerate(lines) if " install " in line.text]
     refused = {found["name"].lower() for line in lines if (found := _NOT_INSTALLED.search(line.text))} if places else set()
     for place in places:
-        is_cure = (place > 0 and announces(lines[place - 1].text)) or any(judges(one.text) for one in lines[place + 1 : place + 2])
+        is_cure = (place > 0 and announces(lines[place - 1].text)) or any(judges(line.text) for line in lines[place + 1 : place + 2])
         yield from (found for found in _commands(lines[place]) if not is_cure and found[0] not in refused)
 
 

@@ -57,15 +57,21 @@ def is_blind(stated: Stated) -> bool:
 
 
 def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Framework | None:
-    packages = [(package, one) for package, one in listed(stated).items() if framework_of(package) == name]
-    imported = [(normalise(said), one) for said, one in stated.all("version:").items() if framework_of(normalise(said)) == name]
-    asked = [(name, one) for what in ("cuda", "rocm", "architectures", "devices", "count") if (one := stated.get(f"{name} {what}"))]
+    packages = [(package, statement) for package, statement in listed(stated).items() if framework_of(package) == name]
+    imported = [(normalise(said), statement) for said, statement in stated.all("version:").items() if framework_of(normalise(said)) == name]
+    asked = [
+        (name, statement) for what in ("cuda", "rocm", "architectures", "devices", "count") if (statement := stated.get(f"{name} {what}"))
+    ]
     candidates = [*packages, *imported] or asked
     if not candidates:
         return None
     stand_ins = spec_of(name).stand_ins
     package, version = max(candidates, key=lambda pair: (pair[1].rank, pair[0] not in stand_ins))
-    if certain := [other for other, one in packages if one.rank > (Rank.LOG if other == name else Rank.PROSE) and _is_whole(one.value)]:
+    if certain := [
+        other
+        for other, statement in packages
+        if statement.rank > (Rank.LOG if other == name else Rank.PROSE) and _is_whole(statement.value)
+    ]:
         distribution = package if package in certain else certain[0]
     elif not (packages or imported):
         distribution = ""

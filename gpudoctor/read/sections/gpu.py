@@ -120,7 +120,7 @@ def _structures(facts: Facts) -> dict[str, Any]:
 
 def _parts(facts: Facts, fact: str) -> dict[str, str]:
     """Return the values of a fact that has parts, by part."""
-    return {what.partition("/")[2]: one.value for what, one in facts.items() if what.startswith(f"{fact}/")}
+    return {what.partition("/")[2]: statement.value for what, statement in facts.items() if what.startswith(f"{fact}/")}
 
 
 def _processes(facts: Facts, *, drawing: bool) -> tuple[GpuProcess, ...] | None:

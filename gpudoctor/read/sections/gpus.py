@@ -77,7 +77,9 @@ def _placed(listed: tuple[NvmlGpu, ...], bus: Pci | Missing) -> tuple[NvmlGpu, .
 def _free(bus: Pci | Missing) -> list[str]:
     """Return the addresses of the GPUs that no driver other than NVIDIA's has bound."""
     devices = bus.devices if isinstance(bus, Pci) else ()
-    return sorted(one.address for one in devices if one.is_nvidia_gpu and (one.driver == "nvidia" or isinstance(one.driver, Missing)))
+    return sorted(
+        device.address for device in devices if device.is_nvidia_gpu and (device.driver == "nvidia" or isinstance(device.driver, Missing))
+    )
 
 
 def matching(bus: Pci | Missing, seen: Nvml) -> Pci | Missing:
@@ -89,11 +91,11 @@ def matching(bus: Pci | Missing, seen: Nvml) -> Pci | Missing:
 def _listed(stated: Stated) -> list[tuple[int, Facts]]:
     """Return the number and the facts of each GPU that the most direct listing names, in NVML's order."""
     by_gpu: dict[str, dict[str, Statement]] = {}
-    for what, one in stated.all("").items():
+    for what, statement in stated.all("").items():
         fact, _, place = what.partition(":")
         gpu, _, part = place.partition("/")
         if gpu:
-            by_gpu.setdefault(gpu, {})[f"{fact}/{part}" if part else fact] = one
+            by_gpu.setdefault(gpu, {})[f"{fact}/{part}" if part else fact] = statement
     excerpt = by_gpu.pop(UNKNOWN, {})
     gpus = {gpu: facts for gpu, facts in by_gpu.items() if "gpu" in facts or "address" in facts}
     best = max((_rank(facts) for facts in gpus.values()), default=Rank.TOOL)
@@ -108,7 +110,7 @@ def _listed(stated: Stated) -> list[tuple[int, Facts]]:
 def _numbered(by_gpu: dict[str, dict[str, Statement]]) -> dict[str, dict[str, Statement]]:
     """Return the GPUs that only samples or excerpts about one of them number."""
     return {
-        gpu: facts for gpu, facts in by_gpu.items() if gpu.isdecimal() and any(one.reader in {QUERY, MONITOR} for one in facts.values())
+        gpu: facts for gpu, facts in by_gpu.items() if gpu.isdecimal() and any(fact.reader in {QUERY, MONITOR} for fact in facts.values())
     }
 
 
@@ -158,7 +160,11 @@ def _from_prose(stated: Stated, matrix: Matrix) -> tuple[NvmlGpu, ...]:
 
 def _all_named(stated: Stated, matrix: Matrix) -> tuple[tuple[GpuProduct, str], ...]:
     """Return the products that sentences name: one model, or what one sentence lists."""
-    found = {place: (product, one.value) for place, one in stated.all("gpu prose:").items() if (product := matrix.gpu(one.value))}
+    found = {
+        place: (product, statement.value)
+        for place, statement in stated.all("gpu prose:").items()
+        if (product := matrix.gpu(statement.value))
+    }
     models = {product.name: (product, name) for product, name in found.values()}
     lists = {place.partition(LISTED)[0] for place in found if LISTED in place}
     listed = {product.name for place, (product, _) in found.items() if LISTED in place}
@@ -184,6 +190,6 @@ def _completed(gpu: NvmlGpu, stated: Stated, matrix: Matrix) -> NvmlGpu:
 
 
 def _pairs(stated: Stated) -> Iterator[GpuPair]:
-    for place, one in stated.all("pair:").items():
+    for place, statement in stated.all("pair:").items():
         first, _, second = place.partition("/")
-        yield GpuPair(one=int(first), other=int(second), ancestor=_PATHS.get(one.value, NOT_STATED))
+        yield GpuPair(one=int(first), other=int(second), ancestor=_PATHS.get(statement.value, NOT_STATED))

@@ -50,7 +50,9 @@ _OF_RELEASE = (
 
 def host(stated: Stated) -> Host:
     """Return the operating system."""
-    words = " ".join(one.value for one in (stated.get("os"), stated.get("kernel platform"), stated.get("architecture")) if one).lower()
+    words = " ".join(
+        statement.value for statement in (stated.get("os"), stated.get("kernel platform"), stated.get("architecture")) if statement
+    ).lower()
     architecture = _ARCHITECTURE.search(words)
     kernel = kernel_release(stated)
     name, version = _distribution(words) or _of_kernel(kernel) or ("", "")
@@ -68,7 +70,7 @@ def host(stated: Stated) -> Host:
 def _is_grace(stated: Stated) -> bool:
     """Return whether every GPU shares its module with an Arm CPU."""
     gpus = _gpus(stated)
-    return bool(gpus) and all(_GRACE.search(one.value) for one in gpus)
+    return bool(gpus) and all(_GRACE.search(statement.value) for statement in gpus)
 
 
 def _gpus(stated: Stated) -> list[Statement]:
@@ -88,8 +90,8 @@ def _of_kernel(release: str) -> tuple[str, str] | None:
 
 
 def _or(stated: Stated, what: str, otherwise: str) -> str | Missing:
-    one = stated.get(what)
-    return one.value if one else otherwise or NOT_STATED
+    statement = stated.get(what)
+    return statement.value if statement else otherwise or NOT_STATED
 
 
 def _tegra(stated: Stated) -> str | Missing:
@@ -104,17 +106,21 @@ def _tegra(stated: Stated) -> str | Missing:
 
 def _platform(stated: Stated) -> Platform | Missing:
     """Return the most directly stated platform: WSL and Jetson are kinds of Linux, which a statement about Linux does not contradict."""
-    named = [(_named(one.value), one) for one in map(stated.get, ("os", "kernel platform", "kernel")) if one]
-    told = [(Platform(name), one.rank) for name, one in stated.all("platform:").items()]
-    told += [(platform, one.rank) for platform, one in named]
-    told += [(Platform.JETSON, one.rank) for one in map(stated.get, ("tegra release", "tegra", "jetpack")) if one and one.reader != "prose"]
-    told += [(Platform.JETSON, one.rank) for one in _gpus(stated) if _JETSON.search(one.value)]
+    named = [(_named(statement.value), statement) for statement in map(stated.get, ("os", "kernel platform", "kernel")) if statement]
+    told = [(Platform(name), statement.rank) for name, statement in stated.all("platform:").items()]
+    told += [(platform, statement.rank) for platform, statement in named]
+    told += [
+        (Platform.JETSON, statement.rank)
+        for statement in map(stated.get, ("tegra release", "tegra", "jetpack"))
+        if statement and statement.reader != "prose"
+    ]
+    told += [(Platform.JETSON, statement.rank) for statement in _gpus(stated) if _JETSON.search(statement.value)]
     if not told:
         return Platform.LINUX if _is_grace(stated) else NOT_STATED
     best = max(told, key=lambda one: (one[1], one[0] not in _KINDS_OF_LINUX, _KINDS_OF_LINUX.get(one[0], 0)))[0]
-    listed = [platform for platform, one in named if one.reader != SENTENCE]
+    listed = [platform for platform, statement in named if statement.reader != SENTENCE]
     on_linux = any(platform is Platform.LINUX for platform, _ in told)
-    inside = next((one for one, rank in told if one in _WSL and (on_linux or rank >= Rank.LOG or one in listed)), None)
+    inside = next((platform for platform, rank in told if platform in _WSL and (on_linux or rank >= Rank.LOG or platform in listed)), None)
     if best is Platform.WINDOWS and inside:
         return inside
     if best is not Platform.LINUX:
@@ -141,7 +147,14 @@ def python(stated: Stated) -> Python | Missing:
     """Return the interpreter that the text names, or that conda's list implies."""
     version, bits, libc = stated.get("python"), stated.get("bits"), stated.get("libc")
     in_conda = next(iter(stated.all("conda:").values()), None)
-    narrow = next((one for one in (stated.get("kernel platform"), stated.get("architecture")) if one and _NARROW.search(one.value)), None)
+    narrow = next(
+        (
+            statement
+            for statement in (stated.get("kernel platform"), stated.get("architecture"))
+            if statement and _NARROW.search(statement.value)
+        ),
+        None,
+    )
     named = version or in_conda or bits or libc or narrow
     if named is None:
         return NOT_STATED

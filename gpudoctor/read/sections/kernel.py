@@ -94,23 +94,23 @@ def kernel_modules(stated: Stated) -> KernelModules | Missing:
 
 def _sources(stated: Stated) -> tuple[DkmsModule, ...]:
     kernels: dict[tuple[str, str], list[str]] = {}
-    for row, one in stated.all("dkms:").items():
+    for row, statement in stated.all("dkms:").items():
         found = _DKMS.fullmatch(row)
         if found:
             of_source = kernels.setdefault((found["name"], found["version"]), [])
-            if found["kernel"] and one.value != "added":
+            if found["kernel"] and statement.value != "added":
                 of_source.append(found["kernel"])
     return tuple(DkmsModule(name, version, tuple(built)) for (name, version), built in kernels.items())
 
 
 def kernel_log(statements: Sequence[Statement]) -> KernelLog | Missing:
     """Return the Xid and SXid errors in the text, and the other lines about a GPU or its driver."""
-    events = tuple(_event(one) for one in statements if one.what.startswith(("xid:", "sxid:")))
-    lines = tuple(one.value for one in statements if one.what == "kernel line")
+    events = tuple(_event(statement) for statement in statements if statement.what.startswith(("xid:", "sxid:")))
+    lines = tuple(statement.value for statement in statements if statement.what == "kernel line")
     return KernelLog(where="the text", events=events, lines=lines) if events or lines else NOT_STATED
 
 
-def _event(one: Statement) -> XidEvent:
-    kind, _, address = one.what.partition(":")
-    code, _, text = one.value.partition(",")
+def _event(statement: Statement) -> XidEvent:
+    kind, _, address = statement.what.partition(":")
+    code, _, text = statement.value.partition(",")
     return XidEvent(code=int(code), address=normalise_address(address) or NOT_STATED, text=text.strip(), switch=kind == "sxid")

@@ -8,7 +8,7 @@ from gpudoctor.snapshot import Amd, Host, Missing, Platform
 
 def amd(stated: Stated) -> tuple[Amd, ...] | Missing:
     """Return the AMD GPUs by the names that compilers give their architecture."""
-    return tuple(Amd(target=one.value) for one in stated.all("amd:").values()) or NOT_STATED
+    return tuple(Amd(target=statement.value) for statement in stated.all("amd:").values()) or NOT_STATED
 
 
 def without_nvidia(stated: Stated, host: Host) -> bool:

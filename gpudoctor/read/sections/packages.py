@@ -18,7 +18,7 @@ _PIPS = ("pypi", "<pip>", "<develop>")
 
 def variables(stated: Stated) -> Variables | Missing:
     """Return the environment variables that the text sets or shows."""
-    values = {name: one.value for name, one in stated.all("variable:").items()}
+    values = {name: statement.value for name, statement in stated.all("variable:").items()}
     return Variables(values) if values else NOT_STATED
 
 
@@ -27,12 +27,14 @@ def packages(stated: Stated) -> Packages | Missing:
 
     conda checks its own packages, whose bounds are not those of the wheels.
     """
-    named = {name: one for name, one in listed(stated).items() if one.rank > Rank.PROSE}
+    named = {name: statement for name, statement in listed(stated).items() if statement.rank > Rank.PROSE}
     if not named:
         return NOT_STATED
     in_conda = stated.all("conda:")
-    stems = tuple(f"{name}-{version_in(one)}-{build_in(one)}" for name, one in in_conda.items() if not _by_pip(one))
-    copies = (Distribution(name=name, version=one.value, where=one.where) for name, one in stated.all("other copy:").items())
+    stems = tuple(f"{name}-{version_in(statement)}-{build_in(statement)}" for name, statement in in_conda.items() if not _by_pip(statement))
+    copies = (
+        Distribution(name=name, version=statement.value, where=statement.where) for name, statement in stated.all("other copy:").items()
+    )
     return Packages(
         distributions=(*_distributions(named, stated), *copies),
         conda=stems or NOT_STATED,
@@ -41,24 +43,28 @@ def packages(stated: Stated) -> Packages | Missing:
 
 
 def _distributions(named: dict[str, Statement], stated: Stated) -> Iterator[Distribution]:
-    for name, one in named.items():
-        requires = () if one.what.startswith("conda:") else NOT_ASKED
-        yield Distribution(name=name, version=one.value, where=one.where, installer=_installer(name, one, stated), requires=requires)
+    for name, statement in named.items():
+        requires = () if statement.what.startswith("conda:") else NOT_ASKED
+        yield Distribution(
+            name=name, version=statement.value, where=statement.where, installer=_installer(name, statement, stated), requires=requires
+        )
 
 
 def listed(stated: Stated) -> dict[str, Statement]:
     """Return the packages by normalised name, with the most direct statement of each version."""
     found: dict[str, Statement] = {}
-    for name, one in (*_named(stated), *_in_conda(stated)):
-        if name not in found or one.rank > found[name].rank:
-            found[name] = one
+    for name, statement in (*_named(stated), *_in_conda(stated)):
+        if name not in found or statement.rank > found[name].rank:
+            found[name] = statement
     return found
 
 
 def conda_package(distribution: str, stated: Stated) -> Statement | None:
     """Return what conda lists of the package that contains a distribution; of several the one whose build is most specific."""
-    listed_there = [one for name, one in stated.all("conda:").items() if _IN_CONDA.get(name, normalise(name)) == distribution]
-    return max((one for one in listed_there if not _by_pip(one)), key=lambda one: len(build_in(one)), default=None)
+    listed_there = [statement for name, statement in stated.all("conda:").items() if _IN_CONDA.get(name, normalise(name)) == distribution]
+    return max(
+        (statement for statement in listed_there if not _by_pip(statement)), key=lambda statement: len(build_in(statement)), default=None
+    )
 
 
 def version_in(conda: Statement) -> str:
@@ -74,9 +80,11 @@ def build_in(conda: Statement) -> str:
 
 def _named(stated: Stated) -> list[tuple[str, Statement]]:
     """Return the packages that pip lists or a program names. Only one distribution has the import name of most frameworks."""
-    imported = [(normalise(name), one) for name, one in stated.all("version:").items()]
-    certain = [(name, one) for name, one in imported if len(spec_of(framework_of(name) or "").distributions) < 2]
-    packages = [(normalise(name), _replaced(one, one.value.replace("%2B", "+"))) for name, one in stated.all("package:").items()]
+    imported = [(normalise(name), statement) for name, statement in stated.all("version:").items()]
+    certain = [(name, statement) for name, statement in imported if len(spec_of(framework_of(name) or "").distributions) < 2]
+    packages = [
+        (normalise(name), _replaced(statement, statement.value.replace("%2B", "+"))) for name, statement in stated.all("package:").items()
+    ]
     return packages + certain
 
 
@@ -85,24 +93,24 @@ def _in_conda(stated: Stated) -> list[tuple[str, Statement]]:
     rows = stated.all("conda:")
     frameworks = {framework_of(name) for name in _IN_CONDA if name in rows}
     found = []
-    for name, one in rows.items():
+    for name, statement in rows.items():
         contained = _IN_CONDA.get(name, normalise(name))
-        if _by_pip(one) or name in _IN_CONDA or framework_of(contained) not in frameworks - {None}:
-            found.append((contained, _replaced(one, version_in(one))))
+        if _by_pip(statement) or name in _IN_CONDA or framework_of(contained) not in frameworks - {None}:
+            found.append((contained, _replaced(statement, version_in(statement))))
     return found
 
 
-def _replaced(one: Statement, value: str) -> Statement:
-    return Statement(one.what, value, one.reader, one.line, one.rank)
+def _replaced(statement: Statement, value: str) -> Statement:
+    return Statement(statement.what, value, statement.reader, statement.line, statement.rank)
 
 
 def _by_pip(conda: Statement) -> bool:
     return build_in(conda).startswith(_PIPS)
 
 
-def _installer(name: str, one: Statement, stated: Stated) -> str | Missing:
+def _installer(name: str, statement: Statement, stated: Stated) -> str | Missing:
     """Return pip where conda says so, or where its own package has another version."""
     there = conda_package(name, stated)
     by_pip = stated.get(f"installer:{name}") or any(_by_pip(row) for said, row in stated.all("conda:").items() if normalise(said) == name)
-    differs = there is not None and version_in(there) != one.value.partition("+")[0]
+    differs = there is not None and version_in(there) != statement.value.partition("+")[0]
     return "pip" if by_pip or differs else NOT_STATED

@@ -15,7 +15,7 @@ _NO_DRIVER = Missing(Cause.ABSENT, "lspci names kernel modules, but no driver in
 
 def pci(stated: Stated) -> Pci | Missing:
     """Return the GPUs of a list of PCI devices; not stated if it may have been cut before NVIDIA's, or nvidia-smi lists a GPU that it lacks."""
-    devices = tuple(_device(address, one.value, stated) for address, one in sorted(stated.all("pci:").items()))
+    devices = tuple(_device(address, statement.value, stated) for address, statement in sorted(stated.all("pci:").items()))
     whole = stated.get("pci list") is not None and not stated.all("gpu:")
     return Pci(devices=devices) if whole or any(device.vendor == PciVendor.NVIDIA for device in devices) else NOT_STATED
 
@@ -53,13 +53,13 @@ def _link(address: str, stated: Stated) -> dict[str, Any]:
         ("link_speed", "pci speed", float),
         ("link_speed_max", "pci speed max", float),
     ):
-        one = stated.get(f"{fact}:{address}")
-        found[field] = read(one.value) if one is not None else NOT_STATED
+        statement = stated.get(f"{fact}:{address}")
+        found[field] = read(statement.value) if statement is not None else NOT_STATED
     return found
 
 
 def _bars(address: str, stated: Stated) -> tuple[PciBar, ...] | Missing:
-    bars = tuple(_bar(int(number), one.value) for number, one in sorted(stated.all(f"pci region:{address}/").items()))
+    bars = tuple(_bar(int(number), statement.value) for number, statement in sorted(stated.all(f"pci region:{address}/").items()))
     return bars or NOT_STATED
 
 

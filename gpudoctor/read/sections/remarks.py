@@ -47,15 +47,15 @@ def expected(lines: Sequence[Line], stated: Stated) -> Iterable[str]:
 def contradictions(statements: Sequence[Statement], stated: Stated) -> Iterable[str]:
     """Yield the first statement about each thing that the text states otherwise too, and which of the two was used."""
     told: set[str] = set()
-    for one in statements:
-        used = stated.get(one.what)
-        if used and used.value != one.value and one.what not in told and not _agree(one, used):
-            told.add(one.what)
-            yield f"{one.where} says {one.what.replace(':', ' ')} {one.value}; {used.where} says {used.value}, which was used"
+    for statement in statements:
+        used = stated.get(statement.what)
+        if used and used.value != statement.value and statement.what not in told and not _agree(statement, used):
+            told.add(statement.what)
+            yield f"{statement.where} says {statement.what.replace(':', ' ')} {statement.value}; {used.where} says {used.value}, which was used"
 
 
-def _agree(one: Statement, other: Statement) -> bool:
+def _agree(statement: Statement, other: Statement) -> bool:
     """Return whether two values of one thing need not be the same, or differ in nothing but what nvidia-smi cut off a name."""
-    fact = one.what.partition(":")[0]
-    names = [value.split("...")[0].strip().lower() for value in (one.value, other.value)]
+    fact = statement.what.partition(":")[0]
+    names = [value.split("...")[0].strip().lower() for value in (statement.value, other.value)]
     return fact in _CHANGING or (fact == "gpu" and (names[0] in names[1] or names[1] in names[0]))

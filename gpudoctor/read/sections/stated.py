@@ -15,9 +15,9 @@ class Stated:
 
     def __init__(self, statements: Iterable[Statement]) -> None:
         self._best: dict[str, Statement] = {}
-        for one in statements:
-            if one.what not in self._best or one.rank > self._best[one.what].rank:
-                self._best[one.what] = one
+        for statement in statements:
+            if statement.what not in self._best or statement.rank > self._best[statement.what].rank:
+                self._best[statement.what] = statement
 
     def get(self, what: str) -> Statement | None:
         """Return the statement about `what`, or None."""
@@ -25,14 +25,14 @@ class Stated:
 
     def fact(self, what: str) -> Fact | Missing:
         """Return the fact about `what` with its line."""
-        one = self.get(what)
-        return Fact(one.value, one.where) if one else NOT_STATED
+        statement = self.get(what)
+        return Fact(statement.value, statement.where) if statement else NOT_STATED
 
     def value(self, what: str) -> str | Missing:
         """Return the value stated of `what`."""
-        one = self.get(what)
-        return one.value if one else NOT_STATED
+        statement = self.get(what)
+        return statement.value if statement else NOT_STATED
 
     def all(self, prefix: str) -> dict[str, Statement]:
         """Return the statements whose key begins with `prefix`, by the rest of the key."""
-        return {what.removeprefix(prefix): one for what, one in self._best.items() if what.startswith(prefix)}
+        return {what.removeprefix(prefix): statement for what, statement in self._best.items() if what.startswith(prefix)}

@@ -93,13 +93,13 @@ _RUNTIMES = {"kubepods": "kubernetes", "libpod": "podman"}
 def container(stated: Stated) -> Container | Missing:
     """Return the container that the text is from, if something inside it shows one."""
     inside = stated.get("container")
-    one = inside or stated.get("container by prompt")
-    if one is None:
+    statement = inside or stated.get("container by prompt")
+    if statement is None:
         return NOT_STATED
-    runtime = _RUNTIMES.get(one.value, one.value) if inside else "docker"
+    runtime = _RUNTIMES.get(statement.value, statement.value) if inside else "docker"
     return Container(
         runtime=runtime,
-        where=one.where,
+        where=statement.where,
         driver_files=NOT_STATED,
         control=NOT_STATED,
         image=NOT_STATED,

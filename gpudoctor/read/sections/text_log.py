@@ -20,13 +20,15 @@ _ACCOUNT = expression(r"total capacity|reserved in total|already allocated|Free 
 
 def text_log(lines: Sequence[Line], statements: Sequence[Statement], signs: Signs) -> TextLog:
     """Return the signs of a fault, and which reader recognised how much."""
-    used = {(one.file, one.line) for one in statements} | {(line.file, line.number) for line in (*signs.log, *signs.noise, *signs.own)}
+    used = {(statement.file, statement.line) for statement in statements} | {
+        (line.file, line.number) for line in (*signs.log, *signs.noise, *signs.own)
+    }
     return TextLog(
         lines=(*(Fact(line.text, line.where) for line in signs.log), *_facts(statements, SHOWN).values()),
         readings=tuple(_readings(statements)),
         total=len(lines),
         used=len(used),
-        reported=tuple(_reported(one) for one in statements if one.what.startswith(CAUSE)),
+        reported=tuple(_reported(statement) for statement in statements if statement.what.startswith(CAUSE)),
         set_by_program=_facts(statements, "set by program:"),
         gpu_requests=_gpu_requests(statements),
         likeness=signs.likeness,
@@ -40,7 +42,7 @@ def _gpu_requests(statements: Sequence[Statement]) -> dict[Any, Fact]:
 
 
 def _facts(statements: Sequence[Statement], prefix: str) -> dict[Any, Fact]:
-    return {name: Fact(one.value, one.where) for name, one in Stated(statements).all(prefix).items()}
+    return {name: Fact(statement.value, statement.where) for name, statement in Stated(statements).all(prefix).items()}
 
 
 def _reported(cause: Statement) -> Reported:
@@ -51,8 +53,8 @@ def _reported(cause: Statement) -> Reported:
 def _readings(statements: Sequence[Statement]) -> Iterator[Reading]:
     """Yield what each reader recognised in each file."""
     lines: dict[tuple[str, str], list[int]] = {}
-    for one in statements:
-        lines.setdefault((one.reader, one.file), []).append(one.line)
+    for statement in statements:
+        lines.setdefault((statement.reader, statement.file), []).append(statement.line)
     for (reader, file), numbers in lines.items():
         yield Reading(reader=reader, facts=len(numbers), first=min(numbers), last=max(numbers), file=file)
 

@@ -45,10 +45,10 @@ def trainings(snapshot: Snapshot) -> list[Panel]:
     panels: dict[str, list[Curve]] = {}
     for smoke in () if isinstance(snapshot.smoke, Missing) else snapshot.smoke:
         version = f" {smoke.version}" if isinstance(smoke.version, str) else ""
-        for one in smoke.trainings:
-            curve = _losses(f"loss of the {one.network} network, {counted(one.steps, 'step')}", one.losses)
+        for training in smoke.trainings:
+            curve = _losses(f"loss of the {training.network} network, {counted(training.steps, 'step')}", training.losses)
             if curve is not None:
-                panels.setdefault(f"{smoke.framework}{version} on {one.device}", []).append(curve)
+                panels.setdefault(f"{smoke.framework}{version} on {training.device}", []).append(curve)
     return [Panel(title, tuple(curves)) for title, curves in panels.items()]
 
 

@@ -25,7 +25,9 @@ def rows(report: Report) -> list[VersionRow]:
 
 def _rows(report: Report) -> Iterator[VersionRow]:
     seen, summary = report.snapshot, report.summary
-    yield from (VersionRow("GPU", f"{_count(one.count)}{one.model or 'NVIDIA GPU'}{_memory(one.memory)}") for one in summary.gpus or ())
+    yield from (
+        VersionRow("GPU", f"{_count(model.count)}{model.model or 'NVIDIA GPU'}{_memory(model.memory)}") for model in summary.gpus or ()
+    )
     yield from _driver(seen)
     yield VersionRow("CUDA supported by the driver", summary.cuda or "")
     for build in summary.frameworks or ():
@@ -53,9 +55,9 @@ def _driver(seen: Snapshot) -> Iterator[VersionRow]:
 
 
 def _toolkits(seen: Snapshot) -> Iterator[VersionRow]:
-    for one in () if isinstance(seen.toolkits, Missing) else seen.toolkits:
-        if isinstance(one.toolkit_cuda, Fact):
-            yield VersionRow("CUDA toolkit", one.toolkit_cuda.value, one.path or one.toolkit_cuda.where)
+    for toolkit in () if isinstance(seen.toolkits, Missing) else seen.toolkits:
+        if isinstance(toolkit.toolkit_cuda, Fact):
+            yield VersionRow("CUDA toolkit", toolkit.toolkit_cuda.value, toolkit.path or toolkit.toolkit_cuda.where)
     if isinstance(seen.system_cudnn, Fact):
         yield VersionRow("cuDNN of the system", seen.system_cudnn.value, seen.system_cudnn.where)
 
@@ -68,17 +70,17 @@ def _host(seen: Snapshot) -> Iterator[VersionRow]:
 
 def _folder(seen: Snapshot, framework: str) -> str:
     found = () if isinstance(seen.frameworks, Missing) else seen.frameworks
-    return next((_text(one.location) for one in found if one.name == framework), "")
+    return next((_text(other.location) for other in found if other.name == framework), "")
 
 
 def _packages(seen: Snapshot) -> Iterator[VersionRow]:
     """Yield the packages that are no framework, each with its folder if that is not the one of most."""
     listed = seen.packages.distributions if isinstance(seen.packages, Packages) else ()
-    frameworks = {one.distribution for one in (() if isinstance(seen.frameworks, Missing) else seen.frameworks)}
-    usual = Counter(one.where for one in listed).most_common(1)
-    for one in listed:
-        if one.name not in frameworks:
-            yield VersionRow(one.name, one.version, "" if one.where == usual[0][0] else one.where)
+    frameworks = {framework.distribution for framework in (() if isinstance(seen.frameworks, Missing) else seen.frameworks)}
+    usual = Counter(distribution.where for distribution in listed).most_common(1)
+    for distribution in listed:
+        if distribution.name not in frameworks:
+            yield VersionRow(distribution.name, distribution.version, "" if distribution.where == usual[0][0] else distribution.where)
 
 
 def _memory(size: int | None) -> str:

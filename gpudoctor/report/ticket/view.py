@@ -85,7 +85,7 @@ def view(report: Report, removed: Mapping[Kind, int]) -> TicketView:
         about=summary.parts(report.summary),
         causes=[_cause(report, group) for group in groups.causes(report)],
         notes=[_cause(report, group) for group in groups.notes(report)],
-        explained=[(one, gpus.subjects(report, (one,))) for one in report.findings if one.because_of],
+        explained=[(finding, gpus.subjects(report, (finding,))) for finding in report.findings if finding.because_of],
         stages=stages.table(report),
         versions=versions.rows(report),
         unchecked=[
@@ -93,12 +93,12 @@ def view(report: Report, removed: Mapping[Kind, int]) -> TicketView:
                 (reason, ", ".join(dict.fromkeys(f"{item.code} {item.name}" for item in items)))
                 for reason, items in not_checked.reasons(report)
             ),
-            *((one.reason, one.what) for one in report.not_judged),
+            *((not_judged.reason, not_judged.what) for not_judged in report.not_judged),
         ],
         passed=len(report.passed),
         remarks=(
             *report.snapshot.remarks,
-            *(f"{one.code} {one.name} skipped: {one.reason or 'no reason given'}" for one in report.skipped),
+            *(f"{skipped.code} {skipped.name} skipped: {skipped.reason or 'no reason given'}" for skipped in report.skipped),
         ),
         readings=readings(report.recognised),
         facts=facts.sections(report.snapshot),
@@ -139,5 +139,5 @@ def _cause(report: Report, group: groups.GroupedFinding) -> TicketCause:
         aside=", ".join(filter(None, (gpus.subjects(report, group.findings), first.doubt))),
         message=groups.message(report, group),
         steps=tuple(steps(group)),
-        evidence=tuple(dict.fromkeys(seen for one in group.findings for seen in one.evidence)),
+        evidence=tuple(dict.fromkeys(seen for finding in group.findings for seen in finding.evidence)),
     )

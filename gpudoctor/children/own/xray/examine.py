@@ -44,7 +44,10 @@ def around(task: Task) -> Around:
     binary = os.path.realpath(task.executable)
     base = os.path.dirname(os.path.dirname(binary))
     preload = task.environ.get("LD_PRELOAD", "")
-    named = [os.path.dirname(file) for file in (*preload.replace(":", " ").split(), *task.mapped, *(one.home for one in task.frameworks))]
+    named = [
+        os.path.dirname(file)
+        for file in (*preload.replace(":", " ").split(), *task.mapped, *(framework.home for framework in task.frameworks))
+    ]
     folders = [folder for folder in (*task.path, *library_path.split(":"), *named, prefix, base) if len(folder) > 1 and folder != _SYSTEM]
     system = System(task.root, [] if prefix == _SYSTEM else [*folders, binary])  # it runs here, although /usr is the other machine's
     program = system.real(task.executable)
@@ -80,8 +83,8 @@ def environment(task: Task, say: Say, mark: Mark) -> None:
     names = [wish.name for wish in task.frameworks]
     cuda = dict(zip(names, [wish.cuda for wish in task.frameworks], strict=True))
     homes = dict(zip(names, [wish.home for wish in task.frameworks], strict=True))
-    for one in extensions(shared, cuda, homes):
-        say(one)
+    for extension in extensions(shared, cuda, homes):
+        say(extension)
     say({"type": "libraries", "preloaded": task.environ.get("LD_PRELOAD", "").replace(":", " ").split()})
 
 
@@ -102,7 +105,7 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
         return {**said, "uses": missing("failed", refused.reason)}
     objects = [found for path in own if (found := _object(shared, path)) is not None]
     uses: Any = list(patient.uses.values())
-    holding = [one for one in objects if one["code"]["type"] == "gpu-code"]
+    holding = [library for library in objects if library["code"]["type"] == "gpu-code"]
     most = max(holding, key=lambda one: _code_size(shared, one["path"]), default=None)
     spec = spec_of(wish.name)
     if spec.xla and most is not None:
@@ -117,8 +120,8 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
         said["code"] = (
             missing("absent", f"no file of {wish.name} has GPU code") if objects else missing("absent", "none of its files exists")
         )
-    taken = {one["file"].get("path") for one in uses}
-    also = [one.path for one in patient.loader.objects if component(one.name) is not None and one.path not in taken]
+    taken = {use["file"].get("path") for use in uses}
+    also = [library.path for library in patient.loader.objects if component(library.name) is not None and library.path not in taken]
     for path in own:
         _broken(patient, path)
     uses = missing("failed", patient.unknown) if patient.unknown else uses
@@ -169,8 +172,8 @@ def single(task: Task, path: str, say: Say) -> None:
         assert loader.main is not None  # noqa: S101 -- start() ended well
         found = loader.open(path, loader.main, shadows=True).resolutions[1:]
     needs: dict[str, dict[str, Any]] = {}
-    for one in found:
-        needs.setdefault(one.wanted, _need(shared, one, direct=one.wanted in elf.needed))
+    for lookup in found:
+        needs.setdefault(lookup.wanted, _need(shared, lookup, direct=lookup.wanted in elf.needed))
     say({
         "type": "file", "path": path, "machine": f"{elf.bits}-bit {elf.machine}", "soname": elf.soname, "rpath": elf.rpath,
         "runpath": elf.runpath or "", "needed": list(elf.needed), "code": shared.code(path), "needs": list(needs.values()),

@@ -107,20 +107,20 @@ class Patient:
         if why and first.found is not None and not first.already:
             first.found.way = Way("", why)
         if note:
-            for one in opening.resolutions[1:]:
-                self.note(one, asking="linked", vital=True)
-            for one in opening.missing:
-                self.note_broken(one)
+            for resolution in opening.resolutions[1:]:
+                self.note(resolution, asking="linked", vital=True)
+            for lookup in opening.missing:
+                self.note_broken(lookup)
         return opening
 
-    def note_broken(self, one: Lookup) -> None:
+    def note_broken(self, lookup: Lookup) -> None:
         """Record a file that the framework needs and that cannot be loaded, unless it is CUDA's."""
-        if component(one.wanted) is None or "/" in one.wanted:
-            asker = one.asked_by.path if one.asked_by is not None and one.asked_by is not self.main else ""
-            for path, refused in one.damaged[:1]:
+        if component(lookup.wanted) is None or "/" in lookup.wanted:
+            asker = lookup.asked_by.path if lookup.asked_by is not None and lookup.asked_by is not self.main else ""
+            for path, refused in lookup.damaged[:1]:
                 self.break_off(path, refused.kind, refused.reason, asker)
-            if not one.damaged:
-                self.break_off(one.wanted, "missing", one.problem or "nowhere", asker)
+            if not lookup.damaged:
+                self.break_off(lookup.wanted, "missing", lookup.problem or "nowhere", asker)
 
     def lack(self, wanted: str, part: str, asker: str, folder: str) -> None:
         """Record a CUDA library that the framework looks for by a pattern and cannot start without."""
@@ -147,45 +147,47 @@ class Patient:
         """Open by name, like dlopen."""
         opening = self.loader.open(wanted, caller, skip=BASE, shadows=True)
         self.note(opening.resolutions[0], asking="opened", vital=vital)
-        for one in opening.resolutions[1:]:
-            self.note(one, asking="linked", vital=vital)
+        for resolution in opening.resolutions[1:]:
+            self.note(resolution, asking="linked", vital=vital)
         return opening
 
-    def note(self, one: Lookup, *, asking: str, vital: bool) -> None:
+    def note(self, lookup: Lookup, *, asking: str, vital: bool) -> None:
         """Record the result of a lookup, if it is for a CUDA library; the framework's own lookups outrank others'."""
-        part = component(one.wanted)
-        if part is None or "/" in one.wanted:
+        part = component(lookup.wanted)
+        if part is None or "/" in lookup.wanted:
             return
-        own = one.asked_by is not None and one.asked_by.path.startswith(f"{self._home}/")
-        if one.wanted in self.uses and (self._own[one.wanted] or not own):
+        own = lookup.asked_by is not None and lookup.asked_by.path.startswith(f"{self._home}/")
+        if lookup.wanted in self.uses and (self._own[lookup.wanted] or not own):
             return
-        self._own[one.wanted] = own
-        self.uses[one.wanted] = self._use(one, part, asking, vital=vital)
+        self._own[lookup.wanted] = own
+        self.uses[lookup.wanted] = self._use(lookup, part, asking, vital=vital)
 
-    def _use(self, one: Lookup, part: str, asking: str, *, vital: bool) -> dict[str, Any]:
+    def _use(self, lookup: Lookup, part: str, asking: str, *, vital: bool) -> dict[str, Any]:
         said: dict[str, Any] = {
             "type": "library-use",
             "component": part,
-            "wanted": one.wanted,
-            "asked_by": one.asked_by.path if one.asked_by else self.around.program,
+            "wanted": lookup.wanted,
+            "asked_by": lookup.asked_by.path if lookup.asked_by else self.around.program,
             "asking": asking,
             "vital": vital,
         }
-        if one.found is not None:
-            said["file"] = self.around.described(one.found.path, one.found.elf.soname, part, code=one.wanted.startswith(_WITH_CODE))
-            said["why"] = one.way.words
-            said.update({"found_by": one.way.by} if one.way.by else {})
+        if lookup.found is not None:
+            said["file"] = self.around.described(
+                lookup.found.path, lookup.found.elf.soname, part, code=lookup.wanted.startswith(_WITH_CODE)
+            )
+            said["why"] = lookup.way.words
+            said.update({"found_by": lookup.way.by} if lookup.way.by else {})
         else:
-            damaged = [self._damage(path, refused, part) for path, refused in one.damaged]
-            reason = one.problem or f"{one.wanted} is in none of the searched places"
+            damaged = [self._damage(path, refused, part) for path, refused in lookup.damaged]
+            reason = lookup.problem or f"{lookup.wanted} is in none of the searched places"
             said["file"] = missing("failed" if damaged else "absent", f"{damaged[0]['path']}: {damaged[0]['why']}" if damaged else reason)
-            said["looked_in"] = one.looked_in
+            said["looked_in"] = lookup.looked_in
             said["damaged"] = damaged
-        said["shadows"] = places((path, way.words, way.by) for path, way in one.shadows)
-        said["refused"] = places((path, why, "") for path, why in one.refused)
-        taken = one.found.path if one.found else ""
-        noted = {path for path, _ in one.shadows}
-        others = [place for place in self.around.disk.elsewhere(one.wanted, taken) if place[0] not in noted]
+        said["shadows"] = places((path, way.words, way.by) for path, way in lookup.shadows)
+        said["refused"] = places((path, why, "") for path, why in lookup.refused)
+        taken = lookup.found.path if lookup.found else ""
+        noted = {path for path, _ in lookup.shadows}
+        others = [place for place in self.around.disk.elsewhere(lookup.wanted, taken) if place[0] not in noted]
         said["elsewhere"] = nearby(others[:MOST_ELSEWHERE])
         return said
 

@@ -91,9 +91,11 @@ class Program:
         arguments = node.args
         if node.decorator_list or arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.posonlyargs:
             raise Unknown(f"the signature of {node.name}")
-        names = [one.arg for one in arguments.args]
+        names = [argument.arg for argument in arguments.args]
         defaults = dict(
-            zip(names[len(names) - len(arguments.defaults) :], (self._value(one, around) for one in arguments.defaults), strict=True)
+            zip(
+                names[len(names) - len(arguments.defaults) :], (self._value(default, around) for default in arguments.defaults), strict=True
+            )
         )
 
         def called(*given: Any, **named: Any) -> Any:
@@ -209,18 +211,18 @@ class Program:
         self._block(node.body, names)
 
     def _do_Import(self, node: Any, names: dict[str, Any]) -> None:  # noqa: N802
-        for one in node.names:
-            top = one.name.partition(".")[0]
+        for name in node.names:
+            top = name.name.partition(".")[0]
             if top not in self._modules:
-                raise Unknown(f"the module {one.name}")
-            names[one.asname or top] = self._modules[top]
+                raise Unknown(f"the module {name.name}")
+            names[name.asname or top] = self._modules[top]
 
     def _do_ImportFrom(self, node: Any, names: dict[str, Any]) -> None:  # noqa: N802
         module = self._modules.get(node.module)
-        for one in node.names:
-            if module is None or one.name not in module.members:
-                raise Unknown(f"{node.module}.{one.name}")
-            names[one.asname or one.name] = module.members[one.name]
+        for name in node.names:
+            if module is None or name.name not in module.members:
+                raise Unknown(f"{node.module}.{name.name}")
+            names[name.asname or name.name] = module.members[name.name]
 
     def _value(self, node: Any, names: dict[str, Any]) -> Any:
         self._left -= 1
@@ -247,8 +249,8 @@ class Program:
 
     def _of_Call(self, node: Any, names: dict[str, Any]) -> Any:  # noqa: N802
         called = self._value(node.func, names)
-        given = [self._value(one, names) for one in node.args]
-        named = {one.arg: self._value(one.value, names) for one in node.keywords}
+        given = [self._value(argument, names) for argument in node.args]
+        named = {keyword.arg: self._value(keyword.value, names) for keyword in node.keywords}
         if not callable(called) or None in named:
             raise Unknown(f"a call in line {node.lineno}")
         return called(*given, **named)
@@ -260,7 +262,7 @@ class Program:
         return str(self._value(node.value, names))
 
     def _of_List(self, node: Any, names: dict[str, Any]) -> list[Any]:  # noqa: N802
-        return [self._value(one, names) for one in node.elts]
+        return [self._value(leaf, names) for leaf in node.elts]
 
     def _of_Tuple(self, node: Any, names: dict[str, Any]) -> tuple[Any, ...]:  # noqa: N802
         return tuple(self._of_List(node, names))
@@ -334,5 +336,5 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 def _catches(wanted: Any, failure: Failure) -> bool:
     if wanted is None:
         return True
-    named = [one.id for one in (wanted.elts if type(wanted).__name__ == "Tuple" else [wanted]) if type(one).__name__ == "Name"]
+    named = [leaf.id for leaf in (wanted.elts if type(wanted).__name__ == "Tuple" else [wanted]) if type(leaf).__name__ == "Name"]
     return failure.kind in named or "Exception" in named or "BaseException" in named

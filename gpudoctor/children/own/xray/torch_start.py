@@ -67,7 +67,7 @@ class TorchStart:
     def _open(self, path: str, *_: Any) -> Space:
         if path != "/proc/self/maps":
             raise Unknown(f"it opens {path}")
-        text = "\n".join(self._disk.real(one.path) for one in self._patient.loader.objects)
+        text = "\n".join(self._disk.real(library.path) for library in self._patient.loader.objects)
         return Space(read=lambda: text)
 
     def _glob(self, pattern: str) -> list[str]:
@@ -105,13 +105,13 @@ class TorchStart:
         """Record why the import fails."""
         patient = self._patient
         if self._failed is not None:
-            for one in self._failed.missing:
-                patient.note(one, asking="linked", vital=True)
-                patient.note_broken(one)
+            for lookup in self._failed.missing:
+                patient.note(lookup, asking="linked", vital=True)
+                patient.note_broken(lookup)
         folder, pattern = self._asked
         stem = pattern.partition(".so")[0]
         part = component(f"{stem}.so")
-        if failure.kind == "ValueError" and part and not any(one["component"] == part for one in patient.uses.values()):
+        if failure.kind == "ValueError" and part and not any(use["component"] == part for use in patient.uses.values()):
             patient.lack(f"{stem}.so", part, f"{self._home}/__init__.py", folder)
         elif not patient.uses and not patient.broken:
             patient.break_off(f"{self._home}/__init__.py", "missing", failure.message)
@@ -127,10 +127,10 @@ def _text(value: Any) -> str:
 
 def _words(opening: Opening) -> str:
     """The loader's message, in the part that torch compares: it begins with the name or path of the file."""
-    one = opening.missing[0]
-    if one.damaged:
-        return f"{one.damaged[0][0]}: {one.damaged[0][1].reason}"
-    return f"{one.wanted}: cannot open shared object file: No such file or directory"
+    lookup = opening.missing[0]
+    if lookup.damaged:
+        return f"{lookup.damaged[0][0]}: {lookup.damaged[0][1].reason}"
+    return f"{lookup.wanted}: cannot open shared object file: No such file or directory"
 
 
 def matches(pattern: str, name: str) -> bool:

@@ -27,34 +27,38 @@ def broken_release(environment: EnvironmentView) -> Iterator[Problem]:
     line = _line(environment)
     if line is None and not environment.stack.supposed:
         not_stated(f"no error shows that {faults[0][0].label} is the broken build")
-    for one, fault in faults:
+    for distribution, fault in faults:
         yield Problem(
-            message=f"{one.label} for {wheel_platform.label(fault.platform)} is broken: {fault.note}.",
+            message=f"{distribution.label} for {wheel_platform.label(fault.platform)} is broken: {fault.note}.",
             confidence=Confidence.LIKELY,
             evidence=(
                 *((Evidence("log", line.value, line.where),) if line is not None else ()),
-                Evidence("defect", fault.note, cited(fault.source, f"{one.name} {fault.last}")),
+                Evidence("defect", fault.note, cited(fault.source, f"{distribution.name} {fault.last}")),
             ),
-            fixes=_install_later(environment, one, fault),
+            fixes=_install_later(environment, distribution, fault),
         )
 
 
-def _install_later(environment: EnvironmentView, one: Distribution, fault: Fault) -> tuple[Fix, ...]:
+def _install_later(environment: EnvironmentView, distribution: Distribution, fault: Fault) -> tuple[Fix, ...]:
     """Return the fix that installs the next release after the broken ones; of an assumed framework one that works here."""
     later, python = f">{fault.last}", environment.observed.python
-    if environment.stack.supposed and framework_of(one.name) == one.name and pick(environment.machine, one.name, accepts=later) is not None:
-        return install_framework(environment.machine, one.name, accepts=later)
-    return (install_fix(f"Install a release of {one.name} after {fault.last}", python, f"{one.name}{later}"),)
+    if (
+        environment.stack.supposed
+        and framework_of(distribution.name) == distribution.name
+        and pick(environment.machine, distribution.name, accepts=later) is not None
+    ):
+        return install_framework(environment.machine, distribution.name, accepts=later)
+    return (install_fix(f"Install a release of {distribution.name} after {fault.last}", python, f"{distribution.name}{later}"),)
 
 
 def _faults(environment: EnvironmentView) -> Iterator[tuple[Distribution, Fault]]:
     """Yield the releases that the matrix knows as broken on this platform; of assumed packages another rule compares what extras require."""
     stack = environment.stack
     kinds = {_BROKEN} if stack.supposed else {_BROKEN, _BROKEN_EXTRA}
-    for one in stack.distributions.values():
-        for fault in environment.machine.matrix.faults(one.name, one.version.partition("+")[0]):
+    for distribution in stack.distributions.values():
+        for fault in environment.machine.matrix.faults(distribution.name, distribution.version.partition("+")[0]):
             if fault.fault in kinds and fault.platform in {stack.platform, wheel_platform.ANY}:
-                yield one, fault
+                yield distribution, fault
 
 
 def _line(environment: EnvironmentView) -> Fact | None:

@@ -25,7 +25,7 @@ def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
     own, library = stack.distributions.get(framework.name), stack.distributions.get(name)
     if own is None or library is None:
         not_applicable(f"{framework.name} and {name} are not both installed")
-    if not stack.stated(library) and any(one.found == own and stack.stated(one.demand.by) for one in stack.violations):
+    if not stack.stated(library) and any(violation.found == own and stack.stated(violation.demand.by) for violation in stack.violations):
         not_applicable(f"a stated package requires another {own.name}, and with it another {name}")
     conflicts = (violation for violation in stack.violations if rule_for(violation) == f"{framework.name}-{name}-mismatch")
     refused = [violation for violation in conflicts if not _names_default_build(violation)]
@@ -81,7 +81,7 @@ def _install_fitting(framework: FrameworkView, own: Distribution, library: Distr
     fitting = published_with(framework, library.name)
     shared = _default_build(library, framework.environment.stack)
     if not fitting and shared:
-        pins = tuple(f"{one.name}=={one.version.partition('+')[0]}+{shared}" for one in (own, library))
+        pins = tuple(f"{distribution.name}=={distribution.version.partition('+')[0]}+{shared}" for distribution in (own, library))
         title = f"Install {own.name} and {library.name} in the build {shared}"
         return (install_fix(title, framework.machine.observed.python, *pins, index=f"{framework.spec.wheel_index}/{shared}"),)
     if not fitting:

@@ -66,7 +66,11 @@ def _is_meant(framework: FrameworkView) -> bool:
     observed, machine = framework.observed, framework.machine
     version = observed.version.value if isinstance(observed.version, Fact) else ""
     named = observed.distribution.endswith(f"-{CPU}") or version.endswith(f"+{CPU}")
-    return named and machine.observed.origin == SUPPOSED and any(not isinstance(one.cuda_or_missing, Missing) for one in machine.frameworks)
+    return (
+        named
+        and machine.observed.origin == SUPPOSED
+        and any(not isinstance(other.cuda_or_missing, Missing) for other in machine.frameworks)
+    )
 
 
 def _same_release(framework: FrameworkView, replace: tuple[str, ...]) -> tuple[Fix, ...]:

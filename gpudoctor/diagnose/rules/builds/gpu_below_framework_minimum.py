@@ -23,29 +23,31 @@ def gpu_below_framework_minimum(environment: EnvironmentView) -> Iterator[Proble
     """GPU is older than an installed package supports."""
     machine = environment.machine
     stack = environment.stack
-    named = [(one, need) for one in stack.distributions.values() if (need := _need(one, environment))]
-    covered = _required_by({one.name for one, _ in named}, stack)
-    needs = [(one, need) for one, need in named if one.requirement or one.name not in covered]
+    named = [(distribution, need) for distribution in stack.distributions.values() if (need := _need(distribution, environment))]
+    covered = _required_by({distribution.name for distribution, _ in named}, stack)
+    needs = [(distribution, need) for distribution, need in named if distribution.requirement or distribution.name not in covered]
     if not needs:
         not_applicable("no installed package states a lowest compute capability")
     gpus = machine.usable_gpus
     capabilities = [gpu.capability for gpu in gpus]
     newest = max(capabilities)
     only_installed = machine.observed.origin not in {TEXT, SUPPOSED}  # the framework trains without it
-    for one, need in needs:
+    for distribution, need in needs:
         if newest < need.oldest_capability:
             gpu = gpus[capabilities.index(newest)]
             yield Problem(
                 severity=Severity.WARNING if only_installed else None,
-                message=f"{one.label} needs compute capability {need.oldest_capability.short} or newer; {gpu.label} has {newest.short}.",
+                message=f"{distribution.label} needs compute capability {need.oldest_capability.short} or newer; {gpu.label} has {newest.short}.",
                 evidence=(
-                    Evidence("oldest GPU it supports", need.oldest_capability.short, cited(need.source, f"{one.name} {need.release}")),
+                    Evidence(
+                        "oldest GPU it supports", need.oldest_capability.short, cited(need.source, f"{distribution.name} {need.release}")
+                    ),
                     Evidence("compute capability", newest.short, gpu.label),
-                    Evidence(one.name, one.version, one.where),
+                    Evidence(distribution.name, distribution.version, distribution.where),
                 ),
                 fixes=(
                     Fix(f"Use a GPU of compute capability {need.oldest_capability.short} or newer.", action=Action.REPLACE_HARDWARE),
-                    Fix(f"Use a package that supports this GPU instead of {one.name}.", kind=FixKind.INSTEAD),
+                    Fix(f"Use a package that supports this GPU instead of {distribution.name}.", kind=FixKind.INSTEAD),
                 ),
             )
 
@@ -55,11 +57,11 @@ def _required_by(names: set[str], stack: Stack) -> set[str]:
     return {demand.requirement.name for demand in stack.demands if demand.by.name in names and demand.requirement.name != demand.by.name}
 
 
-def _need(one: Distribution, environment: EnvironmentView) -> GpuNeed | None:
-    if any(_has_no_kernels(framework, one) for framework in environment.frameworks):
+def _need(distribution: Distribution, environment: EnvironmentView) -> GpuNeed | None:
+    if any(_has_no_kernels(framework, distribution) for framework in environment.frameworks):
         return None
-    version = versions.parse(one.version.partition("+")[0])
-    return environment.machine.matrix.gpu_need(one.name, version) if version else None
+    version = versions.parse(distribution.version.partition("+")[0])
+    return environment.machine.matrix.gpu_need(distribution.name, version) if version else None
 
 
 def _has_no_kernels(framework: FrameworkView, plugin: Distribution) -> bool:

@@ -62,7 +62,12 @@ def _used_instead(ignored: tuple[Distribution, ...], stack: Stack, plugin: CudaP
 
 def _remove(ignored: tuple[Distribution, ...], stack: Stack, framework: FrameworkView) -> Fix:
     """Return the fix that removes plugins with their clients."""
-    names = tuple(name for one in ignored for name in (one.name, one.name.replace("-plugin", "-pjrt")) if name in stack.distributions)
+    names = tuple(
+        name
+        for distribution in ignored
+        for name in (distribution.name, distribution.name.replace("-plugin", "-pjrt"))
+        if name in stack.distributions
+    )
     command = remove_packages(framework.machine.observed.python, *names)
     return Fix(f"Remove {' and '.join(names)}", command, removes=names, action=Action.REINSTALL_PACKAGE)
 

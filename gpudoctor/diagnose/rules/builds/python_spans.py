@@ -20,9 +20,13 @@ from gpudoctor.versions import Version
 def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
     """Report such packages in a version without wheels for this Python."""
     stack = environment.stack
-    asked = {one.name: f"=={one.version.partition('+')[0]}" for one in stack.distributions.values() if one.requirement}
+    asked = {
+        distribution.name: f"=={distribution.version.partition('+')[0]}"
+        for distribution in stack.distributions.values()
+        if distribution.requirement
+    }
     refused = {violation.found.name for violation in stack.violations}
-    for name, specifier in {**{name: one.requirement.specifier for name, one in stack.bounds.items()}, **asked}.items():
+    for name, specifier in {**{name: bound.requirement.specifier for name, bound in stack.bounds.items()}, **asked}.items():
         span = stack.matrix.pythons(name).get(stack.python)
         if span is not None and not holds_one(span, specifier):
             nearest, which = _edge(span, specifier)
@@ -45,15 +49,15 @@ def outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem
 def required_outside_span(environment: EnvironmentView, version: str) -> Iterator[Problem]:
     """Report what stated releases require of compiled packages if only versions without wheels for this Python satisfy it."""
     stack = environment.stack
-    for one in compiled_needs(stack):
-        span = stack.matrix.pythons(one.name).get(stack.python)
-        if span is None or holds_one(span, one.specifier):
+    for need in compiled_needs(stack):
+        span = stack.matrix.pythons(need.name).get(stack.python)
+        if span is None or holds_one(span, need.specifier):
             continue
-        nearest, which = _edge(span, one.specifier)
-        verb = "requires" if len(one.by) == 1 else "require"
+        nearest, which = _edge(span, need.specifier)
+        verb = "requires" if len(need.by) == 1 else "require"
         yield Problem(
-            message=f"{joined(one.by)} {verb} {one.name}{one.specifier}, which has no wheel for Python {stack.python}: {nearest} is the {which} release with one.",
-            evidence=_evidence(environment, version, one.name, span, one.specifier),
+            message=f"{joined(need.by)} {verb} {need.name}{need.specifier}, which has no wheel for Python {stack.python}: {nearest} is the {which} release with one.",
+            evidence=_evidence(environment, version, need.name, span, need.specifier),
             fixes=_python_of_all(environment),
         )
 
@@ -74,7 +78,10 @@ def _evidence(environment: EnvironmentView, version: str, name: str, span: Pytho
 def _python_of_all(environment: EnvironmentView) -> tuple[Fix, ...]:
     """Return the fix that keeps all that was stated, with the nearest Python that has wheels of it."""
     stack = environment.stack
-    fitting, stated = ordered(in_common(stack) or ()), next((one for one in stack.distributions.values() if one.requirement), None)
+    fitting, stated = (
+        ordered(in_common(stack) or ()),
+        next((distribution for distribution in stack.distributions.values() if distribution.requirement), None),
+    )
     if not fitting or stated is None:
         return (Fix("Choose releases that have wheels for this Python."),)
     nearest = min(fitting, key=lambda python: abs(numbers(python)[1] - numbers(stack.python)[1]))

@@ -62,8 +62,8 @@ def _outside_allowed(environment: EnvironmentView) -> list[Problem]:
     stack, allowed = environment.stack, environment.stack.allowed
     if allowed is None:
         return []
-    apart = [one for one in wheels(stack) if one.pythons.isdisjoint(allowed.versions)]
-    follows = {one.text for one in compiled_needs(stack)}
+    apart = [wheel for wheel in wheels(stack) if wheel.pythons.isdisjoint(allowed.versions)]
+    follows = {need.text for need in compiled_needs(stack)}
     apart = [one for one in apart if one.package not in follows] or apart
     return [
         Problem(
@@ -126,9 +126,9 @@ def _fixes(distribution: Distribution, row: FrameworkRelease, environment: Envir
 def _other_python(distribution: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Fix:
     """Return the fix that creates an environment with the nearest Python that has a wheel."""
     stack = environment.stack
-    stated = [one for one in stack.distributions.values() if one.requirement]
+    stated = [other for other in stack.distributions.values() if other.requirement]
     rows = [row, *(other for other in map(stack.row, stated) if other is not None and other.pythons)]
-    common = tuple(set.intersection(*(set(one.pythons) for one in rows)))
+    common = tuple(set.intersection(*(set(release.pythons) for release in rows)))
     offered = ordered(common) or ordered(row.pythons) or list(row.pythons)
     older = [python for python in offered if numbers(python) <= numbers(stack.python)]
     nearest = older[-1] if older else offered[0]

@@ -14,28 +14,32 @@ from gpudoctor.snapshot import Variant
 def wheel_variant_mismatch(environment: EnvironmentView) -> Iterator[Problem]:
     """Wheel variant is built for other GPUs or drivers."""
     machine = environment.machine
-    variants = [(one, one.variant) for one in environment.stack.distributions.values() if isinstance(one.variant, Variant)]
-    variants = [(one, variant) for one, variant in variants if concerns_gpus(variant)]
+    variants = [
+        (distribution, distribution.variant)
+        for distribution in environment.stack.distributions.values()
+        if isinstance(distribution.variant, Variant)
+    ]
+    variants = [(distribution, variant) for distribution, variant in variants if concerns_gpus(variant)]
     if not variants:
         not_applicable("no installed package is a wheel variant for NVIDIA GPUs")
     gpus, driver = machine.usable_gpus, machine.driver
     served, capabilities = known(driver.cuda_served), [gpu.capability for gpu in gpus]
     by_driver = f"driver {driver.version} supports CUDA {served.short}"
     by_gpus = " and ".join(dict.fromkeys(f"{gpu.label} has {gpu.capability.short}" for gpu in gpus))
-    for one, variant in variants:
+    for distribution, variant in variants:
         for found in unmet(variant, served, capabilities):
             yield Problem(
                 severity=Severity.WARNING if found.minor else None,
-                message=f"{one.label} is the wheel variant {variant.label}, built for {found.wanted}; {by_gpus if found.by_gpus else by_driver}.",
+                message=f"{distribution.label} is the wheel variant {variant.label}, built for {found.wanted}; {by_gpus if found.by_gpus else by_driver}.",
                 evidence=(
-                    Evidence(found.feature, variant.label, f"variant.json of {one.name} in {one.where}"),
+                    Evidence(found.feature, variant.label, f"variant.json of {distribution.name} in {distribution.where}"),
                     Evidence("driver", f"{driver.version}, CUDA {served.short}", driver.cuda_where or driver.where),
                 ),
                 fixes=(
                     install_fix(
-                        f"Reinstall {one.name}: the installer chooses the variant for this machine",
+                        f"Reinstall {distribution.name}: the installer chooses the variant for this machine",
                         environment.observed.python,
-                        f"{one.name}=={one.version}",
+                        f"{distribution.name}=={distribution.version}",
                         options=REINSTALL,
                         action=Action.REINSTALL_PACKAGE,
                     ),

@@ -67,7 +67,7 @@ def _pair(plugin: str, framework: FrameworkView) -> tuple[str, str] | None:
     machine, name, near = framework.machine, framework.observed.distribution, framework.release
     pairs = []
     for row in constraints(machine).releases(plugin):
-        bounds = [one.specifier for one in map(requirement, row.requires) if one is not None and one.name == name]
+        bounds = [wanted.specifier for wanted in map(requirement, row.requires) if wanted is not None and wanted.name == name]
         if bounds and (supported := newest(machine, name, accepts=",".join(bounds), near=near)):
             pairs.append((supported, str(row.release)))
     return min(pairs, key=lambda pair: nearness(pair[0], near), default=None)
@@ -78,7 +78,7 @@ def _without_metal(framework: FrameworkView) -> tuple[FrameworkRelease, str] | N
     matrix = framework.machine.matrix
     for row in matrix.of_release(framework.observed.distribution, framework.release):
         later = matrix.releases(row.distribution, row.platform) if row.platform.startswith("macos") and row.accelerator == CPU else ()
-        if first := next((str(one.release) for one in later if one.accelerator == METAL), ""):
+        if first := next((str(release.release) for release in later if release.accelerator == METAL), ""):
             return row, first
     return None
 

@@ -109,7 +109,7 @@ def _fixes(user: SystemCudaUser, system: Version, environment: EnvironmentView) 
 
 def _install_toolkit(user: SystemCudaUser, machine: MachineView) -> Fix:
     """Return the fix that installs the toolkit of the build's CUDA."""
-    oldest = next((one.release.short for one in machine.matrix.cudas(user.version)), user.cuda)
+    oldest = next((cuda.release.short for cuda in machine.matrix.cudas(user.version)), user.cuda)
     title = f"Install CUDA {user.cuda} beside the existing version and put its lib64 folder first in LD_LIBRARY_PATH"
     return Fix(f"{title} ({_ARCHIVE}, without its driver).", needs=(DOWNLOAD,), system_cuda=oldest)
 

@@ -63,6 +63,6 @@ def _links(gpu: GpuView) -> tuple[NvLink, ...]:
     links = gpu.nvml.nvlinks
     return (
         ()
-        if isinstance(links, Missing) and links.cause is Cause.UNSUPPORTED and any(one.nvlinks_up for one in gpu.same_model)
+        if isinstance(links, Missing) and links.cause is Cause.UNSUPPORTED and any(other.nvlinks_up for other in gpu.same_model)
         else gpu.nvlinks
     )

@@ -26,7 +26,7 @@ _RESEAT = Fix("Reseat the module or NVLink bridge; then have the vendor check th
 def nvlink_slow(gpu: GpuView) -> Iterator[Problem]:
     """NVLink runs below the speed of the others."""
     links = _speeds(gpu.nvlinks)
-    most = max((speed for one in (gpu, *gpu.same_model) for speed in _speeds(one.listed_nvlinks).values()), default=0)
+    most = max((speed for other in (gpu, *gpu.same_model) for speed in _speeds(other.listed_nvlinks).values()), default=0)
     slow = {link: speed for link, speed in links.items() if speed < _TOLERANCE * most}
     if slow:
         numbers = ", ".join(map(str, slow))

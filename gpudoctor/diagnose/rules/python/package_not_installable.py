@@ -70,11 +70,11 @@ def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
 
 def _stated_root(package: Distribution, stack: Stack) -> Distribution:
     """Return the stated package that requires this one, directly or not; itself if it is stated or nobody does."""
-    one, seen = package, set[str]()
-    while not stack.stated(one) and one.name not in seen:
-        seen.add(one.name)
-        one = next((demand.by for demand in stack.demands if demand.requirement.name == one.name), one)
-    return one if stack.stated(one) else package
+    distribution, seen = package, set[str]()
+    while not stack.stated(distribution) and distribution.name not in seen:
+        seen.add(distribution.name)
+        distribution = next((demand.by for demand in stack.demands if demand.requirement.name == distribution.name), distribution)
+    return distribution if stack.stated(distribution) else package
 
 
 def _stub(package: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Problem:

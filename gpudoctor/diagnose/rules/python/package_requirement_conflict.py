@@ -52,12 +52,18 @@ def _absent(environment: EnvironmentView) -> Iterator[Problem]:
     stack = environment.stack
     for by in dict.fromkeys(demand.by for demand in stack.absent):
         wanted = [demand.requirement for demand in stack.absent if demand.by == by]
-        names = [one.name for one in wanted]
+        names = [requirement.name for requirement in wanted]
         yield Problem(
             message=f"{by.label} requires {few(names)}, which {agree(len(names), 'is', 'are')} not installed.",
             title=f"{spec_of(framework_of(by.name) or by.name).title} lacks packages that it requires",
-            evidence=tuple(Evidence(f"{by.label} requires", one.text, by.where) for one in first(wanted)),
-            fixes=(install_fix(f"Install {few(names)}", environment.observed.python, *(f"{one.name}{one.specifier}" for one in wanted)),),
+            evidence=tuple(Evidence(f"{by.label} requires", requirement.text, by.where) for requirement in first(wanted)),
+            fixes=(
+                install_fix(
+                    f"Install {few(names)}",
+                    environment.observed.python,
+                    *(f"{requirement.name}{requirement.specifier}" for requirement in wanted),
+                ),
+            ),
         )
 
 
@@ -84,5 +90,5 @@ def _install_another(found: Distribution, violations: list[Violation], environme
 
 
 def _accepts(row: FrameworkRelease, by: Distribution, found: Distribution, stack: Stack) -> bool:
-    bounds = (one.specifier for one in stack.required(row, by.extras) if one.name == found.name)
+    bounds = (requirement.specifier for requirement in stack.required(row, by.extras) if requirement.name == found.name)
     return all(satisfies(found.version, bound) is not False for bound in bounds)

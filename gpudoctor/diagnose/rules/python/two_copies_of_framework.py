@@ -96,8 +96,8 @@ def _copies(framework: FrameworkView, distributions: tuple[Distribution, ...]) -
 def _same_package(framework: FrameworkView, packages: Packages) -> list[Distribution]:
     """Return the planned distributions that install the framework's import package, onnxruntime beside onnxruntime-gpu; if there is a second."""
     group = owners(framework.observed.distribution)
-    found = [one for one in packages.distributions if one.name in group]
-    listed = {one.name for one in found}
+    found = [distribution for distribution in packages.distributions if distribution.name in group]
+    listed = {distribution.name for distribution in found}
     found += [
         Distribution(name, "", "stated", requirement=name) for name in packages.without_release if name in group and name not in listed
     ]

@@ -24,10 +24,10 @@ def load(wish: WantedFramework, around: Around) -> tuple[Patient, list[str]]:
     patient = Patient(around, home)
     entry = f"{home}/python/_pywrap_tensorflow_internal.so"
     patient.load(entry)
-    framework = next((one for one in patient.loader.objects if one.name.startswith("libtensorflow_framework.so")), None)
+    framework = next((library for library in patient.loader.objects if library.name.startswith("libtensorflow_framework.so")), None)
     own = [entry, *(f"{home}/{name}" for name in sorted(disk.names(home)) if name.startswith("libtensorflow_") and ".so" in name)]
     caller = framework or patient.loader.loaded(entry)
-    if caller is None or any(one["asking"] == "linked" and one["asked_by"] == entry for one in patient.uses.values()):
+    if caller is None or any(use["asking"] == "linked" and use["asked_by"] == entry for use in patient.uses.values()):
         return patient, own
     patient.open("libcuda.so.1", caller, vital=True)
     for part in _NEEDS:
