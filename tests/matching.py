@@ -75,4 +75,4 @@ def _member(kind: str, value: Any) -> str:
     if kind == "CATEGORY":
         return _CATEGORIES[str(value).removeprefix("CATEGORY_")]
     ends = value if kind == "RANGE" else (value,)
-    return "-".join(re.escape(chr(one)) for one in ends)
+    return "-".join(re.escape(chr(end)) for end in ends)

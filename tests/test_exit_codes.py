@@ -8,14 +8,16 @@ from gpudoctor.findings import Verdict
 
 
 def test_every_code_is_described_once() -> None:
-    codes = [code for one in EXIT_CODES for code in one.codes]
+    codes = [code for exit_code in EXIT_CODES for code in exit_code.codes]
     named = {exit_codes.READY, exit_codes.BROKEN, exit_codes.USAGE, exit_codes.UNKNOWN, exit_codes.CRASHED, 129, 130, 143}
     assert codes == sorted(named)
 
 
 def test_every_verdict_has_its_code() -> None:
-    assert {word.strip() for one in EXIT_CODES if one.verdict for word in one.verdict.split(",")} == {verdict.value for verdict in Verdict}
+    assert {word.strip() for code in EXIT_CODES if code.verdict for word in code.verdict.split(",")} == {
+        verdict.value for verdict in Verdict
+    }
 
 
 def test_the_line_of_the_help_names_every_code() -> None:
-    assert all(f"{one.label} {one.short}" in in_short() for one in EXIT_CODES)
+    assert all(f"{code.label} {code.short}" in in_short() for code in EXIT_CODES)

@@ -46,7 +46,7 @@ def test_a_finding_that_is_gone_keeps_its_last_time(tmp_path: Path) -> None:
     path = tmp_path / "history.db"
     merged(path, ("gpu1", 1, (OLD, SHM)), ("gpu2", 1, (OLD,)))
     now, gone = merged(path, ("gpu1", 3, (SHM,)), ("gpu2", 3, (OLD,)))[1:], merged(path)[-1]
-    assert [one.code for one in now if one.present] == ["GD712"]
+    assert [sighting.code for sighting in now if sighting.present] == ["GD712"]
     assert (gone.code, gone.present, gone.nodes.names, gone.last) == ("GD203", False, ("gpu1",), day(1))
 
 

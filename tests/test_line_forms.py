@@ -20,7 +20,7 @@ PATTERNS = sorted(CUES)
 LINES = sorted(
     {line for table in (texts.CASES, texts.DECIDED) for _, text in table for line in text.splitlines()}
     | {line for text in (*texts.HEALTHY, *texts.HARMLESS) for line in text.splitlines()}
-    | {line for one in SIGNATURES for line in one.lines}
+    | {line for signature in SIGNATURES for line in signature.lines}
 )
 
 

@@ -53,17 +53,17 @@ NARROW = SHORT // 4
 DEAR = 0.03
 """Seconds for a narrow pattern on a text of that length; none takes a tenth of it."""
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "signatures/__init__.py": lambda: [*(one.pattern for one in HINTS), *(pattern for pattern, _ in HARMLESS)],
-    "line_forms/__init__.py": lambda: [pattern for pattern in CUES if pattern not in {one.pattern for one in SIGNATURES}],
+    "signatures/__init__.py": lambda: [*(hint.pattern for hint in HINTS), *(pattern for pattern, _ in HARMLESS)],
+    "line_forms/__init__.py": lambda: [pattern for pattern in CUES if pattern not in {signature.pattern for signature in SIGNATURES}],
     "read/readers/field_keys.py": lambda: [
         text for field in _module("read/readers/field_keys.py").FIELDS for text in (field.name, field.answer)
     ],
     "read/readers/version_lists.py": lambda: [one.pattern for _, one in _module("read/readers/version_lists.py")._KINDS],
     "read/readers/conda_plan.py": lambda: [form.pattern for _, form in _module("read/readers/conda_plan.py")._FORMS],
     "manual/signs.py": lambda: [
-        one.pattern if one.pattern.startswith("(?i)") else f"(?i){one.pattern}" for one in SIGNATURES
+        signature.pattern if signature.pattern.startswith("(?i)") else f"(?i){signature.pattern}" for signature in SIGNATURES
     ],  # the others need not try them where case counts
-    "redact/__init__.py": lambda: [one.pattern for one in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
+    "redact/__init__.py": lambda: [shape.pattern for shape in shapes.SHAPES] + _of(Redactor(Owner(("/home/al",), "al", ("al",), ("n7",)))),
     "redact/names.py": lambda: [pattern for _, pattern in names._CONTEXTS],
     "probe/kernel_log.py": lambda: [getattr(_module("probe/kernel_log.py"), name) for name in ("_XID", "_SXID")],
     "probe/container_tools.py": lambda: [pattern for _, pattern, _ in _module("probe/container_tools.py").ASKING],
@@ -72,14 +72,14 @@ TABLES: dict[str, Callable[[], list[str]]] = {
     "requirement_files/reading.py": lambda: [
         pattern for name in ("_BY_NAME", "_BY_CONTENT") for pattern, _ in getattr(_module("requirement_files/reading.py"), name)
     ],
-    "requirement_files/images.py": lambda: [one.image_tag for one in CATALOGUE if one.image_tag],
+    "requirement_files/images.py": lambda: [spec.image_tag for spec in CATALOGUE if spec.image_tag],
     "report/plan_files.py": lambda: [pattern for pattern, _ in _module("report/plan_files.py")._WRITERS],
 }
 """Patterns that are not written beside their use: the file that uses each, and all its values."""
 
 
 def _of(redactor: Redactor) -> list[str]:
-    return [one.pattern for one in vars(redactor).values() if isinstance(one, re.Pattern)]
+    return [var.pattern for var in vars(redactor).values() if isinstance(var, re.Pattern)]
 
 
 def _module(file: str) -> ModuleType:

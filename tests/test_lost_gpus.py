@@ -51,7 +51,7 @@ def unready(diagnosis: Diagnosis, key: str) -> bool:
     """Whether a finding that counts is about this GPU, or NVML is not shown to work for it."""
     row = next(row for row in diagnosis.ladder if row.subject.key == key)
     shown = next(step.state for step in row.steps if step.rung is Rung.NVML) is RungState.PROVEN
-    return not shown or any(one.subject.key == key and one.severity >= Severity.WARNING for one in diagnosis.findings)
+    return not shown or any(finding.subject.key == key and finding.severity >= Severity.WARNING for finding in diagnosis.findings)
 
 
 @pytest.mark.parametrize("half", [0, 1])
@@ -105,7 +105,7 @@ def test_a_gpu_lost_in_any_fact_is_broken(field: str, matrix: Matrix) -> None:
     lost, key = with_first(recorded("healthy-eight"), **{field: Missing(Cause.LOST, "nvmlDeviceGetX answered 15 (GPU is lost)")})
     diagnosis = diagnose(lost, matrix, Policy(level=Level.LOOK))
     assert diagnosis.verdict is Verdict.BROKEN
-    assert [one.subject.key for one in diagnosis.findings if one.name == "gpu-fell-off-bus"] == [key]
+    assert [finding.subject.key for finding in diagnosis.findings if finding.name == "gpu-fell-off-bus"] == [key]
 
 
 @pytest.mark.parametrize(
@@ -117,14 +117,14 @@ def test_a_gpu_with_registers_of_all_ones_is_broken(change: dict[str, Any], matr
     devices = (msgspec.structs.replace(snapshot.pci.devices[0], **change), *snapshot.pci.devices[1:])
     diagnosis = diagnose(msgspec.structs.replace(snapshot, pci=Pci(devices)), matrix, Policy(level=Level.LOOK))
     assert diagnosis.verdict is Verdict.BROKEN
-    assert [one.name for one in diagnosis.findings if one.subject.key == devices[0].address] == ["gpu-fell-off-bus"]
+    assert [finding.name for finding in diagnosis.findings if finding.subject.key == devices[0].address] == ["gpu-fell-off-bus"]
 
 
 @pytest.mark.parametrize("width", [63, 255])
 def test_an_impossible_link_width_is_a_lost_gpu(width: int, matrix: Matrix) -> None:
     odd, key = with_first(recorded("healthy-eight"), link_width=width)
     diagnosis = diagnose(odd, matrix, Policy(level=Level.LOOK))
-    assert [one.subject.key for one in diagnosis.findings if one.name == "gpu-fell-off-bus"] == [key]
+    assert [finding.subject.key for finding in diagnosis.findings if finding.name == "gpu-fell-off-bus"] == [key]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_the_same_error_for_most_calls_of_a_gpu(code: int, times: int, verdict: 
     refused, key = with_first(recorded("healthy-eight"), refusals=Refusals(asked=60, code=code, times=times))
     diagnosis = diagnose(refused, matrix, Policy(level=Level.LOOK))
     assert diagnosis.verdict is verdict
-    found = [one.subject.key for one in diagnosis.findings if one.name == "gpu-not-responding"]
+    found = [finding.subject.key for finding in diagnosis.findings if finding.name == "gpu-not-responding"]
     assert found == ([key] if verdict is Verdict.BROKEN else [])
 
 
@@ -149,11 +149,11 @@ def test_an_alarm_without_a_gpu_leaves_all_unknown(code: int, matrix: Matrix) ->
 def test_cuda_999_is_attributed_to_the_lost_gpu_not_to_nvidia_uvm(matrix: Matrix) -> None:
     replace = msgspec.structs.replace
     lost, _ = with_first(recorded("uvm-after-waking"), name=Missing(Cause.LOST, "nvmlDeviceGetName answered 15 (GPU is lost)"))
-    assert {one.name for one in diagnose(recorded("uvm-after-waking"), matrix, Policy(level=Level.LOOK)).root_causes} == {
+    assert {cause.name for cause in diagnose(recorded("uvm-after-waking"), matrix, Policy(level=Level.LOOK)).root_causes} == {
         "uvm-broken-after-suspend"
     }
     diagnosis = diagnose(replace(lost), matrix, Policy(level=Level.LOOK))
-    assert [one.name for one in diagnosis.root_causes] == ["gpu-fell-off-bus"]
+    assert [cause.name for cause in diagnosis.root_causes] == ["gpu-fell-off-bus"]
 
 
 def test_a_gpu_that_ran_a_kernel_after_its_alarm_is_degraded(matrix: Matrix) -> None:

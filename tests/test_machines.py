@@ -63,6 +63,6 @@ def test_every_recipe_was_recorded_with_what_it_expects() -> None:
 def test_every_rule_fires_on_some_machine_and_passes_on_another() -> None:
     kinds: dict[str, set[str]] = {rule.name: set() for rule in RULES}
     for name in NAMES:
-        for one in diagnosis(name).outcomes:
-            kinds[one.name].add(one.kind.value)
+        for outcome in diagnosis(name).outcomes:
+            kinds[outcome.name].add(outcome.kind.value)
     assert [name for name, seen in kinds.items() if not {"found", "passed"} <= seen] == []

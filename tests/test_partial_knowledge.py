@@ -45,7 +45,7 @@ def present(name: str) -> list[str]:
 
 
 def outcomes(found: Diagnosis) -> dict[tuple[str, Any], OutcomeKind]:
-    return {(one.name, one.subject): one.kind for one in found.outcomes}
+    return {(outcome.name, outcome.subject): outcome.kind for outcome in found.outcomes}
 
 
 @pytest.mark.untraced

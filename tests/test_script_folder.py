@@ -28,7 +28,7 @@ from tests.probe.test_xray_of_damage import Machine
 )
 def test_files_that_shadow_a_package(tmp_path: Path, files: dict[str, Content], hides: list[str]) -> None:
     plant(tmp_path, {"README": "", **files})
-    assert script_folder(str(tmp_path)) == ScriptFolder(str(tmp_path), tuple(f"{tmp_path}/{one}" for one in hides))
+    assert script_folder(str(tmp_path)) == ScriptFolder(str(tmp_path), tuple(f"{tmp_path}/{hide}" for hide in hides))
 
 
 def test_without_a_folder_it_is_unknown() -> None:

@@ -201,7 +201,7 @@ STATES: dict[str, tuple[str, Callable[[Path], None] | None]] = {
 def machine(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
     place = tmp_path_factory.mktemp("machine")
     nvml = Nvml(gpus=1)
-    root = Tree(pci=[PciCard.of(one) for one in nvml.cards], kernel_driver="580.65.06").build(place / "root")
+    root = Tree(pci=[PciCard.of(card) for card in nvml.cards], kernel_driver="580.65.06").build(place / "root")
     base = {name: value for name, value in os.environ.items() if name not in UNSET} | {"PATH": os.defpath}
     return root, environ_with(nvml, Cuda(gpus=nvml.gpus), directory=place / "driver", base=base)
 

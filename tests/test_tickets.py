@@ -31,7 +31,7 @@ GONE = (*LEFT, *NAMED, *IDENTIFIED)
 
 def outline(found: Diagnosis) -> tuple[object, ...]:
     """Return what must survive: the verdict and each finding, without its wording."""
-    return found.verdict, [(one.id, one.severity, one.confidence, one.because_of) for one in found.findings]
+    return found.verdict, [(finding.id, finding.severity, finding.confidence, finding.because_of) for finding in found.findings]
 
 
 def unpacked(text: str) -> str:

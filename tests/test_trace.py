@@ -529,7 +529,7 @@ def test_flops_of_experts_are_counted(counted: Callable[..., Model], torch: Path
 @pytest.mark.index
 def test_a_builder_that_asks_for_cuda_is_traced_as_one_that_does_not(counted: Callable[..., Model], torch: Path) -> None:
     plain, *others = (counted(CUDA, name, torch, batch=4) for name in ("cpu", "cuda", "to", "kwargs", "default", "rates"))
-    assert all(msgspec.structs.replace(one, name=plain.name) == plain for one in others)
+    assert all(msgspec.structs.replace(other, name=plain.name) == plain for other in others)
     bf16 = counted(CUDA, "autocast", torch, batch=4).full
     assert plain.full is not None
     assert bf16 is not None
@@ -553,9 +553,9 @@ def test_what_a_step_takes_for_values_is_told(counted: Callable[..., Model], tor
 @pytest.mark.index
 @pytest.mark.parametrize("function", ["compared", "classes", "masked"])
 def test_experts_compute_each_token_as_often_as_it_is_routed(function: str, counted: Callable[..., Model], torch: Path) -> None:
-    one, other = (counted(ROUTED, name, torch, batch=4) for name in (function, "routed"))
-    assert (one.forward_flops, one.step_flops) == (other.forward_flops, other.step_flops)
-    assert any("exclude each other" in said for said in one.assumptions)
+    model, other = (counted(ROUTED, name, torch, batch=4) for name in (function, "routed"))
+    assert (model.forward_flops, model.step_flops) == (other.forward_flops, other.step_flops)
+    assert any("exclude each other" in said for said in model.assumptions)
 
 
 @pytest.mark.index

@@ -29,7 +29,7 @@ def _lines(finding: Finding) -> Iterator[str]:
     yield f"{finding.id} {finding.name} ({finding.severity.value}, {finding.confidence.value}): {finding.message}"
     if finding.because_of:
         yield f"  because of {', '.join(finding.because_of)}"
-    yield from (f"  {one.what} | {one.value} | {one.where}" for one in finding.evidence)
+    yield from (f"  {evidence.what} | {evidence.value} | {evidence.where}" for evidence in finding.evidence)
     yield from (f"{_FIX}{fix.kind.value}: {fix.title}" + f" | {fix.command}" * bool(fix.command) for fix in finding.fixes)
 
 

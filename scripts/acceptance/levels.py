@@ -24,7 +24,7 @@ RUNGS: Final = {"look": "libcuda", "touch": "kernel ran", "train": "trained", "f
 def installed(report: Mapping[str, Any]) -> list[str]:
     """Return the installed frameworks that the smoke training supports."""
     frameworks = report["snapshot"].get("frameworks")
-    return [one["name"] for one in frameworks if one["name"] in TRAINED] if isinstance(frameworks, list) else []
+    return [framework["name"] for framework in frameworks if framework["name"] in TRAINED] if isinstance(frameworks, list) else []
 
 
 def proved(report: Mapping[str, Any], rung: str = "trained") -> bool:

@@ -141,7 +141,7 @@ class Acceptance:
 
 def _table(acceptance: Acceptance) -> str:
     lines = ["# Acceptance on a GPU", "", "| what | | |", "| --- | --- | --- |"]
-    lines += [f"| {one.what} | {one.state} | {_cell(one.detail)} |" for one in acceptance.results]
+    lines += [f"| {result.what} | {result.state} | {_cell(result.detail)} |" for result in acceptance.results]
     lines += ["", "| | runs | median s | least s | most s |", "| --- | --: | --: | --: | --: |"]
     lines += [
         f"| {what} | {len(seconds)} | {statistics.median(seconds):.3f} | {min(seconds):.3f} | {max(seconds):.3f} |"

@@ -151,21 +151,25 @@ def watched(acceptance: Acceptance, framework: str) -> None:
     most = highest(seen)
     for load in loads["gpus"]:
         theirs = most.get(load["address"], {})
-        pairs = [(one, ours, theirs[one.query]) for one in SAMPLED if one.query in theirs and (ours := most_of(load, one)) is not None]
-        apart = [one.query for one, ours, its in pairs if abs(ours - its) > max(one.apart * max(ours, its), one.units)]
-        told = ", ".join(f"{one.query} {ours:.0f} and {its:.0f}" for one, ours, its in pairs)
+        pairs = [
+            (sampled, ours, theirs[sampled.query])
+            for sampled in SAMPLED
+            if sampled.query in theirs and (ours := most_of(load, sampled)) is not None
+        ]
+        apart = [sampled.query for sampled, ours, its in pairs if abs(ours - its) > max(sampled.apart * max(ours, its), sampled.units)]
+        told = ", ".join(f"{sampled.query} {ours:.0f} and {its:.0f}" for sampled, ours, its in pairs)
         acceptance.judge(what, bool(pairs) and not apart, told or f"nothing to compare with for {load['address']}")
     samples = sum(stage["samples"] for load in loads["gpus"] for stage in load["stages"])
     rate = f"{samples} samples in stages, {loads['seconds']:.1f} s, {loads['cpu_seconds']:.2f} CPU seconds; cut: {loads.get('cut') or 'no'}"
     acceptance.judge(f"full {framework}: NVML was sampled to the end", samples > 0 and not loads.get("cut"), rate)
 
 
-def most_of(load: Mapping[str, Any], one: Sampled) -> float | None:
+def most_of(load: Mapping[str, Any], sampled: Sampled) -> float | None:
     """Return the highest value in our own samples."""
-    values = [load.get(one.ours), *(stage.get(one.ours) for stage in load["stages"])]
+    values = [load.get(sampled.ours), *(stage.get(sampled.ours) for stage in load["stages"])]
     spans = [value["highest"] if isinstance(value, dict) and "highest" in value else value for value in values]
     numbers = [value for value in spans if isinstance(value, int | float)]
-    return max(numbers) * one.scale if numbers else None
+    return max(numbers) * sampled.scale if numbers else None
 
 
 @contextmanager
@@ -177,7 +181,7 @@ def sampling() -> Iterator[list[dict[str, str]]]:
     def ask() -> None:
         while not over.wait(PAUSE):
             with contextlib.suppress(OSError, subprocess.SubprocessError):
-                rows.extend(nvidia_smi.queried(["pci.bus_id", *(one.query for one in SAMPLED)])[0])
+                rows.extend(nvidia_smi.queried(["pci.bus_id", *(sampled.query for sampled in SAMPLED)])[0])
 
     thread = threading.Thread(target=ask, daemon=True)
     thread.start()

@@ -13,6 +13,6 @@ for line in sys.stdin:
         config = transformers.CONFIG_MAPPING[fields.pop("model_type")](**fields)
         with torch.device("meta"):
             model = getattr(transformers, asked["class"])(config)
-        print(json.dumps({"parameters": sum(one.numel() for one in model.parameters())}), flush=True)
+        print(json.dumps({"parameters": sum(parameter.numel() for parameter in model.parameters())}), flush=True)
     except Exception as error:  # noqa: BLE001 -- whatever a class raises for sizes that do not go together
         print(json.dumps({"refused": f"{type(error).__name__}: {error}"}), flush=True)

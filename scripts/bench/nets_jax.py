@@ -119,10 +119,10 @@ def truth(case):
     memory.allocations_held.restype = memory.allocations_most.restype = ctypes.c_long
 
     def saved(weights, batch):
-        return jax.tree_util.tree_leaves(jax.vjp(lambda one: loss(one, batch), weights)[1])
+        return jax.tree_util.tree_leaves(jax.vjp(lambda weight: loss(weight, batch), weights)[1])
 
     gradient = jax.jit(jax.value_and_grad(loss))
-    size = sum(one.nbytes for one in jax.tree_util.tree_leaves(parameters))
+    size = sum(leaf.nbytes for leaf in jax.tree_util.tree_leaves(parameters))
     steps = []
     for batch in case["batches"]:
         inputs = jnp.zeros((batch, *example.shape[1:]), example.dtype)
@@ -143,7 +143,7 @@ def truth(case):
         jax.block_until_ready(gradient(parameters, inputs))
         steps.append({"batch": batch, "kept": kept, "peak": memory.allocations_most() - before - size})
         del inputs
-    return {"parameters": sum(one.size for one in jax.tree_util.tree_leaves(parameters)), "steps": steps}
+    return {"parameters": sum(leaf.size for leaf in jax.tree_util.tree_leaves(parameters)), "steps": steps}
 
 
 if __name__ == "__main__":

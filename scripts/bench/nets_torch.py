@@ -299,7 +299,7 @@ def measured(module, inputs):
     """Bytes of distinct storages saved for backward, of allocations held between forward and backward, and the most held."""
     memory = ctypes.CDLL(None)
     memory.allocations_held.restype = memory.allocations_most.restype = ctypes.c_long
-    own = {one.untyped_storage().data_ptr() for one in (*module.parameters(), *module.buffers())}
+    own = {parameter.untyped_storage().data_ptr() for parameter in (*module.parameters(), *module.buffers())}
     saved = {}
 
     def note(tensor):
@@ -333,7 +333,7 @@ def truth(case):
         inputs = example[:1].repeat(batch, *[1] * (example.dim() - 1))
         for shared.recompute in (False, True) if case["blocks"] else (False,):
             results.append({"batch": batch, "checkpointing": shared.recompute, **measured(module, inputs)})
-    return {"parameters": sum(one.numel() for one in module.parameters()), "steps": results}
+    return {"parameters": sum(parameter.numel() for parameter in module.parameters()), "steps": results}
 
 
 if __name__ == "__main__":

@@ -27,14 +27,14 @@ def check_options() -> str:
 def exit_codes() -> str:
     """Return what each exit code means."""
     lines = ["| exit code | verdict | meaning | what to do |", "| --- | --- | --- | --- |"]
-    lines += [f"| {one.label} | {_cell(one.verdict) or 'none'} | {_cell(one.meaning)} | {_cell(one.action)} |" for one in EXIT_CODES]
+    lines += [f"| {code.label} | {_cell(code.verdict) or 'none'} | {_cell(code.meaning)} | {_cell(code.action)} |" for code in EXIT_CODES]
     return "\n".join(lines) + "\n"
 
 
 def exit_codes_in_short() -> str:
     """Return the exit codes, a line each."""
     lines = ["| exit code | meaning |", "| --- | --- |"]
-    return "\n".join([*lines, *(f"| {one.label} | {one.short} |" for one in EXIT_CODES)]) + "\n"
+    return "\n".join([*lines, *(f"| {code.label} | {code.short} |" for code in EXIT_CODES)]) + "\n"
 
 
 TEN_FAULTS = (

@@ -70,8 +70,8 @@ EDGE, UNKNOWN = "\0", "\1"
 def generated(root: Path) -> dict[Path, str]:
     """Return the text of the table."""
     patterns = [
-        *(one.pattern for one in SIGNATURES),
-        *(one.pattern for one in HINTS),
+        *(signature.pattern for signature in SIGNATURES),
+        *(hint.pattern for hint in HINTS),
         *(pattern for pattern, _ in HARMLESS),
         *(form.pattern for reader in READERS for form in reader.forms),
     ]

@@ -48,7 +48,7 @@ def sources(root: Path) -> dict[str, str]:
         there: _relinked((root / here).read_text(), here, there, places, root) for here, there in places.items() if here.endswith(".md")
     }
     pages |= {places[here]: _recipe(here.removeprefix(RECIPES)[1:], root / here) for here in places if not here.endswith(".md")}
-    return pages | {f"exit-codes/{one.name}.md": _exit_code(one.label, one.short, one.meaning, one.action) for one in EXIT_CODES}
+    return pages | {f"exit-codes/{code.name}.md": _exit_code(code.label, code.short, code.meaning, code.action) for code in EXIT_CODES}
 
 
 def pictures(root: Path) -> dict[str, bytes]:
@@ -59,7 +59,7 @@ def pictures(root: Path) -> dict[str, bytes]:
 def navigation(root: Path) -> list[dict[str, object]]:
     """Return the site's navigation, as zensical takes it."""
     rules = [{_family(family): [{rule.name: f"rules/{rule.name}.md"} for rule in RULES if rule.family == family]} for family in FAMILIES]
-    codes = [{f"Exit code {one.label}": f"exit-codes/{one.name}.md"} for one in EXIT_CODES]
+    codes = [{f"Exit code {code.label}": f"exit-codes/{code.name}.md"} for code in EXIT_CODES]
     recipes = [{here.removeprefix(RECIPES)[1:]: there} for here, there in _recipes(root).items() if there != "recipes/index.md"]
     return [
         {"gpudoctor": "index.md"},

@@ -242,7 +242,11 @@ def find() -> Iterator[str]:
     yield from _beside_add_ons(index, matrix, cache)
     for name in (row.distribution for row in matrix.rows(NO_GPU_CODE) if not matrix.releases(row.distribution)):
         for release in _releases(index, name)[-1:]:
-            if needed := [str(one) for one in _always(Wheel(release, index, cache)) if framework_of(canonicalize_name(one.name))]:
+            if needed := [
+                str(requirement)
+                for requirement in _always(Wheel(release, index, cache))
+                if framework_of(canonicalize_name(requirement.name))
+            ]:
                 yield f"{name} {release.release}: {', '.join(needed)}"
 
 
@@ -251,28 +255,30 @@ def _beside_add_ons(index: Index, matrix: Matrix, cache: Path) -> Iterator[str]:
     asked: dict[str, set[str]] = {}
     for name in PACKAGES:
         for release in _releases(index, name)[-1:]:
-            for one in _always(Wheel(release, index, cache)):
-                if any(sign in str(one.specifier) for sign in _EXCLUDES) and not matrix.releases(canonicalize_name(one.name)):
-                    asked.setdefault(canonicalize_name(one.name), set()).add(str(one.specifier))
+            for requirement in _always(Wheel(release, index, cache)):
+                if any(sign in str(requirement.specifier) for sign in _EXCLUDES) and not matrix.releases(
+                    canonicalize_name(requirement.name)
+                ):
+                    asked.setdefault(canonicalize_name(requirement.name), set()).add(str(requirement.specifier))
     for name, specifiers in sorted(asked.items()):
         fitting = [one for one in _releases(index, name) if any(SpecifierSet(text).contains(str(one.release)) for text in specifiers)]
         for release in fitting[-1:]:
             bounds = [
-                str(one)
-                for one in _always(Wheel(release, index, cache))
-                if (canonicalize_name(one.name) == "numpy" or matrix.releases(canonicalize_name(one.name)))
-                and any(sign in str(one.specifier) for sign in _EXCLUDES)
+                str(requirement)
+                for requirement in _always(Wheel(release, index, cache))
+                if (canonicalize_name(requirement.name) == "numpy" or matrix.releases(canonicalize_name(requirement.name)))
+                and any(sign in str(requirement.specifier) for sign in _EXCLUDES)
             ]
             if bounds:
                 yield f"{name} {release.release}: {', '.join(bounds)}"
 
 
 def _releases(index: Index, name: str) -> list[Release]:
-    return [one for one in group_releases(index.files(name), lambda *_: True) if one.platform in _PLATFORMS]
+    return [release for release in group_releases(index.files(name), lambda *_: True) if release.platform in _PLATFORMS]
 
 
 def _always(wheel: Wheel) -> list[Requirement]:
-    return [one for one in requirements(wheel.metadata()) if "extra" not in str(one.marker or "")]
+    return [requirement for requirement in requirements(wheel.metadata()) if "extra" not in str(requirement.marker or "")]
 
 
 if __name__ == "__main__":

@@ -46,7 +46,9 @@ def requires(metadata: str, platform: str, also: Container[str] = ()) -> tuple[s
     if platform in _PLATFORMS:
         known |= dict(zip(("sys_platform", "platform_system", "platform_machine", "os_name"), _PLATFORMS[platform], strict=True))
         known |= _SERVER
-    found = (_condensed(one, known) for one in requirements(metadata) if _matters(canonicalize_name(one.name), also))
+    found = (
+        _condensed(requirement, known) for requirement in requirements(metadata) if _matters(canonicalize_name(requirement.name), also)
+    )
     return tuple(sorted({text for text in found if text}))
 
 
@@ -61,8 +63,12 @@ def bounds(metadata: str, known: Container[str], extras: Container[str] = ()) ->
 
     Raises ValueError if a requirement does not fit that format.
     """
-    others = [one for one in requirements(metadata) if one.specifier and not _matters(canonicalize_name(one.name), known)]
-    texts = (_condensed(one, _CPYTHON) for one in others)
+    others = [
+        requirement
+        for requirement in requirements(metadata)
+        if requirement.specifier and not _matters(canonicalize_name(requirement.name), known)
+    ]
+    texts = (_condensed(other, _CPYTHON) for other in others)
     return tuple(sorted({text for text in texts if text and all(extra in extras for extra in _EXTRA.findall(text))}))
 
 
@@ -71,8 +77,10 @@ def of_extra(metadata: str, extra: str, package: str) -> tuple[str, ...]:
 
     Raises ValueError if a requirement does not fit the tables' format.
     """
-    found = (one for one in requirements(metadata) if canonicalize_name(one.name) == package and one.specifier)
-    texts = (_condensed(one, {**_CPYTHON, "extra": extra}) for one in found if one.marker)
+    found = (
+        requirement for requirement in requirements(metadata) if canonicalize_name(requirement.name) == package and requirement.specifier
+    )
+    texts = (_condensed(requirement, {**_CPYTHON, "extra": extra}) for requirement in found if requirement.marker)
     return tuple(sorted({text for text in texts if text}))
 
 

@@ -50,7 +50,7 @@ def main() -> None:
     parser.add_argument("--installed", nargs="+", type=Path, default=[], help="folders of installed wheels")
     parser.add_argument("--named", nargs="+", type=Path, default=[], help="files with a package's name a line")
     asked = parser.parse_args()
-    packages = [one for lock in asked.locks for one in tables(parsed(lock.read_text(), str(lock)).get("package"))]
+    packages = [table for lock in asked.locks for table in tables(parsed(lock.read_text(), str(lock)).get("package"))]
     with TABLE.open(newline="") as before:
         kept = {row[0]: tuple(row) for row in csv.reader(before)}
     del kept["distribution"]
@@ -98,8 +98,8 @@ def _newest(name: str, index: Published) -> dict[str, Any] | None:
         "name": name,
         "version": str(newest),
         "wheels": [{"name": file.filename, "size": file.size} for file in ours],
-        "dependencies": [{"name": one.name} for one in wanted],
-        "bounds": [str(one) for one in wanted if normalise(one.name) in compared and _excludes(one)],
+        "dependencies": [{"name": requirement.name} for requirement in wanted],
+        "bounds": [str(requirement) for requirement in wanted if normalise(requirement.name) in compared and _excludes(requirement)],
     }
 
 
@@ -117,9 +117,9 @@ def _excludes(wanted: Requirement) -> bool:
 
 def _all(packages: list[dict[str, Any]], shows: Callable[[dict[str, Any]], bool]) -> set[str]:
     """Return the names of the packages whose wheels show it wherever they are listed."""
-    wheels = [one for one in packages if one.get("wheels")]
-    others = {normalise(one["name"]) for one in wheels if not shows(one) or gpu_related(one)}
-    return {normalise(one["name"]) for one in wheels} - others
+    wheels = [package for package in packages if package.get("wheels")]
+    others = {normalise(wheel["name"]) for wheel in wheels if not shows(wheel) or gpu_related(wheel)}
+    return {normalise(wheel["name"]) for wheel in wheels} - others
 
 
 def _installed(folder: Path) -> Iterator[tuple[str, str, str]]:
@@ -144,7 +144,7 @@ def _plain(library: Path) -> bool:
 
 
 def _known(name: str) -> bool:
-    return name in TABLE_OF or name in ADDONS or any(name in one.parts or name in one.distributions for one in CATALOGUE)
+    return name in TABLE_OF or name in ADDONS or any(name in spec.parts or name in spec.distributions for spec in CATALOGUE)
 
 
 if __name__ == "__main__":

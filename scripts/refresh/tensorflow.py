@@ -188,7 +188,7 @@ def _libraries(wheel: Wheel) -> Libraries:
     """Read the libraries with GPU code, some 300 MB of a wheel, once from end to end."""
     answers = (wheel.learn_of(ending, "code and names", lambda library: read_library(library)._asdict()) for ending in _LIBRARIES)
     found = [Libraries(**answer) for answer in answers if answer]
-    sass, ptx, cuda, cudnn = ({item for one in found for item in one[field]} for field in range(4))
+    sass, ptx, cuda, cudnn = ({item for libraries in found for item in libraries[field]} for field in range(4))
     return Libraries(tuple(sorted(sass, key=order)), tuple(sorted(ptx, key=order)), tuple(sorted(cuda)), tuple(sorted(cudnn)))
 
 

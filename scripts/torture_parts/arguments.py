@@ -59,7 +59,7 @@ def parameters() -> Iterator[tuple[tuple[str, ...], str]]:
     """Yield each command with each of its options, by name, and with "" if it takes arguments."""
     for name in NAMES:
         for words, command in _leaves((name,), program_with(name).commands[name]):
-            named = (_option(one) for one in command.params if not getattr(one, "is_flag", False))
+            named = (_option(parameter) for parameter in command.params if not getattr(parameter, "is_flag", False))
             yield from ((words, option) for option in dict.fromkeys(named))
 
 

@@ -30,8 +30,8 @@ def plant(name: str) -> None:
     module, _, path = name.partition(":")
     place: Any = import_module(module)
     *classes, last = path.split(".")
-    for one in classes:
-        place = getattr(place, one)
+    for class_ in classes:
+        place = getattr(place, class_)
     function = bare(vars(place)[last])
     assert isinstance(function, FunctionType)
     function.__code__ = planted.__code__.replace(co_name=function.__name__)

@@ -89,10 +89,10 @@ class Cells:
 
     def _lost_before(self, function: str, lost: set[Place]) -> str:
         """Return which fact is lost although it was told before the first call of the function that ended the child."""
-        calls = [one for one in self.machine.calls if one.function.startswith("nvml") == function.startswith("nvml")]
-        first = next(number for number, one in enumerate(calls) if one.function == function)
-        open_yet = {(one.function, gpu) for one in calls[first:] for gpu in (one.gpu, ANY)}
-        tellers = {one.function for one in calls} - OPENERS
+        calls = [call for call in self.machine.calls if call.function.startswith("nvml") == function.startswith("nvml")]
+        first = next(number for number, call in enumerate(calls) if call.function == function)
+        open_yet = {(call.function, gpu) for call in calls[first:] for gpu in (call.gpu, ANY)}
+        tellers = {call.function for call in calls} - OPENERS
         sections = {place[:4] for place in self.told(function)}  # a section is told whole, and a list with what is in it
         asked = [place for place in lost if place[:4] not in sections and place[-1] != "type"]
         told_by = {place: [(name, gpu) for name in tellers if place in self.told(name) for gpu in (_gpu(place), NONE)] for place in asked}

@@ -58,7 +58,7 @@ def at_once(workplace: Workplace, root: Path, environ: Mapping[str, str]) -> Res
     with ThreadPoolExecutor(AT_ONCE) as pool:
         results = list(pool.map(lambda _: workplace.check(environ, command, PATIENCE, PATIENCE), range(AT_ONCE)))
     slowest = max(results, key=lambda result: result.seconds)
-    different = [one for one in results if one.trouble or (one.verdict, one.causes) != (alone.verdict, alone.causes)]
+    different = [result for result in results if result.trouble or (result.verdict, result.causes) != (alone.verdict, alone.causes)]
     return slowest.but(f"{len(different)} differ: {different[0]}"[:300] if different else "").but(_not_ready(alone))
 
 
@@ -68,9 +68,9 @@ def busy(workplace: Workplace, root: Path, environ: Mapping[str, str]) -> Result
     try:
         result = workplace.check(environ, (*CHECK, "--root", str(root)), PATIENCE, PATIENCE)
     finally:
-        for one in others:
-            one.kill()
-            one.wait()
+        for other in others:
+            other.kill()
+            other.wait()
     return result.but(_not_ready(result))
 
 

@@ -25,6 +25,6 @@ def cells(workplace: Workplace) -> Iterator[Case]:
 def run(mine: Sequence[tuple[State, State]]) -> Result:
     """Return which of two states is not found, for the first such pair."""
     began = time.monotonic()
-    troubles = [trouble for one, other in mine if (trouble := missed(one, other))]
+    troubles = [trouble for state, other in mine if (trouble := missed(state, other))]
     shown = f"{troubles[0]}{f' and {len(troubles) - 1} more' if troubles[1:] else ''}" if troubles else ""
     return Result(shown, seconds=time.monotonic() - began)

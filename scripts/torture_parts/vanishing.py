@@ -35,9 +35,9 @@ class Vanishing:
     @property
     def calls(self) -> list[list[str]]:
         """Return for each process the calls that are about it, in order."""
-        mine = [one for one in self.machine.calls if one.function.startswith(self.library) and (self.what == "*" or one.gpu == GPU)]
-        ordered = sorted(mine, key=lambda one: one.process)  # stable: each process's calls stay in order
-        return [[one.function for one in calls] for _, calls in groupby(ordered, key=lambda one: one.process)]
+        mine = [call for call in self.machine.calls if call.function.startswith(self.library) and (self.what == "*" or call.gpu == GPU)]
+        ordered = sorted(mine, key=lambda call: call.process)  # stable: each process's calls stay in order
+        return [[call.function for call in calls] for _, calls in groupby(ordered, key=lambda call: call.process)]
 
     def run(self, after: int, code: int) -> Result:
         """Return what a check says if the first `after` calls are answered and the others refused."""

@@ -63,7 +63,7 @@ def replaced(name: str, old: str, new: str) -> Examination:
 
 
 def told(found: Diff) -> list[str]:
-    return [one.line for one in found.counted]
+    return [change.line for change in found.counted]
 
 
 NEIGHBOURS = list(zip(NAMES[::4], NAMES[1::4], strict=False))
@@ -186,7 +186,7 @@ def test_ignored_fields_do_not_count() -> None:
     patterns = ["kernel_driver.*", "nvml.driver_version", "nvml.nvml_version", "libcuda.*", "cuda_files.*"]
     found = diff(examination("healthy-eight"), after, golden=True, ignore=["*"])
     assert (found.facts, found.causes, found.exit_code) == ((), (), 0)
-    assert "driver" not in {one.what for one in diff(examination("healthy-eight"), after, ignore=patterns).facts}
+    assert "driver" not in {fact.what for fact in diff(examination("healthy-eight"), after, ignore=patterns).facts}
 
 
 def test_what_the_second_report_does_not_know_is_no_pass() -> None:
@@ -200,9 +200,9 @@ def test_what_the_second_report_does_not_know_is_no_pass() -> None:
 
 
 def structs(kind: type[Observed]) -> Iterator[type[Observed]]:
-    for one in kind.__subclasses__():
-        yield one
-        yield from structs(one)
+    for subclasse in kind.__subclasses__():
+        yield subclasse
+        yield from structs(subclasse)
 
 
 def test_every_list_item_has_a_key_and_every_volatile_field_exists() -> None:

@@ -21,7 +21,7 @@ PAGE = RulePage(code="GD101", name="no-gpu", severity="error", breaks="slot", si
 
 
 def sample() -> Report:
-    return build(next(one for one in samples.ALL.values() if one.diagnosis.findings))
+    return build(next(examination for examination in samples.ALL.values() if examination.diagnosis.findings))
 
 
 def large(report: Report) -> Report:

@@ -74,8 +74,8 @@ def test_every_environment_is_listed_with_what_is_known_of_it(home: Path) -> Non
 def test_an_environment_has_the_verdict_of_a_check(home: Path) -> None:
     bare = environment(**{**dict.fromkeys(UNSET), "HOME": str(home)})
     env = environ_with(Nvml(gpus=1), Cuda(gpus=1), directory=home / "libraries", base=bare)
-    one = run("check", "--no-smoke", "--python", str(home / ".virtualenvs/training"), "--format", "json", env=env)
-    checked = json.loads(one.stdout)
+    completed_process = run("check", "--no-smoke", "--python", str(home / ".virtualenvs/training"), "--format", "json", env=env)
+    checked = json.loads(completed_process.stdout)
     row = listed(home)["/.virtualenvs/training"]
     assert row["verdict"] == checked["verdict"]
 

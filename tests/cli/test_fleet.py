@@ -42,7 +42,7 @@ def test_a_dash_is_standard_output(folder: Path, tmp_path: Path) -> None:
     assert told.stdout == run("fleet", "merge", str(folder)).stdout
     hosts = run("fleet", "merge", str(folder), "-o", "told", "--hostfile", "-", cwd=tmp_path)
     assert hosts.stdout.count(b"\n") == 29
-    assert [one.name for one in tmp_path.iterdir()] == ["told"]
+    assert [path.name for path in tmp_path.iterdir()] == ["told"]
 
 
 @pytest.mark.parametrize("options", [("--hostfile", "-"), ("-o", "same", "--labels", "same"), ("--html", "same", "--prometheus", "./same")])
@@ -90,7 +90,7 @@ def test_a_golden_report_is_the_reference(folder: Path, tmp_path: Path) -> None:
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path: Path, arguments: tuple[str, ...], words: str) -> None:
-    ended = run("fleet", "merge", *(str(tmp_path) if one == "." else one for one in arguments))
+    ended = run("fleet", "merge", *(str(tmp_path) if argument == "." else argument for argument in arguments))
     assert ended.returncode == 2
     assert words in sentence(ended.stderr)
 

@@ -80,7 +80,7 @@ def test_explain_shows_one_page_below_what_the_line_means() -> None:
 def test_explain_an_exit_code() -> None:
     assert run("explain", "exit-3").stdout.startswith(b"# Exit code 3: unknown\n")
     shown = run("explain", "exit-codes").stdout.decode()
-    assert all(f"\n## {one.label}: {one.short}\n" in shown for one in EXIT_CODES)
+    assert all(f"\n## {exit_code.label}: {exit_code.short}\n" in shown for exit_code in EXIT_CODES)
     (code,) = document("rules", run("explain", "exit-130", "--format", "json").stdout)["exit_codes"]
     assert code["codes"] == [129, 130, 143]
 

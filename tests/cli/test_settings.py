@@ -74,7 +74,7 @@ def test_a_file_sets_every_option_but_the_hidden_one(config: Path) -> None:
     assert options.root == "/"
     assert settings.verbose
     assert (settings.main.format, settings.main.file, settings.quiet, settings.no_color) == ("json", "report.json", True, True)
-    assert [one.file for one in settings.destinations] == ["report.json", "b.json", "b.xml", "b.md", "b.sarif"]
+    assert [destination.file for destination in settings.destinations] == ["report.json", "b.json", "b.xml", "b.md", "b.sarif"]
     keys = {line.split(" = ")[0].strip() for line in config.read_text().splitlines() if " = " in line}
     assert keys == {field.encode_name for field in msgspec.structs.fields(GivenOptions)} - {"no-smoke", "node", "root"}
 

@@ -17,7 +17,7 @@ TOKEN = "hf_" + "A1b2C3d4E5f6G7h8I9j0"
 def verdict_and_findings(report: dict[str, object]) -> tuple[object, list[object]]:
     findings = report["findings"]
     assert isinstance(findings, list)
-    return report["verdict"], [(one["id"], one["severity"], one["because_of"]) for one in findings]
+    return report["verdict"], [(finding["id"], finding["severity"], finding["because_of"]) for finding in findings]
 
 
 @pytest.mark.parametrize("form", TicketFormat)

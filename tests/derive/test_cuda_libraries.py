@@ -45,8 +45,8 @@ def installed(name: str, release: str, *requires: str, **changes: Any) -> Distri
 
 
 def facts(*packages: Distribution, framework: Framework | None = None, tables: Matrix | None = None, **changes: Any) -> MachineView:
-    one = framework or tensorflow()
-    snapshot = machine(frameworks=(one,), packages=Packages(packages), **changes)
+    other = framework or tensorflow()
+    snapshot = machine(frameworks=(other,), packages=Packages(packages), **changes)
     return MachineView(snapshot, tables or matrix(), Policy())
 
 

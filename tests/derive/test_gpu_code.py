@@ -97,8 +97,8 @@ def test_how_code_fits_a_gpu(sass: str | None, ptx: str | None, capability: str,
 
 
 def words(prefix: str) -> st.SearchStrategy[tuple[str, ...]]:
-    one = st.builds(lambda place, suffix: f"{prefix}_{place[0]}{place[1]}{suffix}", ANY, st.sampled_from(["", "", "a", "f"]))
-    return st.lists(one, max_size=4).map(tuple)
+    build = st.builds(lambda place, suffix: f"{prefix}_{place[0]}{place[1]}{suffix}", ANY, st.sampled_from(["", "", "a", "f"]))
+    return st.lists(build, max_size=4).map(tuple)
 
 
 @given(place=st.sampled_from(DESKTOP), sass=st.sets(st.sampled_from(DESKTOP)), ptx=st.sets(st.sampled_from(DESKTOP)))
@@ -218,14 +218,14 @@ def facts(tables: Matrix, **changes: Any) -> MachineView:
 def gpus(*capabilities: str | Missing, name: str = "NVIDIA A100-SXM4-80GB") -> Nvml:
     return Nvml(
         init=SUCCESS,
-        gpus=tuple(NvmlGpu(n, address=address(n), name=name, compute_capability=one) for n, one in enumerate(capabilities)),
+        gpus=tuple(NvmlGpu(n, address=address(n), name=name, compute_capability=capability) for n, capability in enumerate(capabilities)),
     )
 
 
 def fits(found: MachineView) -> list[Fit]:
     met = found.frameworks[0].meetings_or_missing
     assert not isinstance(met, Missing)
-    return [one.fit for one in met]
+    return [meeting.fit for meeting in met]
 
 
 def test_each_gpu_is_compared_by_its_own_capability() -> None:

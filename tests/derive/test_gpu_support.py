@@ -18,7 +18,9 @@ WORDS = {Fit.NATIVE: KERNELS, Fit.PTX: PTX, Fit.TOO_NEW: NONE, Fit.TOO_OLD: NONE
 
 @pytest.mark.parametrize("gpu", BY_CAPABILITY.values(), ids=BY_CAPABILITY)
 def test_every_release_with_cuda_is_there_once_and_meets_the_gpu_as_its_code_does(gpu: GpuProduct) -> None:
-    said = {(one.distribution, one.build, release): one.code for one in support(gpu, MATRIX, "").wheels for release in one.releases}
+    said = {
+        (wheel.distribution, wheel.build, release): wheel.code for wheel in support(gpu, MATRIX, "").wheels for release in wheel.releases
+    }
     for distribution in {name for name, _, _ in said}:
         rows = [row for row in MATRIX.releases(distribution, PLATFORM) if row.accelerator == "cuda"]
         assert [str(row.release) for row in rows] == [release for name, build, release in said if name == distribution and not build]
@@ -66,7 +68,9 @@ def test_known_cases(name: str, oldest: int, newest: int | None, wheel: tuple[st
     assert gpu is not None
     found = support(gpu, MATRIX, "")
     assert (found.oldest_driver, found.newest_driver if found.dropped else None) == (oldest, newest)
-    assert wheel in {(one.distribution, one.build, release, one.code) for one in found.wheels for release in one.releases}
+    assert wheel in {
+        (releases.distribution, releases.build, release, releases.code) for releases in found.wheels for release in releases.releases
+    }
     assert all(MATRIX.source(identifier) for identifier in found.source)
 
 

@@ -114,7 +114,7 @@ def test_the_rung_of_the_kernel(contexts: tuple[CudaContext, ...] | Missing, smo
 
 def test_a_wrong_matmul_of_a_framework_outweighs_our_kernel() -> None:
     (whole,) = TRAINED
-    wrong = msgspec.structs.replace(whole, kernels=tuple(msgspec.structs.replace(one, error=3.0) for one in whole.kernels))
+    wrong = msgspec.structs.replace(whole, kernels=tuple(msgspec.structs.replace(kernel, error=3.0) for kernel in whole.kernels))
     assert whole.kernels[0].address == address(0)
     assert kernel_ran(touched(1), (wrong,)).state is RungState.FAILED
 

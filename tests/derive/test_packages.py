@@ -120,7 +120,7 @@ def test_versions_left_to_the_installer_must_satisfy_all_bounds() -> None:
 
 def test_frameworks_named_without_packages_count_too() -> None:
     found = stack(frameworks=(torch(), torch(distribution="", version=ABSENT)))
-    assert [one.version for one in found.distributions.values()] == ["2.6.0+cu124"]
+    assert [distribution.version for distribution in found.distributions.values()] == ["2.6.0+cu124"]
 
 
 def test_the_platforms_row_is_separate_from_others() -> None:

@@ -35,7 +35,7 @@ Answer = Callable[[MachineView], Iterator[str]]
 def _of_rule(name: str) -> Answer:
     def answer(machine: MachineView) -> Iterator[str]:
         for run in run_all(tuple(rule for rule in RULES if rule.name == name), machine):
-            yield from ("\n".join(_without_commands_that_verify(golden.finding_text(one))) for one in run.findings)
+            yield from ("\n".join(_without_commands_that_verify(golden.finding_text(finding))) for finding in run.findings)
             if run.outcome.kind is not OutcomeKind.FOUND:
                 yield f"{run.outcome.kind.value} {run.outcome.subject.key} {run.outcome.reason}"
 
@@ -72,7 +72,10 @@ _REQUIRED: Final = (
 def _required(machine: MachineView) -> Iterator[str]:
     asked = MachineView(machine.observed, machine.matrix, msgspec.structs.replace(machine.policy, require=_REQUIRED))
     for rung in (Rung.LIBCUDA, Rung.TRAINED):
-        yield from (f"{one.requirement.text}, {rung.value}: {one.answer.value}: {one.seen} | {one.where}" for one in checked(asked, rung))
+        yield from (
+            f"{condition.requirement.text}, {rung.value}: {condition.answer.value}: {condition.seen} | {condition.where}"
+            for condition in checked(asked, rung)
+        )
 
 
 ABOUT_ALL: Final[dict[str, Answer]] = {"not-judged": _unchecked, "required": _required, "everything": _whole}

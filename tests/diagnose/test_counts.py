@@ -63,7 +63,7 @@ def unlisted(*bars: int) -> Any:
 
 def slow(*precisions: str) -> Any:
     """An A100 that reaches a tenth of its published rates in these precisions."""
-    products = tuple(Product("GPU:0", one, 8192, A100[one] / 10, 0.0, 5e-4, address=address(0)) for one in precisions)
+    products = tuple(Product("GPU:0", precision, 8192, A100[precision] / 10, 0.0, 5e-4, address=address(0)) for precision in precisions)
     return machine(1, smoke=(smoke(products=products),))
 
 

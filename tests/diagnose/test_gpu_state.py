@@ -38,12 +38,12 @@ def with_gpus(*changes: dict[str, Any], **sections: Any) -> Snapshot:
 
 
 def found(name: str, snapshot: Snapshot, matrix: Matrix) -> list[Finding]:
-    return [one for one in diagnose(snapshot, matrix, Policy(level=None)).findings if one.name == name]
+    return [finding for finding in diagnose(snapshot, matrix, Policy(level=None)).findings if finding.name == name]
 
 
 def outcomes(name: str, snapshot: Snapshot, matrix: Matrix) -> list[OutcomeKind]:
     diagnosis: Diagnosis = diagnose(snapshot, matrix, Policy(level=None))
-    return [one.kind for one in diagnosis.outcomes if one.name == name]
+    return [outcome.kind for outcome in diagnosis.outcomes if outcome.name == name]
 
 
 def log(*events: tuple[int, int]) -> KernelLog:
@@ -76,6 +76,6 @@ def test_what_a_gpu_does_not_offer_does_not_apply(name: str, matrix: Matrix) -> 
 
 def test_a_display_card_beside_one_that_computes(matrix: Matrix) -> None:
     unlike = ({"name": "NVIDIA GeForce GT 1030"}, {"name": "NVIDIA GeForce RTX 4090"})
-    assert [one.severity for one in found("mixed-gpu-models", with_gpus(*unlike), matrix)] == [Severity.NOTE]
+    assert [finding.severity for finding in found("mixed-gpu-models", with_gpus(*unlike), matrix)] == [Severity.NOTE]
     assert isinstance(machine(2).libcuda, Libcuda)
     assert found("mixed-gpu-models", with_gpus(*unlike, libcuda=libcuda(1)), matrix) == []

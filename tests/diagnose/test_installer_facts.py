@@ -22,7 +22,7 @@ def shown(matrix: Matrix, requirement: str, offered: str) -> list[tuple[str, str
     """Return each finding with the evidence of the installer."""
     snapshot = read(REFUSED.format(requirement, offered, requirement), matrix)
     findings = diagnose(snapshot, matrix, Policy(level=Level.LOOK)).findings
-    return [(one.name, fact.what, fact.value) for one in findings for fact in one.evidence if fact.where == "the installer"]
+    return [(finding.name, fact.what, fact.value) for finding in findings for fact in finding.evidence if fact.where == "the installer"]
 
 
 @pytest.mark.parametrize(

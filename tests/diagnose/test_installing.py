@@ -33,7 +33,7 @@ def test_whatever_is_picked_is_not_broken_in_compat(gpu: str, driver: str, pytho
         found = pick(facts, framework)
         if found is not None:
             judged = examine(Combination(requirements=found.requirements, gpus=(gpu,), driver=driver, python=python), Policy(level=None))
-            assert not [one.message for one in judged.diagnosis.root_causes if one.severity == "error"], found.requirements
+            assert not [cause.message for cause in judged.diagnosis.root_causes if cause.severity == "error"], found.requirements
 
 
 def test_something_is_found_for_common_machines() -> None:
@@ -109,7 +109,7 @@ def test_a_driver_package_is_as_new_as_its_fix_says() -> None:
     for name in NAMES:
         site = MachineView(recorded(name), MATRIX, Policy()).site
         rows = {row.package: row for row in MATRIX.driver_packages(f"{site.distribution[0]}-{site.release}")} if site.distribution else {}
-        for command in (fix.command for one in diagnosis(name).findings for fix in one.fixes):
+        for command in (fix.command for finding in diagnosis(name).findings for fix in finding.fixes):
             words = command.replace("module reset nvidia-driver", "").split()
             named = [word for word in words if word.startswith("nvidia-driver") and "pinning" not in word and ":" not in word]
             assert all(word in rows for word in named), (name, command)

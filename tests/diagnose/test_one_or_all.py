@@ -114,7 +114,7 @@ def healthy() -> Snapshot:
 
 
 def roots(diagnosis: Diagnosis) -> set[str]:
-    return {one.name for one in diagnosis.findings if one.severity is Severity.ERROR and not one.because_of}
+    return {finding.name for finding in diagnosis.findings if finding.severity is Severity.ERROR and not finding.because_of}
 
 
 def test_the_machine_is_ready_without_any_of_these_states(healthy: Snapshot, matrix: Matrix) -> None:
@@ -125,11 +125,11 @@ def test_the_machine_is_ready_without_any_of_these_states(healthy: Snapshot, mat
 @pytest.mark.parametrize("state", STATES)
 def test_one_of_eight_and_all_eight_give_the_same_verdict(state: str, level: Level, healthy: Snapshot, matrix: Matrix) -> None:
     change, name = STATES[state]
-    one, every = (diagnose(change(healthy, chosen), matrix, Policy(level=level)) for chosen in (ONE, ALL))
-    assert one.verdict is every.verdict is Verdict.BROKEN
-    assert roots(one) == {name}
+    diagnosis, every = (diagnose(change(healthy, chosen), matrix, Policy(level=level)) for chosen in (ONE, ALL))
+    assert diagnosis.verdict is every.verdict is Verdict.BROKEN
+    assert roots(diagnosis) == {name}
     assert roots(every) == ({name} if state != "listed by NVML alone" else {"cuda-init-fails"})
-    assert all(finding.fixes for finding in (*one.findings, *every.findings))
+    assert all(finding.fixes for finding in (*diagnosis.findings, *every.findings))
 
 
 @pytest.mark.parametrize("state", ["prohibited", "taken exclusively", "without free memory"])

@@ -15,7 +15,10 @@ RULE, CODE = "persistence-mode-off", "GD712"
 def told(*severities: str) -> TextLog:
     """A text with a report that names the rule once for each severity."""
     return TextLog(
-        lines=(), reported=tuple(Reported(CODE, one, "likely", f"said as {one}", f"line {place}") for place, one in enumerate(severities))
+        lines=(),
+        reported=tuple(
+            Reported(CODE, severity, "likely", f"said as {severity}", f"line {place}") for place, severity in enumerate(severities)
+        ),
     )
 
 

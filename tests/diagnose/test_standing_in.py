@@ -47,7 +47,7 @@ def test_the_property_above_has_machines_to_speak_of(matrix: Matrix) -> None:
 
 
 def _severities(snapshot: Snapshot, matrix: Matrix, name: str) -> list[Severity]:
-    return [one.severity for one in diagnose(snapshot, matrix, Policy()).findings if one.name == name]
+    return [finding.severity for finding in diagnose(snapshot, matrix, Policy()).findings if finding.name == name]
 
 
 @pytest.mark.parametrize(
@@ -88,5 +88,5 @@ def test_an_extra_counts_only_where_one_of_its_own_packages_is_installed(
     requires = ("jaxlib<=0.4.35,>=0.4.34", "jaxlib==0.4.34; extra == 'cuda12'", "jax-cuda12-plugin==0.4.34; extra == 'cuda12'")
     jax = Distribution("jax", "0.4.35", "/site", requires=requires)
     snapshot = machine(1, packages=Packages((jax, Distribution("jaxlib", "0.4.35", "/site"), *plugin)))
-    names = [one.demand.requirement.name for one in MachineView(snapshot, matrix, Policy()).stack_or_missing.violations]  # type: ignore[union-attr]
+    names = [violation.demand.requirement.name for violation in MachineView(snapshot, matrix, Policy()).stack_or_missing.violations]  # type: ignore[union-attr]
     assert names == found

@@ -18,7 +18,7 @@ UNFOUND = "W0000 gpu_device.cc:2251] Cannot dlopen some GPU libraries."
 def said(cause: str, line: str, *installed: str, matrix: Matrix) -> str | None:
     """What speaks for a cause in a text with this line and these packages, "name version"."""
     packages = tuple(Distribution(name, version, "the text") for name, version in (one.split() for one in installed))
-    frameworks = tuple(tensorflow(version=Fact(one.version, "the text")) for one in packages if one.name == "tensorflow")
+    frameworks = tuple(tensorflow(version=Fact(package.version, "the text")) for package in packages if package.name == "tensorflow")
     log = TextLog(lines=(Fact(line, "line 1"),))
     snapshot = bare(text_log=log, host=LINUX, packages=Packages(packages), frameworks=frameworks)
     found = supported(MachineView(snapshot, matrix, Policy()), log)

@@ -21,7 +21,7 @@ everywhere = every("name", NAMES)
 
 
 def what(diagnosis: Diagnosis) -> list[str]:
-    return [one.what for one in diagnosis.unchecked]
+    return [unchecked.what for unchecked in diagnosis.unchecked]
 
 
 @everywhere
@@ -35,7 +35,7 @@ def test_an_unknown_build_in_place_of_a_framework_is_never_ready(name: str, matr
     snapshot = recorded(name)
     if snapshot.origin != "live" or not isinstance(snapshot.frameworks, tuple) or policy(name).allow_cpu:
         return
-    vendors = tuple(_of_a_vendor(one) for one in snapshot.frameworks)
+    vendors = tuple(_of_a_vendor(framework) for framework in snapshot.frameworks)
     changed = msgspec.structs.replace(snapshot, frameworks=vendors, smoke=NOT_ASKED, contexts=NOT_ASKED, libraries=NOT_ASKED)
     found = diagnose(changed, matrix, msgspec.structs.replace(policy(name), level=Level.LOOK))
     assert found.verdict not in GOOD
@@ -90,14 +90,14 @@ def test_an_add_on_whose_files_nobody_read_is_listed(matrix: Matrix) -> None:
         Distribution("transformers", "4.50", "/site"),
     )
     unread = machine(frameworks=(torch(),), packages=Packages(site), libraries=Missing(NOT_ASKED.cause, "the X-ray was not made"))
-    (one,) = diagnose(unread, matrix, Policy(level=Level.LOOK)).unchecked
-    assert (one.what, one.reason) == ("xformers 0.0.29", "the X-ray was not made")
+    (unchecked,) = diagnose(unread, matrix, Policy(level=Level.LOOK)).unchecked
+    assert (unchecked.what, unchecked.reason) == ("xformers 0.0.29", "the X-ray was not made")
 
 
 def test_a_framework_that_could_not_be_trained_with_is_listed_with_the_reason(matrix: Matrix) -> None:
     stage = Stage(StageKind.IMPORT, StageState.UNSUPPORTED, error="gpudoctor trains with TensorFlow 2 only.")
     untrained = smoke(stages=(stage,), trainings=())
     found = diagnose(machine(frameworks=(tensorflow(),), smoke=(untrained,)), matrix, Policy())
-    told = {one.what: one.reason for one in found.unchecked}
+    told = {unchecked.what: unchecked.reason for unchecked in found.unchecked}
     assert told["training with tensorflow"] == "gpudoctor trains with TensorFlow 2 only"
     assert found.verdict not in GOOD

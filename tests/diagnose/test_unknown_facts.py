@@ -64,4 +64,4 @@ def test_an_unknown_fact_crashes_no_rule(name: str, to_forget: dict[str, list[st
         except UsageError:
             continue  # no snapshot leaves it out
         outcomes = [run.outcome for run in run_all(RULES, MachineView(snapshot, matrix, store.policy(name)))]
-        assert [(place, one.name, one.reason) for one in outcomes if one.kind is OutcomeKind.CRASHED] == []
+        assert [(place, outcome.name, outcome.reason) for outcome in outcomes if outcome.kind is OutcomeKind.CRASHED] == []

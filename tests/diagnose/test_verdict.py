@@ -64,11 +64,11 @@ def test_verdict_and_exit_code(snapshot: Snapshot, wishes: dict[str, object], ve
 
 
 def test_a_gpu_set_aside_for_a_guest_is_asked_for_nothing(matrix: Matrix) -> None:
-    one, both = machine(1), machine(2)
+    snapshot, both = machine(1), machine(2)
     assert not isinstance(both.pci, Missing)
     aside = (both.pci.devices[0], card(1, driver="vfio-pci"))
     pci = msgspec.structs.replace(both.pci, devices=aside)
-    assert answer(msgspec.structs.replace(one, pci=pci), matrix, level=Level.LOOK) == (Verdict.READY, 0)
+    assert answer(msgspec.structs.replace(snapshot, pci=pci), matrix, level=Level.LOOK) == (Verdict.READY, 0)
 
 
 def test_a_machine_whose_only_gpu_is_set_aside_cannot_train(matrix: Matrix) -> None:

@@ -20,13 +20,18 @@ OF_GPUS = ("pci", "kernel_driver", "nvml", "libcuda", "libcuda_unmasked", "conte
 
 
 def with_libraries(name: str) -> bool:
-    return any(one.code.startswith("GD4") for one in diagnosis(name).findings)
+    return any(finding.code.startswith("GD4") for finding in diagnosis(name).findings)
 
 
 def links_what_is_lost(machine: MachineView) -> bool:
     libraries = machine.observed.libraries
     frameworks = () if isinstance(libraries, Missing) else libraries.frameworks
-    uses = (use for one in frameworks if spec_of(one.framework).plugin is None and isinstance(one.uses, tuple) for use in one.uses)
+    uses = (
+        use
+        for framework in frameworks
+        if spec_of(framework.framework).plugin is None and isinstance(framework.uses, tuple)
+        for use in framework.uses
+    )
     lost = (use for use in uses if use.asking is Asking.LINKED and use.vital and isinstance(use.file, Missing))
     return any(use.component != "cuda" for use in lost)
 
@@ -44,6 +49,6 @@ def test_only_what_the_import_needs_is_missed_where_there_is_no_gpu(name: str) -
     machine = MachineView(snapshot, shared_matrix(), policy)
     assert not machine.hardware
     found = diagnose(snapshot, shared_matrix(), policy).findings
-    missed = [one.code for one in found if one.code.startswith("GD4") and one.severity is not Severity.NOTE]
+    missed = [finding.code for finding in found if finding.code.startswith("GD4") and finding.severity is not Severity.NOTE]
     assert bool(missed) == links_what_is_lost(machine)
     assert {"GD401", "GD402", "GD403", "GD404", "GD419"}.issuperset(missed)

@@ -31,7 +31,7 @@ def _lines(rule: Rule, machines: list[MachineView]) -> Iterator[str]:
     yield f"{rule.code} {rule.name}: {rule.title}"
     stated = {name: value for name, value in msgspec.structs.asdict(rule).items() if name not in _TOLD and value != _USUAL.get(name)}
     yield ", ".join(f"{name} {getattr(value, 'value', value)}" for name, value in stated.items())
-    yield from (f"explains {' '.join(one.effects)} ({one.join.value}): {one.because}" for one in rule.explains)
+    yield from (f"explains {' '.join(explain.effects)} ({explain.join.value}): {explain.because}" for explain in rule.explains)
     if rule.advice:
         fixes = dict.fromkeys(fix for machine in machines for fix in rule.advice(machine))
         yield from (f"{fix.kind.value}: {fix.title}" + f" | {fix.command}" * bool(fix.command) for fix in fixes)

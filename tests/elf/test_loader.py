@@ -104,10 +104,10 @@ def simulated(program: Path, wanted: Sequence[str], environ: dict[str, str]) -> 
     started = loader.start(str(program))
     assert loader.main is not None
     preloads = setting.preload.split()  # missing ones are skipped
-    if [one for one in started.missing if one.asked_by is not loader.main or one.wanted not in preloads]:
+    if [lookup for lookup in started.missing if lookup.asked_by is not loader.main or lookup.wanted not in preloads]:
         return [], set()
     answers = ["no" if loader.open(one, loader.main).missing else "ok" for one in wanted]
-    return answers, {os.path.realpath(one.path) for one in loader.objects[1:] if ".so" in one.path}
+    return answers, {os.path.realpath(library.path) for library in loader.objects[1:] if ".so" in library.path}
 
 
 CONTENTS = st.sampled_from(

@@ -66,7 +66,7 @@ def examine(row: Row, folder: Path, place: Path) -> Examined:
 def machine(row: Row, folder: Path, place: Path) -> dict[str, str]:
     """Build the machine below `place`; returns the variables of its processes."""
     nvml = Nvml(gpus=1, cuda=CUDA, driver=DRIVER)
-    root = Tree(pci=[PciCard.of(one) for one in nvml.cards], kernel_driver=DRIVER).build(place / "root")
+    root = Tree(pci=[PciCard.of(card) for card in nvml.cards], kernel_driver=DRIVER).build(place / "root")
     for name in SHARED:
         there, here = Path("/", name), root / name
         if there.exists() and not here.exists():

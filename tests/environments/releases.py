@@ -56,11 +56,11 @@ def releases() -> list[Release]:
         binaries = every[BINARY.get(framework, DISTRIBUTION[framework])]
         known = [row for row in every[DISTRIBUTION[framework]] if row.release >= first]
         minors = [list(group) for _, group in groupby(known, key=lambda row: row.release[:2])]
-        for one in (known[0], *(minor[-1] for minor in minors if minor[-1] is not known[0])):
-            wheel = [row for row in binaries if row.release[:3] <= one.release[:3]][-1]
+        for release in (known[0], *(minor[-1] for minor in minors if minor[-1] is not known[0])):
+            wheel = [row for row in binaries if row.release[:3] <= release.release[:3]][-1]
             before, module = UNDECLARED.get(framework, ((0,), ""))
-            beside = "numpy<2" if wheel.numpy_abi == 1 else "numpy", *([module] if one.release < before else [])
-            rows.append(Release(framework, str(one.release), tuple(name for name in wheel.pythons if name.startswith("3")), beside))
+            beside = "numpy<2" if wheel.numpy_abi == 1 else "numpy", *([module] if release.release < before else [])
+            rows.append(Release(framework, str(release.release), tuple(name for name in wheel.pythons if name.startswith("3")), beside))
     return rows
 
 
@@ -75,7 +75,9 @@ def newest(framework: str) -> Release:
 
 def newest_python(pythons: tuple[str, ...]) -> tuple[str, Path]:
     """Return the newest of these minor versions on this machine. Raises SeamUnavailable."""
-    for version in sorted((one for one in pythons if not one.endswith("t")), key=lambda one: int(one.partition(".")[2]), reverse=True):
+    for version in sorted(
+        (python for python in pythons if not python.endswith("t")), key=lambda python: int(python.partition(".")[2]), reverse=True
+    ):
         try:
             return version, make.interpreter(version)
         except SeamUnavailable:  # noqa: PERF203 -- a handful of rounds

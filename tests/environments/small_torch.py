@@ -65,7 +65,7 @@ def cuda(site: Path, *without: str) -> None:
         metadata.mkdir(parents=True)
         (metadata / "METADATA").write_text("")
         files = sorted((site / f"nvidia/{folder}/lib").iterdir())
-        (metadata / "RECORD").write_text("".join(f"nvidia/{folder}/lib/{one.name},sha256=0,{one.stat().st_size}\n" for one in files))
+        (metadata / "RECORD").write_text("".join(f"nvidia/{folder}/lib/{file.name},sha256=0,{file.stat().st_size}\n" for file in files))
     if "cublas" not in without:
         Library("libcublasLt.so.12", rpath="$ORIGIN").put(site / "nvidia/cublas/lib/libcublasLt.so.12")
     for name in cudnn_parts("9") if "cudnn" not in without else ():
@@ -123,7 +123,7 @@ def differences(seen: FrameworkLibraries, error: str, mapped: Iterable[str]) -> 
 
 
 def _lacking(uses: list[LibraryUse], seen: FrameworkLibraries) -> Any:
-    return [use.wanted for use in uses if isinstance(use.file, Missing)] + [one.path for one in seen.broken] or "nothing"
+    return [use.wanted for use in uses if isinstance(use.file, Missing)] + [damage.path for damage in seen.broken] or "nothing"
 
 
 def _soname(path: str) -> str:

@@ -54,7 +54,7 @@ def jax():
             versions.cupti_get_version = versions.cupti_build_version
         except ImportError:
             pass
-    return jx.__version__, len([one for one in jx.devices() if one.platform in {"gpu", "cuda"}])
+    return jx.__version__, len([device for device in jx.devices() if device.platform in {"gpu", "cuda"}])
 
 
 def cudnn_opens_its_parts():

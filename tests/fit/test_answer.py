@@ -68,7 +68,7 @@ def test_a_smaller_batch_is_combined_with_what_else_is_needed() -> None:
 @pytest.mark.parametrize(("name", "options"), [("llama-8b", "--lora 16"), ("llama-33b", "--checkpointing --lora 16 --weights 4bit")])
 def test_weights_in_4_bits_are_proposed_where_16_do_not_fit(name: str, options: str) -> None:
     changed = changes(model(name, Sample(512)), Asked(batch=1, precision="bf16"), card(24), 1)
-    assert next(one.options for one in changed if one.fits) == options
+    assert next(change.options for change in changed if change.fits) == options
 
 
 def test_weights_in_4_bits_are_proposed_for_inference_and_adapters() -> None:
@@ -91,7 +91,7 @@ def test_adapters_are_not_proposed_where_they_are_no_smaller() -> None:
 
 def test_gpus_that_are_there_are_sharded_over_before_there_are_more() -> None:
     changed = changes(preset("llama-8b"), Asked(batch=1, precision="bf16", gpus=8), card(75), 1)
-    assert [one.options for one in changed if "--shard" in one.options] == ["--shard fsdp"]
+    assert [change.options for change in changed if "--shard" in change.options] == ["--shard fsdp"]
 
 
 def test_generating_reads_weights_and_cache_once_for_a_token() -> None:

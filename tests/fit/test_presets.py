@@ -55,9 +55,9 @@ def test_a_step_costs_at_most_three_and_a_half_forward_passes_and_checkpointing_
     assert found.step_flops
     assert 2 * found.forward_flops <= found.step_flops <= 3.5 * found.forward_flops
     assert found.block_flops <= found.forward_flops
-    for one in (found.full, found.half):
-        assert one
-        assert 0 < one.checkpointed.per_sample <= one.kept.per_sample
+    for activations in (found.full, found.half):
+        assert activations
+        assert 0 < activations.checkpointed.per_sample <= activations.kept.per_sample
 
 
 def test_the_text_that_a_diffusion_model_attends_to_has_no_gradient() -> None:

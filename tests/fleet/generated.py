@@ -123,7 +123,7 @@ class Template:
 @cache
 def _volatile(tag: str) -> frozenset[str]:
     kinds = (one for one in VOLATILE if issubclass(one, Observed) and one.__struct_config__.tag == tag)
-    return next((VOLATILE[one] for one in kinds), frozenset())
+    return next((VOLATILE[kind] for kind in kinds), frozenset())
 
 
 @cache

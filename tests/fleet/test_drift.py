@@ -33,7 +33,13 @@ def with_driver(version: str, snapshot: Snapshot | None = None) -> Snapshot:
 
 def minority(fleet: Fleet, path: str) -> dict[str, str]:
     """The nodes that differ in a fact, with their values."""
-    return {name: one.value for drift in fleet.drifts if drift.path == path for one in drift.deviations for name in one.nodes.names}
+    return {
+        name: deviation.value
+        for drift in fleet.drifts
+        if drift.path == path
+        for deviation in drift.deviations
+        for name in deviation.nodes.names
+    }
 
 
 @settings(max_examples=40, deadline=None)
@@ -77,8 +83,8 @@ def test_every_fact_of_a_snapshot_is_compared_unless_it_changes_by_itself() -> N
         if way[-1] in {"type", "cause", "reason"} or way[0] in {"version", "created", "origin", "remarks"}:
             continue
         other = decode(msgspec.json.encode(_changed(document, way)))
-        walked = [one for one in Walk(base, other).differences() if not one.volatile]
-        assert [one.path for one in SteadyWalk(base, other).differences()] == [one.path for one in walked], way
+        walked = [difference for difference in Walk(base, other).differences() if not difference.volatile]
+        assert [difference.path for difference in SteadyWalk(base, other).differences()] == [difference.path for difference in walked], way
         compared += bool(walked)
     assert compared > 100
 
@@ -99,9 +105,9 @@ def test_the_fast_walk_finds_what_the_walk_of_diff_finds(name: str) -> None:
     before = store.recorded(name)
     for other in MACHINES:
         after = store.recorded(other)
-        walked = [one for one in Walk(before, after).differences() if not one.volatile]
-        assert {(one.path, repr(one.after)) for one in SteadyWalk(before, after).differences()} == {
-            (one.path, repr(one.after)) for one in walked
+        walked = [difference for difference in Walk(before, after).differences() if not difference.volatile]
+        assert {(difference.path, repr(difference.after)) for difference in SteadyWalk(before, after).differences()} == {
+            (difference.path, repr(difference.after)) for difference in walked
         }
 
 
@@ -120,7 +126,7 @@ def test_a_value_that_could_not_be_read_is_no_drift_and_one_that_is_not_there_is
     denied, absent = (replace(machine(), kernel_driver=Missing(cause, "said so")) for cause in (Cause.DENIED, Cause.ABSENT))
     most = {f"n{number}": report(with_driver(DRIVERS[0])) for number in range(5)}
     fleet = merged({"blind": report(denied), "without": report(absent), **most})
-    assert {name for drift in fleet.drifts for one in drift.deviations for name in one.nodes.names} == {"without"}
+    assert {name for drift in fleet.drifts for deviation in drift.deviations for name in deviation.nodes.names} == {"without"}
 
 
 def test_gpus_of_different_models_are_not_compared() -> None:
@@ -129,7 +135,7 @@ def test_gpus_of_different_models_are_not_compared() -> None:
     new = {f"h{number}": report(with_driver(DRIVERS[0]), summary=h100) for number in range(3)}
     fleet = merged({**old, **new})
     assert fleet.drifts == ()
-    assert [one.name for one in fleet.hardware] == ["1 × NVIDIA A100-SXM4-80GB", "1 × NVIDIA H100 80GB HBM3"]  # noqa: RUF001 -- typography
+    assert [hardware.name for hardware in fleet.hardware] == ["1 × NVIDIA A100-SXM4-80GB", "1 × NVIDIA H100 80GB HBM3"]  # noqa: RUF001 -- typography
 
 
 def test_golden_is_what_counts_even_if_most_nodes_differ_from_it() -> None:
@@ -156,7 +162,7 @@ def test_a_drift_that_rules_read_degrades_the_fleet() -> None:
 def test_a_missing_gpu_is_told_even_if_its_node_comes_first_and_no_rule_sees_it() -> None:
     sent = {name: report(machine(gpus)) for name, gpus in (("n0", 3), ("n1", 4), ("n2", 4), ("n3", 4))}
     (drift,) = [one for one in merged(sent).drifts if one.path == "pci.devices.*"]
-    assert [(one.line, one.nodes.names, one.gpus) for one in drift.deviations] == [("GPU: missing", ("n0",), 1)]
+    assert [(deviation.line, deviation.nodes.names, deviation.gpus) for deviation in drift.deviations] == [("GPU: missing", ("n0",), 1)]
 
 
 def test_sizes_within_one_percent_are_the_same() -> None:

@@ -29,13 +29,16 @@ def test_every_planted_fault_is_found_and_nothing_else(size: int, machine: str) 
     if machine == generated.EIGHT:
         planted.slow.clear()  # it was not measured
     fleet = merged(dict(generated.reports(names, planted, size, machine)))
-    found = {name for one in fleet.findings if one.severity != "note" for name in one.nodes.names}
+    found = {name for group in fleet.findings if group.severity != "note" for name in group.nodes.names}
     assert found == set(planted.faulty)
-    assert {one.node for one in fleet.outliers} == planted.slow
-    differing = {name for drift in fleet.drifts for one in drift.deviations for name in one.nodes.names}
+    assert {outlier.node for outlier in fleet.outliers} == planted.slow
+    differing = {name for drift in fleet.drifts for deviation in drift.deviations for name in deviation.nodes.names}
     assert planted.drifting.keys() <= differing <= planted.every
     for name, kind in planted.drifting.items():
-        assert any(kind in one.line for drift in fleet.drifts for one in drift.deviations if name in one.nodes.names), (name, kind)
+        assert any(kind in deviation.line for drift in fleet.drifts for deviation in drift.deviations if name in deviation.nodes.names), (
+            name,
+            kind,
+        )
 
 
 def test_a_finding_of_many_nodes_is_one_line_with_its_exceptions() -> None:
@@ -44,13 +47,13 @@ def test_a_finding_of_many_nodes_is_one_line_with_its_exceptions() -> None:
     fleet = merged(sent)
     lost, other = fleet.findings
     assert (lost.code, lost.nodes.folded, lost.gpus, lost.exceptions.folded) == ("GD103", "gpu[00-19]", 20, "gpu[50-51]")
-    assert [one.nodes.count for one in lost.wordings] == [20]
+    assert [wording.nodes.count for wording in lost.wordings] == [20]
     assert (other.code, other.nodes.folded, other.exceptions.count) == ("GD203", "gpu51", 0)
 
 
 def test_a_consequence_is_no_root() -> None:
     fleet = merged({"n1": report(verdict="broken", findings=(finding(), finding("GD206", "", because_of=("GD103:0000:01:00.0",))))})
-    assert [(one.code, one.root) for one in fleet.findings] == [("GD103", True), ("GD206", False)]
+    assert [(group.code, group.root) for group in fleet.findings] == [("GD103", True), ("GD206", False)]
     assert [one.id for one in fleet.nodes[0].findings] == ["GD103:0000:01:00.0"]
 
 
@@ -64,10 +67,10 @@ def test_the_newest_report_of_a_node_counts_in_any_order(order: tuple[tuple[str,
         found = (finding(),) if verdict == "broken" else ()
         merge.add(report(created=created, verdict=verdict, findings=found), source=f"{verdict}.json", node="n1")
     fleet = merge.finish()
-    assert [(one.name, one.verdict) for one in fleet.nodes] == [("n1", "ready")]
+    assert [(node.name, node.verdict) for node in fleet.nodes] == [("n1", "ready")]
     assert fleet.findings == ()
-    assert sorted(one.source for one in fleet.unread) == ["broken.json", "unknown.json"]
-    assert {one.kind for one in fleet.unread} == {"duplicate"}
+    assert sorted(unread.source for unread in fleet.unread) == ["broken.json", "unknown.json"]
+    assert {unread.kind for unread in fleet.unread} == {"duplicate"}
 
 
 BROKEN = {
@@ -91,7 +94,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_report_is_told_and_its_node_has_none(name: str) -> None:
     fleet = merged({"good": report(), "bad": BROKEN[name]})
-    assert [(one.name, one.verdict) for one in fleet.nodes] == [("bad", "no-report"), ("good", "ready")]
+    assert [(node.name, node.verdict) for node in fleet.nodes] == [("bad", "no-report"), ("good", "ready")]
     (told,) = fleet.unread
     assert (told.source, told.node) == ("bad.json", "bad")
     assert told.reason
@@ -110,13 +113,13 @@ def test_a_broken_report_is_told_and_its_node_has_none(name: str) -> None:
 )
 def test_a_broken_report_is_told_in_plain_words(sent: bytes, reason: str) -> None:
     fleet = merged({"bad": sent})
-    assert ([one.reason for one in fleet.unread], [one.verdict for one in fleet.nodes]) == ([reason], ["no-report"])
+    assert ([unread.reason for unread in fleet.unread], [node.verdict for node in fleet.nodes]) == ([reason], ["no-report"])
 
 
 def test_a_document_of_another_kind_is_no_node() -> None:
     fleet = merged({"good": report(), "fleet": report(schema="gpudoctor.fleet/1")})
-    assert [one.name for one in fleet.nodes] == ["good"]
-    assert [one.kind for one in fleet.unread] == ["not-a-report"]
+    assert [node.name for node in fleet.nodes] == ["good"]
+    assert [unread.kind for unread in fleet.unread] == ["not-a-report"]
     assert fleet.verdict == "ready"
     alone = merged({"fleet": report(schema="gpudoctor.fleet/1")})
     assert (alone.verdict, alone.because, alone.exit_code) == ("unknown", "no report could be used", 3)
@@ -138,7 +141,7 @@ def test_an_input_that_may_have_been_a_report_leaves_the_fleet_unknown(kind: str
 def test_a_host_name_is_one_that_a_host_can_have(host: str, name: str) -> None:
     merge = Merge(FleetOptions(), shared_matrix())
     merge.add(report(replace(machine(), host=Host(hostname=host))), source="file.json", stem="file")
-    assert [one.name for one in merge.finish().nodes] == [name]
+    assert [node.name for node in merge.finish().nodes] == [name]
 
 
 @settings(max_examples=150, deadline=None)
@@ -156,13 +159,16 @@ def test_a_silent_node_has_no_report_unless_it_sends_one() -> None:
     merge.silent("n2", "no answer in 600 s")
     merge.add(report(), source="", node="n2")
     fleet = merge.finish()
-    assert [(one.name, one.verdict, one.reason) for one in fleet.nodes] == [("n1", "no-report", "no answer in 600 s"), ("n2", "ready", "")]
+    assert [(node.name, node.verdict, node.reason) for node in fleet.nodes] == [
+        ("n1", "no-report", "no answer in 600 s"),
+        ("n2", "ready", ""),
+    ]
 
 
 def test_reports_of_several_versions_are_told() -> None:
     newer = report(tool={"name": "gpudoctor", "version": "0.2.0"})
     fleet = merged({"n1": report(), "n2": report(), "n3": newer})
-    assert [(one.version, one.nodes.folded) for one in fleet.tools] == [("0.1.0", "n[1-2]"), ("0.2.0", "n3")]
+    assert [(tool.version, tool.nodes.folded) for tool in fleet.tools] == [("0.1.0", "n[1-2]"), ("0.2.0", "n3")]
 
 
 def test_no_report_at_all_is_an_error() -> None:
@@ -201,7 +207,7 @@ FOUR = {f"n{number}": report(verdict=verdict) for number, verdict in enumerate((
 )
 def test_requirements_are_about_the_usable_nodes(require: tuple[str, ...], met: list[bool | None], verdict: str, code: int) -> None:
     fleet = merged(FOUR, require=tuple(map(parse, require)))
-    assert ([one.met for one in fleet.requirements], fleet.verdict, fleet.exit_code) == (met, verdict, code)
+    assert ([requirement.met for requirement in fleet.requirements], fleet.verdict, fleet.exit_code) == (met, verdict, code)
     assert fleet.usable.names == ("n0", "n1", "n2")
 
 
@@ -226,7 +232,7 @@ def test_gpus_that_are_not_known_may_decide_a_requirement(require: str, met: boo
 def test_a_node_whose_gpus_are_not_known_is_not_among_those_without() -> None:
     none, unknown = report(summary=Summary(gpus=())), report(summary=Summary())
     fleet = merged({"n0": none, "n1": none, "n2": unknown})
-    assert [(one.name, one.nodes.folded) for one in fleet.hardware] == [("no GPU", "n[0-1]"), ("GPUs not known", "n2")]
+    assert [(hardware.name, hardware.nodes.folded) for hardware in fleet.hardware] == [("no GPU", "n[0-1]"), ("GPUs not known", "n2")]
 
 
 @pytest.mark.parametrize("subject", SHARED)

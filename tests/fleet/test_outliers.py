@@ -47,18 +47,18 @@ def test_a_gpu_that_is_eight_percent_slower_is_found(size: int, fleets: int, lea
     for _ in range(fleets):
         values = [chance.gauss(300e12, 1.8e12) for _ in range(size)]
         values[3] *= 0.92
-        hits += [one.place for one in result(values).worse] == [3]
+        hits += [worse.place for worse in result(values).worse] == [3]
     assert hits >= least * fleets
 
 
 def test_less_than_the_floor_is_no_outlier_however_equal_the_others_are() -> None:
     assert result([100.0] * 50 + [98.0]).worse == ()
-    assert [one.place for one in result([100.0] * 50 + [96.0]).worse] == [50]
+    assert [worse.place for worse in result([100.0] * 50 + [96.0]).worse] == [50]
 
 
 def test_a_longer_step_is_worse_and_a_higher_rate_is_not() -> None:
-    assert [one.place for one in result([2.0] * 20 + [2.4, 1.6], STEP).worse] == [20]
-    assert [one.place for one in result([2.0] * 20 + [2.4, 1.6]).worse] == [21]
+    assert [worse.place for worse in result([2.0] * 20 + [2.4, 1.6], STEP).worse] == [20]
+    assert [worse.place for worse in result([2.0] * 20 + [2.4, 1.6]).worse] == [21]
 
 
 @given(st.lists(st.floats(1e-3, 1e15), min_size=1, max_size=FEWEST - 1))
@@ -70,10 +70,10 @@ def test_too_few_to_compare_have_no_limit(values: list[float]) -> None:
 @given(st.lists(st.floats(1e-3, 1e15), min_size=FEWEST, max_size=60), st.randoms())
 def test_the_order_of_the_reports_does_not_matter(values: list[float], chance: random.Random) -> None:
     shuffled = chance.sample(values, len(values))
-    one, other = result(values), result(shuffled)
-    assert (one.median, one.limit) == (other.median, other.limit)
-    assert sorted(worse.value for worse in one.worse) == sorted(worse.value for worse in other.worse)
-    assert one.limit is None or all(worse.value < one.limit for worse in one.worse)
+    figure, other = result(values), result(shuffled)
+    assert (figure.median, figure.limit) == (other.median, other.limit)
+    assert sorted(worse.value for worse in figure.worse) == sorted(worse.value for worse in other.worse)
+    assert figure.limit is None or all(worse.value < figure.limit for worse in figure.worse)
 
 
 def test_a_finding_whose_id_is_not_of_its_code_explains_by_its_name() -> None:

@@ -57,7 +57,7 @@ def test_a_file_is_read_however_it_is_packed(tmp_path: Path, packing: Callable[[
 def test_a_tar_is_read_however_it_is_packed(tmp_path: Path, packing: Callable[[bytes], bytes]) -> None:
     file = tmp_path / "all.tar"
     file.write_bytes(packing(packed({"reports/gpu001.json": PRETTY, "reports/gpu002.json.gz": gzip.compress(LINE)})))
-    assert [(one.data, one.stem) for one in read(file)] == [(PRETTY.strip(), "gpu001"), (LINE.strip(), "gpu002")]
+    assert [(arrival.data, arrival.stem) for arrival in read(file)] == [(PRETTY.strip(), "gpu001"), (LINE.strip(), "gpu002")]
 
 
 @pytest.mark.parametrize("documents", [[LINE] * 3, [PRETTY] * 3, [PRETTY, LINE, PRETTY]])
@@ -65,16 +65,16 @@ def test_documents_one_after_another_are_told_apart(tmp_path: Path, documents: l
     file = tmp_path / "all.jsonl"
     file.write_bytes(b"".join(documents))
     found = read(file)
-    assert [(one.data or b"").strip() for one in found] == [one.strip() for one in documents]
-    lines = [1 + sum(one.count(b"\n") for one in documents[:number]) for number in range(3)]
-    assert [one.source for one in found] == [f"{file}, line {line}" for line in lines]
-    assert {one.stem for one in found} == {""}
+    assert [(arrival.data or b"").strip() for arrival in found] == [document.strip() for document in documents]
+    lines = [1 + sum(document.count(b"\n") for document in documents[:number]) for number in range(3)]
+    assert [arrival.source for arrival in found] == [f"{file}, line {line}" for line in lines]
+    assert {arrival.stem for arrival in found} == {""}
 
 
 def test_what_a_launcher_writes_around_a_report_is_left_out(tmp_path: Path) -> None:
     file = tmp_path / "gpu001.json"
     file.write_bytes(b"srun: job 17 queued\n" + PRETTY + b"srun: error: gpu001: task 0: Exited with exit code 1\n")
-    assert [((one.data or b"").strip(), one.stem) for one in read(file)] == [(PRETTY.strip(), "gpu001")]
+    assert [((arrival.data or b"").strip(), arrival.stem) for arrival in read(file)] == [(PRETTY.strip(), "gpu001")]
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE])
@@ -93,8 +93,8 @@ def test_a_folder_is_read_in_order_without_links_pipes_and_hidden_files(tmp_path
     (tmp_path / "link.json").symlink_to("/etc/passwd")
     (tmp_path / "folder").symlink_to("/etc")
     found = read(tmp_path)
-    assert [one.stem for one in found if one.data] == ["gpu1", "gpu2"]
-    assert sorted(Path(one.source).name for one in found if one.data is None) == ["link.json", "pipe"]
+    assert [arrival.stem for arrival in found if arrival.data] == ["gpu1", "gpu2"]
+    assert sorted(Path(arrival.source).name for arrival in found if arrival.data is None) == ["link.json", "pipe"]
 
 
 @pytest.mark.parametrize("end", [1, 10, 300, -1, -9])
@@ -111,8 +111,8 @@ def test_a_report_that_is_too_large_is_passed_over_and_the_next_is_read(tmp_path
     file = tmp_path / "all.jsonl"
     file.write_bytes(LINE + b'{"a":"' + b"x" * (LARGEST + 5) + b'"}\n' + LINE)
     found = read(file)
-    assert [one.kind for one in found] == ["", "too-large", ""]
-    assert [one.source for one in found] == [f"{file}, line {number}" for number in (1, 2, 3)]
+    assert [arrival.kind for arrival in found] == ["", "too-large", ""]
+    assert [arrival.source for arrival in found] == [f"{file}, line {number}" for number in (1, 2, 3)]
 
 
 def test_what_unpacks_to_far_too_much_ends_in_one_sentence() -> None:
@@ -123,7 +123,7 @@ def test_what_unpacks_to_far_too_much_ends_in_one_sentence() -> None:
 
 def test_metadata_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "all.tar").write_bytes(packed({"x": b"n" * (2 << 20)}, tarfile.GNUTYPE_LONGNAME) + packed({"gpu1.json": PRETTY}))
-    assert [one.kind for one in read(tmp_path / "all.tar")] == ["broken"]
+    assert [arrival.kind for arrival in read(tmp_path / "all.tar")] == ["broken"]
 
 
 def test_packed_within_packed_ends(tmp_path: Path) -> None:
@@ -176,13 +176,13 @@ def test_garbage_never_raises(tmp_path: Path, garbage: bytes, head: bytes) -> No
 
 def test_a_file_whose_name_is_not_utf8_is_told_with_escapes(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"gpu\xff.json")).write_bytes(PRETTY)
-    (one,) = arrivals([str(tmp_path)])
-    assert one.stem == "gpu\\xff"
-    assert one.source.encode().endswith(b"gpu\\xff.json")
+    (arrival,) = arrivals([str(tmp_path)])
+    assert arrival.stem == "gpu\\xff"
+    assert arrival.source.encode().endswith(b"gpu\\xff.json")
 
 
 @pytest.mark.parametrize(("magic", "kind"), [(b"BZh91AY", "bzip2"), (b"\xfd7zXZ\x00", "xz"), (b"PK\x03\x04", "zip")])
 def test_an_archive_that_is_not_unpacked_says_which(tmp_path: Path, magic: bytes, kind: str) -> None:
     (tmp_path / "reports.archive").write_bytes(magic + bytes(100))
-    (one,) = arrivals([str(tmp_path)])
-    assert (one.kind, one.reason) == ("broken", f"it is packed with {kind}; use gzip or zstd")
+    (arrival,) = arrivals([str(tmp_path)])
+    assert (arrival.kind, arrival.reason) == ("broken", f"it is packed with {kind}; use gzip or zstd")

@@ -59,7 +59,7 @@ def test_a_plan_treats_it_as_a_framework(spec: FrameworkSpec, shipped: Matrix) -
     name, newest = next((name, rows[-1]) for name in spec.distributions if (rows := shipped.releases(name, "linux_x86_64")))
     seen = examine(Combination(requirements=(f"{name}=={newest.release}",), gpus=("H100",)), POLICY).snapshot
     assert isinstance(seen.frameworks, tuple)
-    assert [(one.name, one.distribution) for one in seen.frameworks] == [(spec.name, name)]
+    assert [(framework.name, framework.distribution) for framework in seen.frameworks] == [(spec.name, name)]
 
 
 @every

@@ -17,7 +17,7 @@ _replace = msgspec.structs.replace
 def _in_conda(snapshot: Snapshot, installer: str, *condas: str) -> Snapshot:
     assert isinstance(snapshot.python, Python)
     assert isinstance(snapshot.packages, Packages)
-    installed = tuple(_replace(one, installer=installer) for one in snapshot.packages.distributions)
+    installed = tuple(_replace(distribution, installer=installer) for distribution in snapshot.packages.distributions)
     return _replace(snapshot, python=_replace(snapshot.python, kind="conda"), packages=Packages(installed, conda=condas))
 
 

@@ -49,7 +49,7 @@ def _beside_findings(diagnosis: Diagnosis) -> Iterator[str]:
     for stages, rows in _grouped((_stages(row), row.subject.key) for row in diagnosis.ladder):
         yield f"stages of {' '.join(rows)}: {stages}"
     unchecked = [outcome for outcome in diagnosis.outcomes if outcome.kind is OutcomeKind.COULD_NOT_TELL]
-    for (reason, key), codes in _grouped(((one.reason, one.subject.key), one.code) for one in unchecked):
+    for (reason, key), codes in _grouped(((outcome.reason, outcome.subject.key), outcome.code) for outcome in unchecked):
         yield f"not checked: {' '.join(codes)} {key}: {reason}"
 
 
@@ -75,8 +75,8 @@ def _lines(finding: Finding) -> Iterator[str]:
     yield f"domain: {finding.domain.value}"
     if finding.because_of:
         yield f"because of: {', '.join(finding.because_of)}"
-    for one in finding.evidence:
-        yield f"evidence: {one.what} | {one.value} | {one.where}"
+    for evidence in finding.evidence:
+        yield f"evidence: {evidence.what} | {evidence.value} | {evidence.where}"
     for fix in finding.fixes:
         yield from _lines_of_fix(fix)
 

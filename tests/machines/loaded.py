@@ -32,7 +32,7 @@ def watched(trained: Change, *more: str, card: dict[str, Any] | None = None, loa
         (gpu,) = loads.gpus
         last = gpu.stages[-1]
         added = (replace(last, stage=name, samples=SAMPLES, held=(Held(0x4, SAMPLES),)) for name in more)
-        stages: tuple[StageLoad, ...] = tuple(replace(one, **stage) for one in (*gpu.stages, *added))
+        stages: tuple[StageLoad, ...] = tuple(replace(stage_load, **stage) for stage_load in (*gpu.stages, *added))
         here = replace(trained(snapshot), loads=replace(loads, gpus=(replace(gpu, stages=stages, **(load or {})),)))
         assert isinstance(here.nvml, Nvml)
         assert isinstance(here.nvml.gpus, tuple)

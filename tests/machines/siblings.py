@@ -27,9 +27,9 @@ def _on_each(smoke: Smoke, addresses: list[str]) -> Smoke:
     return replace(
         smoke,
         devices=tuple(SmokeDevice(name, "gpu", address=address) for name, address in places),
-        kernels=tuple(replace(one, device=name, ran_on=name, address=address) for name, address in places for one in smoke.kernels),
+        kernels=tuple(replace(kernel, device=name, ran_on=name, address=address) for name, address in places for kernel in smoke.kernels),
         trainings=tuple(
-            replace(one, device=name, placed_on=(name,), address=address) for name, address in places for one in smoke.trainings
+            replace(training, device=name, placed_on=(name,), address=address) for name, address in places for training in smoke.trainings
         ),
     )
 

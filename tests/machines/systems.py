@@ -31,7 +31,7 @@ def _under(**changes: Any) -> Callable[[Snapshot], Snapshot]:
 
 def _from_conda(snapshot: Snapshot) -> Snapshot:
     assert isinstance(snapshot.packages, Packages)
-    installed = tuple(_replace(one, installer="conda") for one in snapshot.packages.distributions)
+    installed = tuple(_replace(distribution, installer="conda") for distribution in snapshot.packages.distributions)
     packages = Packages(installed, conda=("pytorch-2.8.0-cuda128_mkl_py311_300",))
     return _replace(_under(kind="conda", pip=True)(snapshot), packages=packages)
 

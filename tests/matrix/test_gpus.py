@@ -263,7 +263,7 @@ def test_an_older_chip_between_two_fermi_ranges_is_not_fermi(shipped: Matrix) ->
 )
 def test_the_first_words_of_names_do_if_all_such_gpus_have_one_compute_capability(shipped: Matrix, typed: str, capability: str) -> None:
     assert shipped.gpu(typed) is None
-    assert {str(one.compute_capability) for one in shipped.gpu_family(typed)} == {capability}
+    assert {str(product.compute_capability) for product in shipped.gpu_family(typed)} == {capability}
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_package_that_no_table_has_is_never_ready(beside: tuple[str, ...]) -> 
 )
 def test_combinations_with_a_known_outcome(requirements: tuple[str, ...], gpu: str, driver: str, cause: str) -> None:
     found = checked(*requirements, gpus=(gpu,), driver=driver)
-    roots = [one.name for one in found.findings if one.severity.value == "error" and not one.because_of]
+    roots = [finding.name for finding in found.findings if finding.severity.value == "error" and not finding.because_of]
     assert roots[:1] == [cause][: bool(cause)]
     assert found.verdict is (Verdict.BROKEN if cause else Verdict.READY)
 

@@ -346,7 +346,7 @@ def test_the_package_that_is_missing_is_installed_in_the_release_that_suits_the_
 
 def test_beside_another_framework_a_missing_package_is_a_note() -> None:
     found = checked("tensorflow-cpu==2.17.0", "jax[cuda12]==0.4.30", "tensorflow-probability==0.24.0")
-    assert [one.severity.value for one in found.findings if one.name == "package-requirement-conflict"] == ["note"]
+    assert [finding.severity.value for finding in found.findings if finding.name == "package-requirement-conflict"] == ["note"]
 
 
 def expect(diagnosis: Diagnosis, cause: str, fact: str) -> None:
@@ -363,4 +363,4 @@ def test_each_stated_framework_must_work() -> None:
     """On a real machine TensorFlow alone would keep the environment usable; here both were requested."""
     found = checked("tensorflow[and-cuda]==2.20.0", "torch==2.12.1", gpus=(A100,), driver="560.35.03")
     assert found.verdict is Verdict.BROKEN
-    assert [one.subject.key for one in found.root_causes if one.name == "driver-too-old"] == ["torch"]
+    assert [cause.subject.key for cause in found.root_causes if cause.name == "driver-too-old"] == ["torch"]

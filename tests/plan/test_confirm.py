@@ -204,7 +204,7 @@ def test_uv_chooses_wheels_for_the_machines_glibc(uv: Path, glibc: str, platform
         seconds=20,
     )
     assert (uv / "asked").read_text() == f"x86_64-manylinux_{platform}\n"
-    shown = [assumed(one) for one in found.plan.machine if one.what == "glibc"]
+    shown = [assumed(assumption) for assumption in found.plan.machine if assumption.what == "glibc"]
     assert shown == [f"glibc {glibc}" if glibc else "glibc 2.35 (assumed)"]
 
 
@@ -236,4 +236,6 @@ def test_uv_chooses_wheels_for_a_stated_or_an_assumed_macos(uv: Path, monkeypatc
     mac = machine(Combination(requirements=(TORCH,), os="macos"), MATRIX)
     found = confirm(msgspec.structs.replace(asked("", "", TORCH, python="3.12"), machine=mac), MATRIX, seconds=20)
     assert (uv / "asked").read_text() == f"{stated or '14.0'}\n"
-    assert [assumed(one) for one in found.plan.machine if one.what == "macOS"] == [f"macOS {stated}" if stated else "macOS 14.0 (assumed)"]
+    assert [assumed(assumption) for assumption in found.plan.machine if assumption.what == "macOS"] == [
+        f"macOS {stated}" if stated else "macOS 14.0 (assumed)"
+    ]

@@ -33,8 +33,8 @@ def test_a_plan_asks_for_the_extras_without_which_a_package_does_not_compute(gpu
 @pytest.mark.parametrize("name", sorted({row.distribution for row in MATRIX.rows(OTHERS)}))
 def test_each_release_has_the_extras_that_a_plan_asks_for(name: str) -> None:
     rows = {str(row.release): row for row in MATRIX.releases(name, "linux_x86_64")}
-    for one in candidates(MATRIX, Requirement(name, name, (), "", ""), "linux_x86_64", gpu=True):
-        assert all(any(f'extra=="{extra}"' in text for text in rows[one.release].requires) for extra in one.extras)
+    for candidate in candidates(MATRIX, Requirement(name, name, (), "", ""), "linux_x86_64", gpu=True):
+        assert all(any(f'extra=="{extra}"' in text for text in rows[candidate.release].requires) for extra in candidate.extras)
 
 
 def test_an_extra_reaches_those_that_it_includes() -> None:

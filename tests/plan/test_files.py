@@ -24,7 +24,7 @@ def checked(folder: Path, name: str, text: str, machine: Combination = T4) -> Ex
 
 def versions(found: Examination) -> dict[str, str]:
     assert not isinstance(found.snapshot.packages, Missing)
-    return {one.name: one.version for one in found.snapshot.packages.distributions}
+    return {distribution.name: distribution.version for distribution in found.snapshot.packages.distributions}
 
 
 def framework(found: Examination) -> Framework:
@@ -66,7 +66,7 @@ def test_a_range_takes_the_newest_release_with_the_build(tmp_path: Path) -> None
 def test_a_build_that_no_table_lists_is_never_ready(tmp_path: Path) -> None:
     found = checked(tmp_path, "environment.yml", "dependencies:\n- pytorch=2.6.0=cuda126_mkl_py312\n")
     assert found.diagnosis.verdict is Verdict.UNKNOWN
-    assert [one.what for one in found.diagnosis.unchecked] == ["torch 2.6.0+conda"]
+    assert [unchecked.what for unchecked in found.diagnosis.unchecked] == ["torch 2.6.0+conda"]
 
 
 def test_the_cuda_of_a_build_of_conda_is_compared_with_the_driver(tmp_path: Path) -> None:
@@ -74,13 +74,13 @@ def test_the_cuda_of_a_build_of_conda_is_compared_with_the_driver(tmp_path: Path
     old = Combination(requirements=(), gpus=("T4",), driver="470.256.02")
     found = checked(tmp_path, "environment.yml", text, old)
     assert framework(found).cuda_build is True
-    assert [one.name for one in found.diagnosis.findings] == ["driver-too-old", "gpu-lacks-bf16"]
+    assert [finding.name for finding in found.diagnosis.findings] == ["driver-too-old", "gpu-lacks-bf16"]
 
 
 def test_what_no_table_knows_is_named_and_what_has_no_gpu_code_is_not(tmp_path: Path) -> None:
     found = checked(tmp_path, "requirements.txt", "torch==2.9.0\ntqdm\nmatplotlib==3.9.0\nacme-kernels==1.0\n")
     assert found.diagnosis.verdict is Verdict.UNKNOWN
-    assert [one.what for one in found.diagnosis.unchecked] == ["acme-kernels 1.0"]
+    assert [unchecked.what for unchecked in found.diagnosis.unchecked] == ["acme-kernels 1.0"]
     assert "2 packages without GPU code not compared: tqdm, matplotlib" in found.snapshot.remarks
 
 
@@ -122,7 +122,7 @@ wheels = [
 
 def test_a_lock_file_shows_which_packages_have_no_gpu_code(tmp_path: Path) -> None:
     found = checked(tmp_path, "uv.lock", LOCK)
-    assert [one.what for one in found.diagnosis.unchecked] == ["fast 1"]
+    assert [unchecked.what for unchecked in found.diagnosis.unchecked] == ["fast 1"]
 
 
 def test_a_lock_file_with_releases_for_several_pythons_is_read_for_the_oldest(tmp_path: Path) -> None:
@@ -136,21 +136,21 @@ def test_a_lock_file_with_releases_for_several_pythons_is_read_for_the_oldest(tm
 def test_a_source_without_a_release_is_never_ready(tmp_path: Path) -> None:
     found = checked(tmp_path, "requirements.txt", "torch==2.9.0\nflash-attn @ git+https://example.org/flash-attention\n")
     assert found.diagnosis.verdict is Verdict.UNKNOWN
-    assert [one.what for one in found.diagnosis.unchecked] == ["flash-attn"]
+    assert [unchecked.what for unchecked in found.diagnosis.unchecked] == ["flash-attn"]
 
 
 def test_an_image_of_nvidia_s_own_build_is_never_ready(tmp_path: Path) -> None:
     found = checked(tmp_path, "Dockerfile", "FROM nvcr.io/nvidia/pytorch:24.05-py3\n")
-    assert [one.what for one in found.diagnosis.unchecked] == ["torch"]
+    assert [unchecked.what for unchecked in found.diagnosis.unchecked] == ["torch"]
 
 
 def test_an_image_gives_its_cuda_to_a_framework_that_needs_the_system_s(tmp_path: Path) -> None:
     image = checked(tmp_path, "Dockerfile", "FROM nvidia/cuda:12.2.2-cudnn8-runtime-ubuntu22.04\nRUN pip install tensorflow==2.15.1\n")
     assert not isinstance(image.snapshot.supposed, Missing)
-    assert {one.what: one.value for one in image.snapshot.supposed} | {"system CUDA": "12.2.2", "system cuDNN": "8"} == {
-        one.what: one.value for one in image.snapshot.supposed
+    assert {supposed.what: supposed.value for supposed in image.snapshot.supposed} | {"system CUDA": "12.2.2", "system cuDNN": "8"} == {
+        supposed.what: supposed.value for supposed in image.snapshot.supposed
     }
-    assert next(one.where for one in image.snapshot.supposed if one.what == "system CUDA").startswith("nvidia/cuda:12.2.2")
+    assert next(supposed.where for supposed in image.snapshot.supposed if supposed.what == "system CUDA").startswith("nvidia/cuda:12.2.2")
 
 
 def test_the_python_of_a_file_counts_unless_one_is_stated(tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_contradictory_lines_are_named_with_their_places(tmp_path: Path) -> None
 
 def c_library(snapshot: Snapshot) -> list[Supposed]:
     assert not isinstance(snapshot.supposed, Missing)
-    return [one for one in snapshot.supposed if one.what == "C library"]
+    return [supposed for supposed in snapshot.supposed if supposed.what == "C library"]
 
 
 IMAGES = {
@@ -196,17 +196,17 @@ IMAGES = {
 def test_an_image_states_the_c_library_of_its_distribution(tmp_path: Path, image: str) -> None:
     found = checked(tmp_path, "Dockerfile", f"FROM {image}\nRUN pip install torch==2.8.0\n")
     said = c_library(found.snapshot)
-    assert [one.value for one in said] == [text for text in [IMAGES[image]] if text]
-    assert all(image in one.where for one in said)
+    assert [supposed.value for supposed in said] == [text for text in [IMAGES[image]] if text]
+    assert all(image in supposed.where for supposed in said)
     too_old = IMAGES[image] in {"musl", "glibc 2.17", "glibc 2.27"}
-    assert ("glibc-too-old" in [one.name for one in found.diagnosis.findings]) == too_old
+    assert ("glibc-too-old" in [finding.name for finding in found.diagnosis.findings]) == too_old
 
 
 def test_an_image_for_linux_says_nothing_of_another_system_and_the_option_comes_first(tmp_path: Path) -> None:
     text = "FROM ubuntu:18.04\nRUN pip install torch==2.8.0\n"
     for machine, libc in ((Combination(requirements=(), os="windows"), []), (Combination(requirements=(), libc="musl"), ["musl"])):
         found = checked(tmp_path, "Dockerfile", text, machine)
-        assert [one.value for one in c_library(found.snapshot)] == libc
+        assert [supposed.value for supposed in c_library(found.snapshot)] == libc
 
 
 EXACT = {
@@ -300,16 +300,18 @@ PROJECTS = {
 @pytest.mark.parametrize("specifier", RANGES)
 def test_a_release_needs_a_wheel_for_a_python_that_the_file_allows(tmp_path: Path, file: str, specifier: str) -> None:
     found = checked(tmp_path, file, PROJECTS[file].format(specifier))
-    named = [one for one in found.diagnosis.root_causes if one.name == "python-version-unsupported"]
+    named = [cause for cause in found.diagnosis.root_causes if cause.name == "python-version-unsupported"]
     assert bool(named) is not RANGES[specifier]
     assert isinstance(found.snapshot.supposed, tuple)
-    assert [one.where.startswith(str(tmp_path / file)) for one in found.snapshot.supposed if one.what == "Python"] == [True]
+    assert [supposed.where.startswith(str(tmp_path / file)) for supposed in found.snapshot.supposed if supposed.what == "Python"] == [True]
 
 
 def test_the_python_that_is_assumed_is_one_that_the_file_allows(tmp_path: Path) -> None:
     found = checked(tmp_path, "pyproject.toml", PROJECTS["pyproject.toml"].format(">=3.10"))
     assert isinstance(found.snapshot.supposed, tuple)
-    assert [one.value for one in found.snapshot.supposed if one.what == "Python"] == ["3.10 to 3.11, as >=3.10 and the wheels allow"]
+    assert [supposed.value for supposed in found.snapshot.supposed if supposed.what == "Python"] == [
+        "3.10 to 3.11, as >=3.10 and the wheels allow"
+    ]
 
 
 def test_a_fix_stays_within_the_pythons_of_the_file(tmp_path: Path) -> None:
@@ -325,7 +327,7 @@ def test_a_companion_on_the_only_index_is_that_of_the_stated_torch(tmp_path: Pat
     text = f"--index-url {WHEELS}/{local}\ntorch=={release}\ntorchvision\ntorchaudio\n"
     found = checked(tmp_path, "requirements.txt", text)
     assert versions(found)["torchaudio"] == f"{release}+{local}"
-    assert not {one.name for one in found.diagnosis.root_causes} & {"torch-torchvision-mismatch", "torch-torchaudio-mismatch"}
+    assert not {cause.name for cause in found.diagnosis.root_causes} & {"torch-torchvision-mismatch", "torch-torchaudio-mismatch"}
 
 
 def test_a_bare_torch_on_the_index_without_cuda_is_the_newest_release(tmp_path: Path) -> None:

@@ -57,9 +57,11 @@ def test_of_a_recorded_machine(name: str) -> None:
     for fix in installs(diagnosis(name)):
         found = Checker(examined(snapshot, MATRIX), MATRIX)(fix.installs, fix.python or python_of(snapshot))
         assert not found.refused, (fix, found.refused)
-        installed = {one.name for one in map(specifiers.requirement, fix.installs) if one is not None}
-        others = [one for one in found.findings if one.subject.kind is SubjectKind.FRAMEWORK and one.subject.key not in installed]
-        broken = [one.message for one in found.findings if one.severity is Severity.ERROR and one not in others]
+        installed = {requirement.name for requirement in map(specifiers.requirement, fix.installs) if requirement is not None}
+        others = [
+            finding for finding in found.findings if finding.subject.kind is SubjectKind.FRAMEWORK and finding.subject.key not in installed
+        ]
+        broken = [finding.message for finding in found.findings if finding.severity is Severity.ERROR and finding not in others]
         assert broken == [], (fix, "what others are installed is not for this fix to say")
 
 
@@ -130,9 +132,9 @@ def test_after_the_first_fix_of_compat_nothing_is_broken() -> None:
         assert then is None or is_no_worse(found, then, first), (asked, first.fixes)
         assert works or then is None or not errors(then) - (errors(found) - Counter([first.code])), (asked, first.fixes)
         steps = next(iter(ways(first.fixes)), ())
-        for one in steps if works and len(steps) > 1 else ():
-            rest = applied(asked, [other for other in steps if other is not one])
-            assert examine(rest, POLICY).diagnosis.verdict is Verdict.BROKEN, (asked, one, "is not needed")
+        for step in steps if works and len(steps) > 1 else ():
+            rest = applied(asked, [other for other in steps if other is not step])
+            assert examine(rest, POLICY).diagnosis.verdict is Verdict.BROKEN, (asked, step, "is not needed")
     assert cured > 4 * left, (cured, left)
 
 
@@ -145,7 +147,11 @@ def is_no_worse(before: Diagnosis, then: Diagnosis, fixed: Finding) -> bool:
 
 def overwriting(found: Diagnosis) -> list[str]:
     """What is said of packages that contain the same files."""
-    return [one.message for one in found.findings if one.severity is Severity.WARNING and "contain the same files" in one.message]
+    return [
+        finding.message
+        for finding in found.findings
+        if finding.severity is Severity.WARNING and "contain the same files" in finding.message
+    ]
 
 
 @pytest.mark.parametrize("asked", UNFIXED, ids=lambda one: " ".join(one.requirements))
@@ -204,7 +210,7 @@ def test_after_the_fix_of_a_warning_it_is_gone_and_nothing_new_is_broken(combina
         then = after(combination, finding) if finding.severity is Severity.WARNING else None
         if then is not None:
             assert not errors(then) - errors(found), (finding.message, finding.fixes)
-            assert finding.message not in [one.message for one in then.root_causes], finding.fixes
+            assert finding.message not in [cause.message for cause in then.root_causes], finding.fixes
 
 
 def test_a_driver_that_works_is_kept_where_other_releases_agree() -> None:
@@ -228,7 +234,7 @@ def test_no_other_fix_of_compat_leads_to_an_error_that_was_not_named() -> None:
 
 def errors(found: Diagnosis) -> Counter[str]:
     """How many errors each rule found."""
-    return Counter(one.code for one in found.root_causes if one.severity is Severity.ERROR)
+    return Counter(cause.code for cause in found.root_causes if cause.severity is Severity.ERROR)
 
 
 _NOTHING_WORKS = re.compile(r"no (?:published|CUDA build|release of)")
@@ -285,7 +291,7 @@ def test_of_two_planned_copies_the_one_with_cuda_is_kept(first: str, second: str
     for named in ((first, second), (second, first)):
         combination = Combination(requirements=named, gpus=("A100",), driver="535")
         causes = examine(combination, Policy(level=None)).diagnosis.findings
-        copies = [one for one in causes if one.name == "two-copies-of-framework"]
+        copies = [cause for cause in causes if cause.name == "two-copies-of-framework"]
         (fix,) = copies[0].fixes
         assert "uninstall" not in fix.command
         left = applied(combination, (fix,)).requirements
@@ -300,10 +306,10 @@ def test_of_two_planned_copies_the_one_with_cuda_is_kept(first: str, second: str
 def test_two_planned_distributions_of_one_import_package_are_named(with_gpu: str, other: str) -> None:
     for named in ((with_gpu, other), (other, with_gpu)):
         found = examine(Combination(requirements=("torch", *named), gpus=("A100",), driver="580"), Policy(level=None)).diagnosis
-        copies = next(one for one in found.findings if one.name == "two-copies-of-framework")
+        copies = next(finding for finding in found.findings if finding.name == "two-copies-of-framework")
         assert len(applied(Combination(requirements=named), copies.fixes).requirements) == 1
         alone = examine(Combination(requirements=("torch", with_gpu), gpus=("A100",), driver="580"), Policy(level=None)).diagnosis
-        assert "two-copies-of-framework" not in {one.name for one in alone.findings}
+        assert "two-copies-of-framework" not in {finding.name for finding in alone.findings}
 
 
 @pytest.mark.parametrize("name", ["tensorflow", "tensorflow-macos", "jax"])
@@ -311,7 +317,7 @@ def test_on_a_mac_the_fix_leads_to_a_release_that_the_plugin_supports(name: str)
     releases = [str(row.release) for row in MATRIX.releases(name, "macos_arm64" if name != "jax" else "")]
     for release in releases[:: len(releases) // 8 or 1]:
         found = examine(Combination(requirements=(f"{name}=={release}",), os="macos"), Policy(level=None), fixes=True).diagnosis
-        cause = next((one for one in found.root_causes if one.name == "metal-plugin-missing"), None)
+        cause = next((finding for finding in found.root_causes if finding.name == "metal-plugin-missing"), None)
         if cause is not None:
             after = applied(Combination(requirements=(f"{name}=={release}",), os="macos"), cause.fixes[:1])
             assert examine(after, Policy(level=None)).diagnosis.verdict is Verdict.READY, (release, cause.fixes)

@@ -16,8 +16,8 @@ def test_cudnn_8_and_cudnn_for_cuda_11_train_on_no_gpu_of_a_later_generation(rel
     system = "windows" if "cu118" in release else "linux"  # on Linux that build has no PTX
     found = checked(release, gpus=(gpu,), driver=NEW, os=system)
     assert found.verdict is Verdict.BROKEN
-    assert "cudnn-drops-gpu" in {one.name for one in found.root_causes}
-    assert not any("tensorflow" in fix.command for one in found.root_causes for fix in one.fixes)
+    assert "cudnn-drops-gpu" in {cause.name for cause in found.root_causes}
+    assert not any("tensorflow" in fix.command for cause in found.root_causes for fix in cause.fixes)
 
 
 @pytest.mark.parametrize(
@@ -32,13 +32,15 @@ def test_what_is_built_for_cuda_10_computes_wrong_on_ampere(release: str, gpu: s
 
 @pytest.mark.parametrize("release", ["torch==1.5.1", "tensorflow-gpu==1.15.0"])
 def test_the_same_build_is_no_fault_on_an_older_gpu(release: str) -> None:
-    assert not {"gpu-too-new-for-build", "cudnn-drops-gpu"} & {one.name for one in checked(release, gpus=("V100",), driver=OLD).findings}
+    assert not {"gpu-too-new-for-build", "cudnn-drops-gpu"} & {
+        finding.name for finding in checked(release, gpus=("V100",), driver=OLD).findings
+    }
 
 
 @pytest.mark.parametrize("beside", ["torch==2.4.0", "tensorflow[and-cuda]==2.18.0", "jax[cuda12]==0.4.34"])
 def test_another_cudnn_than_cupys_is_a_note(beside: str) -> None:
     found = checked(beside, "cupy-cuda12x==13.3.0", gpus=("A100",), driver=OLD)
-    said = [one for one in found.findings if one.name == "cudnn-wrong-major"]
-    assert [one.severity for one in said] == [Severity.NOTE]
+    said = [finding for finding in found.findings if finding.name == "cudnn-wrong-major"]
+    assert [finding.severity for finding in said] == [Severity.NOTE]
     assert "only cupy.cudnn needs it" in said[0].message
     assert not said[0].fixes

@@ -19,7 +19,7 @@ _WITH_VALUE = ("--index-url", "--extra-index-url")
 
 
 def by_name(texts: tuple[str, ...]) -> dict[str, str]:
-    return {one.name: one.text for one in map(requirement, texts) if one is not None}
+    return {wanted.name: wanted.text for wanted in map(requirement, texts) if wanted is not None}
 
 
 def carried_out(combination: Combination, fixes: tuple[Fix, ...]) -> tuple[dict[str, str], str | None]:

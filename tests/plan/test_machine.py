@@ -176,8 +176,8 @@ def test_without_options_there_are_no_findings_and_no_crash() -> None:
 
 def test_the_same_combination_gets_the_same_diagnosis() -> None:
     combination = Combination(requirements=("torch",), gpus=("K80",), driver="470.57.02", python="3.8")
-    one, other = (examine(combination, Policy(level=None)) for _ in range(2))
-    assert msgspec.json.encode(one.diagnosis) == msgspec.json.encode(other.diagnosis)
+    examination, other = (examine(combination, Policy(level=None)) for _ in range(2))
+    assert msgspec.json.encode(examination.diagnosis) == msgspec.json.encode(other.diagnosis)
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ FORWARD = [
 @pytest.mark.parametrize(("requirement", "gpu", "driver", "package", "causes"), FORWARD)
 def test_cuda_compat_counts_for_the_driver(requirement: str, gpu: str, driver: str, package: str | None, causes: list[str]) -> None:
     found = checked(requirement, gpus=(gpu,), driver=driver, cuda_compat=package)
-    assert [one.name for one in found.root_causes if one.severity is Severity.ERROR] == causes
+    assert [cause.name for cause in found.root_causes if cause.severity is Severity.ERROR] == causes
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_a_cuda_compat_that_cannot_be_is_refused(fields: dict[str, str], said: s
 def test_cuda_compat_on_a_branch_that_no_table_lists_is_no_pass(branch: DriverBranch, gpu: str) -> None:
     found = checked("torch==2.5.1", gpus=(gpu,), driver=f"{branch.branch}.50", cuda_compat="12.4")
     assert found.verdict in {Verdict.UNKNOWN, Verdict.BROKEN}
-    assert any(one.what == "cuda-compat 12.4" for one in found.unchecked)
+    assert any(unchecked.what == "cuda-compat 12.4" for unchecked in found.unchecked)
 
 
 LIBCS = [
@@ -296,7 +296,7 @@ def test_an_older_c_library_than_the_tags_name_is_broken_and_no_wheel_is_for_mus
 
     def causes(libc: str) -> set[str]:
         found = examine(Combination(requirements=(wanted,), arch=arch, libc=libc), Policy()).diagnosis
-        return {one.name for one in found.findings}
+        return {finding.name for finding in found.findings}
 
     assert "glibc-too-old" in causes(f"{major}.{minor - 1}") & causes("musl")
     assert "glibc-too-old" not in causes("2.40")

@@ -25,7 +25,7 @@ def supposed(matrix: Matrix, *requirements: str, **fields: Any) -> Snapshot:
 def taken(matrix: Matrix, *requirements: str, **fields: Any) -> dict[str, Distribution]:
     packages = supposed(matrix, *requirements, **fields).packages
     assert isinstance(packages, Packages)
-    return {one.name: one for one in packages.distributions}
+    return {distribution.name: distribution for distribution in packages.distributions}
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def taken(matrix: Matrix, *requirements: str, **fields: Any) -> dict[str, Distri
     ],
 )
 def test_a_stated_version_is_taken_and_a_range_means_its_newest_release(requirement: str, version: str, chosen: bool) -> None:
-    one = taken(THREE, requirement)["torch"]
-    assert (one.version, one.chosen) == (version, chosen)
-    assert one.where == f"stated: {requirement}"
+    distribution = taken(THREE, requirement)["torch"]
+    assert (distribution.version, distribution.chosen) == (version, chosen)
+    assert distribution.where == f"stated: {requirement}"
 
 
 def test_a_range_means_a_release_with_a_matching_wheel() -> None:
@@ -89,15 +89,15 @@ def test_requirements_are_added_with_who_requires_them() -> None:
 
 def test_a_required_range_means_the_newest_release_that_all_allow() -> None:
     cudnn = ("9.1.0.70", "9.3.0.75", "9.5.1.17", "10.0.0.1")
-    one = torch("2.5.1", "nvidia-cudnn-cu12<10,>=9.1")
-    chosen = taken(tables(one, cudnn=cudnn), "torch")["nvidia-cudnn-cu12"]
+    row = torch("2.5.1", "nvidia-cudnn-cu12<10,>=9.1")
+    chosen = taken(tables(row, cudnn=cudnn), "torch")["nvidia-cudnn-cu12"]
     assert (chosen.version, chosen.chosen, chosen.where) == ("9.5.1.17", True, "torch 2.5.1")
     other = vision("0.20.1", "nvidia-cudnn-cu12<9.5")
-    both = taken(tables(one, other, cudnn=cudnn), "torch", "torchvision")["nvidia-cudnn-cu12"]
+    both = taken(tables(row, other, cudnn=cudnn), "torch", "torchvision")["nvidia-cudnn-cu12"]
     assert (both.version, both.where) == ("9.3.0.75", "torch 2.5.1 and torchvision 0.20.1")
     none = vision("0.20.1", "nvidia-cudnn-cu12<9")
-    assert "nvidia-cudnn-cu12" not in taken(tables(one, none, cudnn=cudnn), "torch", "torchvision")
-    assert "nvidia-cudnn-cu12" not in taken(tables(one), "torch")
+    assert "nvidia-cudnn-cu12" not in taken(tables(row, none, cudnn=cudnn), "torch", "torchvision")
+    assert "nvidia-cudnn-cu12" not in taken(tables(row), "torch")
 
 
 def test_unsatisfiable_requirements_are_not_installed() -> None:
@@ -123,7 +123,11 @@ def test_requirements_of_a_revised_choice_are_dropped() -> None:
         release("2.5.1", distribution="torchaudio", requires=("torchvision<0.20",)),
     )
     found = taken(matrix, "torch")
-    assert {name: one.version for name, one in found.items()} == {"torch": "2.5.1", "torchvision": "0.19.1", "torchaudio": "2.5.1"}
+    assert {name: distribution.version for name, distribution in found.items()} == {
+        "torch": "2.5.1",
+        "torchvision": "0.19.1",
+        "torchaudio": "2.5.1",
+    }
 
 
 def test_extras_and_markers_decide_what_is_required() -> None:
@@ -147,15 +151,15 @@ def test_extras_and_markers_decide_what_is_required() -> None:
 
 def test_the_same_package_stated_twice_is_one() -> None:
     matrix = tables(torch("2.4.1"), torch("2.5.0", 'numpy;extra=="a"', 'scipy;extra=="b"'), torch("2.5.1"))
-    one = taken(matrix, "torch[a]<2.5.1", "torch[b]>2.4")["torch"]
-    assert (one.version, one.extras) == ("2.5.0", ("a", "b"))
-    assert one.where == "stated: torch[a]<2.5.1 and torch[b]>2.4"
+    distribution = taken(matrix, "torch[a]<2.5.1", "torch[b]>2.4")["torch"]
+    assert (distribution.version, distribution.extras) == ("2.5.0", ("a", "b"))
+    assert distribution.where == "stated: torch[a]<2.5.1 and torch[b]>2.4"
 
 
 def test_packages_in_no_table_are_kept_and_reported() -> None:
     snapshot = supposed(tables(torch("2.5.1", "numpy>=1.26")), "torch", "numpy==2.0", "somepackage==1.0", "other", "torch[no-such]")
     assert isinstance(snapshot.packages, Packages)
-    assert {one.name for one in snapshot.packages.distributions} == {"torch", "numpy", "somepackage"}
+    assert {distribution.name for distribution in snapshot.packages.distributions} == {"torch", "numpy", "somepackage"}
     assert snapshot.packages.without_release == ("other",)
     assert snapshot.packages.distributions[0].unknown_extras == ("no-such",)
 
@@ -163,14 +167,17 @@ def test_packages_in_no_table_are_kept_and_reported() -> None:
 def test_unknown_extras_are_dropped_and_reported() -> None:
     snapshot = supposed(tables(torch("2.5.1", 'nvidia-nccl-cu12==2.21.5;extra=="cuda"')), "torch[cuda,other]")
     assert isinstance(snapshot.packages, Packages)
-    assert [(one.name, one.extras) for one in snapshot.packages.distributions] == [("torch", ("cuda",)), ("nvidia-nccl-cu12", ())]
+    assert [(distribution.name, distribution.extras) for distribution in snapshot.packages.distributions] == [
+        ("torch", ("cuda",)),
+        ("nvidia-nccl-cu12", ()),
+    ]
     assert snapshot.packages.distributions[0].unknown_extras == ("other",)
 
 
 def test_a_false_marker_drops_its_requirement() -> None:
     snapshot = supposed(THREE, "torch", "numpy==1.0; python_version < '3.9'", "scipy==1.0; sys_platform == 'linux'", python="3.11")
     assert isinstance(snapshot.packages, Packages)
-    assert {one.name for one in snapshot.packages.distributions} == {"torch", "scipy"}
+    assert {distribution.name for distribution in snapshot.packages.distributions} == {"torch", "scipy"}
     assert snapshot.remarks[0] == "numpy==1.0; python_version < '3.9' is excluded here by its marker"
 
 
@@ -182,7 +189,7 @@ def test_frameworks_are_only_known_by_release() -> None:
 def test_without_a_stated_python_the_newest_common_one_is_assumed() -> None:
     old = torch("2.4.1", 'nvidia-nccl-cu12==2.20.5;python_version>="3.12"', pythons=("3.8", "3.11"))
     matrix = tables(old, vision("0.19.1", pythons=("3.8",)), vision("0.20.1", pythons=("3.12", "3.12t")))
-    assert {name: one.version for name, one in taken(matrix, "torch==2.4.1", "torchvision").items()} == {
+    assert {name: distribution.version for name, distribution in taken(matrix, "torch==2.4.1", "torchvision").items()} == {
         "torch": "2.4.1",
         "torchvision": "0.19.1",
     }
@@ -195,9 +202,9 @@ def test_a_release_that_excludes_all_of_another_package_is_skipped() -> None:
 
 def test_a_framework_required_by_another_is_not_diagnosed() -> None:
     matrix = tables(torch("2.5.1", 'jax==0.6.0;extra=="jax"'), vision("0.20.1", "torch==2.5.1"))
-    assert [one.name for one in frameworks(matrix, "torch[jax]")] == ["torch"]
-    assert [one.name for one in frameworks(matrix, "torch[jax]", "jax==0.6.0")] == ["torch", "jax"]
-    assert [one.name for one in frameworks(matrix, "torchvision")] == ["torch"]
+    assert [framework.name for framework in frameworks(matrix, "torch[jax]")] == ["torch"]
+    assert [framework.name for framework in frameworks(matrix, "torch[jax]", "jax==0.6.0")] == ["torch", "jax"]
+    assert [framework.name for framework in frameworks(matrix, "torchvision")] == ["torch"]
 
 
 def frameworks(matrix: Matrix, *requirements: str) -> tuple[Framework, ...]:
@@ -300,7 +307,7 @@ def test_a_release_is_skipped_that_requires_what_has_no_wheel_for_this_python() 
         vision("0.20.1", "torch>=2.5", pythons=("3.9", "3.10")),
         vision("0.24.0", "torch>=2.9", pythons=("3.9", "3.10")),
     )
-    assert {name: one.version for name, one in taken(matrix, "torchvision", python="3.9").items()} == {
+    assert {name: distribution.version for name, distribution in taken(matrix, "torchvision", python="3.9").items()} == {
         "torchvision": "0.20.1",
         "torch": "2.5.1",
     }

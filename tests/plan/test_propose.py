@@ -207,8 +207,8 @@ def test_what_a_search_says_no_driver_makes_work_works_with_no_driver(gpu: str, 
 @pytest.mark.parametrize("wanted", ["torch<2.6", "tensorflow<2.20"])
 def test_what_is_refused_for_a_build_like_another_is_refused_by_itself(gpu: str, driver: str, wanted: str) -> None:
     found = propose(asked(gpu, driver, wanted), MATRIX)
-    for one in found.search.answers.rejected:
-        assert not Search(found.wishes, assumed(gpu, driver), MATRIX).answers.of((one.candidate,)).conclusion.works
+    for rejected in found.search.answers.rejected:
+        assert not Search(found.wishes, assumed(gpu, driver), MATRIX).answers.of((rejected.candidate,)).conclusion.works
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_what_has_no_gpu_code_follows_from_the_framework_that_it_needs() -> None
 def unsupported(*requirements: str, python: str) -> bool:
     """Whether a package has no wheel for a Python version, by the rule."""
     found = examine(combination("L4", "580.65.06", *requirements, python=python), POLICY).diagnosis
-    return any(one.name == "python-version-unsupported" for one in found.root_causes)
+    return any(cause.name == "python-version-unsupported" for cause in found.root_causes)
 
 
 SPANS: tuple[PythonSpan, ...] = MATRIX.rows(PYTHONS)
@@ -265,7 +265,7 @@ def test_a_release_outside_the_span_of_a_python_version_is_broken_and_one_inside
 
 def test_a_python_version_that_no_table_knows_is_not_judged() -> None:
     found = examine(combination("L4", "580.65.06", "numpy==1.26.4", python="3.16"), POLICY).diagnosis
-    assert "no table lists which of its releases have wheels for Python 3.16" in {one.reason for one in found.unchecked}
+    assert "no table lists which of its releases have wheels for Python 3.16" in {unchecked.reason for unchecked in found.unchecked}
 
 
 @pytest.mark.parametrize("name", ["flash-attn", "mamba-ssm", "causal-conv1d", "torch-scatter"])

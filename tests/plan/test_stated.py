@@ -35,11 +35,11 @@ WRITTEN = [
 def test_agrees_with_the_reference_parser(text: str) -> None:
     found, left_out = stated([text], {"sys_platform": "linux", "python_version": "3.11"})
     reference = Requirement(text.strip())
-    ((name, one),) = found.items()
+    ((name, requirement),) = found.items()
     assert left_out == ()
     assert name == reference.name.lower().replace("_", "-").replace(".", "-")
-    assert set(one.extras) == reference.extras
-    assert sorted(one.specifier.split(",")) == sorted(str(part) for part in reference.specifier) or not one.specifier
+    assert set(requirement.extras) == reference.extras
+    assert sorted(requirement.specifier.split(",")) == sorted(str(part) for part in reference.specifier) or not requirement.specifier
 
 
 @given(st.text(alphabet="torch2.5=<>~![],;()@ '\"-_x*+", max_size=14))

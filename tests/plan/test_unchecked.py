@@ -48,7 +48,7 @@ def ask(*requirements: str, **options: object) -> Diagnosis:
 
 
 def listed(diagnosis: Diagnosis) -> list[str]:
-    return [one.what for one in diagnosis.unchecked]
+    return [unchecked.what for unchecked in diagnosis.unchecked]
 
 
 UNCHECKED = [
@@ -86,9 +86,9 @@ def test_unchecked_packages_are_listed_and_make_the_answer_unknown(
 ) -> None:
     found = ask(*requirements, **options)
     assert (found.verdict, found.exit_code) == (Verdict.UNKNOWN, 3)
-    (one,) = [one for one in found.unchecked if one.what == what]
-    assert reason in one.reason
-    assert f"{what} was not checked: {one.reason}" in found.because
+    (unchecked,) = [unchecked for unchecked in found.unchecked if unchecked.what == what]
+    assert reason in unchecked.reason
+    assert f"{what} was not checked: {unchecked.reason}" in found.because
 
 
 @pytest.mark.parametrize("packages", range(1, 9))
@@ -129,7 +129,7 @@ def test_nvidia_packages_that_a_build_may_require_are_not_supposed_to_suit_those
 ) -> None:
     matrix = Matrix(without_nvidia)
     found = diagnose(suppose(Combination(requirements=requirements, gpus=A100), matrix, NOW), matrix, Policy(level=None))
-    said = {one.what for one in found.unchecked if "no table lists which releases of NVIDIA's packages" in one.reason}
+    said = {unchecked.what for unchecked in found.unchecked if "no table lists which releases of NVIDIA's packages" in unchecked.reason}
     assert said == ({what} if what else set())
     assert not what or found.verdict not in GOOD
 
@@ -196,7 +196,7 @@ def test_a_build_for_other_processors_cannot_use_an_nvidia_gpu(build: str) -> No
 
 def test_a_stated_package_is_blamed_before_what_it_brings() -> None:
     found = ask("vllm==0.6.3", "torch==2.5.1")
-    assert [one.name for one in found.root_causes if one.severity.value == "error"] == ["package-requirement-conflict"]
+    assert [cause.name for cause in found.root_causes if cause.severity.value == "error"] == ["package-requirement-conflict"]
 
 
 def test_packages_without_a_framework_are_not_ready() -> None:
@@ -220,7 +220,7 @@ def test_packages_without_a_framework_are_not_ready() -> None:
 def test_the_cuda_compiler_bounds_a_builds_gpu_code(build: str, gpu: str, cause: str) -> None:
     system = build[len("cupy-cuda") :][:2] if build.startswith("cupy") else None
     found = checked(build, gpus=(gpu,), arch="aarch64" if build.endswith("cu130") else None, system_cuda=f"{system}.0" if system else None)
-    errors = [one.name for one in found.root_causes if one.severity.value == "error"]
+    errors = [finding.name for finding in found.root_causes if finding.severity.value == "error"]
     assert errors == ([cause] if cause else [])
     assert found.verdict is Verdict.BROKEN if cause else found.verdict in GOOD
 
@@ -233,7 +233,9 @@ def test_every_release_of_every_table_is_checked_or_listed(name: str) -> None:
         assert found.verdict not in GOOD or not found.unchecked, text
         if found.verdict in GOOD:
             assert facts.observed_frameworks, text
-            codes = [one.code_or_missing for one in facts.frameworks if one.observed.distribution != "tensorflow-directml"]
+            codes = [
+                framework.code_or_missing for framework in facts.frameworks if framework.observed.distribution != "tensorflow-directml"
+            ]
             assert all(isinstance(code, EffectiveCode) and code.sass for code in codes) or "directml" in name, text
 
 
@@ -255,7 +257,7 @@ BESIDE = st.sampled_from([(), ("torch==2.5.1",), ("tensorflow[and-cuda]==2.18.0"
 @given(name=NAMES, version=st.sampled_from(["", "==1.0", "==2.16.1", ">=3"]), beside=BESIDE)
 @settings(max_examples=60, deadline=None)
 def test_an_unknown_name_is_listed_or_refused(name: str, version: str, beside: tuple[str, ...]) -> None:
-    known = {*releases(), *TABLE_OF, *(one.name for text in beside for one in _taken(text))}
+    known = {*releases(), *TABLE_OF, *(distribution.name for text in beside for distribution in _taken(text))}
     if name in known or shared_matrix().without_gpu_code(name):
         return
     try:
@@ -292,4 +294,4 @@ def test_an_add_on_for_cuda_is_not_ready_on_a_machine_without_a_gpu() -> None:
 )
 def test_the_setting_that_chooses_a_framework_is_named(requirements: tuple[str, ...], note: str) -> None:
     remarks = suppose(Combination(requirements=requirements), shared_matrix(), "").remarks
-    assert [one for one in remarks if "unless" in one] == ([note] if note else [])
+    assert [remark for remark in remarks if "unless" in remark] == ([note] if note else [])

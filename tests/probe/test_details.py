@@ -69,7 +69,7 @@ def test_only_known_kernel_parameters_are_kept(tmp_path: Path) -> None:
     )
     found = of(tmp_path, {"/proc/cmdline": line}).kernel_parameters
     assert isinstance(found, tuple)
-    assert [(one.name, one.value) for one in found] == [
+    assert [(parameter.name, parameter.value) for parameter in found] == [
         ("nokaslr", ""),
         ("intel_iommu", "on"),
         ("nvidia-drm.modeset", "1"),
@@ -94,7 +94,7 @@ def test_parameters_of_the_nvidia_modules(tmp_path: Path) -> None:
     found = kernel_driver(plant(tmp_path, files))
     assert isinstance(found, KernelDriver)
     assert isinstance(found.parameters, tuple)
-    assert {(one.name, one.value) for one in found.parameters} == {
+    assert {(parameter.name, parameter.value) for parameter in found.parameters} == {
         ("nvidia.DeviceFileMode", "438"), ("nvidia.RegistryDwords", '""'), ("nvidia_uvm.uvm_disable_hmm", "N"),
     }  # fmt: skip
 
@@ -102,7 +102,7 @@ def test_parameters_of_the_nvidia_modules(tmp_path: Path) -> None:
 def named(section: SystemPackages | Missing) -> dict[str, str]:
     assert isinstance(section, SystemPackages)
     assert isinstance(section.packages, tuple)
-    return {one.name: one.version for one in section.packages}
+    return {package.name: package.version for package in section.packages}
 
 
 def test_gpu_packages_of_debian(tmp_path: Path) -> None:
@@ -199,10 +199,10 @@ def test_a_preloaded_librarys_cuda_and_nvml_functions_are_listed(tmp_path: Path)
     found = preloads(
         plant(tmp_path, {"/etc/ld.so.preload": f"# comment\n/libvgpu.so\n{harmless}\n"}), {"LD_PRELOAD": f"{harmless}:{fake} libname.so"}
     )
-    assert [(one.path, one.where) for one in found] == [
+    assert [(preload.path, preload.where) for preload in found] == [
         (harmless, "LD_PRELOAD"), (fake, "LD_PRELOAD"), ("libname.so", "LD_PRELOAD"), ("/libvgpu.so", "/etc/ld.so.preload"),
     ]  # fmt: skip
-    assert [one.exports for one in found[:2]] == [(), ("cuInit", "cuMemGetInfo_v2", "nvmlInit_v2")]
+    assert [preload.exports for preload in found[:2]] == [(), ("cuInit", "cuMemGetInfo_v2", "nvmlInit_v2")]
     assert isinstance(found[2].exports, Missing)
     assert found[3].exports == ("cuInit", "cuMemGetInfo_v2", "nvmlInit_v2")
 
@@ -224,11 +224,11 @@ def test_the_whole_inventory_has_these_sections(tmp_path: Path) -> None:
     )
     seen, _ = look(Scope(), {"PATH": "/usr/bin", "PYTHONPATH": str(site)})
     assert not isinstance(seen.packages, Missing)
-    torch = next(one for one in seen.packages.distributions if one.name == "torch")
+    torch = next(distribution for distribution in seen.packages.distributions if distribution.name == "torch")
     assert torch.tags == ("manylinux_2_17_x86_64", "manylinux2014_x86_64", "manylinux_2_28_x86_64")
     assert isinstance(seen.packages.others, tuple)
     assert "requests==2.32.3" in seen.packages.others
-    assert not any(one.startswith("torch==") for one in seen.packages.others)
+    assert not any(other.startswith("torch==") for other in seen.packages.others)
     assert isinstance(seen.details, Details)
     assert isinstance(seen.details.cpu.model, str)
     assert not isinstance(seen.python, Missing)

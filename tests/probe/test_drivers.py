@@ -55,7 +55,9 @@ def test_eight_healthy_gpus_have_every_field(shim_environment: Shims) -> None:
     assert (first.link_generation, first.link_generation_max, first.mig_enabled, first.mig_pending) == (1, 4, False, True)
     assert (first.compute_mode, first.persistence, first.power, first.power_limit) == ("default", True, 61000, 400000)
     assert isinstance(first.compute_processes, tuple)
-    assert [(one.pid, one.memory if isinstance(one.memory, int) else one.memory.cause) for one in first.compute_processes] == [
+    assert [
+        (process.pid, process.memory if isinstance(process.memory, int) else process.memory.cause) for process in first.compute_processes
+    ] == [
         (41, 1 << 30),
         (42, Cause.UNSUPPORTED),
     ]

@@ -40,8 +40,8 @@ def seen(home: Path, path: str = "/nowhere", **variables: str) -> tuple[dict[str
     """The environments below the home folder, and the kernels that start them, by path."""
     environ = {"HOME": str(home), "PATH": path, **variables}
     places = environments(environ, str(home))
-    started = kernels(environ, tuple(one.prefix for one in places))
-    return {one.prefix: one for one in places}, started
+    started = kernels(environ, tuple(place.prefix for place in places))
+    return {place.prefix: place for place in places}, started
 
 
 def test_a_kernel_lists_its_interpreter_wherever_it_is(tmp_path: Path) -> None:
@@ -80,10 +80,10 @@ def test_a_kernel_that_names_no_folder_runs_where_the_jupyter_on_path_is(tmp_pat
 
 
 def test_without_a_jupyter_on_path_each_environment_starts_its_own_kernel(tmp_path: Path) -> None:
-    one, other = made(tmp_path / "one/.venv"), made(tmp_path / "other/.venv")
-    for prefix in (one, other):
+    path, other = made(tmp_path / "one/.venv"), made(tmp_path / "other/.venv")
+    for prefix in (path, other):
         kernel(prefix / "share/jupyter", "python3", "python")
-    assert seen(tmp_path)[1] == {str(one): ("python3",), str(other): ("python3",)}
+    assert seen(tmp_path)[1] == {str(path): ("python3",), str(other): ("python3",)}
 
 
 def test_the_base_of_a_virtual_environment_is_listed_too(tmp_path: Path) -> None:
@@ -114,8 +114,10 @@ def test_the_folders_of_each_tool_are_found_once(tmp_path: Path, folder: str, ki
     if "environment" in kind:
         (prefix / "conda-meta").mkdir()
     environ = {"HOME": str(tmp_path), "PATH": str(prefix / "bin")}
-    found = [one for one in environments(environ, str(tmp_path / "project")) if one.prefix.startswith(str(tmp_path))]
-    assert [(one.prefix, one.kind) for one in found] == [(str(prefix), kind)]
+    found = [
+        environment for environment in environments(environ, str(tmp_path / "project")) if environment.prefix.startswith(str(tmp_path))
+    ]
+    assert [(place.prefix, place.kind) for place in found] == [(str(prefix), kind)]
 
 
 @pytest.mark.parametrize("mark", ["pyvenv.cfg", "conda-meta"])
@@ -136,4 +138,4 @@ def test_our_own_environment_is_listed_if_it_has_a_framework(tmp_path: Path, fra
     own = made(tmp_path / "deep/down/env")
     environ = {"HOME": str(tmp_path), "PATH": path.format(own=own)}
     found = environments(environ, str(tmp_path), own=str(own), own_has_framework=framework)
-    assert (str(own) in {one.prefix for one in found}) is framework
+    assert (str(own) in {place.prefix for place in found}) is framework

@@ -204,7 +204,7 @@ def test_packages_from_folder_names(tmp_path: Path) -> None:
     for name in names:
         (tmp_path / name).mkdir()
     found = packages(["relative", str(tmp_path), str(tmp_path), str(tmp_path / "none")])
-    assert {(one.name, one.version) for one in found.distributions} == {
+    assert {(distribution.name, distribution.version) for distribution in found.distributions} == {
         ("nvidia-cudnn-cu12", "9.3.0.75"), ("numpy", "1.24.2"), ("torch", "1.13.1"), ("keras", "3.0.0"), ("ml-dtypes", "0.4.0"), ("tensorflow-gpu", "1.14.0"),
     }  # fmt: skip
     assert len(found.distributions) == 6

@@ -121,7 +121,7 @@ def test_any_build_file(content: bytes) -> None:
             Path(folder), {"/torch/version.py": content, "/tensorflow/python/platform/build_info.py": content, "/jax/version.py": content}
         )
         found = frameworks([folder], ())
-        assert [one.name for one in found] == ["tensorflow", "torch", "jax"]
+        assert [framework.name for framework in found] == ["tensorflow", "torch", "jax"]
         snapshot = Snapshot(created="", frameworks=found)
     assert decode(encode(snapshot)) == snapshot
 
@@ -227,5 +227,5 @@ def test_sizes_of_any_length_are_not_compared(tmp_path: Path) -> None:
 def test_requirements_are_read_of_a_limited_number_of_packages(tmp_path: Path) -> None:
     for number in range(MOST_REQUIRING + 5):
         plant(tmp_path, {f"cupy_{number}-1.0.dist-info/METADATA": "Requires-Dist: numpy\n"})
-    requires = [one.requires for one in packages([str(tmp_path)]).distributions]
+    requires = [distribution.requires for distribution in packages([str(tmp_path)]).distributions]
     assert sum(isinstance(one, Missing) for one in requires) == 5

@@ -124,11 +124,13 @@ def test_a_folder_with_three_frameworks_built_for_cuda(tmp_path: Path) -> None:
     )
     snapshot, _ = look(OWN, {**EMPTY, "PYTHONPATH": str(tmp_path)})
     assert not isinstance(snapshot.frameworks, Missing)
-    assert [(one.name, one.built_with_cuda.value) for one in snapshot.frameworks if isinstance(one.built_with_cuda, Fact)] == [
+    assert [(framework.name, framework.built_with_cuda.value) for framework in snapshot.frameworks if isinstance(framework.built_with_cuda, Fact)] == [
         ("tensorflow", "11.2"), ("torch", "12.8"), ("jax", "12"),
     ]  # fmt: skip
     assert isinstance(snapshot.packages, Packages)
-    assert ("nvidia-cudnn-cu12", "9.10.2.21") in {(one.name, one.version) for one in snapshot.packages.distributions}
+    assert ("nvidia-cudnn-cu12", "9.10.2.21") in {
+        (distribution.name, distribution.version) for distribution in snapshot.packages.distributions
+    }
 
 
 def test_the_real_tensorflow_of_this_environment() -> None:

@@ -18,7 +18,7 @@ def seen(tmp_path: Path, files: Mapping[str, Content], *, loaded: bool = False) 
 def test_the_modules_of_the_running_kernel(tmp_path: Path) -> None:
     found = seen(tmp_path, {**modules(content=SIGNED), f"lib/modules/{KERNEL}/build/Makefile": ""})
     assert isinstance(found.installed, tuple)
-    assert [one.name for one in found.installed] == ["nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm"]
+    assert [module_file.name for module_file in found.installed] == ["nvidia", "nvidia_uvm", "nvidia_modeset", "nvidia_drm"]
     assert found.installed[0].signed is True
     assert found.headers is True
 

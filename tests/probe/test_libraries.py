@@ -265,9 +265,14 @@ def test_extensions_and_their_code(tmp_path: Path) -> None:
     )
     wheel(tmp_path, "flash_attn", "2.8.3")
     found = xray(tmp_path, framework("torch", torch(tmp_path, TORCH), "13.2", ""))
-    (one,) = found.extensions
-    assert (one.distribution, one.version, one.framework, one.wanted) == ("flash-attn", "2.8.3", "torch", ("libcudart.so.12",))
-    assert one.code == GpuCode(("sm_80", "sm_90a"), ())
+    (extension,) = found.extensions
+    assert (extension.distribution, extension.version, extension.framework, extension.wanted) == (
+        "flash-attn",
+        "2.8.3",
+        "torch",
+        ("libcudart.so.12",),
+    )
+    assert extension.code == GpuCode(("sm_80", "sm_90a"), ())
 
 
 def test_a_framework_without_files_does_not_crash(tmp_path: Path) -> None:

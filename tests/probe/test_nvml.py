@@ -40,8 +40,8 @@ def ask(shim_environment: Shims) -> Callable[..., Nvml]:
 
 @pytest.fixture
 def card(ask: Callable[..., Nvml]) -> Callable[..., NvmlGpu]:
-    def asked(one: Card, **changes: object) -> NvmlGpu:
-        nvml = ask(Library(gpus=[one], **changes))  # type: ignore[arg-type]
+    def asked(gpu: Card, **changes: object) -> NvmlGpu:
+        nvml = ask(Library(gpus=[gpu], **changes))  # type: ignore[arg-type]
         assert isinstance(nvml.gpus, tuple)
         return nvml.gpus[0]
 
@@ -106,7 +106,9 @@ def test_links_and_their_errors(card: AskCard, old: bool) -> None:
 def test_link_errors_unavailable_either_way(card: AskCard) -> None:
     links = card(Card(nvlinks="11", facts={"nvlink_old": 1}), calls={"nvmlDeviceGetNvLinkErrorCounter": "return 3"}).nvlinks
     assert isinstance(links, tuple)
-    assert {one.cause for link in links for one in (link.replays, link.crc_errors) if isinstance(one, Missing)} == {Cause.UNSUPPORTED}
+    assert {missing.cause for link in links for missing in (link.replays, link.crc_errors) if isinstance(missing, Missing)} == {
+        Cause.UNSUPPORTED
+    }
     assert [link.active for link in links] == [True, True]
 
 
@@ -169,7 +171,10 @@ def test_mig_instances_belong_to_their_gpu(card: AskCard) -> None:
     instances = [Mig(uuid="MIG-a"), Mig(uuid="MIG-b", gpu_instance=9, memory_total=5 << 30)]
     found = card(Card(mig=(1, 1), mig_instances=instances)).mig_instances
     assert isinstance(found, tuple)
-    assert [(one.place, one.uuid, one.gpu_instance) for one in found] == [(0, "MIG-a", 7), (1, "MIG-b", 9)]
+    assert [(mig_instance.place, mig_instance.uuid, mig_instance.gpu_instance) for mig_instance in found] == [
+        (0, "MIG-a", 7),
+        (1, "MIG-b", 9),
+    ]
     assert found[1].memory_total == 5 << 30
     assert card(Card(mig=(1, 1))).mig_instances == ()
     assert card(Card()).mig_instances == ()

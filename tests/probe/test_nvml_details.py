@@ -33,9 +33,9 @@ MIB = 1 << 20
 
 @pytest.fixture
 def card(shim_environment: Shims) -> AskCard:
-    def asked(one: Card, *, identify: bool = False, **changes: object) -> NvmlGpu:
+    def asked(gpu: Card, *, identify: bool = False, **changes: object) -> NvmlGpu:
         options = Scope(python=sys.executable, identify=identify)
-        nvml = look(options, shim_environment(Library(gpus=[one], **changes)))[0].nvml  # type: ignore[arg-type]
+        nvml = look(options, shim_environment(Library(gpus=[gpu], **changes)))[0].nvml  # type: ignore[arg-type]
         assert isinstance(nvml, Nvml), nvml
         assert isinstance(nvml.gpus, tuple)
         return nvml.gpus[0]

@@ -125,14 +125,14 @@ def test_frameworks_of_other_environments_are_found(tmp_path: Path) -> None:
         "PATH": os.pathsep.join(("relative", str(tmp_path / "usr/bin"), str(tmp_path / "none"))),
     }
     found = elsewhere(environ, [str(tmp_path / "venv" / SITE)], "/")
-    assert {(one.name, one.where.removeprefix(f"{tmp_path}/")) for one in found} == {
+    assert {(distribution.name, distribution.where.removeprefix(f"{tmp_path}/")) for distribution in found} == {
         ("torch", f"conda/{SITE}"),
         ("torch", f"home/.local/{SITE}"),
         ("torch", f"usr/{SITE}"),
         ("tensorflow", "usr/lib/python3/dist-packages"),
     }
     named = elsewhere(environ, [], str(tmp_path))
-    assert {one.where.removeprefix(f"{tmp_path}/") for one in named} == {f"venv/{SITE}", f"conda/{SITE}"}
+    assert {distribution.where.removeprefix(f"{tmp_path}/") for distribution in named} == {f"venv/{SITE}", f"conda/{SITE}"}
 
 
 def test_the_examined_environment_is_not_another_by_another_path(tmp_path: Path) -> None:

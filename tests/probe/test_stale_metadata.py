@@ -17,7 +17,7 @@ HEADER = "#define TF_MAJOR_VERSION 2\n#define TF_MINOR_VERSION 15\n#define TF_PA
 
 def left(site: Path) -> tuple[list[str], list[str]]:
     found = packages([str(site)])
-    return [one.version for one in found.distributions], [one.version for one in found.leftovers]
+    return [distribution.version for distribution in found.distributions], [leftover.version for leftover in found.leftovers]
 
 
 @pytest.mark.parametrize("older", ["2.1.0", "2.9.0"])
@@ -31,9 +31,9 @@ def test_tensorflows_header_decides(tmp_path: Path) -> None:
     files = {f"tensorflow-{version}.dist-info/METADATA": "" for version in ("2.15.1", "2.9.0")}
     plant(tmp_path, files | {V: HEADER, "tensorflow/__init__.py": ""})
     assert left(tmp_path) == (["2.15.1"], ["2.9.0"])
-    (one,) = frameworks([str(tmp_path)], packages([str(tmp_path)]).distributions)
-    assert isinstance(one.version, Fact)
-    assert one.version.value == "2.15.1"
+    (framework,) = frameworks([str(tmp_path)], packages([str(tmp_path)]).distributions)
+    assert isinstance(framework.version, Fact)
+    assert framework.version.value == "2.15.1"
 
 
 def test_the_sizes_in_record_decide(tmp_path: Path) -> None:

@@ -93,7 +93,9 @@ def test_container_tools_of_a_host(tmp_path: Path) -> None:
     assert isinstance(found, ContainerTools)
     assert (found.engines, found.toolkit, found.runtime) == (("docker",), ("/usr/local/bin/nvidia-ctk",), True)
     assert isinstance(found.cdi, tuple)
-    assert [(one.path, one.kind, one.versions) for one in found.cdi] == [("/etc/cdi/nvidia.yaml", "nvidia.com/gpu", ("535.183.01",))]
+    assert [(cdi_spec.path, cdi_spec.kind, cdi_spec.versions) for cdi_spec in found.cdi] == [
+        ("/etc/cdi/nvidia.yaml", "nvidia.com/gpu", ("535.183.01",))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +136,7 @@ def test_settings_that_use_cdi_for_gpus(tmp_path: Path, path: str, text: str, as
     found = container_tools(plant(tmp_path, {"/usr/bin/podman": "", path: text}))
     assert isinstance(found, ContainerTools)
     assert isinstance(found.cdi_asked_by, tuple)
-    assert [one.where for one in found.cdi_asked_by] == ([path] if asks else [])
+    assert [fact.where for fact in found.cdi_asked_by] == ([path] if asks else [])
 
 
 @pytest.mark.parametrize(("text", "runtime"), [("{}", False), ('{"runtimes": []}', False), ("[1]", False), ("{", Cause.FAILED)])

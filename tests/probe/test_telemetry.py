@@ -124,7 +124,7 @@ def test_a_stage_without_a_device_is_one_of_every_gpu() -> None:
     watch.through(silent)(Event("begin", "all-reduce", "torch"))
     for gpu in (0, 1):
         watch.take(json.dumps({"type": "sample", "gpu": gpu}).encode())
-    assert [list(one._stages) for one in watch._gathered.values()] == [[("all-reduce", "")], [("all-reduce", "")]]
+    assert [list(samples._stages) for samples in watch._gathered.values()] == [[("all-reduce", "")], [("all-reduce", "")]]
 
 
 @pytest.mark.parametrize("act", ["return 3", "return 4", "return 999"])
@@ -196,10 +196,10 @@ def test_sampling_eight_gpus_takes_at_most_two_percent_of_a_core(play: Callable[
 
 
 def gathered(*samples: dict[str, Any], pids_of_host: bool | Missing = True, **refused: Missing) -> GpuLoad:
-    one = GpuSamples("torch", ADDRESSES[0])
+    of_gpu = GpuSamples("torch", ADDRESSES[0])
     for number, sample in enumerate(samples):
-        one.add(NvmlSample(gpu=0, at=float(number), **sample), ("training", "dense"))
-    load = one.load(0, refused, pids_of_host=pids_of_host)
+        of_gpu.add(NvmlSample(gpu=0, at=float(number), **sample), ("training", "dense"))
+    load = of_gpu.load(0, refused, pids_of_host=pids_of_host)
     assert load is not None
     return load
 

@@ -130,7 +130,7 @@ class Machine:
         disk = place / "defective/gpudoctor/children/own/xray/disk.py"
         disk.write_text(disk.read_text().replace("site, named = self._wheel(path, component)", "site, named = {}[path]"))
         nvml = Nvml(gpus=1)
-        root = Tree(pci=[PciCard.of(one) for one in nvml.cards], kernel_driver="580.65.06").build(place / "root")
+        root = Tree(pci=[PciCard.of(card) for card in nvml.cards], kernel_driver="580.65.06").build(place / "root")
         base = {name: value for name, value in os.environ.items() if name not in UNSET} | {"PATH": os.defpath}
         self.place, self.root = place, root
         self.variables = environ_with(nvml, Cuda(gpus=nvml.gpus), directory=place / "driver", base=base)

@@ -41,10 +41,10 @@ def test_a_file_of_the_kernel_is_read_whole() -> None:
 
 
 def test_a_rise_compares_the_same_counter() -> None:
-    one, other = KillCount(3, "/proc/vmstat"), KillCount(5, "/proc/vmstat")
-    assert memory.risen(one, other) == KillCount(2, "/proc/vmstat")
-    assert memory.risen(one, KillCount(5, "memory.events of this control group")) is None
-    assert memory.risen(None, one) is None
+    before, after = KillCount(3, "/proc/vmstat"), KillCount(5, "/proc/vmstat")
+    assert memory.risen(before, after) == KillCount(2, "/proc/vmstat")
+    assert memory.risen(before, KillCount(5, "memory.events of this control group")) is None
+    assert memory.risen(None, before) is None
 
 
 @pytest.mark.parametrize(
@@ -69,4 +69,4 @@ def test_only_a_child_that_ended_by_itself_is_asked_for() -> None:
         for name, status in {"failed": "exit 3", "fine": "exit 0", "slow": "sleep 60"}.items():
             supervisor.start(Spec(name=name, argv=("sh", "-c", status), deadline=0.5 if name == "slow" else 60))
         found = supervisor.wait(["failed", "fine", "slow"])
-    assert {name: one.memory_kills is not None for name, one in found.items()} == {"failed": counted, "fine": False, "slow": False}
+    assert {name: outcome.memory_kills is not None for name, outcome in found.items()} == {"failed": counted, "fine": False, "slow": False}

@@ -16,9 +16,9 @@ Case = tuple[str, str, str]
 
 
 def _modules(package: ModuleType) -> Iterator[ModuleType]:
-    for one in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if not one.name.rpartition(".")[2].startswith(("test_", "corpus", "conftest")):
-            yield importlib.import_module(one.name)
+    for module_info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        if not module_info.name.rpartition(".")[2].startswith(("test_", "corpus", "conftest")):
+            yield importlib.import_module(module_info.name)
 
 
 def _cases() -> Iterator[Case]:

@@ -24,10 +24,10 @@ _NAMES: Final = re.compile(r"^GD\d+.*(?:error|warning), (?!possible\): .*: only 
 
 def _written(name: str) -> Iterator[tuple[str, str, str]]:
     """Yield the name of each module of causes, and the causes and texts of its list of this name."""
-    for one in pkgutil.iter_modules(causes.__path__):
-        module = importlib.import_module(f"{causes.__name__}.{one.name}")
+    for module_info in pkgutil.iter_modules(causes.__path__):
+        module = importlib.import_module(f"{causes.__name__}.{module_info.name}")
         for cause, text in getattr(module, name, ()):
-            yield one.name, cause, text
+            yield module_info.name, cause, text
 
 
 def _told() -> Iterator[tuple[str, str]]:

@@ -14,7 +14,7 @@ from tests import told
 from tests.read import causes as families
 from tests.read.test_read import causes_of, judged
 
-_MODULES = [importlib.import_module(f"{families.__name__}.{one.name}") for one in pkgutil.iter_modules(families.__path__)]
+_MODULES = [importlib.import_module(f"{families.__name__}.{module.name}") for module in pkgutil.iter_modules(families.__path__)]
 
 
 def _texts(name: str) -> dict[str, tuple[str, str]]:
@@ -60,7 +60,10 @@ def test_what_was_said_of_texts_is_of_these_texts() -> None:
 _OF_A_PACKAGE = frozenset({"framework-missing", "env-hides-gpu"})
 """What another framework that answers contradicts, or has nothing to do with."""
 _LINES = tuple(
-    line for one in SIGNATURES for line in one.lines if not (one.last or one.needs_support) and one.causes[0] not in _OF_A_PACKAGE
+    line
+    for signature in SIGNATURES
+    for line in signature.lines
+    if not (signature.last or signature.needs_support) and signature.causes[0] not in _OF_A_PACKAGE
 )
 
 

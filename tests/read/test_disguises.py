@@ -52,7 +52,7 @@ def _is_pip_account(text: str) -> bool:
 
 def leading(data: bytes, matrix: Matrix) -> str | None:
     found = diagnose(read_text(data, "pasted.txt", matrix, CREATED), matrix, Policy(level=None)).root_causes
-    return next((one.name for one in found if one.severity is not Severity.NOTE), None)
+    return next((finding.name for finding in found if finding.severity is not Severity.NOTE), None)
 
 
 @pytest.mark.parametrize("disguise", DISGUISES)

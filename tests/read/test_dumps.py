@@ -14,7 +14,10 @@ from tests.read import dumps
 from tests.read.mangled import mangled
 from tests.read.reading import causes, is_read_or_refused
 
-_MODULES = {one.name: importlib.import_module(f"{dumps.__name__}.{one.name}") for one in pkgutil.iter_modules(dumps.__path__)}
+_MODULES = {
+    module_info.name: importlib.import_module(f"{dumps.__name__}.{module_info.name}")
+    for module_info in pkgutil.iter_modules(dumps.__path__)
+}
 _CASES = [
     pytest.param(cause, text, id=f"{name}-{number}-{cause}")
     for name, module in _MODULES.items()

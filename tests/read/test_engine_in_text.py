@@ -35,4 +35,4 @@ def test_the_first_fix_is_for_the_engine(text: str, words: str, matrix: Matrix) 
     finding = diagnose(read(text, matrix), matrix, Policy(level=None)).root_causes[0]
     assert words in " ".join(f"{fix.title} {fix.command}" for fix in finding.fixes)
     others = {"srun --gres", "nvidia.com/gpu: 1", "--runtime=docker", "--set-as-default", "--nv", "emptyDir"} - {words}
-    assert not [one for one in others if one not in words and any(one in fix.command for fix in finding.fixes)]
+    assert not [other for other in others if other not in words and any(other in fix.command for fix in finding.fixes)]

@@ -21,8 +21,8 @@ def stated(text: str) -> dict[str, str]:
     assert READER.blocks
     lines = [Line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
     found: dict[str, str] = {}
-    for one in READER.blocks(lines):
-        found.setdefault(one.what, one.value)
+    for block in READER.blocks(lines):
+        found.setdefault(block.what, block.value)
     return found
 
 

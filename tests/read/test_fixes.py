@@ -86,7 +86,7 @@ def test_on_windows_no_check_is_for_a_unix_shell(matrix: Matrix) -> None:
     for line in lines:
         diagnosis = diagnose(read(f"{line}\nOS: Microsoft Windows 11 Pro\ntorch 2.7.1\n", matrix), matrix, Policy(level=None))
         commands = [
-            fix.command for one in diagnosis.findings for fix in one.fixes if fix.kind is FixKind.CHECK and UNIX.search(fix.command)
+            fix.command for finding in diagnosis.findings for fix in finding.fixes if fix.kind is FixKind.CHECK and UNIX.search(fix.command)
         ]
         found |= {line: commands} if commands else {}
     assert not found

@@ -32,7 +32,7 @@ EARLIER = (
 
 
 def _facts(text: str) -> dict[str, str]:
-    return {one.what: one.value for one in Part.of(text.encode(), "pasted.txt", file="").statements}
+    return {statement.what: statement.value for statement in Part.of(text.encode(), "pasted.txt", file="").statements}
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)

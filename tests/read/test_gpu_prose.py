@@ -85,7 +85,7 @@ def test_a_text_that_names_no_gpu_counts_none(matrix: Matrix) -> None:
     assert counted(ERROR) is None
     models = counted(ERROR + "I have an RTX 4090.")
     assert isinstance(models, tuple)
-    assert [(one.model, one.count) for one in models] == [("RTX 4090", 1)]
+    assert [(model.model, model.count) for model in models] == [("RTX 4090", 1)]
 
 
 def test_a_sentence_completes_a_name_that_was_cut(matrix: Matrix) -> None:

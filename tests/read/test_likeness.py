@@ -67,8 +67,8 @@ def test_what_only_words_suggest_is_possible_and_proves_nothing(matrix: Matrix) 
     found = judged(_SUSPENDED, matrix)
     assert causes_of(found) == ["uvm-broken-after-suspend"]
     assert (found.verdict, found.exit_code) == (Verdict.UNKNOWN, 3)
-    assert [(one.severity, one.confidence) for one in found.findings] == [(Severity.WARNING, Confidence.POSSIBLE)]
-    assert {word for one in found.findings[0].evidence for word in one.value.split(", ")} <= set(words_of(_SUSPENDED))
+    assert [(finding.severity, finding.confidence) for finding in found.findings] == [(Severity.WARNING, Confidence.POSSIBLE)]
+    assert {word for evidence in found.findings[0].evidence for word in evidence.value.split(", ")} <= set(words_of(_SUSPENDED))
 
 
 def test_an_error_message_goes_before_the_words(matrix: Matrix) -> None:

@@ -31,7 +31,7 @@ FORMS = {
 
 def stated(text: str) -> dict[str, str]:
     assert nvidia_smi_csv.READER.blocks is not None
-    return {one.what: one.value for one in nvidia_smi_csv.READER.blocks(lines_of(text.encode(), "a text"))}
+    return {block.what: block.value for block in nvidia_smi_csv.READER.blocks(lines_of(text.encode(), "a text"))}
 
 
 @pytest.mark.parametrize("text", FORMS.values(), ids=FORMS)

@@ -40,14 +40,14 @@ Legend:
 
 def stated(text: str) -> dict[str, str]:
     assert nvidia_smi_links.READER.blocks is not None
-    return {one.what: one.value for one in nvidia_smi_links.READER.blocks(lines_of(text.encode(), "a text"))}
+    return {block.what: block.value for block in nvidia_smi_links.READER.blocks(lines_of(text.encode(), "a text"))}
 
 
 def test_gpus_and_their_mig_instances_are_listed(matrix: Matrix) -> None:
     divided, whole = gpus(LIST, matrix)
     assert (divided.uuid, divided.mig_enabled) == ("GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77", True)
     assert isinstance(divided.mig_instances, tuple)
-    assert [(one.name, one.uuid) for one in divided.mig_instances] == [
+    assert [(instance.name, instance.uuid) for instance in divided.mig_instances] == [
         ("3g.40gb", "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"),
         ("2g.20gb", "MIG-cba663e8-9bed-5b25-b243-5985ef7c9beb"),
     ]

@@ -38,7 +38,7 @@ MIB = 1 << 20
 
 def stated(text: str) -> dict[str, str]:
     assert nvidia_smi_monitor.READER.blocks is not None
-    return {one.what: one.value for one in nvidia_smi_monitor.READER.blocks(lines_of(text.encode(), "a text"))}
+    return {block.what: block.value for block in nvidia_smi_monitor.READER.blocks(lines_of(text.encode(), "a text"))}
 
 
 def test_columns_of_older_drivers(matrix: Matrix) -> None:
@@ -60,11 +60,11 @@ def test_a_thermal_violation_is_a_slowdown() -> None:
 def test_processes_are_listed(matrix: Matrix) -> None:
     busy, idle = gpus(PROCESSES, matrix)
     assert isinstance(busy.compute_processes, tuple)
-    assert [(one.pid, one.name, one.memory) for one in busy.compute_processes] == [(40122, "python3", 30210 * MIB)]
+    assert [(process.pid, process.name, process.memory) for process in busy.compute_processes] == [(40122, "python3", 30210 * MIB)]
     assert idle.compute_processes == ()
     (desktop,) = gpus(OLD_PROCESSES, matrix)
     assert isinstance(desktop.compute_processes, tuple)
-    assert [one.pid for one in desktop.compute_processes] == [1719]
+    assert [process.pid for process in desktop.compute_processes] == [1719]
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ MIB = 1 << 20
 
 def stated(text: str) -> dict[str, str]:
     assert nvidia_smi_query.READER.blocks is not None
-    return {one.what: one.value for one in nvidia_smi_query.READER.blocks(lines_of(text.encode(), "a text"))}
+    return {block.what: block.value for block in nvidia_smi_query.READER.blocks(lines_of(text.encode(), "a text"))}
 
 
 def test_the_text_states_all_of_a_gpu(matrix: Matrix) -> None:
@@ -35,14 +35,14 @@ def test_the_text_states_all_of_a_gpu(matrix: Matrix) -> None:
     assert (gpu.power, gpu.power_limit, gpu.power_limit_default) == (35120, 250000, 250000)
     assert (gpu.clocks_event_reasons, gpu.recovery_action) == (1, "none")
     assert isinstance(gpu.compute_processes, tuple)
-    assert [(one.label, one.memory) for one in gpu.compute_processes] == [("python3 (pid 4711)", 4 * MIB)]
+    assert [(process.label, process.memory) for process in gpu.compute_processes] == [("python3 (pid 4711)", 4 * MIB)]
 
 
 def test_each_gpu_has_its_own_facts(matrix: Matrix) -> None:
     first, second = gpus(texts.TWO, matrix)
     assert (first.address, second.address) == ("0000:3b:00.0", "0000:af:00.0")
     assert isinstance(second.compute_processes, tuple)
-    assert [one.pid for one in second.compute_processes] == [4712]
+    assert [process.pid for process in second.compute_processes] == [4712]
 
 
 def test_the_layout_of_2017(matrix: Matrix) -> None:
@@ -56,14 +56,14 @@ def test_the_xml_states_the_same_facts(matrix: Matrix) -> None:
     (gpu,) = gpus(texts.XML, matrix)
     assert (gpu.name, gpu.mig_enabled, gpu.memory_total) == ("NVIDIA H100 80GB HBM3", True, 81559 * MIB)
     assert isinstance(gpu.mig_instances, tuple)
-    assert [(one.place, one.gpu_instance, one.memory_total) for one in gpu.mig_instances] == [(0, 1, 40448 * MIB)]
+    assert [(instance.place, instance.gpu_instance, instance.memory_total) for instance in gpu.mig_instances] == [(0, 1, 40448 * MIB)]
     assert isinstance(gpu.remapped_rows, RemappedRows)
     assert gpu.remapped_rows.pending
     assert (gpu.virtualization, gpu.clocks_event_reasons) == ("passthrough", 4)
     assert isinstance(gpu.fabric, Fabric)
     assert (gpu.fabric.state, gpu.fabric.status, gpu.fabric.clique) == ("in-progress", 0, 0)
     assert isinstance(gpu.compute_processes, tuple)
-    assert [one.label for one in gpu.compute_processes] == ["python (pid 90210)"]
+    assert [process.label for process in gpu.compute_processes] == ["python (pid 90210)"]
     nvml = read(texts.XML, matrix).nvml
     assert isinstance(nvml, Nvml)
     assert (nvml.driver_version, nvml.cuda_served) == ("550.90.07", "12.4")

@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 def stated(text: str) -> dict[str, str]:
     assert nvidia_smi_table.READER.blocks is not None
-    return {one.what: one.value for one in nvidia_smi_table.READER.blocks(lines_of(text.encode(), "a text"))}
+    return {block.what: block.value for block in nvidia_smi_table.READER.blocks(lines_of(text.encode(), "a text"))}
 
 
 def test_a_table_of_2016(matrix: Matrix) -> None:
@@ -32,16 +32,16 @@ def test_a_table_of_2016(matrix: Matrix) -> None:
     assert first.ecc_uncorrected.cause is Cause.UNSUPPORTED
     assert (second.ecc_enabled, second.ecc_uncorrected, second.compute_mode) == (True, 2, "exclusive-process")
     assert isinstance(second.compute_processes, tuple)
-    assert [(one.pid, one.name, one.memory) for one in second.compute_processes] == [(20211, "python", 10231 * MIB)]
+    assert [(process.pid, process.name, process.memory) for process in second.compute_processes] == [(20211, "python", 10231 * MIB)]
     assert isinstance(first.graphics_processes, tuple)
-    assert [one.name for one in first.graphics_processes] == ["Xorg"]
+    assert [process.name for process in first.graphics_processes] == ["Xorg"]
     assert first.compute_processes == ()
 
 
 def test_processes_of_2014_have_no_type(matrix: Matrix) -> None:
     (gpu,) = gpus(texts.DRIVER_340, matrix)
     assert isinstance(gpu.compute_processes, tuple)
-    assert [(one.pid, one.name, one.memory) for one in gpu.compute_processes] == [(9412, "caffe", 4096 * MIB)]
+    assert [(process.pid, process.name, process.memory) for process in gpu.compute_processes] == [(9412, "caffe", 4096 * MIB)]
 
 
 def test_mig_mode_and_instances(matrix: Matrix) -> None:
@@ -57,14 +57,14 @@ def test_the_wide_table_and_its_processes(matrix: Matrix) -> None:
     (gpu,) = gpus(texts.DRIVER_580, matrix)
     assert (gpu.name, gpu.compute_capability) == ("NVIDIA GeForce RTX 5070 Ti", "12.0")
     assert isinstance(gpu.compute_processes, tuple)
-    assert [one.label for one in gpu.compute_processes] == ["rack-uuid=3190708988185955192 (pid 9034)", "python3 (pid 51234)"]
+    assert [process.label for process in gpu.compute_processes] == ["rack-uuid=3190708988185955192 (pid 9034)", "python3 (pid 51234)"]
 
 
 def test_a_table_of_windows(matrix: Matrix) -> None:
     laptop, server = gpus(texts.WINDOWS, matrix)
     assert (laptop.compute_capability, server.compute_capability) == ("8.9", "6.1")
     assert isinstance(laptop.compute_processes, tuple)
-    assert [one.name for one in laptop.compute_processes] == ["opera.exe"]
+    assert [process.name for process in laptop.compute_processes] == ["opera.exe"]
 
 
 @pytest.mark.parametrize("table", texts.ALL.values(), ids=texts.ALL)
@@ -102,7 +102,7 @@ def test_the_second_of_two_tables_adds_nothing_to_the_process_list(matrix: Matri
     later = texts.DRIVER_580.replace("51234", "60001")
     (gpu,) = gpus(texts.DRIVER_580 + later, matrix)
     assert isinstance(gpu.compute_processes, tuple)
-    assert [one.pid for one in gpu.compute_processes] == [9034, 51234]
+    assert [process.pid for process in gpu.compute_processes] == [9034, 51234]
 
 
 def test_a_gpu_whose_sensors_all_fail_fell_off_the_bus(matrix: Matrix) -> None:
@@ -170,8 +170,8 @@ def test_versions_that_differ_show_wsl_and_a_driver_model_shows_windows(matrix: 
     platforms = [
         read(text, matrix).host for text in (in_wsl, texts.WINDOWS, texts.DRIVER_580, texts.WINDOWS + "$ cat /etc/os-release # Ubuntu\n")
     ]
-    assert [one.platform for one in platforms if isinstance(one, Host)][:2] == [Platform.WSL2, Platform.WINDOWS]
-    assert all(isinstance(one, Host) and isinstance(one.platform, Missing) for one in platforms[2:])
+    assert [platform.platform for platform in platforms if isinstance(platform, Host)][:2] == [Platform.WSL2, Platform.WINDOWS]
+    assert all(isinstance(platform, Host) and isinstance(platform.platform, Missing) for platform in platforms[2:])
 
 
 def test_an_nvidia_smi_newer_than_the_driver_is_not_of_wsl(matrix: Matrix) -> None:

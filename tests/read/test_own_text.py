@@ -42,7 +42,7 @@ def read_back(text: str, matrix: Matrix) -> Diagnosis:
 
 def roots(found: Diagnosis | Report) -> set[tuple[str, str]]:
     """Return the root causes that count, with their severity."""
-    told = {(one.code, Severity(one.severity).value) for one in found.findings if not one.because_of}
+    told = {(finding.code, Severity(finding.severity).value) for finding in found.findings if not finding.because_of}
     return {(code, severity) for code, severity in told if severity != "note"}
 
 
@@ -84,5 +84,5 @@ def test_a_line_of_another_program_is_no_report(line: str) -> None:
 def test_no_text_is_too_strange(lines: list[str]) -> None:
     every = [Line(number, text) for number, text in enumerate(lines, 1)]
     for report in gpudoctor_report.reports(every):
-        told = [one for one in gpudoctor_report.statements(report) if one.what.startswith(gpudoctor_report.CAUSE)]
-        assert all(one.value.count("\t") >= 2 for one in told)
+        told = [statement for statement in gpudoctor_report.statements(report) if statement.what.startswith(gpudoctor_report.CAUSE)]
+        assert all(statement.value.count("\t") >= 2 for statement in told)

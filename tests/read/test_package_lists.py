@@ -14,7 +14,7 @@ from tests.read.reading import causes, read
 
 def stated(text: str) -> dict[str, str]:
     lines = lines_of(text.encode(), "list")
-    return {one.what: one.value for one in statements_in(lines, hits_in(lines))}
+    return {statement.what: statement.value for statement in statements_in(lines, hits_in(lines))}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_conda_and_pip_are_told_apart(matrix: Matrix) -> None:
     snapshot = read("pytorch 1.13.1 py3.10_cuda11.7_cudnn8.5.0_0 pytorch\ntorch 2.0.1 pypi_0 pypi\n", matrix)
     assert isinstance(snapshot.packages, Packages)
     assert snapshot.packages.conda == ("pytorch-1.13.1-py3.10_cuda11.7_cudnn8.5.0_0",)
-    assert [one.installer for one in snapshot.packages.distributions if one.name == "torch"] == ["pip"]
+    assert [distribution.installer for distribution in snapshot.packages.distributions if distribution.name == "torch"] == ["pip"]
     assert not isinstance(snapshot.python, Missing)
     assert snapshot.python.kind == "conda"
 

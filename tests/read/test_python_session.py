@@ -105,7 +105,7 @@ def test_good_answers_show_none(matrix: Matrix) -> None:
 
 def test_code_without_its_output_states_nothing() -> None:
     lines = lines_of(CODE.encode(), "code")
-    assert [one for one in statements_in(lines, hits_in(lines)) if one.reader == "Python session"] == []
+    assert [statement for statement in statements_in(lines, hits_in(lines)) if statement.reader == "Python session"] == []
 
 
 @settings(max_examples=40, deadline=None)
@@ -149,7 +149,7 @@ def test_an_assignment_is_no_question() -> None:
 
 def _stated(text: str) -> dict[str, str]:
     lines = lines_of(text.encode(), "session")
-    return {one.what: one.value for one in statements_in(lines, hits_in(lines)) if one.reader == "Python session"}
+    return {statement.what: statement.value for statement in statements_in(lines, hits_in(lines)) if statement.reader == "Python session"}
 
 
 _ASK = 'python -c "import torch; print(torch.cuda.is_available())"'
@@ -162,7 +162,7 @@ def test_the_answer_of_a_node_counts_more_than_that_of_the_shell(prompt: str, la
 
 def _answers(text: str) -> list[tuple[str, str]]:
     lines = lines_of(text.encode(), "text")
-    return [(one.what, one.value) for one in statements_in(lines, hits_in(lines)) if one.reader == "Python session"]
+    return [(statement.what, statement.value) for statement in statements_in(lines, hits_in(lines)) if statement.reader == "Python session"]
 
 
 @pytest.mark.parametrize("text", ["I get {} with {}", "and got a {} from `{}`", "it still shows {} when I run {}", "print shows {} for {}"])

@@ -76,7 +76,7 @@ def test_a_healthy_machine_has_no_finding(text: str, matrix: Matrix) -> None:
 def test_facts_carry_the_line_and_the_reader(matrix: Matrix) -> None:
     snapshot = read(texts.COLLECT_ENV, matrix)
     assert isinstance(snapshot.packages, Packages)
-    (torch,) = (one for one in snapshot.packages.distributions if one.name == "torch")
+    (torch,) = (distribution for distribution in snapshot.packages.distributions if distribution.name == "torch")
     assert (torch.version, torch.where) == ("2.6.0+cu124", "line 2, torch.utils.collect_env")
     assert isinstance(snapshot.nvml, Nvml)
     assert snapshot.nvml.driver_version == "580.65.06"

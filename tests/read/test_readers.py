@@ -24,7 +24,7 @@ def test_a_reader_of_blocks_reads_or_leaves_any_text(reader: Reader, text: str) 
     lines = lines_of(text.encode(), "pasted.txt")
     assert reader.blocks is not None
     numbers = {line.number for line in lines}
-    assert {one.line for one in reader.blocks(lines)} <= numbers
+    assert {block.line for block in reader.blocks(lines)} <= numbers
 
 
 @pytest.mark.parametrize("reader", [one for one in READERS if one.cues], ids=lambda reader: reader.name)

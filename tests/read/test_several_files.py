@@ -33,7 +33,7 @@ def test_parts_in_files_have_the_cause_of_the_whole_in_any_order(cause: str, par
     snapshots = [read_texts(dict(order), matrix, CREATED) for order in (list(given.items()), list(given.items())[::-1])]
     assert snapshots[0] == snapshots[1]
     roots = diagnose(snapshots[0], matrix, LOOSE).root_causes
-    assert [one.name for one in roots if one.severity is not Severity.NOTE][:1] == [cause]
+    assert [root.name for root in roots if root.severity is not Severity.NOTE][:1] == [cause]
 
 
 def test_evidence_names_the_file_and_the_line(matrix: Matrix) -> None:
@@ -41,14 +41,17 @@ def test_evidence_names_the_file_and_the_line(matrix: Matrix) -> None:
     snapshot = read_texts({"dmesg.txt": log, "smi.txt": smi, "notes.txt": b"thank you\n"}, matrix, CREATED)
     assert isinstance(snapshot.text_log, TextLog)
     assert snapshot.text_log.lines[0].where == "dmesg.txt line 2"
-    assert {(one.file, one.first) for one in snapshot.text_log.readings if one.reader == "kernel log"} == {("dmesg.txt", 2)}
+    assert {(reading.file, reading.first) for reading in snapshot.text_log.readings if reading.reader == "kernel log"} == {("dmesg.txt", 2)}
     assert "nothing in notes.txt is recognised" in snapshot.remarks
 
 
 def test_a_contradiction_names_both_files(matrix: Matrix) -> None:
     driver = "NVIDIA-SMI {0}  Driver Version: {0}  CUDA Version: 12.4\n"
     snapshot = read_texts({"b.txt": driver.format("550.54.14").encode(), "a.txt": driver.format("535.54.03").encode()}, matrix, CREATED)
-    assert any(one.startswith("b.txt line 1") and "a.txt line 1" in one and "535.54.03, which was used" in one for one in snapshot.remarks)
+    assert any(
+        remark.startswith("b.txt line 1") and "a.txt line 1" in remark and "535.54.03, which was used" in remark
+        for remark in snapshot.remarks
+    )
 
 
 def test_a_report_takes_from_a_text_what_the_check_was_not_allowed_to_read(tmp_path: Path, matrix: Matrix) -> None:
@@ -63,7 +66,7 @@ def test_a_report_takes_from_a_text_what_the_check_was_not_allowed_to_read(tmp_p
     assert [event.code for event in found.snapshot.kernel_log.events] == [79]
     assert found.snapshot.kernel_driver == report.kernel_driver
     assert isinstance(report.kernel_driver, KernelDriver)
-    assert "gpu-fell-off-bus" in [one.name for one in found.diagnosis.findings]
+    assert "gpu-fell-off-bus" in [finding.name for finding in found.diagnosis.findings]
 
 
 def test_two_reports_are_compared_with_diff(tmp_path: Path, matrix: Matrix) -> None:

@@ -52,8 +52,8 @@ SILENT = (
 def stated(text: str) -> dict[str, str]:
     assert READER.blocks
     found: dict[str, str] = {}
-    for one in READER.blocks([Line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]):
-        found.setdefault(one.what.removeprefix("variable:"), one.value)
+    for block in READER.blocks([Line(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]):
+        found.setdefault(block.what.removeprefix("variable:"), block.value)
     return found
 
 

@@ -10,7 +10,7 @@ from gpudoctor.read.readers import version_lists
 
 def stated(text: str) -> dict[str, str]:
     assert version_lists.READER.blocks
-    return {one.what: one.value for one in version_lists.READER.blocks(lines_of(text.encode(), "pasted.txt"))}
+    return {block.what: block.value for block in version_lists.READER.blocks(lines_of(text.encode(), "pasted.txt"))}
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ HELP = "RuntimeError: CUDA error: no kernel image is available for execution on 
 
 def stated(text: str) -> dict[str, str]:
     assert version_prose.READER.blocks
-    return {one.what: one.value for one in version_prose.READER.blocks(lines_of(text.encode(), "pasted.txt"))}
+    return {block.what: block.value for block in version_prose.READER.blocks(lines_of(text.encode(), "pasted.txt"))}
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_a_reader_of_a_tool_is_believed_first(matrix: Matrix) -> None:
     text = f"I have torch 2.5.1+cu124 on my machine\nPyTorch version: 2.7.1+cu128\n{HELP}"
     found = read_text(text.encode(), "pasted.txt", matrix, "2026-11-22T00:00:00Z").frameworks
     assert isinstance(found, tuple)
-    assert [one.version.value for one in found if isinstance(one.version, Fact)] == ["2.7.1+cu128"]
+    assert [framework.version.value for framework in found if isinstance(framework.version, Fact)] == ["2.7.1+cu128"]
 
 
 def test_the_fix_of_an_old_driver_names_the_one_that_the_build_needs(matrix: Matrix) -> None:

@@ -106,9 +106,9 @@ def _described() -> inspect.Type:
 def _value(kind: Any, text: str, *, gaps: bool) -> Any:
     match kind:
         case inspect.UnionType(types=types):
-            missing = [one for one in types if isinstance(one, inspect.StructType) and one.cls is Missing]
+            missing = [struct_type for struct_type in types if isinstance(struct_type, inspect.StructType) and struct_type.cls is Missing]
             rest = [one for one in types if one not in missing and not isinstance(one, inspect.NoneType)]
-            texts = [one for one in rest if isinstance(one, inspect.StrType)]
+            texts = [str_type for str_type in rest if isinstance(str_type, inspect.StrType)]
             return _value((missing if gaps and missing else texts or rest)[0], text, gaps=gaps)
         case inspect.StructType(cls=cls, fields=fields):
             values = {field.name: _value(field.type, text, gaps=gaps) for field in fields}

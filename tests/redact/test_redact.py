@@ -173,7 +173,7 @@ def test_nothing_in_a_recorded_machine_looks_like_a_name(name: str) -> None:
 
 @pytest.mark.parametrize("package", ["diagnose", "signatures", "frameworks", "manual"])
 def test_addresses_in_our_own_fixes_and_pages_are_kept(package: str) -> None:
-    files = [one for one in (Path(gpudoctor.__file__).parent / package).rglob("*") if one.suffix in {".py", ".md"}]
+    files = [path for path in (Path(gpudoctor.__file__).parent / package).rglob("*") if path.suffix in {".py", ".md"}]
     addresses = sorted({found for file in files for found in re.findall(r"https?://[A-Za-z0-9.-]+[A-Za-z]", file.read_text())})
     assert addresses
-    assert [one for one in addresses if ALICE.text(f"{one}/page") != f"{one}/page"] == []
+    assert [address for address in addresses if ALICE.text(f"{address}/page") != f"{address}/page"] == []

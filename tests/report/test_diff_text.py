@@ -109,7 +109,7 @@ def test_many_facts_that_no_rule_reads_are_counted_by_section(count: int) -> Non
     facts += (fact("other", "device_nodes.x", read_by_rules=False),)
     told = lines(diff(facts=facts))[1:]
     by_section = ["host: 12 changes (-v lists them)", "device nodes: 1 change (-v lists them)"]
-    assert told == ["Other facts", *([one.line for one in facts] if count <= 12 else by_section)]
+    assert told == ["Other facts", *([change.line for change in facts] if count <= 12 else by_section)]
 
 
 def test_the_same_change_of_several_gpus_is_one_line() -> None:

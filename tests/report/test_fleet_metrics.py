@@ -17,8 +17,8 @@ FLEET = fleet(100)
 
 
 def samples(made: Fleet) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
-    found = [one for family in text_string_to_metric_families("".join(render(made))) for one in family.samples]
-    told = {(one.name, tuple(sorted(one.labels.items()))): one.value for one in found}
+    found = [sample for family in text_string_to_metric_families("".join(render(made))) for sample in family.samples]
+    told = {(sample.name, tuple(sorted(sample.labels.items()))): sample.value for sample in found}
     assert len(told) == len(found), "a series is there twice"
     return told
 

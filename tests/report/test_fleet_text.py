@@ -70,7 +70,7 @@ def drifts(count: int) -> dict[str, Any]:
 
 
 def sightings(count: int) -> dict[str, Any]:
-    one = Sighting(
+    sighting = Sighting(
         code="GD203",
         name="driver-too-old",
         severity="error",
@@ -80,7 +80,7 @@ def sightings(count: int) -> dict[str, Any]:
         last="2026-11-21",
         reports=2,
     )
-    return {"history": tuple(replace(one, code=f"GD{number}") for number in range(count))}
+    return {"history": tuple(replace(sighting, code=f"GD{number}") for number in range(count))}
 
 
 def faults(count: int) -> dict[str, Any]:
@@ -217,8 +217,8 @@ def test_slow_nodes_are_told_by_the_worst_figure_and_what_explains_it() -> None:
     figures = tuple(
         Figure(name=name, model="", unit="s", count=5, median=1, spread=0, limit=2, outliers=1) for name in ("copies", "matmul")
     )
-    one = Outlier(node="n1", gpu="0000:01:00.0", figure=0, value=1, difference=-0.1)
+    outlier = Outlier(node="n1", gpu="0000:01:00.0", figure=0, value=1, difference=-0.1)
     worse = Outlier(node="n1", gpu="0000:02:00.0", figure=1, value=1, difference=0.25, cause="GD712:gpu", message="Too hot")
-    assert "10% below the median in copies: n1" in shown(figures=figures, outliers=(one,))
-    both = shown(figures=figures, outliers=(replace(one, cause=worse.cause), worse))
+    assert "10% below the median in copies: n1" in shown(figures=figures, outliers=(outlier,))
+    both = shown(figures=figures, outliers=(replace(outlier, cause=worse.cause), worse))
     assert "Up to 25% above the median in matmul and 1 other figure; GD712: Too hot: n1 (1 node, 2 GPUs)" in both

@@ -25,7 +25,7 @@ def annotated(report: Report) -> list[tuple[str, str, str]]:
     assert not last.startswith("::")
     found = [_COMMAND.fullmatch(line) for line in lines]
     assert all(found), lines
-    return [(one[1], unescaped(one[2]), unescaped(one[3])) for one in found if one]
+    return [(match[1], unescaped(match[2]), unescaped(match[3])) for match in found if match]
 
 
 def unescaped(value: str) -> str:

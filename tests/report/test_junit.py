@@ -40,13 +40,13 @@ class TestEveryReport:
     def test_is_red_exactly_where_the_exit_code_is_not_0(self, name: str) -> None:
         report = REPORTS[name]
         red = [case for case in cases(report).values() if case.find("failure") is not None or case.find("error") is not None]
-        assert bool(red) == (report.exit_code != 0 or any(one.kind == "crashed" for one in report.could_not_tell))
+        assert bool(red) == (report.exit_code != 0 or any(gap.kind == "crashed" for gap in report.could_not_tell))
 
     def test_counts_root_causes_as_failures(self, name: str) -> None:
         report = REPORTS[name]
         failed = {case for case, element in cases(report).items() if element.find("failure") is not None}
         fail_on = Severity(report.policy.fail_on)
-        roots = {case_of(one) for one in report.findings if not one.because_of and Severity(one.severity) >= fail_on}
+        roots = {case_of(finding) for finding in report.findings if not finding.because_of and Severity(finding.severity) >= fail_on}
         assert failed == (roots or ({"verdict"} if report.exit_code else set()))
 
     def test_skips_what_follows_from_another_finding(self, name: str) -> None:
@@ -109,17 +109,17 @@ def test_a_skipped_rule_is_a_skipped_case_with_its_reason() -> None:
 
 
 def test_a_crash_is_an_error_and_an_unchecked_rule_is_skipped() -> None:
-    kinds = {one.kind for report in REPORTS.values() for one in report.could_not_tell}
+    kinds = {gap.kind for report in REPORTS.values() for gap in report.could_not_tell}
     assert kinds == {"crashed", "could-not-tell"}
     for report in REPORTS.values():
         found = {(finding.code, finding.subject) for finding in report.findings}
-        for one in report.could_not_tell:
-            if (one.code, one.subject) in found:
+        for gap in report.could_not_tell:
+            if (gap.code, gap.subject) in found:
                 continue
-            case = cases(report)[case_of(one)]
-            ending = case.find("error" if one.kind == "crashed" else "skipped")
+            case = cases(report)[case_of(gap)]
+            ending = case.find("error" if gap.kind == "crashed" else "skipped")
             assert ending is not None
-            assert one.reason in ending.attrib["message"]
+            assert gap.reason in ending.attrib["message"]
 
 
 @pytest.mark.parametrize("text", ["\x00\x1b[31m", "\ud800", "\ufffe", "<&>\"']]>", "two\nlines\r", "\u202eright to left"])

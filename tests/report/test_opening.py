@@ -22,7 +22,7 @@ from tests.report import samples
 )
 def test_what_was_not_checked_is_named_if_its_reasons_are_too_long(names: str, told: str) -> None:
     unjudged = tuple(NotJudged(Subject("environment", ""), name, "no table lists it, " * 40) for name in names)
-    because = "; ".join(f"{one.what}: {one.reason}" for one in unjudged)
+    because = "; ".join(f"{not_judged.what}: {not_judged.reason}" for not_judged in unjudged)
     report = msgspec.structs.replace(build(samples.unknown), findings=(), not_judged=unjudged, because=because)
     assert terminal.render(report).splitlines()[0].endswith(told)
 

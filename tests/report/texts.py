@@ -210,7 +210,7 @@ def _openings() -> str:
 
 def _each(form: Callable[[Report], str]) -> str:
     """Return what a form says of every examination made by hand."""
-    made = {**{name: build(one) for name, one in samples.ALL.items()}, "rich": RICH}
+    made = {**{name: build(examination) for name, examination in samples.ALL.items()}, "rich": RICH}
     return "".join(f"{name}\n{form(report)}\n" for name, report in made.items())
 
 

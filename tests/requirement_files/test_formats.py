@@ -22,7 +22,7 @@ def read(folder: Path, name: str, text: str, **asked: tuple[str, ...]) -> Reques
 
 
 def wanted(asked: Requested) -> list[str]:
-    return [str(one.requirement) for one in asked.requirements]
+    return [str(stated.requirement) for stated in asked.requirements]
 
 
 REQUIREMENTS = f"""
@@ -45,17 +45,17 @@ def test_a_requirements_file_states_packages_constraints_and_indexes(tmp_path: P
     windows = 'exllama==0.0.10+cu117; platform_system == "Windows"'
     assert wanted(asked) == [windows, "torch==2.8.0", 'numpy<3; python_version >= "3.10"', "vllm==0.11.0+cu129"]
     assert [place.line for place in asked.requirements[1].places] == [5, 11]
-    assert [str(one.requirement) for one in asked.constraints] == ["triton<4"]
-    assert [(one.url, one.only) for one in asked.indexes] == [(CU128, False)]
-    assert [(one.name, one.place.line) for one in asked.not_read] == [("apex", 9), ("", 10)]
+    assert [str(stated.requirement) for stated in asked.constraints] == ["triton<4"]
+    assert [(index.url, index.only) for index in asked.indexes] == [(CU128, False)]
+    assert [(not_read.name, not_read.place.line) for not_read in asked.not_read] == [("apex", 9), ("", 10)]
 
 
 def test_what_only_poetry_writes_is_told(tmp_path: Path) -> None:
     written = {"python": "^3.9 || ^3.11", "torch": "^2.0 || ^1.13", "jax": "^"}
     lines = "\n".join(f'{name} = "{version}"' for name, version in written.items())
     asked = read(tmp_path, "pyproject.toml", f"[tool.poetry.dependencies]\n{lines}")
-    assert {one.reason for one in asked.not_read} == {"its version is written as only Poetry writes it"}
-    assert [(one.text, one.package) for one in asked.not_read] == [
+    assert {not_read.reason for not_read in asked.not_read} == {"its version is written as only Poetry writes it"}
+    assert [(not_read.text, not_read.package) for not_read in asked.not_read] == [
         (f"{name} = {version}", name != "python") for name, version in written.items()
     ]
 
@@ -64,15 +64,15 @@ def test_what_pip_says_beside_its_list_is_no_package(tmp_path: Path) -> None:
     said = ("WARNING: Ignoring invalid distribution -umpy", "[notice] A new release of pip is available: 24.0 -> 25.1")
     asked = read(tmp_path, "packages.txt", f"{said[0]}\nPackage Version\n------- -------\ntorch   2.5.1\n\n{said[1]}\n")
     assert wanted(asked) == ["torch==2.5.1"]
-    assert [(one.text, one.package) for one in asked.not_read] == [(text, False) for text in said]
+    assert [(not_read.text, not_read.package) for not_read in asked.not_read] == [(text, False) for text in said]
     frozen = read(tmp_path, "requirements.txt", f"{said[0]}\ntorch==2.5.1\n{said[1]}\n")
-    assert (wanted(frozen), [one.package for one in frozen.not_read]) == (["torch==2.5.1"], [False, False])
+    assert (wanted(frozen), [not_read.package for not_read in frozen.not_read]) == (["torch==2.5.1"], [False, False])
 
 
 @pytest.mark.parametrize("image", ["", '""', "${BASE}"])
 def test_an_image_without_a_name_is_told(tmp_path: Path, image: str) -> None:
     asked = read(tmp_path, "Dockerfile", f'ARG BASE=""\nFROM {image}\nRUN pip install torch\n')
-    assert ["what this image holds is not known" in one.reason for one in asked.not_read] == [True]
+    assert ["what this image holds is not known" in not_read.reason for not_read in asked.not_read] == [True]
 
 
 PROJECT = f"""
@@ -97,7 +97,7 @@ def test_extras_and_groups_of_a_project_are_read_if_named(tmp_path: Path) -> Non
     asked = read(tmp_path, "pyproject.toml", PROJECT)
     assert wanted(asked) == ['torch>=2.6; sys_platform == "linux"', "numpy"]
     assert (asked.requirements[0].index, asked.indexes, asked.python[0].specifier) == (CU128, (), ">=3.11,<3.13")
-    assert [one.text for one in asked.not_read] == ["--extra fast", "--group dev", "--group lint"]
+    assert [not_read.text for not_read in asked.not_read] == ["--extra fast", "--group dev", "--group lint"]
     everything = read(tmp_path, "pyproject.toml", PROJECT, extras=("fast",), groups=("dev",))
     assert wanted(everything)[2:] == ["flash-attn", "pytest", "ruff"]
 
@@ -123,7 +123,7 @@ def test_versions_of_poetry_become_ranges(tmp_path: Path) -> None:
     asked = read(tmp_path, "pyproject.toml", POETRY)
     assert wanted(asked) == ["torch<2.6,>=2.5", "numpy<2,>=1.26.1"]
     assert asked.requirements[0].index.endswith("cu124")
-    assert (asked.python[0].specifier, [one.name for one in asked.not_read]) == (">=3.10,<4", ["apex"])
+    assert (asked.python[0].specifier, [not_read.name for not_read in asked.not_read]) == (">=3.10,<4", ["apex"])
 
 
 UV_LOCK = f"""
@@ -161,8 +161,11 @@ source = {{ git = "https://example.org/nccl" }}
 def test_a_lock_of_uv_states_what_is_installed_without_extras(tmp_path: Path) -> None:
     asked = read(tmp_path, "uv.lock", UV_LOCK)
     assert wanted(asked) == ["six==1.17.0", 'torch==2.9.0+cu128; sys_platform == "linux"']
-    assert [(one.without_gpu_code, one.index) for one in asked.requirements] == [(True, "https://example.org/simple"), (False, CU128)]
-    assert [(one.text, one.name) for one in asked.not_read] == [("--extra more", ""), ("project", ""), ("nccl", "nccl")]
+    assert [(stated.without_gpu_code, stated.index) for stated in asked.requirements] == [
+        (True, "https://example.org/simple"),
+        (False, CU128),
+    ]
+    assert [(not_read.text, not_read.name) for not_read in asked.not_read] == [("--extra more", ""), ("project", ""), ("nccl", "nccl")]
     assert "extra==1.0" in wanted(read(tmp_path, "uv.lock", UV_LOCK, extras=("more",)))
 
 
@@ -184,7 +187,7 @@ name = "numpy-2.3.0-cp312-cp312-manylinux_2_28_x86_64.whl"
 
 def test_markers_of_pylock_follow_the_named_extras(tmp_path: Path) -> None:
     without, named = read(tmp_path, "pylock.toml", PYLOCK), read(tmp_path, "pylock.toml", PYLOCK, extras=("gpu",))
-    assert [str(one.requirement.marker) for one in (without.requirements[0], named.requirements[0])] == [
+    assert [str(stated.requirement.marker) for stated in (without.requirements[0], named.requirements[0])] == [
         'python_version < "2"',
         'python_version >= "2"',
     ]
@@ -228,7 +231,7 @@ def test_a_lock_of_pipenv_states_its_default_packages(tmp_path: Path) -> None:
     asked = read(tmp_path, "Pipfile.lock", json.dumps(lock))
     assert wanted(asked) == ['torch==2.8.0; python_version >= "3.9"']
     assert (asked.requirements[0].index, asked.python[0].specifier) == (CU128, "==3.11.*")
-    assert [one.text for one in asked.not_read] == ["--group dev", "mine"]
+    assert [not_read.text for not_read in asked.not_read] == ["--group dev", "mine"]
 
 
 ENVIRONMENT = """
@@ -251,7 +254,7 @@ dependencies:
 
 def test_an_environment_of_conda_states_versions_and_builds(tmp_path: Path) -> None:
     asked = read(tmp_path, "environment.yml", ENVIRONMENT)
-    assert [(str(one.requirement), one.build, one.conda) for one in asked.requirements] == [
+    assert [(str(stated.requirement), stated.build, stated.conda) for stated in asked.requirements] == [
         ("torch==2.4.*", "", True),
         ("pytorch-cuda==12.4.*", "", True),
         ("cuda-version<13,>=12", "", True),
@@ -262,7 +265,7 @@ def test_an_environment_of_conda_states_versions_and_builds(tmp_path: Path) -> N
         ("bitsandbytes==0.43.0", "", False),
     ]
     assert asked.python[0].specifier == "==3.11.*"
-    assert [str(one.place) for one in asked.not_read] == [f"{tmp_path}/environment.yml:13"]
+    assert [str(not_read.place) for not_read in asked.not_read] == [f"{tmp_path}/environment.yml:13"]
 
 
 LISTINGS = {
@@ -309,7 +312,10 @@ def test_a_dockerfile_states_its_image_and_what_the_last_stage_installs(tmp_path
     assert asked.requirements[0].index.endswith("/cu124")
     assert asked.image is not None
     assert (asked.image.cuda, asked.image.with_cudnn, asked.image.toolkit, asked.image.system) == ("12.4.1", True, True, "ubuntu22.04")
-    assert [(one.text, one.package) for one in asked.not_read] == [("FROM python:3.12 AS tools", False), ("uv sync --frozen", True)]
+    assert [(not_read.text, not_read.package) for not_read in asked.not_read] == [
+        ("FROM python:3.12 AS tools", False),
+        ("uv sync --frozen", True),
+    ]
 
 
 SHELL = """FROM ubuntu
@@ -321,7 +327,7 @@ RUN pip install --extra-index-url https://download.pytorch.org/whl/cu$(echo $CUD
 def test_what_only_a_shell_could_tell_is_not_read(tmp_path: Path) -> None:
     asked = read(tmp_path, "Dockerfile", SHELL)
     assert wanted(asked) == ["vllm==0.8.0", "torch==2.8.0"]
-    assert [(one.text, one.place.line) for one in asked.not_read] == [
+    assert [(not_read.text, not_read.place.line) for not_read in asked.not_read] == [
         ("pip install torch==2.7.1", 2),
         ("https://download.pytorch.org/whl/cu$COMPUTED", 3),
     ]
@@ -340,7 +346,7 @@ IMAGES = {
 @pytest.mark.parametrize("image", IMAGES)
 def test_an_image_states_its_framework_by_its_tag(tmp_path: Path, image: str) -> None:
     asked = read(tmp_path, "Dockerfile", f"FROM {image}\n")
-    assert (wanted(asked), [one.name for one in asked.not_read]) == IMAGES[image]
+    assert (wanted(asked), [not_read.name for not_read in asked.not_read]) == IMAGES[image]
 
 
 REFUSED = {
@@ -440,7 +446,7 @@ tensorflow = "*"
 def test_pixi_states_packages_of_conda_and_of_the_index(tmp_path: Path, name: str) -> None:
     text = PIXI if name == "pixi.toml" else re.sub(r"^\[", "[tool.pixi.", PIXI, flags=re.MULTILINE)
     asked = read(tmp_path, name, text)
-    assert [(str(one.requirement), one.conda) for one in asked.requirements] == [
+    assert [(str(stated.requirement), stated.conda) for stated in asked.requirements] == [
         ("pytorch-gpu==2.7.*", True),
         ("torch==2.7.*", True),
         ("vllm==0.9.0", False),
@@ -448,9 +454,9 @@ def test_pixi_states_packages_of_conda_and_of_the_index(tmp_path: Path, name: st
         ("cuda-version==12.6.*", True),
     ]
     assert asked.requirements[0].build == "cuda126*"
-    assert [one.specifier for one in asked.python] == [">=3.11,<3.13"]
-    assert [one.text for one in asked.not_read if not one.package] == ["--group test", "target.osx-arm64"]
-    assert [one.name for one in asked.not_read if one.package] == ["apex"]
+    assert [stated.specifier for stated in asked.python] == [">=3.11,<3.13"]
+    assert [not_read.text for not_read in asked.not_read if not not_read.package] == ["--group test", "target.osx-arm64"]
+    assert [not_read.name for not_read in asked.not_read if not_read.package] == ["apex"]
     assert "pytest" in wanted(read_requirement_files([str(tmp_path / name)], groups=("test",)))
 
 
@@ -458,4 +464,4 @@ def test_an_override_of_uv_replaces_a_requirement_and_bounds_what_others_require
     text = '[project]\ndependencies = ["torch>=2.8", "vllm"]\n[tool.uv]\noverride-dependencies = ["torch==2.7.1", "nvidia-nccl-cu12==2.26.2"]\n'
     asked = read(tmp_path, "pyproject.toml", text)
     assert wanted(asked) == ["torch==2.7.1", "vllm"]
-    assert [str(one.requirement) for one in asked.constraints] == ["torch==2.7.1", "nvidia-nccl-cu12==2.26.2"]
+    assert [str(stated.requirement) for stated in asked.constraints] == ["torch==2.7.1", "nvidia-nccl-cu12==2.26.2"]

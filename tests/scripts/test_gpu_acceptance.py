@@ -189,7 +189,7 @@ def test_acceptance_holds_memory_on_request(tmp_path: Path, monkeypatch: pytest.
 
 
 def states(acceptance: Acceptance) -> dict[str, tuple[str, str]]:
-    return {one.what: (one.state, one.detail) for one in acceptance.results}
+    return {result.what: (result.state, result.detail) for result in acceptance.results}
 
 
 class TestParts:
@@ -301,7 +301,7 @@ def test_an_all_reduce_must_be_right(tmp_path: Path) -> None:
         acceptance = Acceptance("python", tmp_path)
         acceptance.reports["full torch"] = full(all_reduces=[{**run, "sums": [{**run["sums"][0], "error": error}]}])  # type: ignore[index]
         speed.all_reduce(acceptance)
-        assert [one.state for one in acceptance.results] == [state]
+        assert [result.state for result in acceptance.results] == [state]
         assert "200.0 GB/s" in acceptance.results[0].detail
 
 

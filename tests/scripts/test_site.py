@@ -73,7 +73,7 @@ def test_every_rule_and_exit_code_has_a_page(site: Path) -> None:
         page = (site / "rules" / rule.name / "index.html").read_text()
         assert f"{rule.code} {rule.name}" in page
         assert 'id="references"' in page
-    assert all((site / "exit-codes" / one.name / "index.html").is_file() for one in EXIT_CODES)
+    assert all((site / "exit-codes" / code.name / "index.html").is_file() for code in EXIT_CODES)
 
 
 def test_every_link_within_the_site_leads_to_a_page(site: Path) -> None:

@@ -45,7 +45,7 @@ def every(argument: str, cases: Sequence[Any]) -> Callable[[Test], Test]:
                 with subtests.test(str(getattr(case, "name", case))), traced(None) if unmeasured(number, len(cases)) else nullcontext():
                     test(*instance, **{argument: case}, **fixtures)
 
-        parameters = [one for one in inspect.signature(test).parameters.values() if one.name != argument]
+        parameters = [parameter for parameter in inspect.signature(test).parameters.values() if parameter.name != argument]
         asked = inspect.Parameter("subtests", inspect.Parameter.KEYWORD_ONLY)
         one_test.__signature__ = inspect.Signature([*parameters, asked])  # type: ignore[attr-defined]
         return one_test

@@ -56,8 +56,8 @@ def _serve(listener: socket.socket) -> list[str]:
         process = os.fork()
         if not process:
             return _become(descriptors, *json.loads(asked))
-        for one in descriptors:
-            os.close(one)
+        for descriptor in descriptors:
+            os.close(descriptor)
         status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         connection.sendall(b"%d" % (status % 256))
         connection.close()

@@ -59,7 +59,7 @@ def has_answers(source: str, function: str) -> bool:
     versions = {
         name: parameters for name, (_, parameters) in _declared(header_of(source)).items() if re.sub(r"_v\d$", "", name) == function
     }
-    return any(map(_is_answer, (one for parameters in versions.values() for one in parameters)))
+    return any(map(_is_answer, (parameter for parameters in versions.values() for parameter in parameters)))
 
 
 def _is_answer(parameter: str) -> bool:
@@ -70,18 +70,18 @@ def _functions(library: Path, header: Path) -> Iterator[str]:
     with library.open("rb") as file:
         section = ELFFile(file).get_section_by_name(".dynsym")
         assert isinstance(section, SymbolTableSection)
-        offered = {one.name for one in section.iter_symbols() if one["st_shndx"] != "SHN_UNDEF"}
+        offered = {symbol.name for symbol in section.iter_symbols() if symbol["st_shndx"] != "SHN_UNDEF"}
     for name, (returns, parameters) in _declared(header).items():
         if name in offered:
             yield _function(returns, name, list(parameters))
 
 
 def _function(returns: str, name: str, parameters: list[str]) -> str:
-    names = [re.findall(r"\w+", one)[-1] for one in parameters]
+    names = [re.findall(r"\w+", parameter)[-1] for parameter in parameters]
     spoils = "".join(
-        f" spoil(way, {names[place]}, {_size(parameters, place, names[place])}, {int(one.startswith('char'))});"
-        for place, one in enumerate(parameters)
-        if _is_answer(one)
+        f" spoil(way, {names[place]}, {_size(parameters, place, names[place])}, {int(parameter.startswith('char'))});"
+        for place, parameter in enumerate(parameters)
+        if _is_answer(parameter)
     )
     listed = ", ".join(parameters) or "void"
     return (

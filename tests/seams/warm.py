@@ -132,8 +132,8 @@ def _serve(requests: socket.socket) -> str:
         process = os.fork()
         if not process:
             break
-        for one in descriptors:
-            os.close(one)
+        for descriptor in descriptors:
+            os.close(descriptor)
         requests.sendall(process.to_bytes(NUMBER, "little"))
         requests.sendall(os.waitpid(process, 0)[1].to_bytes(NUMBER, "little"))
     *standard, asked = descriptors
@@ -154,7 +154,7 @@ def _import_all(package: str) -> None:
     sys.path[0] = str(ROOT)
     if package == "gpudoctor":
         importlib.import_module("gpudoctor.cli")._load_msgspec()  # as the program does, without two modules
-    modules = (one.name for one in pkgutil.walk_packages([str(ROOT / "gpudoctor")], "gpudoctor."))
+    modules = (module_info.name for module_info in pkgutil.walk_packages([str(ROOT / "gpudoctor")], "gpudoctor."))
     of_gpudoctor = (*OF_OTHERS, *(name for name in modules if not name.startswith(APART)))
     for name in of_gpudoctor if package == "gpudoctor" else OF_REFRESH:
         importlib.import_module(name)

@@ -74,7 +74,7 @@ def test_what_a_sarif_viewer_decodes_carries_none_either(write: Write, gaps: boo
 def test_no_field_becomes_markup(write: Write, form: Format, gaps: bool) -> None:
     text = write(MARKUP, form, gaps)
     if form is Format.JUNIT:
-        assert {one.tag for one in ET.fromstring(text).iter()} <= {
+        assert {element.tag for element in ET.fromstring(text).iter()} <= {
             *("testsuites", "testsuite", "testcase", "properties", "property", "failure", "skipped", "error", "system-out")
         }
     elif form is Format.MARKDOWN:

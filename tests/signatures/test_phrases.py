@@ -40,7 +40,7 @@ SUPPOSED = (
 
 
 def _causes(text: str) -> set[str]:
-    return {cause for one in recognise(text) for cause in one.signature.causes}
+    return {cause for recognised in recognise(text) for cause in recognised.signature.causes}
 
 
 @pytest.mark.parametrize(

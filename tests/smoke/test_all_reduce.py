@@ -54,10 +54,10 @@ def test_both_devices_get_the_exact_sums_of_both_sizes(right_and_left: tuple[Run
     run, left = right_and_left
     assert run.status == 0, run.errors[-2000:]
     sums = run.all("sum")
-    assert [(one["error"], one["wrong"], one["repetitions"]) for one in sums] == [(0.0, [], 3)] * 2
-    assert [one["size"] for one in sums] == [4 << 10, 4 << 20]
-    for one in sums:
-        assert one["bus_bytes_per_second"] == pytest.approx(one["size"] / one["seconds"])  # 2 (n - 1) / n is 1 for two
+    assert [(total["error"], total["wrong"], total["repetitions"]) for total in sums] == [(0.0, [], 3)] * 2
+    assert [total["size"] for total in sums] == [4 << 10, 4 << 20]
+    for total in sums:
+        assert total["bus_bytes_per_second"] == pytest.approx(total["size"] / total["seconds"])  # 2 (n - 1) / n is 1 for two
     assert run.outline()[-4:] == ["sum", "sum", "end all-reduce", "done"]
     assert run.marks.count("connecting the devices") or "CPU:1: connecting the devices" in run.marks
     assert left == []
@@ -122,8 +122,8 @@ def test_content_differs_on_every_device_and_sums_exactly(all_reduce: ModuleType
         assert seconds > 0
         assert errors == {f"GPU:{number}": 0.0 for number in range(7)}
     parts = given[0]
-    assert all(one.dtype == np.float32 and np.all(one != 0) for one in parts)
-    assert all(not np.any(one == other) for number, one in enumerate(parts) for other in parts[:number])
+    assert all(part.dtype == np.float32 and np.all(part != 0) for part in parts)
+    assert all(not np.any(part == other) for number, part in enumerate(parts) for other in parts[:number])
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ def planned(snapshot: Snapshot, **wishes: Any) -> tuple[TrainingPlan, ...] | Mis
 
 def names(plans: tuple[TrainingPlan, ...] | Missing) -> list[str]:
     assert not isinstance(plans, Missing), plans
-    return [one.framework for one in plans]
+    return [training_plan.framework for training_plan in plans]
 
 
 @pytest.mark.parametrize(

@@ -77,16 +77,16 @@ def runs(smoke: Smoke) -> tuple[AllReduce, ...]:
 
 
 def outcomes(smoke: Smoke) -> list[tuple[bool, Result]]:
-    return [(one.p2p, result(one)) for one in runs(smoke)]
+    return [(all_reduce.p2p, result(all_reduce)) for all_reduce in runs(smoke)]
 
 
 @pytest.mark.index
 def test_a_right_sum_needs_no_control(summed: Callable[..., Smoke]) -> None:
-    (one,) = runs(summed())
-    assert (one.devices, one.p2p, result(one)) == (("GPU:0", "GPU:1"), True, Result.RIGHT)
-    assert [(each.size, each.repetitions, each.error) for each in one.sums] == [(4 << 10, 3, 0.0), (4 << 20, 3, 0.0)]
-    assert all(isinstance(each.bus_bytes_per_second, float) and each.bus_bytes_per_second > 0 for each in one.sums)
-    assert one.output == NOT_ASKED
+    (all_reduce,) = runs(summed())
+    assert (all_reduce.devices, all_reduce.p2p, result(all_reduce)) == (("GPU:0", "GPU:1"), True, Result.RIGHT)
+    assert [(each.size, each.repetitions, each.error) for each in all_reduce.sums] == [(4 << 10, 3, 0.0), (4 << 20, 3, 0.0)]
+    assert all(isinstance(each.bus_bytes_per_second, float) and each.bus_bytes_per_second > 0 for each in all_reduce.sums)
+    assert all_reduce.output == NOT_ASKED
 
 
 @pytest.mark.index
@@ -118,8 +118,8 @@ def test_there_is_no_control_if_p2p_is_already_off(summed: Callable[..., Smoke])
 
 @pytest.mark.index
 def test_a_failure_before_the_all_reduce_needs_no_control(summed: Callable[..., Smoke]) -> None:
-    (one,) = runs(summed("raise SystemExit(3)"))
-    assert result(one) is Result.UNKNOWN
+    (all_reduce,) = runs(summed("raise SystemExit(3)"))
+    assert result(all_reduce) is Result.UNKNOWN
 
 
 @pytest.mark.index

@@ -78,7 +78,7 @@ def test_the_oldest_python_matches_the_scripts(version: str, said: bool) -> None
     python = msgspec.structs.replace(seen.python, version=version)
     plans = plan(_facts(msgspec.structs.replace(seen, python=python)), "/env/bin/python", force=False)
     assert isinstance(plans, tuple)
-    assert [bool(one.unsupported) for one in plans] == [said] * len(plans)
+    assert [bool(training_plan.unsupported) for training_plan in plans] == [said] * len(plans)
 
 
 def _facts(snapshot: Any) -> Any:
@@ -91,7 +91,7 @@ def test_another_framework_that_trained_does_not_count_for_it() -> None:
     trained = machine(1, frameworks=(tensorflow(), torch()), smoke=(smoke(1), UNSUPPORTED))
     diagnosis = diagnose(trained, shared_matrix(), Policy())
     assert diagnosis.verdict is Verdict.UNKNOWN
-    assert [one.subject.key for one in diagnosis.unchecked] == ["torch"]
+    assert [unchecked.subject.key for unchecked in diagnosis.unchecked] == ["torch"]
 
 
 @pytest.mark.index

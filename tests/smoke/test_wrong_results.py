@@ -63,8 +63,8 @@ def test_one_of_two_virtual_devices_fails_only_in_training(start: Start, framewo
     assert " on CPU:1: after 10 steps losses differ by" in finding["message"]
     assert "CPU:0" not in str([finding["message"], finding["evidence"]])
     trainings = seen.smoke["trainings"]
-    assert [one["device"] for one in trainings] == ["CPU:0", "CPU:1"] * 2
-    assert [within(one["agreement"]) for one in trainings] == [True, False] * 2
+    assert [training["device"] for training in trainings] == ["CPU:0", "CPU:1"] * 2
+    assert [within(training["agreement"]) for training in trainings] == [True, False] * 2
     short = trainings[1]
     assert (trainings[0]["steps"], short["steps"]) == (300, 50)
     assert short["accuracy"] >= 0.99

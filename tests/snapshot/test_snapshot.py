@@ -124,9 +124,9 @@ def test_sentences_of_version_1_2_become_fields() -> None:
     assert isinstance(read.smoke[0].all_reduces, tuple)
     assert read.smoke[0].all_reduces[0].stages == (Stage(StageKind.ALL_REDUCE, StageState.DONE),)
     assert isinstance(read.loads, Loads)
-    assert [(one.stage, one.network) for one in read.loads.gpus[0].stages] == [(StageKind.TRAINING, "convolutional")]
+    assert [(stage.stage, stage.network) for stage in read.loads.gpus[0].stages] == [(StageKind.TRAINING, "convolutional")]
     assert isinstance(read.packages, Packages)
-    assert [one.requirement for one in read.packages.distributions] == ["torch>=2.5", ""]
+    assert [distribution.requirement for distribution in read.packages.distributions] == ["torch>=2.5", ""]
     assert isinstance(read.python, Python)
     assert read.python.named
     assert isinstance(read.allocation, Allocation)
@@ -138,7 +138,7 @@ def test_sentences_of_version_1_2_become_fields() -> None:
     assert use.file.owners == ("nvidia-cudnn-cu12", "nvidia-cudnn-cu13")
     (shadowed,), (beside,) = use.shadows, use.elsewhere
     assert [one.found_by for one in (use, shadowed, beside)] == [FoundBy.LIBRARY_PATH, FoundBy.RUNPATH, FoundBy.WHEEL]
-    assert [one.cause for one in (read.nvml, read.libcuda) if isinstance(one, Missing)] == [Cause.UNLOADABLE, Cause.FAILED]
+    assert [missing.cause for missing in (read.nvml, read.libcuda) if isinstance(missing, Missing)] == [Cause.UNLOADABLE, Cause.FAILED]
     assert decode(encode(read)) == read
 
 

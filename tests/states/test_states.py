@@ -54,7 +54,7 @@ def test_a_state_is_found(state: State, place: str) -> None:
 
 def test_two_states_at_once_are_both_found() -> None:
     chance = random.Random(14)
-    assert [trouble for one, other in chance.sample(pairs(), PAIRS) if (trouble := missed(one, other))] == []
+    assert [trouble for state, other in chance.sample(pairs(), PAIRS) if (trouble := missed(state, other))] == []
 
 
 @pytest.mark.parametrize("cause", [Cause.FAILED, Cause.LOST])

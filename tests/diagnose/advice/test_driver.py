@@ -17,7 +17,7 @@ def on(system: str = "ubuntu-24.04", *capabilities: str) -> Snapshot:
     """A machine without a driver and with GPUs of these compute capabilities; `system` is a distribution with its release."""
     name, _, release = system.partition("-")
     host = Host(platform=Platform.LINUX, architecture="x86_64", distribution=name, distribution_version=release)
-    gpus = tuple(NvmlGpu(number, address=address(number), compute_capability=one) for number, one in enumerate(capabilities))
+    gpus = tuple(NvmlGpu(number, address=address(number), compute_capability=capability) for number, capability in enumerate(capabilities))
     return machine(len(gpus), host=host, nvml=Nvml(gpus=gpus), kernel_driver=ABSENT, libcuda=ABSENT)
 
 

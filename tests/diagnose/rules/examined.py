@@ -67,12 +67,12 @@ def environment(
     *uses: LibraryUse, framework: Framework | None = None, path: str = "", wheels: str = "", gpus: int = 1, **changes: Any
 ) -> Snapshot:
     """A healthy machine with these uses; `wheels` are distributions as "name version" lines."""
-    one = framework or tensorflow()
+    other = framework or tensorflow()
     installed = tuple(Distribution(name, version, SITE) for name, version in (line.split() for line in wheels.splitlines()))
     extensions = changes.pop("extensions", ())
     sections: dict[str, Any] = {
-        "frameworks": (one,),
-        "libraries": Libraries(frameworks=(FrameworkLibraries(framework=one.name, uses=uses or (use("cudart", "libcudart.so.12", "/l/libcudart.so.12"),)),), extensions=extensions),
+        "frameworks": (other,),
+        "libraries": Libraries(frameworks=(FrameworkLibraries(framework=other.name, uses=uses or (use("cudart", "libcudart.so.12", "/l/libcudart.so.12"),)),), extensions=extensions),
         "variables": Variables({"LD_LIBRARY_PATH": path} if path else {}),
         "packages": Packages(installed),
         "toolkits": (),

@@ -67,9 +67,15 @@ def stated(name: str, version: str, *requires: str, **changes: Any) -> Distribut
 def supposed(*distributions: Distribution, host: Host = LINUX, python: str = "3.11", **changes: Any) -> Snapshot:
     """A machine that is only stated: one A100 and these packages."""
     frameworks = tuple(
-        Framework(name=name, distribution=one.name, version=Fact(one.version, one.where), cuda_build=UNSTATED, built_with_cuda=UNSTATED)
-        for one in distributions
-        if (name := framework_of(one.name))
+        Framework(
+            name=name,
+            distribution=distribution.name,
+            version=Fact(distribution.version, distribution.where),
+            cuda_build=UNSTATED,
+            built_with_cuda=UNSTATED,
+        )
+        for distribution in distributions
+        if (name := framework_of(distribution.name))
     )
     whole = Snapshot(
         created="2026-01-02T03:04:05Z",
@@ -90,7 +96,7 @@ def found(snapshot: Snapshot, **policy: Any) -> list[Finding]:
 
 
 def roots(snapshot: Snapshot) -> list[tuple[str, str]]:
-    return [(one.name, str(one.severity)) for one in found(snapshot) if not one.because_of]
+    return [(finding.name, str(finding.severity)) for finding in found(snapshot) if not finding.because_of]
 
 
 def outcome(snapshot: Snapshot, name: str) -> OutcomeKind:

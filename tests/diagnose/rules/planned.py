@@ -38,16 +38,16 @@ def supposed(
     """A machine that is only supposed."""
     frameworks = tuple(
         Framework(
-            name=one.name,
-            distribution=one.name,
-            version=Fact(one.version, one.where),
+            name=package.name,
+            distribution=package.name,
+            version=Fact(package.version, package.where),
             cuda_build=UNSTATED,
             built_with_cuda=UNSTATED,
             built_with_cudnn=UNSTATED,
             architectures=UNSTATED,
         )
-        for one in packages
-        if one.name in {"tensorflow", "torch", "jax"}
+        for package in packages
+        if package.name in {"tensorflow", "torch", "jax"}
     )
     numbered = enumerate(gpus)
     sections: dict[str, Any] = {

@@ -33,10 +33,10 @@ def _of_module(module: str) -> frozenset[str]:
 
 
 def _blocks(diagnosis: Diagnosis, rules: frozenset[str]) -> Iterator[str]:
-    yield from (golden.finding_text(one) for one in diagnosis.findings if one.name in rules)
-    for one in diagnosis.outcomes:
-        if one.name in rules and one.kind not in {OutcomeKind.FOUND, OutcomeKind.PASSED}:
-            yield f"{one.kind.value}: {f'{one.code} {one.subject.key}'.rstrip()}: {one.reason}"
+    yield from (golden.finding_text(finding) for finding in diagnosis.findings if finding.name in rules)
+    for outcome in diagnosis.outcomes:
+        if outcome.name in rules and outcome.kind not in {OutcomeKind.FOUND, OutcomeKind.PASSED}:
+            yield f"{outcome.kind.value}: {f'{outcome.code} {outcome.subject.key}'.rstrip()}: {outcome.reason}"
 
 
 def file_of(family: str) -> Path:

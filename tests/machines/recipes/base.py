@@ -42,7 +42,7 @@ def healthy(gpus: int = 1, **changes: object) -> Recipe:
     nvml = Nvml(gpus=gpus)
     whole = Recipe(
         about=f"{gpus} A100, driver 550.163.01, TensorFlow 2.18.0: all in order",
-        tree=Tree(pci=[PciCard.of(one) for one in nvml.cards], kernel_driver="550.163.01"),
+        tree=Tree(pci=[PciCard.of(card) for card in nvml.cards], kernel_driver="550.163.01"),
         libraries=(nvml, Cuda(gpus=nvml.gpus)),
         verdict="ready",
     )
@@ -50,12 +50,12 @@ def healthy(gpus: int = 1, **changes: object) -> Recipe:
 
 
 def cards(gpus: int, driver: str | None = "nvidia") -> list[PciCard]:
-    return [replace(PciCard.of(one), driver=driver) for one in Nvml(gpus=gpus).cards]
+    return [replace(PciCard.of(card), driver=driver) for card in Nvml(gpus=gpus).cards]
 
 
 def all_but(missing: int) -> list[NvmlGpu]:
     """Eight cards without address, each still in its own slot."""
-    return [one for index, one in enumerate(Nvml(gpus=8).cards) if index != missing]
+    return [card for index, card in enumerate(Nvml(gpus=8).cards) if index != missing]
 
 
 def lost_of_eight() -> Recipe:

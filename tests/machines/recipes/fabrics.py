@@ -56,7 +56,7 @@ def fabric(
 ) -> Recipe:
     """A server with these cards on a fabric, with or without NVSwitches on its PCI bus, and these service files."""
     library = Nvml(gpus=gpus, driver=DRIVER, cuda="13.0")
-    pci = [*(PciCard.of(one) for one in library.cards), *([SWITCH] if switched else [])]
+    pci = [*(PciCard.of(gpu) for gpu in library.cards), *([SWITCH] if switched else [])]
     tree = Tree(pci=pci, kernel_driver=DRIVER, open_module=True, files=files or {})
     libraries = (library, Cuda(gpus=library.gpus, cuda="13.0", **(cuda or {})))
     return healthy(len(gpus), about=about, tree=tree, libraries=libraries, packages=TORCH)

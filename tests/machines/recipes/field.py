@@ -148,7 +148,9 @@ GCC = Files(programs=(f"{BESIDE}root/usr/bin/gcc",), files={f"{BESIDE}root/usr/l
 PTXAS_13 = f"{BESIDE}root/usr/local/cuda-13.0/bin/ptxas"
 TOOLKIT_13 = Files(files={f"{BESIDE}root/usr/local/cuda-13.0/version.json": '{"cuda": {"version": "13.0.1"}}'}, programs=(PTXAS_13,))
 TORCH_WHEELS = tuple(
-    one for one in cuda_wheels() if one.name.removeprefix("nvidia_").removesuffix("_cu12") in {"cuda_runtime", "cublas", "cudnn", "nccl"}
+    wheel
+    for wheel in cuda_wheels()
+    if wheel.name.removeprefix("nvidia_").removesuffix("_cu12") in {"cuda_runtime", "cublas", "cudnn", "nccl"}
 )
 
 
@@ -157,7 +159,7 @@ def compiling(about: str, *packages: Package, gpu: NvmlGpu | None = None, **chan
     library = Nvml(gpus=[gpu or NvmlGpu()], driver="580.95.05", cuda="13.0")
     whole = Recipe(
         about=about,
-        tree=Tree(pci=[PciCard.of(one) for one in library.cards], kernel_driver="580.95.05", open_module=True),
+        tree=Tree(pci=[PciCard.of(card) for card in library.cards], kernel_driver="580.95.05", open_module=True),
         libraries=(library, Cuda(gpus=library.gpus, cuda="13.0")),
         packages=(replace(torch_wheel(), requires=(), tags=("cp311-cp311-manylinux_2_28_x86_64",)), *TORCH_WHEELS, *packages),
         verdict="ready",

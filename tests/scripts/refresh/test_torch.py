@@ -255,7 +255,7 @@ def test_what_the_other_builds_require_of_nvidia_is_of_their_cuda_and_cudnn(ship
 
     compared = 0
     for build in shipped.rows(TORCH_BUILDS):
-        pins = {one.name: one.specifier for one in map(requirement, build.nvidia or ()) if one is not None}
+        pins = {wanted.name: wanted.specifier for wanted in map(requirement, build.nvidia or ()) if wanted is not None}
         cuda = refresh_torch.cuda_of(build.local)
         assert cuda is not None
         libraries = {name: pin for name, pin in pins.items() if name.startswith("nvidia-")}

@@ -67,7 +67,7 @@ def test_jax_that_somebody_asked_for_is_judged() -> None:
     asking = Distribution("tensorflow", "2.12.0", SITE, requires=("jax (>=0.3.15)",))
     wanted = Distribution("jax", "0.4.8", SITE, requested=True)
     both = on(Platform.LINUX, tensorflow(version=Fact("2.12.0", "x")), JAX, installed=(asking, wanted))
-    assert [one.subject.key for one in findings(both, "cpu-only-build")] == ["jax"]
+    assert [finding.subject.key for finding in findings(both, "cpu-only-build")] == ["jax"]
     alone = msgspec.structs.replace(wanted, requested=False)
     assert findings(on(Platform.LINUX, JAX, installed=(alone,)), "cpu-only-build") != []
 
@@ -91,5 +91,5 @@ def test_debians_own_torch_is_named_and_not_replaced_in_the_systems_python() -> 
 
 
 def test_a_release_without_a_wheel_for_the_python_is_told_once() -> None:
-    errors = [one.name for one in checked("jax==0.10.0", python="3.8").root_causes if one.severity is Severity.ERROR]
+    errors = [cause.name for cause in checked("jax==0.10.0", python="3.8").root_causes if cause.severity is Severity.ERROR]
     assert errors == ["python-version-unsupported"]

@@ -60,10 +60,10 @@ def test_a_described_extension_is_updated_or_its_torch_replaced(
     requirements: tuple[str, ...], python: str, commands: list[str] | None
 ) -> None:
     findings = checked(*requirements, gpus=("L4",), driver="580.65.06", python=python).findings
-    found = [one for one in findings if one.name == "extension-built-for-other-cuda"]
-    assert [[fix.command for fix in one.fixes] for one in found] == ([] if commands is None else [commands])
-    for one in found:
-        assert [fix.kind for fix in one.fixes] == [FixKind.FIX, FixKind.INSTEAD][: len(one.fixes)]
+    found = [finding for finding in findings if finding.name == "extension-built-for-other-cuda"]
+    assert [[fix.command for fix in finding.fixes] for finding in found] == ([] if commands is None else [commands])
+    for finding in found:
+        assert [fix.kind for fix in finding.fixes] == [FixKind.FIX, FixKind.INSTEAD][: len(finding.fixes)]
 
 
 def test_the_libraries_are_named() -> None:

@@ -17,7 +17,9 @@ RULE = "gpu-below-framework-minimum"
 def on(*capabilities: str, version: str = "0.9.1", name: str = "vllm") -> Snapshot:
     """A package on GPUs of these compute capabilities."""
     packages = Packages((Distribution(name, version, "/site"),))
-    return with_gpus(*({"name": f"GPU of {one}", "compute_capability": one} for one in capabilities), packages=packages)
+    return with_gpus(
+        *({"name": f"GPU of {capability}", "compute_capability": capability} for capability in capabilities), packages=packages
+    )
 
 
 @pytest.mark.parametrize(("version", "capability", "needs"), [("0.9.1", "6.1", "7.0"), ("0.4.0", "6.0", "7.0"), ("0.21.0", "7.0", "7.5")])
@@ -51,7 +53,7 @@ def test_a_package_that_states_a_minimum_speaks_for_what_it_requires() -> None:
 
 
 def test_a_package_that_was_asked_for_speaks_for_itself() -> None:
-    assert RULE not in {one.name for one in checked("vllm==0.12.0", gpus=("V100",)).findings}
+    assert RULE not in {finding.name for finding in checked("vllm==0.12.0", gpus=("V100",)).findings}
     cause = checked("vllm==0.12.0", "flashinfer-python==0.5.3", gpus=("V100",)).root_causes[0]
     assert (cause.name, cause.message.partition(" needs")[0]) == (RULE, "flashinfer-python 0.5.3")
 

@@ -57,5 +57,5 @@ def test_a_gpu_that_remains_makes_it_a_warning() -> None:
 )
 def test_ignorance_is_neither_fault_nor_pass(snapshot: Snapshot, tables: Matrix) -> None:
     found = judge(snapshot, tables)
-    assert not [one for one in found.findings if one.code in {"GD505", "GD506", "GD507"}]
+    assert not [finding for finding in found.findings if finding.code in {"GD505", "GD506", "GD507"}]
     assert {outcome(found, code) for code in ("GD505", "GD506", "GD507")} == {"not-asked"}

@@ -29,15 +29,15 @@ def test_what_jax_refuses_at_import_is_said(packages: tuple[Distribution, ...], 
 def test_a_jaxlib_before_0_5_3_does_not_compare_its_plugins_release(jaxlib: str, refused: bool) -> None:
     packages = (stated("jax", jaxlib), stated("jaxlib", jaxlib), stated("jax-cuda12-plugin", "0.5.0"))
     diagnosis = diagnose(supposed(*packages), TABLES, Policy(level=None))
-    assert [one.name for one in diagnosis.findings if one.name == "jax-plugin-version-mismatch"] == [
+    assert [finding.name for finding in diagnosis.findings if finding.name == "jax-plugin-version-mismatch"] == [
         "jax-plugin-version-mismatch"
     ] * refused
-    assert any("loads it without comparing" in one.reason for one in diagnosis.unchecked) is not refused
+    assert any("loads it without comparing" in unchecked.reason for unchecked in diagnosis.unchecked) is not refused
 
 
 @pytest.mark.parametrize("packages", [JAX, (*JAX, stated("jax-cuda12-plugin", "0.8.0")), (stated("jax", "0.8.0"),)])
 def test_parts_of_one_release_of_jax_fit(packages: tuple[Distribution, ...]) -> None:
-    assert not [one for one in found(supposed(*packages)) if one.name == "jax-plugin-version-mismatch"]
+    assert not [finding for finding in found(supposed(*packages)) if finding.name == "jax-plugin-version-mismatch"]
 
 
 @pytest.mark.parametrize(
@@ -55,8 +55,8 @@ def test_parts_of_one_release_of_jax_fit(packages: tuple[Distribution, ...]) -> 
 )
 def test_only_an_installed_jaxlib_that_compares_its_plugins_refuses_one(packages: tuple[Distribution, ...], words: str) -> None:
     jax = Framework(name="jax", distribution="jax", version=Fact(packages[0].version, "dist-info"))
-    refused = [one for one in found(live(*packages, frameworks=(jax,))) if one.name == "jax-plugin-version-mismatch"]
-    assert [words in one.message for one in refused] == [True] * bool(words)
+    refused = [finding for finding in found(live(*packages, frameworks=(jax,))) if finding.name == "jax-plugin-version-mismatch"]
+    assert [words in finding.message for finding in refused] == [True] * bool(words)
 
 
 @pytest.mark.parametrize(

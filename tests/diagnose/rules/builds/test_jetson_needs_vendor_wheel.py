@@ -102,4 +102,4 @@ def test_a_build_whose_code_was_not_read(changes: dict[str, Any], kind: OutcomeK
 def test_the_kernel_tells_the_release_of_jetson_linux_where_nothing_else_does(kernel: str, release: str) -> None:
     host = Host(platform=Platform.JETSON, architecture="aarch64", kernel=kernel)
     found = findings_of(RULE, jetson(host=host, frameworks=(torch(cuda_build=False),)))
-    assert [f"(CPU only); Jetson Linux {release} needs" in one.message for one in found] == [True] * bool(release)
+    assert [f"(CPU only); Jetson Linux {release} needs" in finding.message for finding in found] == [True] * bool(release)

@@ -31,7 +31,10 @@ def test_the_platforms_name_comes_first(packages: tuple[Distribution, ...], host
 
 def test_a_build_without_cuda_is_a_consequence_of_the_platform() -> None:
     findings = found(supposed(stated("torch", "2.2.2"), host=MAC))
-    assert [(one.name, bool(one.because_of)) for one in findings] == [("no-cuda-wheel-for-platform", False), ("cpu-only-build", True)]
+    assert [(finding.name, bool(finding.because_of)) for finding in findings] == [
+        ("no-cuda-wheel-for-platform", False),
+        ("cpu-only-build", True),
+    ]
     known = diagnose(supposed(stated("torch", "2.8.0"), host=WINDOWS), shared_matrix(), Policy(level=None)).findings
     assert re.search(r"torch==([\d.]+)\+(cu\d+) --index-url https://download\.pytorch\.org/whl/\2$", known[0].fixes[0].command)
     assert re.search(r"has no CUDA wheel on the package index for macOS \(\w+\), only for Linux \(x86_64\)", findings[0].message)

@@ -21,7 +21,7 @@ def test_pins_of_two_frameworks_that_cannot_hold_together_are_one_conflict() -> 
         stated("jax", "0.8.0", "protobuf>=5", extras=("cuda12",)),
     )
     assert roots(snapshot)[:2] == [("nvidia-wheel-version-conflict", "error"), ("package-requirement-conflict", "error")]
-    (nvidia,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
+    (nvidia,) = (finding for finding in found(snapshot) if finding.name == "nvidia-wheel-version-conflict")
     assert "torch 2.2.2 requires nvidia-cublas-cu12==12.1.3.1" in nvidia.message
     assert nvidia.message.endswith("The same applies to nvidia-nccl-cu12.")
 
@@ -53,7 +53,7 @@ def test_of_two_packages_with_the_same_files_the_required_or_else_the_newer_stay
     requires: tuple[str, ...], kept: Distribution, removed: Distribution
 ) -> None:
     snapshot = live(Distribution("torch", "2.6.0", "/site", requires=requires), CU12, CU11, frameworks=(torch(),))
-    (conflict,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
+    (conflict,) = (finding for finding in found(snapshot) if finding.name == "nvidia-wheel-version-conflict")
     assert conflict.fixes[0].title == f"Remove {removed.label}, and reinstall {kept.label}"
     remove, _, install = (conflict.fixes[0].command or "").partition(" && ")
     assert remove.endswith(f"uninstall -y {removed.name}")
@@ -67,7 +67,7 @@ def test_requirements_of_one_package_are_one_conflict(count: int, more: str) -> 
     names = ("nvidia-cublas-cu12", "nvidia-cufft-cu12", "nvidia-nccl-cu12")[:count]
     wants = Distribution("torch", "2.6.0", "/site", requires=tuple(f"{name}==9.0" for name in names))
     snapshot = live(wants, *(Distribution(name, "8.0", "/site") for name in names), frameworks=(torch(),))
-    (conflict,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
+    (conflict,) = (finding for finding in found(snapshot) if finding.name == "nvidia-wheel-version-conflict")
     assert conflict.message == f"torch 2.6.0 requires nvidia-cublas-cu12==9.0, but nvidia-cublas-cu12 8.0 is installed{more}."
     assert (conflict.fixes[0].command or "").endswith(" ".join(f"{name}==9.0" for name in names))
 
@@ -77,7 +77,7 @@ def test_each_library_keeps_its_own_package() -> None:
     cudnn = (Distribution("nvidia-cudnn-cu11", "9.1.0.70", "/site"), Distribution("nvidia-cudnn-cu12", "9.1.0.70", "/site"))
     wants = Distribution("torch", "2.6.0", "/site", requires=("nvidia-nccl-cu11==2.21.5",))
     snapshot = live(wants, CU12, CU11, *cudnn, frameworks=(torch(),))
-    (conflict,) = (one for one in found(snapshot) if one.name == "nvidia-wheel-version-conflict")
+    (conflict,) = (finding for finding in found(snapshot) if finding.name == "nvidia-wheel-version-conflict")
     assert conflict.fixes[0].installs == ("nvidia-cudnn-cu12==9.1.0.70", "nvidia-nccl-cu11==2.21.5")
     assert "uninstall -y nvidia-cudnn-cu11 nvidia-nccl-cu12 &&" in (conflict.fixes[0].command or "")
     assert len(conflict.evidence) == 4

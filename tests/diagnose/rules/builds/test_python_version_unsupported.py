@@ -112,7 +112,7 @@ def test_an_installed_release_was_installable() -> None:
 )
 def test_another_release_works_with_the_driver_too(requirement: str, python: str, driver: str, commands: list[str]) -> None:
     findings = checked(requirement, gpus=("A100",), python=python, driver=driver).findings
-    (found,) = (one for one in findings if one.name == "python-version-unsupported")
+    (found,) = (finding for finding in findings if finding.name == "python-version-unsupported")
     assert [fix.command for fix in found.fixes] == commands
 
 
@@ -133,7 +133,7 @@ def test_the_pythons_with_a_wheel_are_a_span_of_those_with_the_gil(python: str, 
     ],
 )
 def test_without_a_stated_python_one_must_have_wheels_of_all(requirements: tuple[str, ...], words: str) -> None:
-    (cause,) = [one for one in checked(*requirements).root_causes if one.severity is Severity.ERROR]
+    (cause,) = [finding for finding in checked(*requirements).root_causes if finding.severity is Severity.ERROR]
     assert cause.name == "python-version-unsupported"
     assert cause.message == f"No Python version has wheels of {words}."
     assert all(evidence.where for evidence in cause.evidence)
@@ -162,11 +162,11 @@ def test_where_one_python_has_wheels_of_all_nothing_is_wrong() -> None:
     ],
 )
 def test_what_a_release_requires_must_have_a_wheel_too(package: str, python: str, words: str, nearest: str) -> None:
-    causes = [one for one in checked(package, python=python).root_causes if words in one.message]
-    assert [one.name for one in causes] == ["python-version-unsupported"]
+    causes = [cause for cause in checked(package, python=python).root_causes if words in cause.message]
+    assert [cause.name for cause in causes] == ["python-version-unsupported"]
     assert causes[0].fixes[0].python == nearest
-    assert all(words not in one.message for one in checked(package, python=nearest).root_causes)
+    assert all(words not in cause.message for cause in checked(package, python=nearest).root_causes)
 
 
 def test_what_a_table_for_linux_says_is_not_said_of_windows() -> None:
-    assert "tokenizers" not in "".join(one.message for one in checked("transformers==4.8.0", python="3.10", os="windows").root_causes)
+    assert "tokenizers" not in "".join(cause.message for cause in checked("transformers==4.8.0", python="3.10", os="windows").root_causes)

@@ -14,7 +14,7 @@ def test_only_ptx_is_slow_where_the_driver_compiles_it() -> None:
 def test_only_ptx_is_nothing_where_the_driver_is_older_than_it() -> None:
     found = judge(supposed(TF, gpus=("9.0",), driver="525.85.12"), matrix(tensorflow=PTX, cuda=CUDAS, drivers=SERVING))
     assert "CUDA 12.2 (535.54.03 or newer)" in only(found, "driver-too-old").message
-    assert [one.name for one in found.root_causes] == ["driver-too-old"]
+    assert [cause.name for cause in found.root_causes] == ["driver-too-old"]
 
 
 def test_the_same_driver_will_do_for_a_gpu_with_machine_code() -> None:

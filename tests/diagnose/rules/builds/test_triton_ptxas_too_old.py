@@ -66,4 +66,4 @@ def test_blackwell_has_a_ptxas_of_its_own_beside_the_other(capability: str, word
     )
     beside = msgspec.structs.replace(new, wanted="ptxas-blackwell")
     (found,) = findings_of(RULE, compiled_with(old, beside, gpu=capability))
-    assert [words in one.value for one in found.evidence if one.what == "ptxas that Triton uses"] == [True]
+    assert [words in evidence.value for evidence in found.evidence if evidence.what == "ptxas that Triton uses"] == [True]

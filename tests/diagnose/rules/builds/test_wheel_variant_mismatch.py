@@ -21,7 +21,7 @@ def built_for(**values: str) -> Variant:
 def holding(variant: Variant | Missing, *capabilities: str) -> Snapshot:
     """A driver that supports CUDA 12.4, GPUs of these capabilities, and torch as this variant."""
     packages = Packages((Distribution("torch", "2.9.1", "/site", variant=variant),))
-    return with_gpus(*({"compute_capability": one} for one in capabilities or ("8.0",)), packages=packages)
+    return with_gpus(*({"compute_capability": capability} for capability in capabilities or ("8.0",)), packages=packages)
 
 
 SUITS = [

@@ -16,7 +16,10 @@ def test_directml_reaches_the_gpu_on_windows() -> None:
 def test_the_plugin_that_windows_has_not_is_part_of_the_same() -> None:
     plugin = Distribution("jax-cuda12-plugin", "0.8.0", "jax[cuda12] 0.8.0")
     findings = found(supposed(stated("jax", "0.8.0", extras=("cuda12",)), plugin, host=WINDOWS))
-    assert [(one.name, bool(one.because_of)) for one in findings] == [("windows-native-no-gpu", False), ("package-not-installable", True)]
+    assert [(finding.name, bool(finding.because_of)) for finding in findings] == [
+        ("windows-native-no-gpu", False),
+        ("package-not-installable", True),
+    ]
 
 
 @pytest.mark.parametrize(("version", "told"), [("2.12.0.dev20220901", 1), ("2.11.0.dev20220901", 0), ("2.11.0", 1), ("2.10.0", 0)])

@@ -69,4 +69,4 @@ def test_a_gpu_whose_file_is_missing_is_found_if_nothing_opens_it(lost: ProcGpu,
     driver = kernel_driver(gpus=(ProcGpu(address(0), minor=0), lost))
     sections: dict[str, Any] = {"pci": Pci((card(0), card(1))), **changes}
     found = findings_of(RULE, machine(1, kernel_driver=driver, device_nodes=files, **sections))
-    assert [(one.subject.key, one.fixes[0].command) for one in found] == [(address(1), "sudo nvidia-modprobe -c 1")] * is_found
+    assert [(finding.subject.key, finding.fixes[0].command) for finding in found] == [(address(1), "sudo nvidia-modprobe -c 1")] * is_found

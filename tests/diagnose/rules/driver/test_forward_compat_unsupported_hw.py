@@ -37,15 +37,15 @@ def test_other_outcomes() -> None:
 )
 def test_a_described_gpu_without_forward_compatibility(gpus: tuple[str, ...], compat: str | None, refused: list[str]) -> None:
     diagnosis = checked("torch==2.6.0", gpus=gpus, driver="535.104.05", cuda_compat=compat)
-    found = [one for one in diagnosis.findings if one.name == RULE]
-    assert [one.message.partition(" does not support forward compatibility")[0] for one in found] == refused
-    for one in found:
-        assert [(row.what, row.value) for row in one.evidence] == [("cuda-compat", "12.8"), ("kind of GPU", "geforce")]
-        assert [fix.removes for fix in one.fixes] == [("cuda-compat",)], "driver 535 runs CUDA 12.4 itself"
+    found = [finding for finding in diagnosis.findings if finding.name == RULE]
+    assert [finding.message.partition(" does not support forward compatibility")[0] for finding in found] == refused
+    for finding in found:
+        assert [(row.what, row.value) for row in finding.evidence] == [("cuda-compat", "12.8"), ("kind of GPU", "geforce")]
+        assert [fix.removes for fix in finding.fixes] == [("cuda-compat",)], "driver 535 runs CUDA 12.4 itself"
 
 
 def test_without_cuda_compat_the_driver_must_run_the_builds_itself() -> None:
     found = checked("torch==2.15.0", gpus=("RTX 4090",), driver="535.104.05", cuda_compat="13.0")
-    remove, update = next(one for one in found.findings if one.name == RULE).fixes
+    remove, update = next(finding for finding in found.findings if finding.name == RULE).fixes
     assert remove.removes == ("cuda-compat",)
     assert (update.action, update.driver) == (Action.UPDATE_DRIVER, "580")

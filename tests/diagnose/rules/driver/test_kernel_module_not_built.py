@@ -57,6 +57,6 @@ def test_a_driver_that_debian_built_for_older_kernels_only_is_not_proposed() -> 
 
     assert update("525.147.05", "6.16.12-amd64").startswith("sudo apt install nvidia-driver ")
     assert update("525.147.05", "6.17.4+deb12-amd64").endswith("sudo apt install nvidia-open")
-    shown = {one.what: one.value for one in found("535.309.01", "6.17.4+deb12-amd64").evidence}
+    shown = {evidence.what: evidence.value for evidence in found("535.309.01", "6.17.4+deb12-amd64").evidence}
     assert shown["newest kernel that nvidia-driver 535.309.01 was built for"] == "6.16"
-    assert not [one for one in found("535.309.01", "6.16.12-amd64").evidence if "newest kernel" in one.what]
+    assert not [evidence for evidence in found("535.309.01", "6.16.12-amd64").evidence if "newest kernel" in evidence.what]

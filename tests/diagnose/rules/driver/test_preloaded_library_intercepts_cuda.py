@@ -29,5 +29,7 @@ def test_a_variable_is_unset_and_most_functions_are_only_counted() -> None:
     many = Preload("/opt/trace.so", "LD_PRELOAD", exports=tuple(f"cuCall{number}" for number in range(8)))
     (finding,) = findings_of(RULE, machine(1, preloads=(many,)))
     assert finding.message.endswith("intercepts cuCall0, cuCall1, cuCall2 and 5 more.")
-    assert [one.value for one in finding.evidence if one.what == "intercepted functions"] == ["cuCall0, cuCall1, cuCall2 and 5 more"]
+    assert [evidence.value for evidence in finding.evidence if evidence.what == "intercepted functions"] == [
+        "cuCall0, cuCall1, cuCall2 and 5 more"
+    ]
     assert finding.fixes[0].command == "unset LD_PRELOAD"

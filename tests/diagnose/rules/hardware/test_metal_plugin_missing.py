@@ -37,7 +37,7 @@ def test_other_outcomes() -> None:
 @pytest.mark.parametrize(("release", "named"), [("1.10.2", [RULE]), ("1.12.1", []), ("2.9.1", [])])
 def test_pytorch_needs_no_plugin_but_a_build_with_metal(release: str, named: list[str]) -> None:
     causes = checked(f"torch=={release}", os="macos").root_causes
-    assert [one.name for one in causes] == named
+    assert [cause.name for cause in causes] == named
     assert all(
-        "1.12.0 is the first release with it" in one.message and one.fixes[0].installs[0].startswith("torch==1.12") for one in causes
+        "1.12.0 is the first release with it" in cause.message and cause.fixes[0].installs[0].startswith("torch==1.12") for cause in causes
     )

@@ -104,8 +104,8 @@ def test_other_outcomes() -> None:
 def test_lspci_alone_shows_a_link_of_a_quarter_of_the_lanes(width: int, is_found: bool) -> None:
     bus = Pci((card(0, link_width=width, link_width_max=16),))
     found = findings_of(RULE, machine(1, origin="text", nvml=ABSENT, libcuda=ABSENT, pci=bus))
-    assert [f"runs with {width} of the GPU's 16 lanes" in one.message for one in found] == [True] * is_found
-    assert [one.confidence for one in found] == [Confidence.LIKELY] * is_found
+    assert [f"runs with {width} of the GPU's 16 lanes" in finding.message for finding in found] == [True] * is_found
+    assert [finding.confidence for finding in found] == [Confidence.LIKELY] * is_found
 
 
 @pytest.mark.parametrize(("lanes", "generation"), [(0, 4), (16, 0), (0, 0)])

@@ -25,7 +25,7 @@ def test_the_systems_cuda_is_compared_by_the_names_of_its_files(release: str, sy
     if lacks:
         assert lacks in only(found, "cuda-version-mismatch").message
     else:
-        assert not [one for one in found.findings if one.name == "cuda-version-mismatch"]
+        assert not [finding for finding in found.findings if finding.name == "cuda-version-mismatch"]
 
 
 def test_a_release_for_the_cuda_that_is_there_is_offered() -> None:
@@ -46,7 +46,7 @@ def test_of_two_toolkits_that_do_not_fit_the_first_is_compared() -> None:
     two = tuple(Toolkit(path=f"/usr/local/cuda-{one}", toolkit_cuda=Fact(one, "version.json")) for one in ("11.0", "11.8"))
     found = only(on_system("2.3.0", "", toolkits=two), "cuda-version-mismatch")
     assert found.message.endswith("but the system has CUDA 11.0 and 11.8, which lacks libcudart.so.10.1.")
-    assert [(one.value, one.where) for one in found.evidence if one.what == "CUDA version of the system"] == [
+    assert [(evidence.value, evidence.where) for evidence in found.evidence if evidence.what == "CUDA version of the system"] == [
         ("11.0", "/usr/local/cuda-11.0"),
         ("11.8", "/usr/local/cuda-11.8"),
     ]
@@ -92,4 +92,4 @@ def test_under_windows_no_names_of_linux_are_said() -> None:
 def test_cupys_wheel_is_compared_by_its_name(wheel: str, system: str, fits: bool) -> None:
     toolkits = (Toolkit(path="", toolkit_cuda=Fact(system, "--system-cuda")),)
     found = judge(supposed(stated(wheel, "13.6.0"), toolkits=toolkits), matrix(cuda=SONAMES))
-    assert ([one.name for one in found.root_causes if one.severity is Severity.ERROR] == ["cuda-version-mismatch"]) is not fits
+    assert ([cause.name for cause in found.root_causes if cause.severity is Severity.ERROR] == ["cuda-version-mismatch"]) is not fits

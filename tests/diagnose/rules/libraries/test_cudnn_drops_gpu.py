@@ -38,15 +38,15 @@ def test_a_cudnn_for_another_platform_says_nothing_of_this_one(machine: str) -> 
 
 @pytest.mark.parametrize("cudnn", ["9.10.2.21", "9.99.0.1"], ids=["has the code", "not known"])
 def test_no_finding_where_cudnn_has_code_or_is_not_known(cudnn: str) -> None:
-    assert not [one for one in stack(cudnn).findings if one.name == "cudnn-drops-gpu"]
+    assert not [finding for finding in stack(cudnn).findings if finding.name == "cudnn-drops-gpu"]
 
 
 def test_a_gpu_that_the_framework_lacks_too_is_not_cudnns_fault() -> None:
     found = stack("9.12.0.46", gpus=("6.1",))
-    assert [one.name for one in found.root_causes] == ["gpu-too-old-for-build", "gpu-lacks-bf16"]
+    assert [cause.name for cause in found.root_causes] == ["gpu-too-old-for-build", "gpu-lacks-bf16"]
 
 
 def test_a_cudnn_that_nobody_stated_is_no_fault() -> None:
     found = judge(supposed(stated("tensorflow", "2.18.0")), matrix(**SERIES))
-    assert [one.name for one in found.findings] == ["cuda-library-missing"]
+    assert [finding.name for finding in found.findings] == ["cuda-library-missing"]
     assert {outcome(found, code) for code in ("GD409", "GD410", "GD411")} == {"not-asked"}

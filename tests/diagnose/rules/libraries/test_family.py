@@ -38,9 +38,13 @@ def test_the_simulated_loader_and_the_real_one_take_the_same_libcuda() -> None:
         if isinstance(snapshot.libraries, Missing) or not isinstance(snapshot.libcuda, Libcuda):
             continue
         for framework in snapshot.libraries.frameworks:
-            for one in framework.uses if isinstance(framework.uses, tuple) else ():
-                if one.component == "cuda" and isinstance(one.file, LibraryFile) and isinstance(snapshot.libcuda.library, str):
-                    real = one.file.real if isinstance(one.file.real, str) else one.file.path
+            for library_use in framework.uses if isinstance(framework.uses, tuple) else ():
+                if (
+                    library_use.component == "cuda"
+                    and isinstance(library_use.file, LibraryFile)
+                    and isinstance(snapshot.libcuda.library, str)
+                ):
+                    real = library_use.file.real if isinstance(library_use.file.real, str) else library_use.file.path
                     assert real == snapshot.libcuda.library, name
                     compared += 1
     assert compared >= 20

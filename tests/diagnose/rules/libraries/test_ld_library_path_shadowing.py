@@ -35,8 +35,8 @@ def test_how_bad_it_is(version: str, asking: Asking, severity: Severity) -> None
 def test_with_another_framework_that_can_train_it_is_a_warning() -> None:
     snapshot = environment(cublas("12.4.5.8", asking=Asking.LINKED), path=OPT, wheels=CUBLAS)
     snapshot = msgspec.structs.replace(snapshot, frameworks=(tensorflow(), torch()))
-    found = [one for one in findings(snapshot, "ld-library-path-shadowing") if one.subject.key == "tensorflow"]
-    assert [one.severity for one in found] == [Severity.WARNING]
+    found = [finding for finding in findings(snapshot, "ld-library-path-shadowing") if finding.subject.key == "tensorflow"]
+    assert [finding.severity for finding in found] == [Severity.WARNING]
 
 
 @pytest.mark.parametrize(

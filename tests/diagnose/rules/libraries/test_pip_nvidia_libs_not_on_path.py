@@ -31,5 +31,5 @@ CUDNN, OTHERS = {"nvidia-cudnn-cu12"}, {f"nvidia-{name}-cu12" for name in ("cubl
 )
 def test_a_planned_package_that_is_not_found_does_no_harm_beside_the_systems_library(stated: dict[str, str], lost: set[str]) -> None:
     found = checked("tensorflow[and-cuda]==2.16.1", gpus=("A100",), driver="580.65.06", python="3.12", **stated).findings
-    named = [one.evidence[0].value for one in found if one.name == "pip-nvidia-libs-not-on-path"]
+    named = [finding.evidence[0].value for finding in found if finding.name == "pip-nvidia-libs-not-on-path"]
     assert [set(value.split()) for value in named] == [lost] * bool(lost)

@@ -27,7 +27,7 @@ def test_the_driver_may_compile() -> None:
 def test_newer_releases_of_jax_carry_a_compiler(release: str, kind: OutcomeKind, severity: Severity | None) -> None:
     snapshot = environment(xla("ptxas"), framework=msgspec.structs.replace(JAX, version=Fact(release, "dist-info")))
     assert outcome(snapshot, "ptxas-not-found") is kind
-    assert [one.severity for one in findings(snapshot, "ptxas-not-found")] == [severity] * (severity is not None)
+    assert [finding.severity for finding in findings(snapshot, "ptxas-not-found")] == [severity] * (severity is not None)
 
 
 def test_a_folder_that_has_it_is_named_to_xla() -> None:

@@ -28,6 +28,6 @@ def checked(snapshot: Snapshot, matrix: Matrix) -> tuple[dict[str, Any], dict[st
     whole: Diagnosis = diagnose(snapshot, matrix, Policy())
     codes = ("GD804", "GD807")
     return (
-        {one.code: one for one in whole.findings if one.code in codes},
-        {one.code: one for one in whole.outcomes if one.code in codes},
+        {finding.code: finding for finding in whole.findings if finding.code in codes},
+        {outcome.code: outcome for outcome in whole.outcomes if outcome.code in codes},
     )

@@ -93,7 +93,7 @@ def test_a_container_that_a_text_starts_gets_the_fix_for_its_own_engine(start: s
     (finding,) = diagnose(read(start, MATRIX), MATRIX, Policy(level=None)).root_causes
     assert finding.name == RULE
     assert fix in f"{finding.fixes[0].title} {finding.fixes[0].command}"
-    assert not any("`" in one.value for one in finding.evidence)
+    assert not any("`" in evidence.value for evidence in finding.evidence)
 
 
 @pytest.mark.parametrize("start", ["docker run --gpus all -it trainer\n", "docker run --rm hello-world\n"])

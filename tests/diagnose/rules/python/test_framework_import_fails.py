@@ -23,7 +23,7 @@ def failing(error: str, kind: StageKind = StageKind.IMPORT) -> Snapshot:
 def roots(snapshot: Snapshot, matrix: Matrix) -> list[str]:
     """The causes, without notes."""
     found = diagnose(snapshot, matrix, Policy()).root_causes
-    return [one.name for one in found if one.severity is not Severity.NOTE]
+    return [finding.name for finding in found if finding.severity is not Severity.NOTE]
 
 
 def test_an_import_that_fails_without_a_known_cause_is_one() -> None:

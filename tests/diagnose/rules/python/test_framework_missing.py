@@ -24,8 +24,8 @@ def test_a_framework_that_was_named_and_is_not_there_is_an_error(matrix: Matrix)
 
 def test_an_empty_environment_is_a_note_where_nothing_is_trained(matrix: Matrix) -> None:
     empty = machine(1, frameworks=())
-    (note,) = [one for one in about(empty, matrix).findings if one.name == "framework-missing"]
+    (note,) = [finding for finding in about(empty, matrix).findings if finding.name == "framework-missing"]
     assert note.severity is Severity.NOTE
     assert note.message.startswith("Neither TensorFlow, PyTorch nor JAX is installed in /env/bin/python")
-    (warning,) = [one for one in about(empty, matrix, level=Level.TRAIN).findings if one.name == "framework-missing"]
+    (warning,) = [finding for finding in about(empty, matrix, level=Level.TRAIN).findings if finding.name == "framework-missing"]
     assert warning.severity is Severity.WARNING

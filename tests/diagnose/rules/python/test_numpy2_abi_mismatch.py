@@ -19,5 +19,7 @@ def test_other_outcomes() -> None:
 
 def test_a_framework_is_not_blamed_for_the_build_of_another() -> None:
     findings = found(supposed(stated("tensorflow", "2.17.0"), stated("torch", "2.8.0"), stated("numpy", "2.0.2")))
-    blamed = [one for one in findings if one.name == "numpy2-abi-mismatch"]
-    assert [(one.subject.key, one.message.partition(" is compiled")[0]) for one in blamed] == [("tensorflow", "tensorflow 2.17.0")]
+    blamed = [finding for finding in findings if finding.name == "numpy2-abi-mismatch"]
+    assert [(finding.subject.key, finding.message.partition(" is compiled")[0]) for finding in blamed] == [
+        ("tensorflow", "tensorflow 2.17.0")
+    ]

@@ -23,7 +23,7 @@ def test_missing_releases_cannot_be_installed(package: Distribution, words: str)
 def test_what_one_stated_package_requires_is_one_finding_that_names_it() -> None:
     """On a Mac, jax[cuda12] lacks its plugin, its client and NCCL."""
     causes = checked("jax[cuda12]==0.6.2", os="macos").root_causes
-    (cause,) = (one for one in causes if one.name == "package-not-installable")
+    (cause,) = (finding for finding in causes if finding.name == "package-not-installable")
     assert " (required by jax 0.6.2) has no wheel for macOS (arm64)" in cause.message
     (fix,) = cause.fixes
     assert fix.title.endswith("or remove jax[cuda12]==0.6.2 from the plan.")
@@ -45,7 +45,7 @@ def test_what_the_tables_cannot_know_is_no_fault(version: str) -> None:
 )
 def test_a_release_of_a_framework_that_was_left_out_between_others_does_not_exist(stated: str, around: str) -> None:
     causes = checked(stated, gpus=("A100-SXM4-80GB",), driver="580.65.06").root_causes
-    assert any(one.name == "package-not-installable" and one.message.endswith(f"does not exist; {around}.") for one in causes)
+    assert any(cause.name == "package-not-installable" and cause.message.endswith(f"does not exist; {around}.") for cause in causes)
 
 
 @pytest.mark.parametrize("version", ["2.8.0+cu126", "2.8.0+cpu", "2.8.0+mine", "2.2.2+cu118", "2.9.0+cu129", "1.8.0+cu101", "2.8.0+cu118"])

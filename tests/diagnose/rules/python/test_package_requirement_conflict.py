@@ -56,7 +56,7 @@ def test_what_is_only_outside_a_bound_is_milder_on_a_live_machine(
     package: str, requires: str, version: str, severity: Severity | None
 ) -> None:
     installed = live(Distribution("tensorflow", "2.18.0", "/site", requires=(requires,)), Distribution(package, version, "/site"))
-    assert [one.severity for one in found(installed, level=Level.LOOK)] == ([severity] if severity else [])
+    assert [finding.severity for finding in found(installed, level=Level.LOOK)] == ([severity] if severity else [])
 
 
 @pytest.mark.parametrize(
@@ -69,6 +69,6 @@ def test_what_is_only_outside_a_bound_is_milder_on_a_live_machine(
 )
 def test_what_a_framework_requires_and_is_not_there_is_installed(by: Distribution, wanted: list[str] | None) -> None:
     lacks = ("filelock", "sympy>=1.13", 'colorama; platform_system == "Windows"')
-    findings = [one for one in found(live(msgspec.structs.replace(by, lacks=lacks)), level=Level.LOOK) if one.code == "GD609"]
-    assert [list(one.fixes[0].installs) for one in findings] == ([wanted] if wanted else [])
-    assert all(one.message == "torch 2.8.0 requires filelock and sympy, which are not installed." for one in findings)
+    findings = [finding for finding in found(live(msgspec.structs.replace(by, lacks=lacks)), level=Level.LOOK) if finding.code == "GD609"]
+    assert [list(finding.fixes[0].installs) for finding in findings] == ([wanted] if wanted else [])
+    assert all(finding.message == "torch 2.8.0 requires filelock and sympy, which are not installed." for finding in findings)

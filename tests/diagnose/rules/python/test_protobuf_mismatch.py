@@ -18,8 +18,8 @@ tensorflow,2.9.1,linux_x86_64,3.9,cuda,11.2,8.1,,,"protobuf<3.20,>=3.9.2",1,,,wh
     packages = (stated("tensorflow", "2.9.0", "protobuf>=3.9.2"), stated("protobuf", protobuf))
     tables = matrix(sources="wheels,Wheels,,2026-01-02", tensorflow=rows)
     diagnosis = diagnose(supposed(packages[first], packages[1 - first], python="3.9"), tables, Policy(level=None))
-    likely = [one for one in diagnosis.findings if one.confidence is Confidence.LIKELY]
-    assert [one.name for one in likely] == names
+    likely = [finding for finding in diagnosis.findings if finding.confidence is Confidence.LIKELY]
+    assert [finding.name for finding in likely] == names
 
 
 def test_without_protobuf_it_does_not_apply() -> None:

@@ -47,7 +47,7 @@ def test_the_message_names_the_gpu_that_is_too_small(matrix: Matrix) -> None:
 
 def test_a_gpu_is_too_small_whether_or_not_cuda_works_on_it(matrix: Matrix) -> None:
     failing = msgspec.structs.replace(HEALTHY, libcuda=libcuda(2, 999, "CUDA_ERROR_UNKNOWN"))
-    (message,) = [one.message for one in about(failing, matrix, "memory>=80GiB").findings if one.name == "requirement-not-met"]
+    (message,) = [finding.message for finding in about(failing, matrix, "memory>=80GiB").findings if finding.name == "requirement-not-met"]
     assert address(1) in message
     assert "40.0 GiB (42.9 GB)" in message
 
@@ -98,9 +98,9 @@ class TestCountingGpus:
         for wanted in range(4):
             requirement = f"gpus{sign}{wanted}"
             diagnosis = about(machine(there) if there else bare(), matrix, requirement, allow_cpu=True)
-            unmet = [one for one in diagnosis.findings if requirement in one.message]
+            unmet = [finding for finding in diagnosis.findings if requirement in finding.message]
             assert (unmet == []) is COMPARISONS[sign](there, wanted), requirement
-            assert all(one.severity is Severity.ERROR for one in unmet)
+            assert all(finding.severity is Severity.ERROR for finding in unmet)
 
     def test_gpus_that_are_set_aside_count_as_none(self, matrix: Matrix) -> None:
         snapshot = bare(pci=Pci((card(0, driver="vfio-pci"), card(1, driver="vfio-pci"))))
@@ -140,6 +140,6 @@ def test_nothing_required_is_not_a_pass(matrix: Matrix) -> None:
 )
 def test_a_run_that_is_required_fits_into_the_free_memory_in_a_precision_of_the_gpu(wanted: str, says: str, matrix: Matrix) -> None:
     found = about(cards({"memory_free": 30 * GIB, "compute_capability": "8.0"}), matrix, wanted).findings
-    assert [one.name for one in found] == (["requirement-not-met"] if says else [])
-    assert all(says in one.message for one in found)
+    assert [finding.name for finding in found] == (["requirement-not-met"] if says else [])
+    assert all(says in finding.message for finding in found)
     assert about(cards({"memory_free": 30 * GIB}), matrix, "fit=resnet50").verdict is Verdict.READY

@@ -22,9 +22,9 @@ from tests.diagnose.rules.packaged import found, live
 )
 def test_copies_of_a_framework_are_counted(copies: list[tuple[str, str, str]], words: str) -> None:
     snapshot = live(*(Distribution(*copy) for copy in copies), frameworks=(tensorflow(location="/home/user/tensorflow"),))
-    findings = [one for one in found(snapshot, level=Level.LOOK) if one.name == "two-copies-of-framework"]
-    assert [words in one.message for one in findings] == ([True] if words else [])
-    assert all(one.severity is Severity.WARNING for one in findings)
+    findings = [finding for finding in found(snapshot, level=Level.LOOK) if finding.name == "two-copies-of-framework"]
+    assert [words in finding.message for finding in findings] == ([True] if words else [])
+    assert all(finding.severity is Severity.WARNING for finding in findings)
 
 
 def test_a_file_of_the_frameworks_name_hides_it() -> None:
@@ -54,11 +54,11 @@ CONDA = ("numpy-2.1.0-py311_0", "pytorch-2.8.0-cuda128_mkl_py311_300")
 def test_a_copy_of_the_users_before_condas_is_an_error(conda: tuple[str, ...] | Missing, location: str | Missing, beside: str) -> None:
     packages = Packages((Distribution("torch", "2.8.0", "/site"),), conda=conda)
     snapshot = machine(1, packages=packages, frameworks=(torch(location=location),))
-    findings = [one for one in found(snapshot, level=Level.LOOK) if one.name == "two-copies-of-framework"]
-    assert [one.severity for one in findings] == ([Severity.ERROR] if beside else [])
-    for one in findings:
-        assert f"from {OF_USER} instead of conda's {beside}." in one.message
-        ignore, remove = one.fixes
+    findings = [finding for finding in found(snapshot, level=Level.LOOK) if finding.name == "two-copies-of-framework"]
+    assert [finding.severity for finding in findings] == ([Severity.ERROR] if beside else [])
+    for finding in findings:
+        assert f"from {OF_USER} instead of conda's {beside}." in finding.message
+        ignore, remove = finding.fixes
         assert ignore.command == "export PYTHONNOUSERSITE=1"
         assert "uninstall" in (remove.command or "")
 
@@ -78,15 +78,15 @@ def test_a_copy_of_the_users_before_condas_is_an_error(conda: tuple[str, ...] | 
 def test_metadata_without_files_is_removed(leftovers: tuple[Distribution, ...], versions: str, folders: str) -> None:
     packages = Packages((Distribution("torch", "2.6.0", "/site"),), leftovers=leftovers)
     findings = findings_of("two-copies-of-framework", machine(1, packages=packages, frameworks=(torch(),)))
-    assert [one.severity for one in findings] == [Severity.NOTE] * bool(versions)
-    for one in findings:
-        assert one.message == f"torch 2.6.0 is installed, but metadata of {versions} was left behind."
-        assert one.fixes[0].command == f"rm -r {folders}"
+    assert [finding.severity for finding in findings] == [Severity.NOTE] * bool(versions)
+    for finding in findings:
+        assert finding.message == f"torch 2.6.0 is installed, but metadata of {versions} was left behind."
+        assert finding.fixes[0].command == f"rm -r {folders}"
 
 
 @pytest.mark.parametrize(("other", "words"), [("torch", "Python imports 2.6.0, and pip lists 2.8.0"), ("torch-nightly", "")])
 def test_a_text_that_names_two_versions_says_which_is_imported(other: str, words: str) -> None:
     copies = (Distribution("torch", "2.6.0", "line 1"), Distribution(other, "2.8.0", "line 2"))
     snapshot = machine(1, origin="text", frameworks=(torch(),), packages=Packages(copies))
-    said = [one.message for one in findings_of("two-copies-of-framework", snapshot)]
+    said = [finding.message for finding in findings_of("two-copies-of-framework", snapshot)]
     assert [words in message for message in said] == [True] * bool(words), said

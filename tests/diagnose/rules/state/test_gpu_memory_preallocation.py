@@ -16,7 +16,7 @@ ROW = "|   0  NVIDIA RTX A5000                On |   00000000:65:00.0 Off |     
 
 def severities(text: str, matrix: Matrix) -> list[Severity]:
     """The severity of each such finding of a text."""
-    return [one.severity for one in findings_of(RULE, read_text(text.encode(), "issue", matrix, "2026-11-22T00:00:00Z"))]
+    return [finding.severity for finding in findings_of(RULE, read_text(text.encode(), "issue", matrix, "2026-11-22T00:00:00Z"))]
 
 
 @pytest.mark.parametrize("framework", ["tensorflow==2.16.1", "jax==0.4.35"])

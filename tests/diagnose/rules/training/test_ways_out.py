@@ -19,10 +19,10 @@ def told(
     error: str, state: StageState = StageState.FAILED, framework: Framework | None = None, policy: Policy | None = None, **changes: Any
 ) -> Finding:
     """What is said of an import that ended so."""
-    one = framework or torch()
-    packages = Packages((Distribution(one.distribution, one.release, "/site"),))
-    stopped = smoke(framework=one.name, stages=(Stage(StageKind.IMPORT, state, error=error),), kernels=(), trainings=())
-    snapshot = machine(**{"packages": packages, "frameworks": (one,), "smoke": (stopped,), **changes})
+    other = framework or torch()
+    packages = Packages((Distribution(other.distribution, other.release, "/site"),))
+    stopped = smoke(framework=other.name, stages=(Stage(StageKind.IMPORT, state, error=error),), kernels=(), trainings=())
+    snapshot = machine(**{"packages": packages, "frameworks": (other,), "smoke": (stopped,), **changes})
     return findings_of(RULES[state], snapshot, policy)[0]
 
 
