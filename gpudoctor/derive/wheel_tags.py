@@ -18,6 +18,21 @@ def tags(wheel: Distribution) -> tuple[str, ...]:
     return wheel.tags if isinstance(wheel.tags, tuple) else ()
 
 
+def compiled_for(wheel: Distribution, python: str) -> str:
+    """Return the Python that a wheel's code is compiled for ("3.11") if that is not `python`, the one that runs; "" if it runs or is unknown."""
+    running = versions.parse(python)
+    found = wheel.interpreters if isinstance(wheel.interpreters, tuple) else ()
+    compiled = [versions.parse(f"{tag[1]}.{tag[2]}") if tag else None for tag in map(_COMPILED.fullmatch, found)]
+    others = [version for version in compiled if version is not None]
+    if running is None or len(others) < len(found) or running[:2] in {version[:2] for version in others}:
+        return ""
+    return str(others[0]) if others else ""
+
+
+_COMPILED = re.compile(r"cp(\d)(\d+)-cp\d+[a-z]*")
+"""A tag of code for one minor version of CPython; abi3 suits later ones too."""
+
+
 def oldest_glibc(tags: Iterable[str]) -> Version | None:
     """Return the oldest glibc that tags such as manylinux_2_28_x86_64 accept; None if none names one."""
     return min((version for tag in tags if (version := _glibc(tag))), default=None)

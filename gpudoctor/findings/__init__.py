@@ -100,7 +100,7 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
     title: str = ""
     """Set if the rule's title says too little about this occurrence: a phrase without full stop."""
     subject: Subject | None = None
-    """Set if a rule about the machine found it for one GPU."""
+    """Set if a rule about the machine found it for one GPU, or one about the environment for one framework."""
     domain: Domain | None = None
     """Set if this occurrence is not in the rule's domain."""
 

@@ -10,7 +10,7 @@ import msgspec
 from gpudoctor.children.channel import Heard
 from gpudoctor.children.events import PYTHON, InsideReport
 from gpudoctor.process import Outcome
-from gpudoctor.snapshot import Framework, readable
+from gpudoctor.snapshot import Distribution, Framework, readable
 
 
 class Inside(msgspec.Struct, frozen=True):
@@ -49,7 +49,9 @@ def _text(digits: str) -> str:
     return os.fsdecode(bytes.fromhex(digits))
 
 
-def home(framework: Framework, path: Iterable[str], seen: Inside) -> str:
-    """The folder of a framework's package; the snapshot's copy has undecodable bytes escaped."""
+def home(framework: Framework, path: Iterable[str], seen: Inside, distribution: Distribution | None = None) -> str:
+    """The folder of a framework's package, or where its metadata says that it was; the snapshot's copy has undecodable bytes escaped."""
     places = (f"{folder}/{framework.name}" for folder in (seen.folder(framework.name), *path) if folder)
-    return next((place for place in places if readable(place) == framework.location), str(framework.location))
+    was = f"{distribution.where}/{framework.name}" if distribution else ""
+    known = framework.location if isinstance(framework.location, str) else was
+    return next((place for place in places if readable(place) == known), known)

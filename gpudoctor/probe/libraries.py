@@ -8,8 +8,9 @@ from gpudoctor.children.channel import Heard, own, script
 from gpudoctor.children.events import LIBRARIES, Preloaded
 from gpudoctor.frameworks import spec_of
 from gpudoctor.probe.inside import Inside, home
+from gpudoctor.probe.packages import required
 from gpudoctor.process import Outcome, Spec
-from gpudoctor.snapshot import Cause, Extension, Fact, Framework, FrameworkLibraries, Libraries, Missing
+from gpudoctor.snapshot import Cause, Distribution, Extension, Fact, Framework, FrameworkLibraries, Libraries, Missing
 from gpudoctor.snapshot.libraries import WHOLE
 
 INJECTING = ("LD_PRELOAD", "LD_AUDIT")
@@ -20,14 +21,25 @@ NOTHING = Missing(Cause.ABSENT, "no framework built with CUDA is installed")
 
 def subjects(frameworks: Iterable[Framework]) -> tuple[Framework, ...]:
     """The frameworks that the X-ray knows and that use CUDA, or that do not state what they use."""
-    known = (framework for framework in frameworks if spec_of(framework.name).xrayed and isinstance(framework.location, str))
+    known = (
+        framework
+        for framework in frameworks
+        if spec_of(framework.name).xrayed and (isinstance(framework.location, str) or framework.distribution)
+    )
     return tuple(framework for framework in known if framework.cuda_build is not False and framework.rocm_build is not True)
 
 
 def arguments(
-    executable: str, path: Iterable[str], frameworks: Iterable[Framework], root: str, seen: Inside = NOTHING_INSIDE
+    executable: str,
+    path: Iterable[str],
+    frameworks: Iterable[Framework],
+    root: str,
+    seen: Inside = NOTHING_INSIDE,
+    *,
+    installed: Iterable[Distribution] = (),
 ) -> tuple[str, ...]:
     """The arguments of libraries_probe.py; `seen` is the target interpreter's report about itself."""
+    by_name = {distribution.name: distribution for distribution in reversed(tuple(installed))}
     folders = tuple(path)
     words = ["--executable", seen.executable or executable, "--root", root]
     for entry in folders:
@@ -35,7 +47,10 @@ def arguments(
     for framework in frameworks:
         built = (framework.built_with_cuda, framework.built_with_cudnn)
         facts = (fact.value if isinstance(fact, Fact) else "" for fact in built)
-        words += ["--framework", framework.name, home(framework, folders, seen), *facts]
+        own = by_name.get(framework.distribution)
+        words += ["--framework", framework.name, home(framework, folders, seen, own), *facts]
+        if own and own.lacks:
+            words += ["--absent", framework.name, ",".join(required(line).replace("-", "_") for line in own.lacks)]
     for name, value in (seen.variables or {}).items():
         words += ["--variable", name, value]
     words += ["--own-variables"] if seen.variables is not None else []

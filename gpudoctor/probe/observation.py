@@ -122,9 +122,11 @@ def _environment(inventory: Inventory, python: Python, path: tuple[str, ...], an
     root = inventory.scope.root
     if xrayed:
         limit = inventory.patience.libraries
-        inventory.supervisor.start(xray(arguments(python.executable, path, xrayed, root, own), inventory.environ, limit, limit))
+        inventory.supervisor.start(
+            xray(arguments(python.executable, path, xrayed, root, own, installed=installed.distributions), inventory.environ, limit, limit)
+        )
     if not found:
-        python = msgspec.structs.replace(python, elsewhere=tried(elsewhere, inventory.environ, path, root))
+        python = msgspec.structs.replace(python, elsewhere=tried(elsewhere, inventory.environ, inventory.target.executable, path, root))
     return _Environment(python, installed, found, xrayed)
 
 

@@ -11,14 +11,14 @@ from gpudoctor.probe.packages import parse
 from gpudoctor.snapshot import Distribution, readable
 
 
-def elsewhere(environ: Mapping[str, str], path: Iterable[str], root: str) -> tuple[Distribution, ...]:
-    """The frameworks in active environments, the user's site-packages and beside PATH's interpreters, outside `path`, a sys.path.
+def elsewhere(environ: Mapping[str, str], executable: str, path: Iterable[str], root: str) -> tuple[Distribution, ...]:
+    """The frameworks beside the interpreter `executable`, in active environments, the user's site-packages and beside PATH's interpreters, outside `path`, a sys.path.
 
     PATH and the user's folder are ignored for another machine's tree.
     """
     seen = {os.path.realpath(folder) for folder in path}
     found: list[Distribution] = []
-    for folder in _sites(environ, whole=root == "/"):
+    for folder in _sites(environ, executable, whole=root == "/"):
         real = os.path.realpath(folder)
         if real in seen:
             continue
@@ -28,9 +28,9 @@ def elsewhere(environ: Mapping[str, str], path: Iterable[str], root: str) -> tup
     return tuple(found)
 
 
-def _sites(environ: Mapping[str, str], *, whole: bool) -> Iterator[str]:
+def _sites(environ: Mapping[str, str], executable: str, *, whole: bool) -> Iterator[str]:
     """Folders of packages that the user may have wanted."""
-    for prefix in _prefixes(environ, whole=whole):
+    for prefix in _prefixes(environ, executable, whole=whole):
         for folder in ("lib", "local/lib"):
             for entry in files.entries(f"{prefix}/{folder}"):
                 if entry.startswith("python"):
@@ -38,7 +38,9 @@ def _sites(environ: Mapping[str, str], *, whole: bool) -> Iterator[str]:
                     yield f"{prefix}/{folder}/{entry}/dist-packages"
 
 
-def _prefixes(environ: Mapping[str, str], *, whole: bool) -> Iterator[str]:
+def _prefixes(environ: Mapping[str, str], executable: str, *, whole: bool) -> Iterator[str]:
+    if executable:
+        yield os.path.dirname(os.path.dirname(executable))  # with another Python since, or without its pyvenv.cfg
     yield from filter(os.path.isabs, (environ.get("VIRTUAL_ENV", ""), environ.get("CONDA_PREFIX", "")))
     if not whole:
         return

@@ -149,13 +149,15 @@ def _distribution(
     lines: list[tuple[str, str]] | Missing = NOT_ASKED
     if requiring:
         lines = _requirements(f"{metadata}/METADATA") if number < MOST_REQUIRING else _TOO_MANY
+    tags = _tags(f"{metadata}/WHEEL") if requiring else NOT_ASKED
     return Distribution(
         name=readable(name),
         version=readable(version),
         where=readable(folder),
         requires=lines if isinstance(lines, Missing) else tuple(line for line, wanted in lines if relevant(wanted)),
         lacks=_lacking(lines, there) if framework_of(name) and not isinstance(lines, Missing) else (),
-        tags=_tags(f"{metadata}/WHEEL") if requiring else NOT_ASKED,
+        tags=tags if isinstance(tags, Missing) else _parts(tag.rpartition("-")[2] for tag in tags),
+        interpreters=tags if isinstance(tags, Missing) else _parts(tag.rpartition("-")[0] for tag in tags),
         requested=os.path.isfile(f"{metadata}/REQUESTED") if framework_of(name) else NOT_ASKED,
         installer=_installer(f"{metadata}/INSTALLER") if asks_installer else NOT_ASKED,
         variant=variant(f"{metadata}/variant.json") if requiring else NOT_ASKED,
@@ -163,12 +165,16 @@ def _distribution(
 
 
 def _tags(path: str) -> tuple[str, ...] | Missing:
-    """The platforms in lines "Tag: cp311-cp311-manylinux_2_17_x86_64"; one may name several, joined by dots."""
+    """The lines "Tag: cp311-cp311-manylinux_2_17_x86_64" without their name."""
     text = files.read(path, limit=4096)
     if isinstance(text, Missing):
         return text
-    tags = (line[len("Tag:") :].strip() for line in text.splitlines() if line.startswith("Tag:"))
-    return tuple(dict.fromkeys(platform for tag in tags for platform in tag.rpartition("-")[2].split(".")))
+    return tuple(line[len("Tag:") :].strip() for line in text.splitlines() if line.startswith("Tag:"))
+
+
+def _parts(parts: Iterable[str]) -> tuple[str, ...]:
+    """Return each part of a tag once; it may be several, joined by dots."""
+    return tuple(dict.fromkeys(name for part in parts for name in part.split(".")))
 
 
 def _requirements(path: str) -> list[tuple[str, str]] | Missing:
@@ -178,7 +184,12 @@ def _requirements(path: str) -> list[tuple[str, str]] | Missing:
         return text
     head = text.partition("\n\n")[0]
     wanted = (line[len(_FIELD) :].strip() for line in head.splitlines() if line.startswith(_FIELD))
-    return [(line, normalise(re.split(_NAME_ENDS, line, maxsplit=1)[0])) for line in wanted]
+    return [(line, required(line)) for line in wanted]
+
+
+def required(requirement: str) -> str:
+    """Return the normalised name of the distribution that a requirement (PEP 508) is about."""
+    return normalise(re.split(_NAME_ENDS, requirement, maxsplit=1)[0])
 
 
 def _lacking(lines: list[tuple[str, str]], there: Container[str]) -> tuple[str, ...]:

@@ -70,6 +70,8 @@ class Distribution(Observed, frozen=True):
     """What its METADATA requires and sys.path has neither metadata nor a module of; without extras and NVIDIA's packages. Read for frameworks."""
     tags: tuple[str, ...] | Missing = NOT_ASKED
     """The platforms in its wheel's tags: manylinux_2_28_x86_64; read for the same distributions as `requires`."""
+    interpreters: tuple[str, ...] | Missing = NOT_ASKED
+    """The Pythons and ABIs in its wheel's tags: cp311-cp311, cp38-abi3, py3-none; read for the same distributions as `requires`."""
     requested: bool | Missing = NOT_ASKED
     """Whether the user named it to the installer (file REQUESTED) or it came as a requirement; read for jax."""
     installer: str | Missing = NOT_ASKED

@@ -131,6 +131,8 @@ class FrameworkLibraries(Observed, frozen=True):
     """CUDA libraries that its process loads although nothing requests them by name: preloads of another CUDA."""
     broken: tuple[Damage, ...] = ()
     """Files of the framework, or of other libraries they link, that cannot be loaded: its import fails."""
+    absent_modules: tuple[Damage, ...] = ()
+    """Modules of required packages that are not installed, if its import asks for one: it fails. Only looked for where a requirement is absent."""
 
 
 class Extension(Observed, frozen=True):

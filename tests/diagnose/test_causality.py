@@ -42,9 +42,9 @@ def test_a_join_by_gpu_or_framework_is_between_rules_about_them() -> None:
     for rule, row, effect in EXPLAINED:
         if row.join is not Join.MACHINE:
             kind = SubjectKind.GPU if row.join is Join.GPU else SubjectKind.FRAMEWORK
-            of_machine = rule.about is SubjectKind.MACHINE and row.join is Join.GPU  # a rule about the machine may find it of one GPU
+            around = SubjectKind.MACHINE if row.join is Join.GPU else SubjectKind.ENVIRONMENT  # such a rule may find it of one in it
             assert about[effect] is kind
-            assert rule.about is kind or of_machine
+            assert rule.about in {kind, around}
 
 
 def test_consequences_fold_beneath_their_cause(matrix: Matrix) -> None:

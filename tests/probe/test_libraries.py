@@ -302,8 +302,10 @@ def test_damaged_libraries_are_reported(tmp_path: Path) -> None:
 def test_only_cuda_builds_are_examined(tmp_path: Path) -> None:
     cpu = Framework(name="tensorflow", distribution="tensorflow-cpu", location=str(tmp_path), cuda_build=False)
     rocm = Framework(name="torch", distribution="torch", location=str(tmp_path), cuda_build=False, rocm_build=True)
+    unknown = Framework(name="jax", distribution="", location=NOTHING, cuda_build=True)
+    assert subjects((cpu, rocm, unknown)) == ()
     gone = Framework(name="jax", distribution="jax", location=NOTHING, cuda_build=True)
-    assert subjects((cpu, rocm, gone)) == ()
+    assert subjects((gone,)) == (gone,)
 
 
 def test_an_unreadable_interpreter_is_a_reason(tmp_path: Path) -> None:

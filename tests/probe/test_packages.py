@@ -124,21 +124,27 @@ def test_frameworks_of_other_environments_are_found(tmp_path: Path) -> None:
         "HOME": str(tmp_path / "home"),
         "PATH": os.pathsep.join(("relative", str(tmp_path / "usr/bin"), str(tmp_path / "none"))),
     }
-    found = elsewhere(environ, [str(tmp_path / "venv" / SITE)], "/")
+    found = elsewhere(environ, "", [str(tmp_path / "venv" / SITE)], "/")
     assert {(distribution.name, distribution.where.removeprefix(f"{tmp_path}/")) for distribution in found} == {
         ("torch", f"conda/{SITE}"),
         ("torch", f"home/.local/{SITE}"),
         ("torch", f"usr/{SITE}"),
         ("tensorflow", "usr/lib/python3/dist-packages"),
     }
-    named = elsewhere(environ, [], str(tmp_path))
+    named = elsewhere(environ, "", [], str(tmp_path))
     assert {distribution.where.removeprefix(f"{tmp_path}/") for distribution in named} == {f"venv/{SITE}", f"conda/{SITE}"}
+
+
+def test_what_the_examined_environment_has_for_another_python_is_found(tmp_path: Path) -> None:
+    plant(tmp_path / "venv", {"lib/python3.9/site-packages/torch-2.6.0.dist-info/METADATA": ""})
+    (other,) = elsewhere({"PATH": ""}, str(tmp_path / "venv/bin/python"), [str(tmp_path / "venv/lib/python3.12/site-packages")], "/none")
+    assert other == Distribution("torch", "2.6.0", f"{tmp_path}/venv/lib/python3.9/site-packages")
 
 
 def test_the_examined_environment_is_not_another_by_another_path(tmp_path: Path) -> None:
     plant(tmp_path / "venv", {f"{SITE}/torch-2.6.0.dist-info/METADATA": ""})
     (tmp_path / "link").symlink_to("venv")
-    assert elsewhere({"VIRTUAL_ENV": str(tmp_path / "link")}, [str(tmp_path / "venv" / SITE)], "/none") == ()
+    assert elsewhere({"VIRTUAL_ENV": str(tmp_path / "link")}, "", [str(tmp_path / "venv" / SITE)], "/none") == ()
 
 
 def test_other_environments_are_only_searched_without_a_framework_here(tmp_path: Path) -> None:

@@ -228,6 +228,13 @@ class FrameworkView(SubjectView):
             known(seen.code)  # files that could not be read are not known to be broken
         return seen.broken
 
+    @property
+    def absent_module(self) -> Damage | None:
+        """The module of a required package that is not installed, if its import is known to ask for it."""
+        seen = self.machine.observed.libraries
+        found = None if isinstance(seen, Missing) else xray(self.observed, seen)
+        return next(iter(found.absent_modules), None) if found is not None else None
+
     def xla_file(self, part: str) -> LibraryUse:
         """How XLA looks for "libdevice" or "ptxas"; the rule does not apply to a framework without XLA."""
         found = next((use for use in self.libraries_used if use.component == part), None)

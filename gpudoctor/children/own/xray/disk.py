@@ -64,6 +64,16 @@ class Disk:
         finally:
             os.close(descriptor)
 
+    def sizes(self, folder: str) -> dict[str, int] | None:
+        """The sizes of the files in a folder by name, -1 for a link to nothing; empty if there is no such folder, None if it cannot be read."""
+        try:
+            with os.scandir(self._place(folder)) as entries:
+                return {entry.name: _size(entry) for entry in entries}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except (OSError, ValueError):
+            return None
+
     def wheels(self, site: str) -> dict[str, list[str]]:
         """Versions of NVIDIA's distributions in a folder by normalised name, from the names of their metadata."""
         if site not in self._wheels:
@@ -201,6 +211,13 @@ class Disk:
             )
             return home.rpartition("cuda-")[2], f"the name of {home}"
         return (soname.partition(".so.")[2], "the soname") if ".so." in soname else "neither metadata nor its name states it"
+
+
+def _size(entry: os.DirEntry[str]) -> int:
+    try:
+        return entry.stat().st_size
+    except OSError:
+        return -1
 
 
 def defined(text: str, words: tuple[str, ...]) -> str:

@@ -10,7 +10,8 @@ from gpudoctor.children.own.xray import triton, xla
 from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.extensions import extensions
-from gpudoctor.children.own.xray.patient import Around, Patient, missing, nearby, places
+from gpudoctor.children.own.xray.patient import Around, Patient, damage, missing, nearby, places
+from gpudoctor.children.own.xray.python_files import hole
 from gpudoctor.children.own.xray.wanted import WantedFramework, loading
 from gpudoctor.elf.loader import Loader, Setting
 from gpudoctor.elf.system import CannotLoad, System
@@ -31,6 +32,8 @@ class Task:
         self.frameworks: list[WantedFramework] = []
         self.mapped: list[str] = []
         """Libraries that something opens while Python starts."""
+        self.absent: dict[str, str] = {}
+        """By framework: the modules of packages that it requires and that are not installed, with commas."""
 
 
 _SYSTEM = "/usr"
@@ -75,7 +78,8 @@ def environment(task: Task, say: Say, mark: Mark) -> None:
     for wish in task.frameworks:
         mark(f"looking at {wish.name}")
         try:
-            say(_framework(shared, wish, task.environ))
+            said = _framework(shared, wish, task.environ)
+            say({**said, **_holes(shared, said, wish, task.absent.get(wish.name, ""))})
         except Exception as error:  # noqa: BLE001 -- a defect of ours costs one framework, and is said
             crash = crashed(error)
             say({"type": "framework-libraries", "framework": wish.name, "code": crash, "uses": crash})
@@ -126,6 +130,15 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
         _broken(patient, path)
     uses = missing("failed", patient.unknown) if patient.unknown else uses
     return {**said, "objects": objects, "uses": uses, "also_loaded": also, "broken": list(patient.broken.values())}
+
+
+def _holes(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: str) -> dict[str, Any]:
+    """What the import of the framework's Python files lacks: one of them, or a module of another package."""
+    found = hole(shared.disk, wish.home, spec_of(wish.name), frozenset(filter(None, absent.split(","))))
+    if found is None:
+        return {}
+    lacking = damage(found.path or found.module, found.kind, found.why, []) | {"asked_by": found.asked_by}
+    return {"broken": [*said.get("broken", ()), lacking]} if found.path else {"absent_modules": [lacking]}
 
 
 def _broken(patient: Patient, path: str) -> None:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView
+import msgspec
+
+from gpudoctor.derive import EnvironmentView, FrameworkView
 from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.specifiers import satisfies
@@ -18,7 +21,7 @@ from gpudoctor.diagnose.advice.requirements import (
     rule_for,
     unmet_requirements,
 )
-from gpudoctor.diagnose.rule import rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree, few, first
 from gpudoctor.frameworks import NVIDIA_PACKAGES, framework_of, spec_of, stack_of
@@ -27,7 +30,13 @@ from gpudoctor.snapshot import Distribution
 from gpudoctor.snapshot.distributions import with_extras
 
 
-@rule("GD609", severity=Severity.WARNING, breaks=Rung.TRAINED, impact=Impact.AT_RISK)
+@rule(
+    "GD609",
+    severity=Severity.WARNING,
+    breaks=Rung.TRAINED,
+    impact=Impact.AT_RISK,
+    explains=(Explains(TRAINING_FAILS, "The framework imports a package that is not installed.", Join.FRAMEWORK),),
+)
 def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Problem]:
     """Package version violates another package's requirement."""
     stack = environment.stack
@@ -53,7 +62,9 @@ def _absent(environment: EnvironmentView) -> Iterator[Problem]:
     for by in dict.fromkeys(demand.by for demand in stack.absent):
         wanted = [demand.requirement for demand in stack.absent if demand.by == by]
         names = [requirement.name for requirement in wanted]
-        yield Problem(
+        frameworks = environment.machine.frameworks
+        framework = next((framework for framework in frameworks if framework.observed.distribution == by.name), None)
+        problem = Problem(
             message=f"{by.label} requires {few(names)}, which {agree(len(names), 'is', 'are')} not installed.",
             title=f"{spec_of(framework_of(by.name) or by.name).title} lacks packages that it requires",
             evidence=tuple(Evidence(f"{by.label} requires", requirement.text, by.where) for requirement in first(wanted)),
@@ -65,6 +76,23 @@ def _absent(environment: EnvironmentView) -> Iterator[Problem]:
                 ),
             ),
         )
+        yield problem if framework is None else _with_failing_import(problem, framework, names)
+
+
+def _with_failing_import(problem: Problem, framework: FrameworkView, absent: list[str]) -> Problem:
+    """Return the problem as the error that it is if the framework imports one of the absent packages."""
+    module = framework.absent_module
+    if module is None or module.path.replace("_", "-") not in absent:
+        return problem
+    asking = f"{posixpath.basename(posixpath.dirname(module.asked_by))}/{posixpath.basename(module.asked_by)}"
+    return msgspec.structs.replace(
+        problem,
+        message=f"{problem.message} `import {framework.name}` fails: {asking} imports {module.path}.",
+        evidence=(*problem.evidence, Evidence("imports", module.path, module.asked_by)),
+        severity=Severity.ERROR,
+        only_for=framework.name,
+        subject=framework.subject,
+    )
 
 
 def _install_within_bounds(found: Distribution, violations: list[Violation], environment: EnvironmentView) -> tuple[Fix, ...]:

@@ -2,14 +2,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import EnvironmentView, known
+from gpudoctor.derive import EnvironmentView, FrameworkView, known
+from gpudoctor.derive.wheel_tags import compiled_for
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.diagnose.preflight import Fulfilment, checked
-from gpudoctor.diagnose.rule import Explains, rule
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.frameworks import framework_of
+from gpudoctor.snapshot import Distribution, Python
+
+_PATHS = "PYTHONPATH"
 
 
 @rule(
@@ -18,12 +22,19 @@ from gpudoctor.frameworks import framework_of
     breaks=Rung.FRAMEWORK,
     impact=Impact.PARTLY,
     predicts=False,
-    explains=(Explains(("framework-missing",), "The framework is in another environment."),),
+    explains=(
+        Explains(("framework-missing",), "The framework is in another environment."),
+        Explains(
+            (*TRAINING_FAILS, "cuda-library-missing", "cudnn-missing"), "The framework is compiled for another Python.", Join.FRAMEWORK
+        ),
+    ),
 )
 def wrong_python_environment(environment: EnvironmentView) -> Iterator[Problem]:
     """Framework is installed in a different Python environment."""
     machine, python = environment.machine, environment.python
     if machine.known_frameworks:
+        for framework in machine.frameworks:
+            yield from _compiled_for_another(framework, python)
         return
     others = known(python.elsewhere)
     if not others:
@@ -32,17 +43,70 @@ def wrong_python_environment(environment: EnvironmentView) -> Iterator[Problem]:
     required = any(framework_of(other.name) in missing for other in others)
     look_only = machine.policy.level in {None, Level.LOOK, Level.TOUCH}
     first = others[0]
-    home = first.where.partition("/lib/")[0].removesuffix("/local")
-    framework = framework_of(first.name)
-    use = Fix(
-        "Use that environment (put it first on PATH)",
-        f'export PATH={shell_path(home)}/bin:"$PATH"',
-        verify=f"gpudoctor check --python {shell_path(home)}",
-    )
+    name, use = framework_of(first.name), _reach(first, python)
     yield Problem(
-        message=f"{python.executable} ({python.why}) has no framework, but {first.label} is installed in {home}.",
+        message=f"{python.executable} ({python.why}) has no framework, but {first.label} is installed in {_home(first)}{_why(first, python)}.",
         severity=Severity.ERROR if required else Severity.NOTE if look_only else None,
         confidence=Confidence.LIKELY,
         evidence=(Evidence("frameworks in this environment", "none", "the folders on sys.path"), *map(as_evidence, others)),
-        fixes=(use, *(install_framework(machine, framework, kind=FixKind.INSTEAD) if framework else ())),
+        fixes=(*use, *(install_framework(machine, name, kind=FixKind.INSTEAD if use else FixKind.FIX) if name else ())),
     )
+
+
+def _compiled_for_another(framework: FrameworkView, python: Python) -> Iterator[Problem]:
+    """Yield the finding for a framework on sys.path whose compiled code another minor version of Python loads, as after `export PYTHONPATH`."""
+    version = python.version if isinstance(python.version, str) else ""
+    part = next((part for part in framework.compiled_parts if compiled_for(part, version)), None)
+    if part is None:
+        return
+    yield Problem(
+        message=f"{part.label} in {part.where} is compiled for Python {compiled_for(part, version)}, and {python.executable} is Python {version}.",
+        title="Framework is compiled for another Python version",
+        severity=Severity.ERROR,
+        only_for=framework.name,
+        subject=framework.subject,
+        evidence=(
+            Evidence(f"tags of {part.label}", " ".join(known(part.interpreters)), f"WHEEL in {part.where}"),
+            Evidence("Python", version, python.executable),
+        ),
+        fixes=(*_without_paths(framework, part), *install_framework(framework.machine, framework.name)),
+    )
+
+
+def _without_paths(framework: FrameworkView, part: Distribution) -> tuple[Fix, ...]:
+    """Return the first step if PYTHONPATH leads to a package: until then an installer takes it for installed."""
+    if part.where not in framework.machine.variable(_PATHS).split(":"):
+        return ()
+    return (Fix(f"Start Python without {_PATHS}, which adds packages of another Python", f"unset {_PATHS}"),)
+
+
+def _home(other: Distribution) -> str:
+    return other.where.partition("/lib/")[0].removesuffix("/local")
+
+
+def _why(other: Distribution, python: Python) -> str:
+    """Return why the interpreter of an environment does not find what is installed in that environment, as a clause."""
+    if not _is_beside(other, python):
+        return ""
+    return " for another Python version" if _is_of_another(other, python) else ", whose pyvenv.cfg is missing"
+
+
+def _is_beside(other: Distribution, python: Python) -> bool:
+    return python.executable.startswith(f"{_home(other)}/bin/")
+
+
+def _is_of_another(other: Distribution, python: Python) -> bool:
+    version = python.version if isinstance(python.version, str) else ""
+    return f"/python{'.'.join(version.split('.')[:2])}/" not in other.where
+
+
+def _reach(other: Distribution, python: Python) -> tuple[Fix, ...]:
+    """Return what lets the user's Python find it; () where only another installation does: code for another Python version is of no use."""
+    home = shell_path(_home(other))
+    if not _is_beside(other, python):
+        title = "Use that environment (put it first on PATH)"
+        return (Fix(title, f'export PATH={home}/bin:"$PATH"', verify=f"gpudoctor check --python {home}"),)
+    if _is_of_another(other, python):
+        return ()
+    number = other.where.partition("/lib/python")[2].partition("/")[0]
+    return (Fix("Write its pyvenv.cfg again; its packages stay", f"python{number} -m venv {home}"),)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor.findings import Level, Severity
-from gpudoctor.snapshot import Distribution
+from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, FrameworkLibraries, Libraries
 from tests.diagnose.rules.packaged import found, live, roots, stated, supposed
 
 NUMPY_2 = stated("numpy", "2.0.2")
@@ -57,6 +57,21 @@ def test_what_is_only_outside_a_bound_is_milder_on_a_live_machine(
 ) -> None:
     installed = live(Distribution("tensorflow", "2.18.0", "/site", requires=(requires,)), Distribution(package, version, "/site"))
     assert [finding.severity for finding in found(installed, level=Level.LOOK)] == ([severity] if severity else [])
+
+
+@pytest.mark.parametrize(
+    ("module", "severity"),
+    [("typing_extensions", Severity.ERROR), ("other", Severity.WARNING), ("", Severity.WARNING)],
+)
+def test_an_absent_package_that_the_import_asks_for_is_an_error(module: str, severity: Severity) -> None:
+    seen = live(Distribution("torch", "2.8.0", "/site", lacks=("typing-extensions>=4.10.0", "sympy")))
+    holes = (Damage(module, DamageKind.MISSING, "not installed", asked_by="/site/torch/__init__.py"),) if module else ()
+    examined = Libraries((FrameworkLibraries("torch", absent_modules=holes),))
+    framework = Framework(name="torch", distribution="torch", version=Fact("2.8.0", "torch/version.py"), cuda_build=True)
+    whole = msgspec.structs.replace(seen, libraries=examined, frameworks=(framework,))
+    (finding,) = (finding for finding in found(whole, level=Level.LOOK) if finding.name == "package-requirement-conflict")
+    assert finding.severity is severity
+    assert ("`import torch` fails: torch/__init__.py imports typing_extensions." in finding.message) is (severity is Severity.ERROR)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,167 @@
+"""What the import of a framework's Python package reaches and does not find. Nothing is imported.
+
+Its wheel's RECORD lists its files. Only if some of them are gone or cut short, or a required package is absent, are the import statements followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from gpudoctor.children.own.xray.disk import Disk
+from gpudoctor.frameworks.spec import FrameworkSpec
+
+_RECORD_BYTES = 8 << 20
+"""The RECORD of TensorFlow, the longest, takes 2 MB."""
+_DANGLING = -1
+_IMPORT = re.compile(
+    r"^(?:import[ \t]+(?P<modules>[^\n#;]+)|from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]+))", re.MULTILINE
+)
+"""A statement that is not indented: no `try` or `if` is around it."""
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+class Hole(NamedTuple):
+    """A file or a module that an import asks for and does not find, or cannot read."""
+
+    module: str
+    path: str
+    """Of a file of the package; empty for a module of another package."""
+    kind: str
+    why: str
+    asked_by: str
+
+
+class Package:
+    """The files of import packages that one wheel each installed, by its RECORD."""
+
+    def __init__(self, disk: Disk, site: str, names: tuple[str, ...], distributions: tuple[str, ...]) -> None:
+        """`site` is the folder that holds the import packages `names`, `distributions` are those that may have installed them."""
+        self._disk = disk
+        self._site = site
+        self._sizes = {path: size for name in names for path, size in recorded(disk, site, name, distributions).items()}
+        self._modules = {module(path): path for path in self._sizes}
+
+    def lost(self) -> dict[str, tuple[str, str]]:
+        """The recorded files that no import can use: a kind of damage and its words, by path below the folder."""
+        folders: dict[str, dict[str, int] | None] = {}
+        found = {}
+        for path, size in self._sizes.items():
+            folder, _, name = path.rpartition("/")
+            if folder not in folders:
+                folders[folder] = self._disk.sizes(f"{self._site}/{folder}")
+            there = folders[folder]
+            if there is not None and (problem := self._problem(path, there, name, size)):
+                found[path] = problem
+        return found
+
+    def _problem(self, path: str, there: dict[str, int], name: str, size: int) -> tuple[str, str] | None:
+        actual = there.get(name)
+        if actual in {None, _DANGLING} and there and not size:
+            return None  # a folder without its empty __init__.py is a package too
+        if actual is None:
+            return None if f"{name[:-3]}.pyc" in there else ("missing", "its package's RECORD lists it")
+        if actual == _DANGLING:
+            return "dangling-link", "a link to a file that does not exist"
+        if actual >= size or not name.endswith(".py"):
+            return None
+        if not actual:
+            return "empty", "an empty file"
+        return None if self._compiles(path) else ("truncated", f"{actual:,} of {size:,} bytes, and no valid Python")
+
+    def _compiles(self, path: str) -> bool:
+        try:
+            compile(self._disk.text(f"{self._site}/{path}", _RECORD_BYTES), path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return False
+        return True
+
+    def first_hole(self, start: tuple[str, ...], lost: dict[str, tuple[str, str]], absent: frozenset[str]) -> Hole | None:
+        """The first of these files and modules that the imports of the modules `start` ask for at module level, in the order of the statements."""
+        seen: set[str] = set()
+        waiting: list[tuple[str, Iterator[str]]] = [("", iter(start))]
+        while waiting:
+            asker, wanted = waiting[-1]
+            name = next(wanted, None)
+            if name is None:
+                waiting.pop()
+            elif name not in seen:
+                seen.add(name)
+                path = self._modules.get(name, "")
+                if path in lost:
+                    return Hole(name, f"{self._site}/{path}", *lost[path], asker)
+                if name in absent:
+                    return Hole(name, "", "missing", "its package is not installed", asker)
+                if path.endswith(".py"):
+                    waiting.append((f"{self._site}/{path}", self._imports(name, path)))
+        return None
+
+    def _imports(self, name: str, path: str) -> Iterator[str]:
+        around = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
+        yield from imports(self._disk.text(f"{self._site}/{path}"), around, self._modules.__contains__)
+
+
+def imports(source: str, around: str, is_module: Callable[[str], bool]) -> Iterator[str]:
+    """The modules that the statements of a file at module level import, in order; `around` is the package that the file is in."""
+    for found in _IMPORT.finditer(source):
+        if found["modules"]:
+            for name in found["modules"].split(","):
+                yield from _with_parents(name.strip().partition(" ")[0])
+            continue
+        dots = len(found["module"]) - len(found["module"].lstrip("."))
+        base = ".".join(around.split(".")[: around.count(".") + 2 - dots]) if dots else ""
+        whole = ".".join(filter(None, (base, found["module"][dots:])))
+        yield from _with_parents(whole)
+        names = re.sub(r"#[^\n]*", "", found["names"]).strip("()").split(",")
+        below = (f"{whole}.{name.strip().partition(' ')[0]}" for name in names)
+        yield from filter(is_module, below)
+
+
+def _with_parents(name: str) -> Iterator[str]:
+    parts = name.split(".")
+    if all(map(_WORD.fullmatch, parts)):
+        yield from (".".join(parts[: number + 1]) for number in range(len(parts)))
+
+
+def module(path: str) -> str:
+    """The module that a file of a package is: torch/nn/__init__.py is torch.nn, torch/_C.cpython-311-x86_64-linux-gnu.so is torch._C."""
+    folder, _, name = path.rpartition("/")
+    stem = name.partition(".")[0]
+    return folder.replace("/", ".") if stem == "__init__" else f"{folder}/{stem}".replace("/", ".")
+
+
+def recorded(disk: Disk, site: str, package: str, distributions: tuple[str, ...]) -> dict[str, int]:
+    """The Python files and extension modules of an import package with their sizes; empty unless exactly one wheel states them."""
+    found = []
+    for entry in disk.names(site):
+        stem, info, _ = entry.partition(".dist-info")
+        name = stem.partition("-")[0].replace("_", "-").replace(".", "-").lower()
+        if info and name in distributions:
+            files = _of_record(disk.text(f"{site}/{entry}/RECORD", _RECORD_BYTES), package)
+            found += [files] if f"{package}/__init__.py" in files else []
+    return found[0] if len(found) == 1 else {}
+
+
+def _of_record(text: str, package: str) -> dict[str, int]:
+    beginning, files = f"{package}/", {}
+    for line in text.split("\n"):
+        if line.startswith(beginning):
+            path, _, rest = line.partition(",")
+            size = rest.rpartition(",")[2].strip()
+            if path.endswith((".py", ".so")) and size.isascii() and size.isdecimal():
+                files[path] = int(size)
+    return files
+
+
+def hole(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> Hole | None:
+    """The first file or module that the import of the framework in the folder `home` lacks.
+
+    `absent` are the modules of packages that it requires and that are not installed.
+    """
+    library = (spec.plugin.library,) if spec.plugin else ()
+    package = Package(disk, os.path.dirname(home), (spec.name, *library), (*spec.distributions, *library))
+    lost = package.lost()
+    stating = (module(file) for file, _ in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files))
+    return package.first_hole((spec.name, *stating), lost, absent) if lost or absent else None

@@ -1,0 +1,194 @@
+"""Packages whose files are gone, cut short or of another release: the X-ray names what a real import fails at, and nothing where it succeeds."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gpudoctor.children.own.xray.disk import Disk
+from gpudoctor.children.own.xray.python_files import Hole, hole, imports
+from gpudoctor.elf.system import System
+from gpudoctor.frameworks.spec import FrameworkSpec
+
+SPEC = FrameworkSpec(name="torch", title="PyTorch", distributions=("torch", "torch-cpu"), version_files={"torch": ("torch/version.py", ())})
+FILES = {
+    "torch/__init__.py": "import sys, os.path as path  # the first\nfrom torch.a import (\n    b,  # (a comment)\n    c,\n)\nfrom .d.e import f\nimport torch.version\nfrom torch.g.h import i\n",
+    "torch/version.py": "__version__ = '1'\n",
+    "torch/a/__init__.py": "c = 1\nfrom . import b\n",
+    "torch/a/b.py": "from wanted import thing\nfrom ..d import e\n",
+    "torch/d/__init__.py": "here = 1\nif False:\n    from torch import never\n",
+    "torch/d/e.py": "from . import here as f\ntry:\n    import torch.optional\nexcept ImportError:\n    pass\n",
+    "torch/never.py": "",
+    "torch/g/__init__.py": "",
+    "torch/g/h.py": "i = 1\n",
+    "torch/optional.py": "# nothing that anything needs\n",
+    "wanted.py": "thing = 1\n",
+}
+
+
+def planted(site: Path, name: str = "torch") -> Path:
+    """The package with the RECORD that an installer writes; returns the folder of its metadata."""
+    rows = []
+    for path, text in FILES.items():
+        place = site / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text)
+        rows.append(f"{path},sha256={hashlib.sha256(text.encode()).hexdigest()},{len(text)}")
+    metadata = site / f"{name}-2.6.0.dist-info"
+    metadata.mkdir()
+    (metadata / "RECORD").write_text(
+        "\n".join([*rows, f"{metadata.name}/RECORD,,", "../../../bin/torchrun,sha256=0,12", '"torch/odd,name.py",,5'])
+    )
+    return metadata
+
+
+def seen(site: Path, *absent: str) -> Hole | None:
+    return hole(Disk(System("/", []), (str(site),), ()), f"{site}/torch", SPEC, frozenset(absent))
+
+
+def imported(site: Path) -> bool:
+    command = (sys.executable, "-I", "-B", "-c", f"import sys; sys.path.insert(0, {str(site)!r}); import torch; torch.version.__version__")
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def removed(path: Path) -> None:
+    path.unlink()
+
+
+def emptied(path: Path) -> None:
+    path.write_text("")
+
+
+def cut(path: Path) -> None:
+    path.write_text("x = (")
+
+
+def zeroed(path: Path) -> None:
+    path.write_bytes(bytes(3))
+
+
+def dangling(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/nowhere/cache")
+
+
+def patched(path: Path) -> None:
+    path.write_text("# by hand\n" + path.read_text())
+
+
+def shortened(path: Path) -> None:
+    path.write_text(path.read_text().replace("  # the first", ""))
+
+
+def compiled(path: Path) -> None:
+    subprocess.run((sys.executable, "-m", "compileall", "-qb", str(path)), check=True)
+    path.unlink()
+
+
+DAMAGES: tuple[Callable[[Path], None], ...] = (removed, cut, zeroed, dangling, patched, shortened, compiled)
+
+
+GUARDED = "torch/optional.py"
+"""Imported in a `try`, which is not followed: of such files nothing is claimed."""
+
+
+@pytest.mark.parametrize("file", [path for path in FILES if path.startswith("torch/")])
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_file_is_named_exactly_if_the_import_fails(tmp_path: Path, file: str, damage: Callable[[Path], None]) -> None:
+    if damage in {cut, zeroed} and not FILES[file]:
+        return  # what has no bytes cannot lose any
+    planted(tmp_path)
+    assert imported(tmp_path)
+    assert seen(tmp_path) is None
+    damage(tmp_path / file)
+    found = seen(tmp_path)
+    assert (found is None) is (imported(tmp_path) or file == GUARDED)
+    assert found is None or found.path == str(tmp_path / file)
+
+
+def test_an_empty_file_in_place_of_code_is_named(tmp_path: Path) -> None:
+    planted(tmp_path)
+    emptied(tmp_path / "torch/a/b.py")
+    found = seen(tmp_path)
+    assert found is not None
+    assert (found.kind, found.asked_by) == ("empty", f"{tmp_path}/torch/a/__init__.py")
+
+
+def test_a_folder_that_is_gone_is_named_by_its_first_file(tmp_path: Path) -> None:
+    planted(tmp_path)
+    for path in (tmp_path / "torch/d").iterdir():
+        path.unlink()
+    (tmp_path / "torch/d").rmdir()
+    found = seen(tmp_path)
+    assert found == Hole(
+        "torch.d", f"{tmp_path}/torch/d/__init__.py", "missing", "its package's RECORD lists it", f"{tmp_path}/torch/a/b.py"
+    )
+
+
+def test_a_package_that_is_not_installed_counts_only_if_the_import_asks_for_it(tmp_path: Path) -> None:
+    planted(tmp_path)
+    assert seen(tmp_path, "sympy") is None
+    found = seen(tmp_path, "sympy", "wanted")
+    assert found == Hole("wanted", "", "missing", "its package is not installed", f"{tmp_path}/torch/a/b.py")
+
+
+@pytest.mark.parametrize("state", ["no RECORD", "no metadata", "two wheels", "another package's", "unreadable", "without sizes"])
+def test_without_the_one_record_nothing_is_known_to_be_lost(tmp_path: Path, state: str) -> None:
+    metadata = planted(tmp_path)
+    removed(tmp_path / "torch/a/b.py")
+    record = metadata / "RECORD"
+    if state == "no RECORD":
+        record.unlink()
+    elif state == "no metadata":
+        record.unlink()
+        metadata.rmdir()
+    elif state == "two wheels":
+        (tmp_path / "torch_cpu-2.6.0.dist-info").mkdir()
+        (tmp_path / "torch_cpu-2.6.0.dist-info/RECORD").write_text(record.read_text())
+    elif state == "another package's":
+        metadata.rename(tmp_path / "torchvision-2.6.0.dist-info")
+    elif state == "unreadable":
+        record.unlink()
+        record.mkdir()
+    else:
+        record.write_text("\n".join(f"{path},," for path in FILES))
+    assert seen(tmp_path) is None
+
+
+def test_an_extension_module_for_another_python_does_not_replace_the_recorded_one(tmp_path: Path) -> None:
+    metadata = planted(tmp_path)
+    with (metadata / "RECORD").open("a") as record:
+        record.write("\ntorch/_C.cpython-311-x86_64-linux-gnu.so,sha256=0,4")
+    (tmp_path / "torch/__init__.py").write_text(FILES["torch/__init__.py"] + "from torch._C import *\n")
+    (tmp_path / "torch/_C").mkdir()
+    (tmp_path / "torch/_C.cpython-39-x86_64-linux-gnu.so").write_text("ELF")
+    found = seen(tmp_path)
+    assert found is not None
+    assert found.path == f"{tmp_path}/torch/_C.cpython-311-x86_64-linux-gnu.so"
+
+
+def test_imports_of_each_form_are_read() -> None:
+    source = (
+        "import a, b.c as d  # x\nfrom e import f; import g\nfrom . import h\nfrom ..i import j as k\nfrom .l import (\n  m, # )\n  n)\n"
+        "  import no\nimport 1x\nfrom top.sub import *\n"
+    )
+    found = list(imports(source, "top.sub", lambda name: name in {"e.f", "top.sub.h", "top.i.j", "top.sub.l.m"}))
+    expected = ["a", "b", "b.c", "e", "e.f", "top", "top.sub", "top.sub.h", "top", "top.i", "top.i.j", "top", "top.sub", "top.sub.l"]
+    assert found[: len(expected)] == expected
+    assert not {"no", "1x"} & set(found)
+
+
+def test_a_folder_that_this_user_may_not_read_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted(tmp_path)
+
+    def refuse(folder: str) -> None:
+        raise PermissionError(folder)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert seen(tmp_path) is None
