@@ -46,7 +46,12 @@ def generating(module):
     return {"logits_to_keep": 1} if "logits_to_keep" in inspect.signature(module.forward).parameters else {"use_cache": True}
 
 
-def within(value, seen):
+def keys_and_values(output):
+    """The tensors of the cache that a model of transformers returns; older releases call it past_key_values."""
+    return _within(getattr(output, "cache", None) or getattr(output, "past_key_values", None), set())
+
+
+def _within(value, seen):
     """The tensors in an object and its parts, at any depth."""
     if id(value) in seen:
         return
@@ -56,4 +61,4 @@ def within(value, seen):
         return
     parts = value if isinstance(value, (list, tuple)) else (value if isinstance(value, dict) else getattr(value, "__dict__", {})).values()
     for part in parts:
-        yield from within(part, seen)
+        yield from _within(part, seen)

@@ -105,7 +105,7 @@ class Engine:
             for tensor in tensors(positional, named):
                 alive.note(tensor)
             output = module(*positional, **named)
-        kept = self._alive.within(getattr(output, "past_key_values", None), set())
+        kept = self._alive.keys_and_values(output)
         cache = sum({storage(one): one.untyped_storage().nbytes() for one in kept}.values())
         return ({"forward_flops": watch.flops, "flops": watch.flops, "kept": 0, "peak": 0, "alive": alive.most - cache, "cache": cache},)
 
