@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, absence, not_applicable, not_stated, wheel_platform
 from gpudoctor.derive.pythons import lacks_wheel
+from gpudoctor.derive.unpublished import published_around
 from gpudoctor.diagnose.advice.from_log import install_with_cuda
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix
@@ -38,7 +39,7 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
     if framework.required_by is not None:
         not_applicable(f"{framework.required_by.label} requires {framework.name}, and nobody asked for it")
     if _is_not_installed(framework):
-        not_applicable("no wheel of this release is for this Python")
+        not_applicable("this release does not exist, or has no wheel for this Python")
     observed = framework.observed
     others = "" if observed.distribution in framework.spec.distributions[:1] else observed.distribution
     replace = tuple(filter(None, (others, framework.directml)))
@@ -54,11 +55,11 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
 
 
 def _is_not_installed(framework: FrameworkView) -> bool:
-    """Return whether a planned release has no wheel for the Python, which python-version-unsupported reports."""
+    """Return whether a planned release does not exist, or not for the Python: package-not-installable and python-version-unsupported report that."""
     stack, own = framework.environment.stack_or_missing, framework.distribution
-    return (
-        not isinstance(stack, Missing) and own is not None and stack.supposed and bool(stack.python) and lacks_wheel(stack.row(own), stack)
-    )
+    if isinstance(stack, Missing) or own is None or not stack.supposed:
+        return False
+    return bool(published_around(own, stack.matrix)) or (bool(stack.python) and lacks_wheel(stack.row(own), stack))
 
 
 def _is_meant(framework: FrameworkView) -> bool:

@@ -8,6 +8,7 @@ from gpudoctor.derive import EnvironmentView, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import UNPUBLISHED, Stack, source_of
 from gpudoctor.derive.specifiers import only_version
+from gpudoctor.derive.unpublished import published_around
 from gpudoctor.diagnose.advice.installing import install_framework, install_nearest
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.system import USE_WSL
@@ -20,7 +21,6 @@ from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.resolve import final_release
 from gpudoctor.matrix.tables import FAULTS, TABLE_OF
 from gpudoctor.snapshot import Distribution, Platform
-from gpudoctor.versions import Version
 
 
 @rule(
@@ -78,13 +78,18 @@ def _stated_root(package: Distribution, stack: Stack) -> Distribution:
 
 
 def _stub(package: Distribution, row: FrameworkRelease, environment: EnvironmentView) -> Problem:
-    replacement = package.name.removesuffix("-gpu").removesuffix("-cpu")
-    fixes = install_framework(environment.machine, replacement, near=package.version) if replacement != package.name else ()
     return Problem(
         message=f"{package.label} is a stub whose installation always fails.",
         evidence=(Evidence(package.label, row.note or "a stub", source_of(row)),),
-        fixes=tuple(msgspec.structs.replace(fix, removes=(package.name,)) if fix.installs else fix for fix in fixes),
+        fixes=_successor(package, environment),
     )
+
+
+def _successor(package: Distribution, environment: EnvironmentView) -> tuple[Fix, ...]:
+    """Return the fixes that install what a package that ended is called now; () if its name does not tell."""
+    name = package.name.removesuffix("-gpu").removesuffix("-cpu")
+    fixes = install_framework(environment.machine, name, near=package.version) if name != package.name else ()
+    return tuple(msgspec.structs.replace(fix, removes=(package.name,)) if fix.installs else fix for fix in fixes)
 
 
 def _unpublished(package: Distribution, root: Distribution, environment: EnvironmentView) -> Iterator[Problem]:
@@ -93,15 +98,9 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
     A release outside the range of the tables is unknown, not a fault; so is a build ("+cu118") that they do not list.
     """
     stack = environment.stack
-    rows = stack.matrix.releases(package.name)
-    public, _, local = package.version.partition("+")
-    release = final_release(public)
-    if release is None or not rows[0].release <= release <= rows[-1].release:
-        return
-    exists = any(row.release == release for row in rows)
-    if local and (exists or package.name not in TABLE_OF):
-        return
-    elsewhere = stack.elsewhere(package) if stack.platform else {}
+    around = published_around(package, stack.matrix)
+    listed = "+" not in package.version and final_release(package.version) is not None
+    elsewhere = stack.elsewhere(package) if stack.platform and listed and not around else {}
     if elsewhere:
         here = wheel_platform.label(stack.platform)
         names = joined(map(wheel_platform.label, elsewhere))
@@ -110,15 +109,17 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
         evidence = tuple(
             Evidence(f"wheel for {wheel_platform.label(name)}", "published", source_of(row)) for name, row in elsewhere.items()
         )
+    elif around:
+        message = f"{package.name} {package.version.partition('+')[0]} does not exist; {_known(package, around)}."
+        evidence = (Evidence(f"releases of {package.name}", " ".join(str(row.release) for row in around), source_of(around[-1])),)
     else:
-        siblings = tuple(dict.fromkeys(str(row.release) for row in rows if row.release[:2] == release[:2]))
-        around = siblings or _neighbours(package.name, release, rows)
-        if exists or not around:
-            return
-        known = f"the {release.short} releases are {', '.join(around)}" if siblings else f"{around[0]} is followed by {around[1]}"
-        message = f"{package.name} {public} does not exist; {known}."
-        evidence = (Evidence(f"releases of {package.name}", " ".join(around), source_of(rows[-1])),)
-    fixes = _with_plugin(package, environment) or install_nearest(environment.machine, package.name)
+        return
+    ended = bool(around) and around[-1].accelerator == STUB
+    fixes = (
+        (ended and _successor(package, environment))
+        or _with_plugin(package, environment)
+        or install_nearest(environment.machine, package.name)
+    )
     if (
         environment.machine.site.platform == Platform.WINDOWS
         and wheel_platform.LINUX in elsewhere
@@ -132,12 +133,14 @@ def _unpublished(package: Distribution, root: Distribution, environment: Environ
     yield Problem(message=message, evidence=evidence, fixes=fixes)
 
 
-def _neighbours(name: str, release: Version, rows: tuple[FrameworkRelease, ...]) -> tuple[str, ...]:
-    """Return the releases before and after one that does not exist; () for a package of whose releases the tables may leave some out."""
-    if name not in TABLE_OF:
-        return ()
-    older = [row for row in rows if row.release < release]
-    return str(older[-1].release), str(next(row.release for row in rows if row.release > release))
+def _known(package: Distribution, around: tuple[FrameworkRelease, ...]) -> str:
+    """Return what the releases around one that does not exist prove."""
+    releases = [str(row.release) for row in around]
+    if around[-1].accelerator == STUB:
+        return f"{releases[-1]}, a stub, was the last release"
+    if package.name in TABLE_OF:
+        return f"{releases[0]} is followed by {releases[1]}"
+    return f"the {around[0].release.short} releases are {', '.join(releases)}"
 
 
 def _without_extras(package: Distribution, root: Distribution, environment: EnvironmentView) -> tuple[Fix, ...]:

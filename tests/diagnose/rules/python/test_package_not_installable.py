@@ -11,7 +11,7 @@ from tests.plan.samples import checked
     ("package", "words"),
     [
         (stated("tensorflow-gpu", "2.12.0"), "tensorflow-gpu 2.12.0 is a stub"),
-        (stated("tensorflow", "2.17.7"), "tensorflow 2.17.7 does not exist; the 2.17 releases are 2.17.0, 2.17.1"),
+        (stated("tensorflow", "2.17.7"), "tensorflow 2.17.7 does not exist; 2.17.1 is followed by 2.21.0"),
     ],
 )
 def test_missing_releases_cannot_be_installed(package: Distribution, words: str) -> None:
@@ -39,13 +39,25 @@ def test_what_the_tables_cannot_know_is_no_fault(version: str) -> None:
     [
         ("torch==1.14.0", "1.13.1 is followed by 2.0.0"),
         ("torch==1.14.0+cu117", "1.13.1 is followed by 2.0.0"),
-        ("torch==2.6.1+cu124", "the 2.6 releases are 2.6.0"),
+        ("torch==2.6.1+cu124", "2.6.0 is followed by 2.7.0"),
         ("tensorflow==1.16.0", "1.15.5 is followed by 2.0.0"),
+        ("jax==0.4.99", "0.4.38 is followed by 0.5.0"),
+        ("tensorflow-gpu==2.13.0", "2.12.0, a stub, was the last release"),
     ],
 )
-def test_a_release_of_a_framework_that_was_left_out_between_others_does_not_exist(stated: str, around: str) -> None:
-    causes = checked(stated, gpus=("A100-SXM4-80GB",), driver="580.65.06").root_causes
-    assert any(cause.name == "package-not-installable" and cause.message.endswith(f"does not exist; {around}.") for cause in causes)
+def test_a_release_that_was_left_out_between_others_or_after_the_last_does_not_exist_and_is_judged_no_further(
+    stated: str, around: str
+) -> None:
+    cause, *_ = checked(stated, gpus=("A100-SXM4-80GB",), driver="580.65.06").root_causes
+    assert cause.name == "package-not-installable"
+    assert cause.message.endswith(f"does not exist; {around}.")
+    assert cause.fixes[0].installs
+
+
+def test_what_a_package_that_ended_is_called_now_replaces_it() -> None:
+    cause, *_ = checked("tensorflow-gpu==2.13.0", gpus=("A100-SXM4-80GB",), driver="580.65.06", python="3.10").root_causes
+    assert cause.fixes[0].installs == ("tensorflow[and-cuda]==2.14.1",)
+    assert cause.fixes[0].removes == ("tensorflow-gpu",)
 
 
 @pytest.mark.parametrize("version", ["2.8.0+cu126", "2.8.0+cpu", "2.8.0+mine", "2.2.2+cu118", "2.9.0+cu129", "1.8.0+cu101", "2.8.0+cu118"])
