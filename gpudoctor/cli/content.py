@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import shlex
 import stat
 import sys
 import time
@@ -12,6 +13,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from gpudoctor.cli import output
+from gpudoctor.cli.packed import unpacked
 from gpudoctor.diagnose import diagnose
 from gpudoctor.errors import NothingRecognisedError, UsageError
 from gpudoctor.examination import Examination
@@ -67,12 +69,23 @@ def _read(texts: Mapping[str, bytes], matrix: Matrix, created: str) -> Snapshot:
 def content(file: str) -> tuple[bytes, str]:
     """Return what is in the file, or on standard input for "-", and its name. Raises UsageError if it cannot be read."""
     if file in _STANDARD_INPUTS:
-        return _standard_input(), STANDARD_INPUT
+        return unpacked(_standard_input(), STANDARD_INPUT, LARGEST + 1), STANDARD_INPUT
+    read = _named(file)
+    data = unpacked(read, file, LARGEST + 1)
+    if len(data) > LARGEST:
+        end = f"zcat {shlex.quote(file)} | tail --bytes=20M" if data is not read else f"tail --bytes=20M {shlex.quote(file)}"
+        more = f"{file} has more than {LARGEST >> 20} MB, and gpudoctor reads up to {LARGEST >> 20} MB"
+        raise UsageError(f"{more}; cut out the part around the error, or read its end: {end} | gpudoctor diagnose -")
+    return data, file
+
+
+def _named(file: str) -> bytes:
+    """Return what is in a file. Raises UsageError if it cannot be read."""
     try:
         descriptor = os.open(file, READING)
         try:
             _refuse_what_never_ends(file, os.fstat(descriptor).st_mode)
-            return _all_of(descriptor), file
+            return _all_of(descriptor)
         finally:
             os.close(descriptor)
     except (OSError, ValueError) as error:

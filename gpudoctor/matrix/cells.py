@@ -188,6 +188,7 @@ _KINDS = {
         "adapts-ptx",
         "any-framework",
         "carries-assembler",
+        "compares-extras",
         "compares-plugins",
         "compiles-kernels",
         "compiles-unasked",

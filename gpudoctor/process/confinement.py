@@ -61,10 +61,10 @@ def start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: in
 def _start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: int) -> Confined:
     held, lifeline = os.pipe()
     try:
-        with _no_core_file():
+        with _no_core_file(), _nothing() as nothing:
             process = subprocess.Popen(
                 argv,
-                stdin=subprocess.DEVNULL,
+                stdin=nothing,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
@@ -79,6 +79,17 @@ def _start(argv: Sequence[str], environment: Mapping[str, str] | None, answer: i
     finally:
         os.close(held)
     return Confined(process, lifeline)
+
+
+@contextmanager
+def _nothing() -> Iterator[int]:
+    """Yield a descriptor with nothing to read. /dev/null may be missing in a chroot."""
+    reading, writing = os.pipe()
+    os.close(writing)
+    try:
+        yield reading
+    finally:
+        os.close(reading)
 
 
 @contextmanager

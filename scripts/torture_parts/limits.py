@@ -28,6 +28,7 @@ WRAPPERS: Final[Mapping[str, tuple[str, ...]]] = {
     "not root": ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
     "no capabilities": ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-privs"),
     "no shared memory": (*MOUNTED, 'umount /dev/shm; exec "$0" "$@"'),
+    "no device files": (*MOUNTED, 'mount -t tmpfs none /dev; exec "$0" "$@"'),
     "read-only file system": (*MOUNTED, 'mount -o bind,remount,ro / && exec "$0" "$@"'),
     "full temporary folder": (*MOUNTED, 'mount -t tmpfs -o size=4k,nr_inodes=2 none "$TMPDIR"; : > "$TMPDIR/full"; exec "$0" "$@"'),
     "no temporary folder": ("env", "TMPDIR=/nowhere"),

@@ -327,5 +327,5 @@ def test_every_bound_is_documented_and_used(shipped: Matrix) -> None:
     for row in shipped.rows(BOUNDS):
         assert f"| {row.bound} |" in text
         assert row.version == shipped.bound(row.package, row.bound)
-        assert stack_of(row.package) or row.package in {"cudnn", "triton", "xla", *ADDONS}
+        assert stack_of(row.package) or row.package in {"cudnn", "pip", "triton", "xla", *ADDONS}
     assert shipped.bound("jaxlib", "adapts-ptx") is shipped.bound("numpy", "adapts-ptx") is None

@@ -46,6 +46,11 @@ def ended(script: str, stall: float = 30, deadline: float = 60) -> Outcome:
         return supervisor.wait(["child"])["child"]
 
 
+def test_a_program_starts_where_there_is_no_dev_null(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "devnull", "/nowhere/null")
+    assert ended("import sys; sys.exit(len(sys.stdin.read()))").trouble == ""
+
+
 @pytest.mark.parametrize(
     ("script", "limits", "end"),
     [

@@ -10,7 +10,7 @@ from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.diagnose.advice.asked_for import other_release
 from gpudoctor.diagnose.advice.driver import update_driver
 from gpudoctor.diagnose.advice.environments import new_environment
-from gpudoctor.diagnose.advice.packages import install_fix
+from gpudoctor.diagnose.advice.packages import install_fix, install_package
 from gpudoctor.diagnose.advice.releases import Pick, newest, pick
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, Action, Fix, FixKind
@@ -45,7 +45,22 @@ def install(
         title = f"Install {spec_of(framework).title} with CUDA from conda-forge"
         return Fix(title, _by_conda(found, machine, framework, python), (DOWNLOAD,), kind=kind)
     title = f"{title or f'Install {found.name}'}{_condition(machine, found)}"
-    return install_fix(title, python, *found.requirements, options=options, replace=replace, index=found.index, kind=kind)
+    fix = install_fix(title, python, *found.requirements, options=options, replace=replace, index=found.index, kind=kind)
+    return _with_newer_pip(machine, framework, fix)
+
+
+def _with_newer_pip(machine: MachineView, framework: str, fix: Fix) -> Fix:
+    """Return a fix that first updates a pip which skips an extra spelt otherwise in a wheel's metadata: with_cuda of JAX's plugin, with-cuda."""
+    packages, since = machine.observed.packages, machine.matrix.bound("pip", "compares-extras")
+    others = packages.others if isinstance(packages, Packages) and isinstance(packages.others, tuple) else ()
+    release = next((other.removeprefix("pip==") for other in others if other.startswith("pip==")), "")
+    installed = versions.parse(release)
+    if spec_of(framework).plugin is None or installed is None or since is None or installed >= since or " -m pip " not in fix.command:
+        return fix
+    command = f"{install_package(machine.observed.python, '--upgrade', 'pip')} && {fix.command}"
+    return msgspec.structs.replace(
+        fix, title=f"Update pip, since pip {release} skips the CUDA libraries, and {fix.title[:1].lower()}{fix.title[1:]}", command=command
+    )
 
 
 def _condition(machine: MachineView, found: Pick) -> str:

@@ -12,6 +12,7 @@ from gpudoctor.diagnose.advice.releases import works_here
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.diagnose.rules.libraries.planned import packages_in_extra
 from gpudoctor.findings import Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix.builds import CPU
 from gpudoctor.snapshot import SUPPOSED, Fact, Missing
 
@@ -41,8 +42,8 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
     if _is_not_installed(framework):
         not_applicable("this release does not exist, or has no wheel for this Python")
     observed = framework.observed
-    others = "" if observed.distribution in framework.spec.distributions[:1] else observed.distribution
-    replace = tuple(filter(None, (others, framework.directml)))
+    own = () if observed.distribution in framework.spec.distributions[:1] else (observed.distribution,)
+    replace = tuple(dict.fromkeys(filter(None, (*own, *_in_one_folder(framework), framework.directml))))
     yield Problem(
         message=_message(framework),
         only_for=framework.name,
@@ -52,6 +53,16 @@ def cpu_only_build(framework: FrameworkView) -> Iterator[Problem]:
         ),
         fixes=_same_release(framework, replace) or install_framework(framework.machine, framework.name, replace=replace),
     )
+
+
+def _in_one_folder(framework: FrameworkView) -> tuple[str, ...]:
+    """Return the distributions that own the framework's files together, if there are several: an installer takes one of them for installed."""
+    own, packages = framework.distribution, framework.environment.observed.packages
+    if own is None or isinstance(packages, Missing):
+        return ()
+    copies = (copy for copy in packages.distributions if framework_of(copy.name) == framework.name and copy.where == own.where)
+    names = tuple(dict.fromkeys(copy.name for copy in copies))
+    return names if len(names) > 1 and not framework.machine.supposed else ()
 
 
 def _is_not_installed(framework: FrameworkView) -> bool:
@@ -84,7 +95,7 @@ def _same_release(framework: FrameworkView, replace: tuple[str, ...]) -> tuple[F
         if row is not None and row.built_with_cuda is not None and name != own and not packages_in_extra(framework, row):
             cudnn = f" and cuDNN {row.cudnn}" if row.cudnn else ""
             title = f"Install {name} {row.release}, which uses CUDA {row.built_with_cuda.short}{cudnn} of the system"
-            return (install_fix(title, machine.observed.python, f"{name}=={row.release}", replace=(own, *replace)),)
+            return (install_fix(title, machine.observed.python, f"{name}=={row.release}", replace=tuple(dict.fromkeys((own, *replace)))),)
     return ()
 
 

@@ -47,6 +47,23 @@ def test_the_directml_plugin_beside_tensorflow_for_the_cpu_is_named_too() -> Non
     assert "tensorflow-directml-plugin needs DirectX" in found.message
 
 
+@pytest.mark.parametrize(
+    ("names", "removed"),
+    [
+        (("tensorflow", "tensorflow-cpu"), ("tensorflow", "tensorflow-cpu")),
+        (("tensorflow-cpu", "tensorflow"), ("tensorflow-cpu", "tensorflow")),
+        (("tensorflow",), ()),
+        (("tensorflow-cpu",), ("tensorflow-cpu",)),
+    ],
+)
+def test_what_owns_the_files_together_is_removed_before_it_is_installed_again(names: tuple[str, ...], removed: tuple[str, ...]) -> None:
+    """pip would take one of them for installed, and uninstalling the other takes the files away."""
+    cpu = msgspec.structs.replace(DIRECTML, distribution=names[0], version=Fact("2.19.0", "dist-info"))
+    installed = tuple(Distribution(name, "2.19.0", SITE) for name in names)
+    (found,) = findings(on(Platform.LINUX, cpu, installed=installed), "cpu-only-build")
+    assert found.fixes[0].removes == removed
+
+
 JAX = Framework(
     name="jax", distribution="jax", version=Fact("0.4.8", "version.py"), location=f"{SITE}/jax", cuda_build=False, built_with_cuda=ABSENT
 )

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from gpudoctor.diagnose import diagnose
 from gpudoctor.findings import Impact, Policy, Severity
-from gpudoctor.snapshot import Distribution, Fact, Framework
+from gpudoctor.snapshot import Distribution, Fact, Framework, Packages
 from tests.diagnose.rules.asking import MATRIX, findings_of
 from tests.diagnose.rules.packaged import TABLES, found, live, stated, supposed
 
@@ -72,6 +73,18 @@ def test_all_parts_are_installed_in_the_release_of_jax_or_else_the_newest(packag
     jax = Framework(name="jax", distribution="jax", version=Fact(packages[0].version, "dist-info"))
     (finding,) = findings_of("jax-plugin-version-mismatch", live(*packages, frameworks=(jax,)))
     assert finding.fixes[0].command == f"/env/bin/python -m pip install {pins}"
+
+
+@pytest.mark.parametrize(("pip", "updated"), [("pip==23.2.1", True), ("pip==23.3", False), ("pipx==1.0", False)])
+def test_a_pip_that_skips_what_the_plugins_extra_requires_is_updated_first(pip: str, updated: bool) -> None:
+    packages = (stated("jax", "0.4.38"), stated("jaxlib", "0.5.0"), stated("jax-cuda12-plugin", "0.4.38"))
+    jax = Framework(name="jax", distribution="jax", version=Fact("0.4.38", "dist-info"))
+    machine = live(*packages, frameworks=(jax,))
+    assert isinstance(machine.packages, Packages)
+    machine = msgspec.structs.replace(machine, packages=msgspec.structs.replace(machine.packages, others=(pip, "six==1.17")))
+    (finding,) = findings_of("jax-plugin-version-mismatch", machine)
+    first = "/env/bin/python -m pip install --upgrade pip && " if updated else ""
+    assert finding.fixes[0].command == f"{first}/env/bin/python -m pip install 'jax[cuda12]==0.4.38'"
 
 
 def test_a_plugin_that_is_ignored_beside_one_that_matches_is_a_risk() -> None:
