@@ -8,6 +8,8 @@ from collections.abc import Callable
 from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView, NotApplicable, known
 from gpudoctor.derive.device_nodes import CONTROL, UVM, is_used_to_compute
+from gpudoctor.derive.fabric import fabric_of, fifth
+from gpudoctor.derive.views.fabric import REGISTERED
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.installer_facts import has_wheel_for_python
 from gpudoctor.diagnose.platforms import closer
@@ -146,14 +148,37 @@ def _has_module(machine: MachineView, name: str) -> bool:
     return isinstance(driver, KernelDriver) and isinstance(driver.modules, tuple) and name in driver.modules
 
 
-_NO_SWITCH = expression(r"\bNV_WARN_NOTHING_TO_DO\b")
+NO_SWITCH = expression(r"\bNV_WARN_NOTHING_TO_DO\b")
+
+
+_WAITS_FOR_FABRIC = expression(r"CUDA_ERROR_SYSTEM_NOT_READY|cudaErrorSystemNotReady|(?i:system not yet initialized)|\b802\b")
 
 
 def _has_no_switch(machine: MachineView) -> bool:
-    """Return whether the fabric manager says so, or all GPUs are GeForce, which none connects."""
+    """Return whether the fabric manager says so, or all GPUs are GeForce, which none connects.
+
+    It says so too without NVLSM, which shows it the switches of NVLink 5: https://github.com/siderolabs/extensions/pull/717
+    """
     names = [gpu.name for gpu in machine.hardware]
     geforce = bool(names) and all(isinstance(name, str) and "GeForce" in name for name in names)
-    return geforce or _logs(machine, _NO_SWITCH)
+    attached = any(fabric_of(gpu) for gpu in machine.hardware) or _logs(machine, _WAITS_FOR_FABRIC)
+    return geforce or (_logs(machine, NO_SWITCH) and not attached)
+
+
+_OF_FIFTH = expression(r"\bG?B[23]00\b|\bB100\b")
+
+
+def sees_no_fifth_switch(machine: MachineView) -> bool:
+    """Return whether the fabric manager finds nothing to do on a machine with NVLink 5, whose switches it sees through NVLSM."""
+    attached = any(fabric_of(gpu) and fifth(gpu) for gpu in machine.hardware)
+    named = any(isinstance(gpu.name, str) and _OF_FIFTH.search(gpu.name) for gpu in machine.hardware)
+    return (attached or named or _logs(machine, _OF_FIFTH)) and _logs(machine, NO_SWITCH)
+
+
+def _is_registered(machine: MachineView) -> bool:
+    """Return whether NVML says of every GPU on the fabric that it is registered, so CUDA does not wait for the fabric."""
+    fabrics = [fabric for gpu in machine.hardware if (fabric := fabric_of(gpu))]
+    return bool(fabrics) and all(one.state == REGISTERED for one in fabrics)
 
 
 _NONE_FOUND = expression(r"NVRM: No NVIDIA (?:GPU|PCI devices) found")
@@ -191,7 +216,7 @@ _ANSWERS_INSIDE = expression(
 
 def _lacks_fabric_prerequisites(machine: MachineView) -> bool:
     """Return whether the text shows that something is missing without which the fabric manager cannot start."""
-    return _is_hinted(machine, "fabric-prerequisites-missing")
+    return _is_hinted(machine, "fabric-prerequisites-missing") or sees_no_fifth_switch(machine)
 
 
 _UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not found)|dlopen libcuda\.so(?![.\d])|find -lcuda\b")
@@ -246,7 +271,7 @@ _TRIED_CUDA = expression(r"Unable to initialize backend '(?:cuda|gpu)'")
 """What JAX says of a platform that it tried, so no setting kept it to the CPU."""
 _ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
 """What pip says of a wheel for Jetson's architecture: it is for another Python."""
-_MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch)
+_MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch, _is_registered)
 _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "wsl-linux-driver-installed": (_is_nowhere_near_wsl,),
     "no-driver": (_is_driver_loaded, _is_gpu_seen, lambda machine: _logs(machine, _ELSEWHERE)),

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, known
 from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL, TURING
 from gpudoctor.diagnose.support_libraries import stated_cuda
 from gpudoctor.diagnose.text_facts import Ask, Asks, Words
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import DriverBranch
+from gpudoctor.signatures.drivers import REFUSED
 from gpudoctor.snapshot import Platform
 from gpudoctor.versions import Version
 
@@ -82,8 +84,36 @@ def _older_than_installed_cuda(machine: MachineView, text: str) -> Iterator[Evid
         yield Evidence("driver", f"{driver}, too old for the installed CUDA {cudas[0].short}", machine.driver.where)
 
 
+_COMPAT = expression(r"/compat(?:_\w{1,20})?/")
+"""The folder of NVIDIA's cuda-compat packages: https://docs.nvidia.com/deploy/cuda-compatibility/"""
+
+
+def _compat_is_cached_first(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield the libcuda that the loader's cache lists first, if it is that of a cuda-compat package."""
+    files = [path for path in known(machine.observed.loader_cache).driver_files if path.endswith("/libcuda.so.1")]
+    if files and _COMPAT.search(files[0]):
+        yield Evidence("libcuda.so.1", files[0], "ldconfig -p")
+
+
+_REFUSED = expression(REFUSED)
+
+
+def _lacks_what_newer_cuda_calls(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield the driver, if a call was refused, and the program is for a newer CUDA of the same major version than the driver serves."""
+    driver = machine.driver
+    builds = [cuda.version for one in machine.frameworks if isinstance(cuda := one.cuda_or_missing, EffectiveCuda)]
+    used = [*builds, *(version for version, _ in system_cudas(machine.known_toolkits))]
+    served = driver.cuda_served
+    if not isinstance(served, Version) or not _REFUSED.search(text):
+        return
+    for version in used:
+        if served.major == version.major and served[:2] < version[:2]:
+            yield Evidence("driver", f"{driver.version} serves CUDA {served.short}, and the program is for {version.short}", driver.where)
+
+
 DRIVER: Asks = {
-    "driver-too-old": (_older_than_installed_cuda,),
+    "driver-too-old": (_older_than_installed_cuda, _lacks_what_newer_cuda_calls),
+    "cuda-compat-lib-conflict": (_compat_is_cached_first,),
     "driver-too-new-for-gpu": (_of_other_branches(_is_older), _is_unknown_to_open_modules),
     "gpu-too-new-for-driver": (_of_other_branches(_is_newer), _has_proprietary_modules),
     "uvm-hmm-init-failure": (_has_open_modules, _needs_open_modules),

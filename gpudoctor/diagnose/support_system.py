@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import MachineView, known, or_none
 from gpudoctor.derive.device_nodes import UVM, is_used_to_compute
-from gpudoctor.diagnose.excluded import SHARED_MEMORY, of_another_module
+from gpudoctor.diagnose.excluded import NO_SWITCH, SHARED_MEMORY, of_another_module, sees_no_fifth_switch
 from gpudoctor.diagnose.platforms import named_amd, named_wsl
 from gpudoctor.diagnose.rules.platform.container import NO_DEVICES
 from gpudoctor.diagnose.text_facts import Asks, Words
@@ -32,6 +32,11 @@ def _fabric_manager_is_down(machine: MachineView, _: str) -> Iterator[Evidence]:
     manager = or_none(machine.observed.fabric_manager)
     if manager is None or manager.running is False:
         yield Evidence("nvidia-fabricmanager.service", "not running" if manager else "not installed", "systemctl")
+
+
+def _manager_sees_no_switch(machine: MachineView, text: str) -> Iterator[Evidence]:
+    if sees_no_fifth_switch(machine) and (found := NO_SWITCH.search(text)):
+        yield Words("fabric manager", found[0], "the log")
 
 
 def _docker_lacks_the_runtime(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -172,6 +177,7 @@ SYSTEM: Asks = {
     "preloaded-library-intercepts-cuda": (_preloads_a_library,),
     "uvm-not-loaded": (_uvm_is_not_loaded, _uvm_has_no_device_file),
     "fabric-manager-missing": (_fabric_manager_is_down,),
+    "fabric-prerequisites-missing": (_manager_sees_no_switch,),
     "container-toolkit-missing": (_docker_lacks_the_runtime,),
     "container-no-gpu-access": (_started_without_a_gpu, _container_was_given_none, _container_has_no_device_files),
     "container-shm-too-small": (_shared_memory_is_small,),

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from gpudoctor import versions
 from gpudoctor.derive import FrameworkView, MachineView, known
 from gpudoctor.derive.plugins import mismatched_plugins, version_numbers
+from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.installer_facts import is_windows_on_arm
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.frameworks.torch import TORCH
-from gpudoctor.snapshot import Host, Missing, Platform
+from gpudoctor.snapshot import Fact, Host, Missing, Platform
 
 
 def _without_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -53,6 +54,17 @@ def _pips_choice_on_windows(machine: MachineView, text: str) -> Iterator[Evidenc
     builds = [framework.observed.cuda_build for framework in machine.frameworks if framework.name == TORCH.name]
     if machine.site.platform == Platform.WINDOWS and TORCH.name in text and all(isinstance(build, Missing) for build in builds):
         yield Evidence("pip's build of PyTorch for Windows", "without CUDA", "matrix")
+
+
+def _only_asked_for(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield the CUDA that somebody asked conda for, if the driver works and the framework sees no GPU: conda may have chosen a build without CUDA."""
+    driver, variables = machine.driver, machine.observed.variables
+    if not isinstance(variables, Missing) and VARIABLE in variables.values:
+        return
+    for one in machine.frameworks:
+        asked = one.observed.built_with_cuda
+        if isinstance(asked, Fact) and isinstance(one.observed.cuda_build, Missing) and one.observed.sees_gpu is not True:
+            yield Evidence("asked conda for", f"CUDA {asked.value}, with driver {driver.version} no GPU is seen", asked.where)
 
 
 _LOGS_CPU = expression(r"\bcpu_feature_guard\.cc:\d{1,4}\]")
@@ -121,7 +133,7 @@ def _without_metal(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 
 WITHOUT_CUDA: Asks = {
-    "cpu-only-build": (_without_plugin, _named_as_without_cuda, _pips_choice_on_windows, _logs_no_gpu),
+    "cpu-only-build": (_without_plugin, _named_as_without_cuda, _pips_choice_on_windows, _logs_no_gpu, _only_asked_for),
     "jax-plugin-version-mismatch": (_uncompared_plugin,),
     "no-cuda-wheel-for-platform": (_cuda_for_linux_only, _on_windows_for_arm),
     "windows-native-no-gpu": (_without_cuda_on_windows,),

@@ -42,7 +42,22 @@ _BEGINS = expression(
 _MARKDOWN = expression(r"(#{1,6}) ")
 _MARKS = " \t>*+_`\u2022-#"
 _COMPARED = frozenset(
-    ("gpu", "gpu prose", "driver", "package", "version", "conda", "toolkit", "cudnn", "cuda served", "torch cuda", "os", "python", "kernel")
+    (
+        "gpu",
+        "gpu prose",
+        "driver",
+        "package",
+        "version",
+        "conda",
+        "toolkit",
+        "cudnn",
+        "cuda served",
+        "torch cuda",
+        "torch requested cuda",
+        "os",
+        "python",
+        "kernel",
+    )
 )
 """Facts that a comparison is about."""
 

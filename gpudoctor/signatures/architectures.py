@@ -118,6 +118,14 @@ ARCHITECTURES = (
         "torch.compile does not support a GPU this old",
         ("which is too old to be supported by the triton GPU compiler",),
     ),
+    # the entry point of NVIDIA's images, entrypoint.d/50-gpu-driver-check.sh
+    Signature(
+        r"GPU, which is (?:not|no longer) supported by this container",
+        ("gpu-too-old-for-build",),
+        "the image no longer supports a GPU this old",
+        ("ERROR: Detected NVIDIA Tesla K80 GPU, which is not supported by this container",),
+        despite_versions=True,  # the image, not the framework's release, lacks the kernels
+    ),
     # as people say it, of a GPU that has none
     Signature(
         r"(?i)\b(?:refus\w{1,3}|fail\w{0,3}|crash\w{0,3}|won't|cannot|can't|not|n't|unsupported|error)\b[^\n.]{0,40}\b(?:bf16|bfloat16)\b|\b(?:bf16|bfloat16)\b[^\n.]{0,40}(?:n't|\b(?:not|unsupported|fail\w{0,3}|crash\w{0,3}|errors?|refus\w{1,3}|slow|lacks?|missing))\b",

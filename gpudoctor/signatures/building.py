@@ -60,7 +60,7 @@ BUILDING = (
     ),
     # nvcc 13.0, setup.py of flash-attn
     Signature(
-        r"nvcc fatal\s{1,6}: (?:Unsupported gpu architecture|Value 'sm_\w{2,5}' is not defined for option 'gpu-architecture')|Unknown CUDA arch \([\d.]{3,5}\w?\) or GPU not supported|[Uu]nsupported (?:gpu|CUDA) architecture 'compute_\d{2,3}|FlashAttention is only supported on CUDA \d{1,2}\.\d and above",
+        r"nvcc fatal\s{1,6}: (?:Unsupported gpu architecture|Value 'sm_\w{2,5}' is not defined for option 'gpu-architecture')|Unknown CUDA arch \([\d.]{3,5}\w?(?:\+PTX)?\) or GPU not supported|[Uu]nsupported (?:gpu|CUDA) architecture 'compute_\d{2,3}|FlashAttention is only supported on CUDA \d{1,2}\.\d and above",
         ("nvcc-framework-cuda-mismatch", "gpu-too-new-for-build"),
         "nvcc is of a CUDA release that cannot compile for this GPU",
         ("nvcc fatal   : Unsupported gpu architecture 'compute_86'", "FlashAttention is only supported on CUDA 11.7 and above."),
@@ -121,13 +121,14 @@ BUILDING = (
     ),
     # shells, Python, compilers and linkers
     Signature(
-        r"nvcc: (?:command )?not found|nvcc compiler not found on \$PATH|No such file or directory: '[^'\n]{0,200}nvcc'|nvcc: No such file or directory|'nvcc' is not recognized as an internal"
+        r"nvcc: (?:command )?not found|nvcc compiler not found on \$PATH|No such file or directory: '[^'\n]{0,200}nvcc'|'[^'\n]{0,200}\bnvcc' ?(?:failed)?: No such file|nvcc: No such file or directory|'nvcc' is not recognized as an internal"
         rf"|fatal error: {_HEADER}['\"]?(?:: No such file| file not found)|Cannot open include file: '{_HEADER}'|cannot find -lcudart|cannot open input file 'cud\w{{1,8}}\.lib'|Could not find the cudart library|package configuration file provided by \"CUDA(?:Toolkit)?\"",
         ("nvcc-toolkit-missing",),
         "a build found no CUDA compiler or no CUDA headers",
         (
             "nvcc: command not found",
             "error: [Errno 2] No such file or directory: '/usr/local/cuda/bin/nvcc'",
+            "error: command ':/usr/local/cuda/bin/nvcc' failed: No such file or directory",
             "fatal error: cuda_runtime.h: No such file or directory",
             "/usr/bin/ld: cannot find -lcudart",
         ),
@@ -139,6 +140,16 @@ BUILDING = (
         "a build script could not run nvcc",
         ('check_output([cuda_dir + "/bin/nvcc", "-V"], universal_newlines=True)',),
         vague=True,
+    ),
+    # groundingdino/models/GroundingDINO/ms_deform_attn.py, whose setup.py builds nothing for the GPU if it finds no toolkit
+    Signature(
+        r"Failed to load custom C\+\+ ops\. Running on CPU mode Only",
+        ("nvcc-toolkit-missing", "extension-abi-mismatch"),
+        "the package's compiled part is missing or does not load, usually because it was installed where no CUDA toolkit was found",
+        ("UserWarning: Failed to load custom C++ ops. Running on CPU mode Only!",),
+        guess=True,
+        despite_versions=True,
+        tells="echo $CUDA_HOME; nvcc --version",
     ),
     # setup.py of flash-attn, after a warning that nvcc is not there
     Signature(

@@ -47,7 +47,7 @@ CONTAINERS = (
     ),
     # the entry point of NVIDIA's images: nvidia_entrypoint.sh, entrypoint.d/50-gpu-driver-check.sh
     Signature(
-        r"GPU, which is not yet supported in this version of the container",
+        r"GPU, which (?:is not|may not) yet (?:be )?supported in this version of the container",
         ("gpu-too-new-for-build",),
         "the image is older than this GPU",
         ("WARNING: Detected NVIDIA GB10 GPU, which is not yet supported in this version of the container",),

@@ -52,6 +52,32 @@ CPU_BUILDS = (
         vague=True,
         tells="python -c 'import torch; print(torch.__version__, torch.cuda.is_available())'",
     ),
+    # op_builder/builder.py of DeepSpeed, which asks whether a GPU is there and whether nvcc is of PyTorch's CUDA
+    Signature(
+        r"\b\w{2,30} cuda is missing or is incompatible with installed torch, only cpu ops can be compiled",
+        ("cpu-only-build", "nvcc-toolkit-missing", "nvcc-framework-cuda-mismatch"),
+        "DeepSpeed compiles nothing for the GPU: PyTorch is without CUDA, or nvcc is missing or of another CUDA",
+        ("[WARNING]  cpu_adam cuda is missing or is incompatible with installed torch, only cpu ops can be compiled!",),
+        vague=True,
+        guess=True,
+        tells="python -c 'import torch; print(torch.__version__)'; nvcc --version",
+    ),
+    # aten/src/ATen/native/cpu: what computes in half precision was meant for a GPU; accelerate, transformers, yolov5
+    Signature(
+        r"\"\w{0,40}(?:_cpu_?|KernelImpl|_out_frame)\" not implemented for 'Half'|\bfp16 mixed precision requires a GPU \(not 'cpu'\)"
+        r"|\(`--fp16_full_eval`\)[^\n]{0,40} can only be used on CUDA|CUDA unavailable, invalid device [\w,]{1,20} requested",
+        ("cpu-only-build", "no-driver", "container-no-gpu-access"),
+        "what a GPU should compute runs on the CPU, usually because PyTorch sees no GPU",
+        (
+            "RuntimeError: \"LayerNormKernelImpl\" not implemented for 'Half'",
+            "\"addmm_impl_cpu_\" not implemented for 'Half'",
+            "ValueError: fp16 mixed precision requires a GPU (not 'cpu').",
+        ),
+        vague=True,
+        guess=True,
+        last=True,
+        tells="python -c 'import torch; print(torch.__version__, torch.cuda.is_available())'",
+    ),
     Signature(
         r"(?i)\b(?:torch|tensorflow|jax)\b[^\n]{0,40}\b(?:without (?:any )?(?:the )?|no )nvidia[-_*\w]{0,12} packages",
         ("cpu-only-build",),

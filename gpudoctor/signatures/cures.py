@@ -97,7 +97,16 @@ def _told(cure: Cure) -> str:
 
 WHAT_HELPED = tuple(Signature(_told(cure), (cure.cause,), cure.meaning, (cure.line,), said=True) for cure in CURES)
 """They name one cause each, so they explain the errors that name it beside others."""
-CURE_HINTS = tuple(Hint(_told(cure), cure.cause, cure.line, said=True) for cure in CURES)
+_NEWER_DRIVER = r"(?:updat|upgrad|install)\w{1,4} (?:to )?(?:the |my |a |an )?(?:newer |newest |latest |recent |new )?(?:nvidia |gpu |graphics |cuda ){0,2}drivers?\b(?! and)"
+CURE_HINTS = (
+    *(Hint(_told(cure), cure.cause, cure.line, said=True) for cure in CURES),
+    Hint(
+        rf"(?i){cured(_NEWER_DRIVER)}|{works_only(_NEWER_DRIVER)}",
+        "driver-too-old",
+        "solved by updating the NVIDIA driver",
+        said=True,
+    ),
+)
 _ALWAYS_CURED = frozenset(("gpu-memory-preallocation", "ld-library-path-shadowing", "cuda-visible-devices-masked", "nccl-p2p-acs-iommu"))
 """Causes that their cures always remove: a cure that did not help excludes them."""
 HELPED = {cure.cause: _told(cure) for cure in CURES if cure.cause in _ALWAYS_CURED}

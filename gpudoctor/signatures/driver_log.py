@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudoctor.signatures.phrases import smi_ended_with
 from gpudoctor.signatures.signature import Signature
 
 _XID = r"(?:\bXid \([^)\n]{1,100}\): |XidCriticalError: Xid=)"
@@ -71,7 +72,7 @@ DRIVER_LOG = (
         ),
     ),
     Signature(
-        rf"{_XID}54\b|GPU does not have the necessary power cables connected|Insufficient External Power",
+        rf"{_XID}54\b|GPU does not have the necessary power cables connected|Insufficient External Power|{smi_ended_with(8)}",
         ("power-cable-missing",),
         "the GPU has no auxiliary power",
         ("GPU does not have the necessary power cables connected.", "Insufficient External Power"),
@@ -214,7 +215,7 @@ DRIVER_LOG = (
         ("fabric manager NVIDIA GPU driver interface version 550.54.15 don't match with driver version 550.163.01.",),
     ),
     Signature(
-        r"infoROM is corrupted(?: at gpu|$)|NVML: Corrupted infoROM|NVML_ERROR_CORRUPTED_INFOROM|NVMLError_CorruptedInforom",
+        rf"infoROM is corrupted(?: at gpu|$)|NVML: Corrupted infoROM|NVML_ERROR_CORRUPTED_INFOROM|NVMLError_CorruptedInforom|{smi_ended_with(14)}",
         ("inforom-corrupt",),
         "the GPU's infoROM is corrupt",
         ("WARNING: infoROM is corrupted at gpu 0000:07:00.0", "pynvml.NVMLError_CorruptedInforom: infoROM is corrupted"),

@@ -12,7 +12,29 @@ _UNUSED = (
     rf"|(?:\bno longer|\b(?:can|could)(?:not|n'?t)|\bunable to) get (?:the |my |our )?{DRIVER} (?:to (?:work|load|run|start)|working|loaded|running)\b"
 )
 
+REFUSED = r"\bcudaErrorNotSupported\b|\bCUDA_ERROR_NOT_SUPPORTED\b|\bCUDA (?:driver |runtime )?error: operation not supported(?! on)\b"
+"""What CUDA answers to a call that this driver, GPU or system does not have: 801."""
+
 DRIVERS = (
+    # CUDA 12.1 passes larger parameters than drivers before 530 take: https://github.com/pytorch/pytorch/issues/135126
+    Signature(
+        REFUSED,
+        ("driver-too-old",),
+        "CUDA refuses a call that this driver may be too old for",
+        ("RuntimeError: CUDA error: operation not supported",),
+        vague=True,
+        needs_support=True,
+        despite_versions=True,  # the driver runs that CUDA release, without what it brought
+    ),
+    # Triton's own ptxas is of a newer CUDA than the driver: https://github.com/triton-lang/triton/issues/3001 and 2971
+    Signature(
+        r"Triton Error \[CUDA\]: device kernel image is invalid",
+        ("driver-too-old",),
+        "the driver cannot load what Triton compiled, usually because it is older than Triton's compiler",
+        ("RuntimeError: Triton Error [CUDA]: device kernel image is invalid",),
+        guess=True,
+        despite_versions=True,
+    ),
     # tensorflow/stream_executor/cuda/cuda_dnn.cc of 0.5 to 2.21, whenever cuDNN does not start: only versions tell
     Signature(
         r"possibly insufficient driver version",

@@ -197,6 +197,12 @@ MACHINE_HINTS = (
         "gpu-memory-held-by-other-process",
         "solved by killing the old python process",
     ),
+    # several programs on one GPU: each takes its share
+    Hint(
+        r"(?i)^(?=[^\n]{0,300}\b(?:jax|tensorflow|keras|gpus?|at once|same time)\b)[^\n]{0,300}\b(?:more than one|two|several|multiple|second|another|2) (?:(?:jax|tensorflow|python|instances? of|concurrent|parallel|of (?:my|the)) ){0,2}(?:programs?|process(?:es)?|scripts?|notebooks?)\b(?! per\b)",
+        "gpu-memory-preallocation",
+        "it only fails when more than one program runs on the GPU",
+    ),
     # the share that JAX allocates at its start: https://docs.jax.dev/en/latest/gpu_memory_allocation.html
     Hint(
         r"(?i)\b(?:XLA|JAX)\b[^\n]{0,200}\b75 ?%|\b75 ?%[^\n]{0,40}\bmemory\b[^\n]{0,80}\b(?:although|even though|but|while|only|tiny|small)\b",

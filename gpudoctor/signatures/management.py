@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import NO_NVIDIA_SMI
+from gpudoctor.signatures.phrases import NO_NVIDIA_SMI, smi_ended_with
 from gpudoctor.signatures.signature import Signature
 
 _NVML = r"\bnvml(?:Init(?:_v2|WithFlags)? (?:err|returned|failed)\W{1,3}| (?:vram )?init failure: )"
@@ -18,7 +18,7 @@ _SMI_CRASHES = rf"\bnvidia-smi\b[^\n]{{0,60}}{_CRASHES}|\b(?:segmentation fault|
 MANAGEMENT = (
     Signature(
         r"(?i:driver/library version mismatch)|(?i:\b(?:(?:nvidia|cuda|kernel|gpu|my|the) )?driver\b[^\n.]{0,30}\b(?:mis-?match\w*|(?:not|n't) match)\b[^\n.]{0,20}\blibrar(?:y|ies)\b)|NVML(?:/RM)? version mismatch|Mismatch in versions between nvidia-smi and NVML|LIB_?RM_?VERSION_?MISMATCH|NVMLError_LibRmVersionMismatch"
-        rf"|{_NVML}18\b",
+        rf"|{_NVML}18\b|{smi_ended_with(18)}",
         ("driver-library-mismatch",),
         "the kernel module and the driver's libraries have different versions",
         ("Failed to initialize NVML: Driver/library version mismatch", "RM has detected an NVML/RM version mismatch."),
@@ -32,7 +32,7 @@ MANAGEMENT = (
     ),
     Signature(
         # by name, by pynvml's exception, and by number, as miners have it
-        r"GPU is lost\b|\b(?:NVML_)?ERROR_GPU_IS_LOST\b|NVMLError_GpuIsLost|\bNVML: can.t get [^\n]{1,60}, error code 15\b",
+        rf"GPU is lost\b|\b(?:NVML_)?ERROR_GPU_IS_LOST\b|NVMLError_GpuIsLost|\bNVML: can.t get [^\n]{{1,60}}, error code 15\b|{smi_ended_with(15)}",
         ("gpu-fell-off-bus",),
         "the GPU has fallen off the bus",
         (
@@ -49,7 +49,7 @@ MANAGEMENT = (
     ),
     Signature(
         r"/dev/nvidia(?:ctl|\d{1,2}|-uvm)\b[^\n]{0,60}(?:Permission denied|EACCES)"
-        rf"|(?i:\bnvml(?: error)?: insufficient permissions)|NVMLError_NoPermission|{_NVML}4\b",
+        rf"|(?i:\bnvml(?: error)?: insufficient permissions)|NVMLError_NoPermission|{_NVML}4\b|{smi_ended_with(4)}",
         ("device-permission-denied", "container-cgroup-device-lost"),
         "this user may not open the GPU's device files",
         (
@@ -104,7 +104,7 @@ MANAGEMENT = (
     # what nvidia-smi prints without a loaded kernel module
     Signature(
         r"(?i:\bNVIDIA[- ]SMI has failed because it could ?n(?:o|\S{0,1})t communicate with the NVIDIA driver)|Failed to initialize NVML: Driver Not Loaded|NVMLError_DriverNotLoaded"
-        rf"|{_NVML}9\b"
+        rf"|{_NVML}9\b|{smi_ended_with(9)}"
         # systemd-udevd and nvidia-persistenced
         r"|Process '/s?bin/modprobe nvidia[\w-]{0,10}' failed with exit code|nvidia-persistenced failed to initialize"
         # as people write it
@@ -159,7 +159,7 @@ MANAGEMENT = (
     ),
     # what nvidia-smi prints if the loader finds no NVML
     Signature(
-        r"couldn't find libnvidia-ml\.so library|NVMLError_LibraryNotFound|NVML Shared Library Not Found|libnvidia-ml\.so\S{0,10}: cannot open shared object file",
+        rf"couldn't find libnvidia-ml\.so library|NVMLError_LibraryNotFound|NVML Shared Library Not Found|libnvidia-ml\.so\S{{0,10}}: cannot open shared object file|{smi_ended_with(12)}",
         ("no-driver", "container-ldcache-stale", "container-no-gpu-access"),
         "the driver's library libnvidia-ml.so was not found",
         (

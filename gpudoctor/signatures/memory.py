@@ -48,6 +48,15 @@ MEMORY = (
         ("misc/shmutils.cc:87 -> 2 in ncclShmOpen",),
         vague=True,
     ),
+    # the kernel ends what writes to shared memory that has no room for it: https://github.com/NVIDIA/nccl/issues/983
+    Signature(
+        r"(?<!PCIe )(?<!PCI )(?<!AER: )\bBus [Ee]rror\b(?!: severity)|\bSIGBUS\b|\bexitcode\s{0,4}: -7\b",
+        ("container-shm-too-small",),
+        "a program ended with a bus error, usually because shared memory (/dev/shm) is too small",
+        ("Signal: Bus error (7)", "Fatal Python error: Bus error", "died with <Signals.SIGBUS: 7>", "exitcode  : -7 (pid: 4242)"),
+        vague=True,
+        guess=True,
+    ),
     Signature(
         r"(?i)\bdata ?loaders?\b[^\n]{0,60}\b(?:hang|hung|stuck|freez|froze|deadlock)",
         ("container-shm-too-small",),
@@ -245,10 +254,24 @@ STARVED = (
             "gpu-memory-insufficient",
             "gpu-memory-held-by-other-process",
             "gpu-too-old-for-build",
+            "driver-too-old",
         ),
         "cuDNN failed to initialise, usually because the framework holds all GPU memory or another cuDNN was loaded",
         ("FAILED_PRECONDITION: DNN library initialization failed. Look at the errors above for more details.",),
         vague=True,
+    ),
+    # aten/src/ATen/native/cudnn/Conv_v7.cpp and Conv_v8.cpp, which pass over what needs more memory than there is; TensorFlow's conv_ops_gpu.cc
+    Signature(
+        r"(?i:unable to find a valid cudnn algorithm to run convolution|no (?:valid )?convolution algorithms? available in cudnn)|GET was unable to find an engine to execute this computation|No algorithm worked!",
+        ("gpu-memory-insufficient", "gpu-memory-held-by-other-process", "cudnn-version-mismatch", "gpu-too-old-for-build"),
+        "cuDNN found no way to compute a convolution, usually because too little GPU memory is left",
+        (
+            "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution",
+            "GET was unable to find an engine to execute this computation",
+            "NotFoundError: No algorithm worked!",
+        ),
+        vague=True,
+        guess=True,
     ),
     # xla/pjrt/gpu, which has set aside every GPU; jax/_src/xla_bridge.py adds that memory may be the reason
     Signature(

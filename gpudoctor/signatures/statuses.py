@@ -134,7 +134,9 @@ STATUSES = (
         ("no kernel image is available for execution on the device", "no kernel image is available"),
         ("gpu-too-new-for-build", "gpu-too-old-for-build", "extension-missing-arch"),
         "this build has no kernels for this GPU",
-        also=r"(?i:\bno kernel image (?:available|found|for)\b)|\bcudaErrorNoKernelImageForDevice\b|(?i:\b(?:torch|build|wheels?|image)\b[^\n.]{0,40}\b(?:has|have|had|ships?|contains?) no sm_?(?:8|9|1\d)\d\b)",
+        also=r"(?i:\bno kernel image (?:available|found|for)\b)|\bcudaErrorNoKernelImageForDevice\b|(?i:\b(?:torch|build|wheels?|image)\b[^\n.]{0,40}\b(?:has|have|had|ships?|contains?) no sm_?(?:8|9|1\d)\d\b)"
+        # cudaErrorInvalidDeviceFunction, as c10 prints it: https://github.com/pytorch/pytorch/issues/13207
+        r"|\bCUDA error: invalid device function\b",
     ),
     status(
         214,

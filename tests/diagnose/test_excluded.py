@@ -100,6 +100,16 @@ WHOLE = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0")
         ("device-nodes-missing", nodes(*WHOLE), nodes(*WHOLE[:2])),
         ("fabric-manager-missing", {"fabric_manager": FabricManager(running=True)}, {"fabric_manager": FabricManager(running=False)}),
         ("fabric-prerequisites-missing", logged("Detected NV_WARN_NOTHING_TO_DO"), logged("Detected nothing")),
+        (
+            "fabric-prerequisites-missing",
+            logged("NV_WARN_NOTHING_TO_DO"),
+            logged("NV_WARN_NOTHING_TO_DO", "Error 802: system not yet initialized"),
+        ),
+        (
+            "fabric-manager-missing",
+            logged("NV_WARN_NOTHING_TO_DO", "CUDA_ERROR_SYSTEM_NOT_READY on B200"),
+            logged("NV_WARN_NOTHING_TO_DO", "CUDA_ERROR_SYSTEM_NOT_READY on A100"),
+        ),
         ("container-shm-too-small", shared(1 << 30), shared((1 << 30) - 1)),
         (
             "container-toolkit-missing",

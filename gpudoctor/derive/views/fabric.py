@@ -11,8 +11,8 @@ from gpudoctor.derive.views.view import PartView
 from gpudoctor.findings import Evidence, Rung
 from gpudoctor.snapshot import Cause, Fabric, FabricManager, Missing, NvmlGpu, is_absent
 
-_REGISTERED = "completed"
-_SETTLED = {_REGISTERED, "not-supported"}
+REGISTERED = "completed"
+_SETTLED = {REGISTERED, "not-supported"}
 
 
 class ManagerPlace(enum.Enum):
@@ -83,7 +83,7 @@ class FabricView(PartView):
             return libcuda if isinstance(libcuda, Missing) else Missing(Cause.FAILED, "neither cuInit nor NVML answered")
         unready = [state for state in states if state not in _SETTLED]
         evidence = []
-        if code == CudaError.SYSTEM_NOT_READY and (unready or _REGISTERED not in states):
+        if code == CudaError.SYSTEM_NOT_READY and (unready or REGISTERED not in states):
             evidence.append(Evidence("cuInit", f"{code} CUDA_ERROR_SYSTEM_NOT_READY", "libcuda"))
         if unready:
             counted = ", ".join(f"{state} on {unready.count(state)} of {len(states)} GPUs" for state in sorted(set(unready)))

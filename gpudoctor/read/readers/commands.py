@@ -8,6 +8,7 @@ from gpudoctor.read.statements import Rank
 READER = Reader(
     "command output",
     forms=(
+        Form("toolkit", r"^\s*Build cuda_(?P<value>\d{1,2}\.\d)\.r\d"),
         Form("toolkit", rf"(?:Cuda compilation tools, release|\bnvcc[: ].{{0,40}}?release) {VERSION}"),
         Form("python", r"^(?:\$ python.{0,20})?\s*Python (?P<value>[23]\.\d{1,2}\.\d{1,2})\b"),
         # uv, crates/uv/src/commands

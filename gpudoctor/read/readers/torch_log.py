@@ -1,4 +1,4 @@
-"""Reads PyTorch's warnings about GPUs that its build has no kernels for, and about old drivers."""
+"""Reads PyTorch's warnings about GPUs that its build has no kernels for and about old drivers, and the name of its folder for extensions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from gpudoctor.read.readers.reader import Reader
 from gpudoctor.read.statements import Line, Rank, Statement
 
 _NAME = "PyTorch warning"
-_CUES = ("on your system is too old", "cuda capabilit", "compute capability (cc)", "does not include kernels", "_cudadeviceproperties(")
+_CUES = (
+    "on your system is too old",
+    "cuda capabilit",
+    "compute capability (cc)",
+    "does not include kernels",
+    "_cudadeviceproperties(",
+    "torch_extensions",
+)
 _MODEL = r"(?P<gpu>(?:NVIDIA|GeForce|Tesla|Quadro|TITAN|GRID|RTX|GTX|[AHLPVT]\d{1,3}\b)[\w .()/-]{0,60}?)"
 # torch/cuda/__init__.py of 1.5 to 2.15
 _REFUSED = expression(rf"{_MODEL} with CUDA capability sm_(?P<capability>\d{{2,3}})\w? is not compatible with the current PyTorch")
@@ -23,11 +30,16 @@ _RANGE = expression(r"\((?P<least>\d{1,2}\.\d)\) - \((?P<most>\d{1,2}\.\d)\)")
 _INSTALLED = expression(r"Your installed torch==(?P<release>\d[\w.+]{2,40}) does not include kernels")
 # c10/cuda/CUDAFunctions.cpp: the number of cudaDriverGetVersion, 1000 times the major version and ten times the minor
 _SERVED = expression(r"on your system is too old ?\(found version (?P<major>\d{1,2})0(?P<minor>\d)0\)")
+# torch/utils/cpp_extension.py: the folder of what was compiled for this Python and CUDA
+_EXTENSIONS = expression(r"\btorch_extensions[/\\]{1,2}py3\d{1,2}_(?:(?P<none>cpu)|cu(?P<major>\d{1,2})(?P<minor>\d))\b")
+_OF_AMD = expression(r"(?i)\brocm|\bhip(?:cc|ify|_\w{3,20})?\b|\bgfx\d")
+"""What a build for AMD GPUs says, whose folder is called as that of one without CUDA."""
 _WITHIN = 3
 """Lines after which the range still belongs to its sentence."""
 
 
 def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
+    yield from _extensions(lines)
     announced = -_WITHIN
     for line in lines:
         lowered = line.text.lower()
@@ -50,6 +62,16 @@ def _statements(lines: Sequence[Line]) -> Iterator[Statement]:
             yield Statement("cuda served", f"{served['major']}.{served['minor']}", _NAME, line.number, Rank.LOG)
         if installed := _INSTALLED.search(line.text):
             yield Statement("package:torch", installed["release"], _NAME, line.number, Rank.LOG)
+
+
+def _extensions(lines: Sequence[Line]) -> Iterator[Statement]:
+    """Yield the CUDA of PyTorch's build, as its folder of compiled extensions is called."""
+    for line in lines:
+        if found := _EXTENSIONS.search(line.text):
+            if not found["none"]:
+                yield Statement("torch cuda", f"{found['major']}.{found['minor']}", _NAME, line.number, Rank.LOG)
+            elif not any(_OF_AMD.search(one.text) for one in lines):
+                yield Statement("torch cuda", "None", _NAME, line.number, Rank.LOG)
 
 
 def _gpu(index: str, name: str, capability: str, line: Line) -> Iterator[Statement]:

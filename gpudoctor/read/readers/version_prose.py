@@ -249,7 +249,7 @@ def _installed(lines: Sequence[Line]) -> Iterator[tuple[str, Statement]]:
 def _commands(line: Line) -> Iterator[tuple[str, Statement]]:
     """Yield what a command installed."""
     if found := _CONDA.search(line.text):
-        yield "conda", _statement("torch cuda", found["value"], line)
+        yield "conda", _statement("torch requested cuda", found["value"], line)
     found = _PIP.search(line.text)
     if (
         found

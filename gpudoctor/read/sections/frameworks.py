@@ -16,6 +16,8 @@ from gpudoctor.read.statements import Rank, Statement
 from gpudoctor.snapshot import Cause, Fact, Framework, Host, Missing
 from gpudoctor.snapshot.distributions import normalise
 
+REQUESTED = "requested cuda"
+"""The CUDA release that a command asked conda for, which may have chosen a build without CUDA."""
 _FALSE = ("False", "false", "FALSE")
 NO_GPU = frozenset(
     (
@@ -60,7 +62,9 @@ def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Fram
     packages = [(package, statement) for package, statement in listed(stated).items() if framework_of(package) == name]
     imported = [(normalise(said), statement) for said, statement in stated.all("version:").items() if framework_of(normalise(said)) == name]
     asked = [
-        (name, statement) for what in ("cuda", "rocm", "architectures", "devices", "count") if (statement := stated.get(f"{name} {what}"))
+        (name, statement)
+        for what in ("cuda", REQUESTED, "rocm", "architectures", "devices", "count")
+        if (statement := stated.get(f"{name} {what}"))
     ]
     candidates = [*packages, *imported] or asked
     if not candidates:
@@ -102,6 +106,7 @@ def _build(name: str, package: str, version: Statement, stated: Stated) -> tuple
     """
     cuda, rocm = stated.get(f"{name} cuda"), stated.get(f"{name} rocm")
     conda = conda_package(package, stated)
+    requested = stated.get(f"{name} {REQUESTED}")
     if rocm:
         return Build(has_cuda=False, rocm=rocm.value), rocm.where
     if stated.get(f"{name} xpu"):
@@ -115,7 +120,8 @@ def _build(name: str, package: str, version: Statement, stated: Stated) -> tuple
         return local, version.where
     if conda and known.has_cuda is not None:
         return _with_toolkit(known, stated), conda.where
-    return Build(has_cuda=True if _sees_gpu(name, stated) or stated.get(f"{name} opens") else None), version.where
+    works = True if _sees_gpu(name, stated) or stated.get(f"{name} opens") else None
+    return Build(has_cuda=works, cuda=requested.value if requested else None), (requested or version).where
 
 
 def _with_toolkit(build: Build, stated: Stated) -> Build:

@@ -405,6 +405,18 @@ CASES: Final = (
     ("nvcc-framework-cuda-mismatch", "GPU 0: NVIDIA GeForce RTX 5070 Ti\nRuntimeError: FlashInfer requires GPUs with sm75 or higher\n"),
     ("torch-torchvision-mismatch", "torchvision fails on PyTorch 2.0: RuntimeError: Couldn't load custom C++ ops\n"),
     ("extension-built-for-other-cuda", "PyTorch has CUDA version 11.8 and torch_spline_conv has CUDA version 12.1\n"),
+    ("cpu-only-build", "conda install pytorch torchvision cudatoolkit=11.3 -c pytorch\n>>> torch.cuda.is_available()\nFalse\nNVIDIA-SMI 515.65.01    Driver Version: 515.65.01    CUDA Version: 11.7\n"),
+    ("cpu-only-build", "[WARNING]  fused_lamb cuda is missing or is incompatible with installed torch, only cpu ops can be compiled!\n"),
+    ("cpu-only-build", "Using /home/mia/.cache/torch_extensions/py310_cpu as PyTorch extensions root...\nRuntimeError: No CUDA GPUs are available\n"),
+    ("driver-too-old", "Using /home/mia/.cache/torch_extensions/py311_cu124 as PyTorch extensions root...\nDriver Version: 470.223.02   CUDA Version: 11.4\ntorch.cuda.is_available() is False\n"),
+    ("cpu-only-build", "RuntimeError: \"addmm_impl_cpu_\" not implemented for 'Half'\n"),
+    ("cpu-only-build", "ValueError: fp16 mixed precision requires a GPU (not 'cpu').\n"),
+    ("cpu-only-build", "AssertionError: CUDA unavailable, invalid device 0 requested\n"),
+    ("nvcc-toolkit-missing", "error: command ':/usr/local/cuda/bin/nvcc' failed: No such file or directory\n"),
+    ("nvcc-toolkit-missing", "groundingdino/ms_deform_attn.py:31: UserWarning: Failed to load custom C++ ops. Running on CPU mode Only!\nNameError: name '_C' is not defined\n"),
+    ("nvcc-framework-cuda-mismatch", "TORCH_CUDA_ARCH_LIST=9.0+PTX python setup.py install\nValueError: Unknown CUDA arch (9.0+PTX) or GPU not supported\n"),
+    ("gpu-too-old-for-build", "ERROR: Detected NVIDIA GeForce GTX 970 GPU, which is not supported by this container\n"),
+    ("extension-missing-arch", "error in correlation_forward_cuda_kernel: no kernel image is available for execution on the device\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -521,5 +533,12 @@ NEAR_MISSES: Final = (
     ("jax-plugin-version-mismatch", "jax/lib/xla_bridge.py:127: UserWarning: No GPU/TPU found, falling back to CPU.\n"),
     ("gpu-too-old-for-build", "torch 1.3.0 from pip\nGPU: Tesla K40c\nRuntimeError: CUDA error: no kernel image is available for execution on the device\n"),
     ("extension-built-for-other-cuda", "PyTorch has CUDA version 11.8 and the driver CUDA version 12.1\n"),
+    ("cpu-only-build", "conda install pytorch torchvision cudatoolkit=11.3 -c pytorch\nCUDA_VISIBLE_DEVICES=\n>>> torch.cuda.is_available()\nFalse\nNVIDIA-SMI 515.65.01    Driver Version: 515.65.01    CUDA Version: 11.7\n"),
+    ("cpu-only-build", "conda install pytorch cudatoolkit=11.3 -c pytorch\n>>> torch.cuda.is_available()\nTrue\n"),
+    ("cpu-only-build", "Using /home/mia/.cache/torch_extensions/py310_cpu as PyTorch extensions root...\nROCM used to build PyTorch: 5.6.31061\n"),
+    ("cpu-only-build", "RuntimeError: \"index_cuda\" not implemented for 'ComplexHalf'\n"),
+    ("gpu-lacks-bf16", "ValueError: fp16 mixed precision requires a GPU (not 'cpu').\n"),
+    ("nvcc-toolkit-missing", "error: command '/usr/local/cuda/bin/nvcc' failed with exit code 1\n"),
+    ("gpu-too-new-for-build", "ERROR: Detected NVIDIA GeForce GTX 970 GPU, which is not supported by this container\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

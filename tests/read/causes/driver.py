@@ -348,6 +348,12 @@ CASES: Final = (
     ("driver-too-old", "tensorflow-gpu 1.13.1, CUDA 10.0\nE tensorflow/stream_executor/cuda/cuda_dnn.cc:343] possibly insufficient driver version: 390.87.0\n"),
     ("driver-too-old", "torch 2.4.1+cu124\nIt tells me that my nvidia version is too old\n"),
     ("gpu-too-new-for-driver", "# cat /proc/driver/nvidia/version\nNVRM version: NVIDIA UNIX x86_64 Kernel Module  575.57.08  Sat May 24 07:25:55 UTC 2025\n# lspci | grep NVIDIA\n01:00.0 VGA compatible controller: NVIDIA Corporation GB203 [GeForce RTX 5080] (rev a1)\n# nvidia-smi\nNo devices were found\n"),
+    ("driver-library-mismatch", "health probe: nvidia-smi returned non-zero exit status 18\n"),
+    ("gpu-fell-off-bus", "the exporter logs: nvidia-smi failed with exit code 15\n"),
+    ("driver-too-old", "import torch\ntorch.zeros(4).cuda()\nRuntimeError: CUDA error: operation not supported\nDriver Version: 525.116.04\nnvcc --version\nCuda compilation tools, release 12.3, V12.3.52\n"),
+    ("driver-too-old", "Driver Version: 520.61.05\nBuild cuda_12.4.r12.4/compiler.33961263_0\nRuntimeError: CUDA error: operation not supported\n"),
+    ("driver-too-old", "RuntimeError: Triton Error [CUDA]: device kernel image is invalid\n"),
+    ("driver-too-old", "FAILED_PRECONDITION: DNN library initialization failed.\nSolved by updating the NVIDIA driver on the workstation.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -433,5 +439,9 @@ NEAR_MISSES: Final = (
     ("no-driver", "cuda_diagnostics.cc:160] no NVIDIA GPU device is present: /dev/nvidia0 does not exist\n"),
     ("driver-too-old", "tensorflow-gpu 1.13.1, CUDA 10.0\nE tensorflow/stream_executor/cuda/cuda_dnn.cc:343] possibly insufficient driver version: 418.87.0\n"),
     ("gpu-too-new-for-driver", "# cat /proc/driver/nvidia/version\nNVRM version: NVIDIA UNIX Open Kernel Module for x86_64  575.57.08  Release Build\n# lspci | grep NVIDIA\n01:00.0 VGA compatible controller: NVIDIA Corporation GB203 [GeForce RTX 5080] (rev a1)\n# nvidia-smi\nNo devices were found\n"),
+    ("driver-library-mismatch", "nvidia-smi returned 18 lines\n"),
+    ("driver-library-mismatch", "./train.sh: returned non-zero exit status 18\n"),
+    ("driver-too-old", "RuntimeError: CUDA error: operation not supported\nDriver Version: 550.54.14\nCuda compilation tools, release 12.3, V12.3.52\n"),
+    ("driver-too-old", "FAILED_PRECONDITION: DNN library initialization failed.\nUpdating the NVIDIA driver did not help.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -230,6 +230,9 @@ CASES: Final = (
     ("wsl-pinned-memory-limit", "WSL2, 64 GB: cudaMallocHost fails above 3 GB, in Windows it does not\n"),
     ("wsl-pinned-memory-limit", "(docker in WSL 2) allocating 4 GB of pinned memory: out of memory\n"),
     ("wsl-driver-stack-broken", "5.15.167.4-microsoft-standard-WSL2\ntorch.cuda.is_available() freezes\n"),
+    ("cuda-compat-lib-conflict", "$ ldconfig -p | grep libcuda.so\n\tlibcuda.so.1 (libc6,x86-64) => /usr/local/cuda-12.2/compat/libcuda.so.1\n\tlibcuda.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libcuda.so.1\nRuntimeError: Unexpected error from cudaGetDeviceCount(). Error 803: system has unsupported display driver / cuda driver combination\n"),
+    ("container-shm-too-small", "node1: NCCL INFO Channel 00/02 : 0 1\n[node1:311] *** Process received signal ***\n[node1:311] Signal: Bus error (7)\n"),
+    ("container-shm-too-small", "exitcode  : -7 (pid: 1312)\nerror_file: <N/A>\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -291,5 +294,7 @@ NEAR_MISSES: Final = (
     ("wsl-libcuda-not-on-path", "Setting up libc6 (2.36-9) ...\n/sbin/ldconfig.real: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link\nLinux 6.6.36.3-microsoft-standard-WSL2\n"),
     ("wsl-pinned-memory-limit", "On our Ubuntu server cudaHostAlloc fails for 300 GB.\n"),
     ("wsl-driver-stack-broken", "Debian 12: nvidia-smi ends with a segmentation fault\n"),
+    ("cuda-compat-lib-conflict", "$ ldconfig -p | grep libcuda.so\n\tlibcuda.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libcuda.so.1\n\tlibcuda.so (libc6,x86-64) => /lib/x86_64-linux-gnu/libcuda.so\ntorch.cuda.is_available() True\n"),
+    ("container-shm-too-small", "pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

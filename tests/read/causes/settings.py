@@ -164,6 +164,9 @@ CASES: Final = (
     ("cuda-visible-devices-set-too-late", "os.environ['CUDA_VISIBLE_DEVICES']='2'\nCUDA:0 NVIDIA A40, 45634MB\nCUDA:1 NVIDIA A40, 45634MB\n"),
     ("mig-one-instance-per-process", "RuntimeError: device >= 0 && device < num_gpus INTERNAL ASSERT FAILED\nCUDA_VISIBLE_DEVICES=MIG-<id>\n"),
     ("mig-one-instance-per-process", "GPU 0: NVIDIA A30\n  MIG 2g.12gb     Device  0\n  MIG 2g.12gb     Device  1\nggml_cuda_init: found 1 CUDA devices:\n"),
+    ("gpu-memory-preallocation", "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1048576 bytes.\nEach of them runs alone, but more than one program at the same time fails.\n"),
+    ("gpu-memory-insufficient", "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution\n"),
+    ("gpu-memory-insufficient", "RuntimeError: GET was unable to find an engine to execute this computation\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -219,5 +222,6 @@ NEAR_MISSES: Final = (
     ("cuda-visible-devices-set-too-late", 'os.environ["CUDA_VISIBLE_DEVICES"] = "0,3"\nprint(torch.cuda.device_count())\n2\n'),
     ("cuda-visible-devices-set-too-late", "#os.environ['CUDA_VISIBLE_DEVICES'] = '5'\nLet's use 8 GPUs!\n"),
     ("mig-one-instance-per-process", "GPU 0: NVIDIA A30\n  MIG 2g.12gb     Device  0\nggml_cuda_init: found 1 CUDA devices:\n"),
+    ("gpu-memory-preallocation", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\nI run two torch scripts at the same time.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -123,6 +123,8 @@ CASES: Final = (
     ("slow-ptx-jit", "the first .cuda() call takes 140 seconds, later ones none\nGPU: TITAN V\n"),
     ("nccl-p2p-acs-iommu", "all_gather_test is stuck at the first size\n"),
     ("nccl-p2p-acs-iommu", "parallel training hangs\nBidirectional P2P=Enabled Bandwidth Matrix (GB/s)\n     0 672.1   1.9\n"),
+    ("fabric-prerequisites-missing", "GPU 0: NVIDIA B200 (UUID: GPU-1f2e)\nnv-fabricmanager: request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]\ncuInit: CUDA_ERROR_SYSTEM_NOT_READY\n"),
+    ("confidential-computing-not-ready", "    Fabric\n        State                             : Completed\n        Status                            : Success\ncudaGetDeviceCount: Error 802: system not yet initialized\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -163,5 +165,7 @@ NEAR_MISSES: Final = (
     ("slow-ptx-jit", "pred = net(x)\nloss\n93.75\n0.21\n"),
     ("nccl-p2p-acs-iommu", "torch==2.5.1\nThe editor hangs when it opens a large file.\nGPU 0: NVIDIA GeForce RTX 3090\n"),
     ("slow-ptx-jit", "model = Net().cuda()\nfor epoch in range(20):\n    train(model)\nelapsed: 318.42\n"),
+    ("fabric-prerequisites-missing", "NVIDIA GeForce RTX 4090\nnv-fabricmanager: request to query NVSwitch device information from NVSwitch driver failed with error:WARNING Nothing to do [NV_WARN_NOTHING_TO_DO]\n"),
+    ("fabric-manager-missing", "    Fabric\n        State                             : Completed\n        Status                            : Success\ncudaGetDeviceCount: Error 802: system not yet initialized\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
