@@ -24,7 +24,8 @@ from gpudoctor.matrix_files import open_matrix
 from gpudoctor.plan import Combination
 from gpudoctor.plan.confirm import confirm
 from gpudoctor.plan.from_files import with_files
-from gpudoctor.plan.propose import Question, propose
+from gpudoctor.plan.from_tables import planned_from_tables
+from gpudoctor.plan.propose import Question
 from gpudoctor.plan.resolution import Confirmed
 from gpudoctor.report import plan_files, plan_text
 from gpudoctor.requirement_files.reading import read_requirement_files
@@ -126,5 +127,5 @@ def _planned(asked: Question, matrix: Matrix, *, offline: bool, quiet: bool, as_
         with display(quiet=quiet, report_is_text=as_text) as progress:
             return confirm(asked, matrix, progress)
     why = "--offline" if offline else "uv is asked on Linux only"
-    plan = propose(asked, matrix).plan
+    plan = planned_from_tables(asked, matrix)
     return Confirmed(msgspec.structs.replace(plan, resolver_note=f"Planned from the tables alone ({why})."))

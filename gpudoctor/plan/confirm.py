@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 
 import msgspec
 
@@ -16,8 +15,9 @@ from gpudoctor.matrix import Matrix
 from gpudoctor.plan.checker import Checker, Conclusion
 from gpudoctor.plan.companions import checked_as
 from gpudoctor.plan.describe import environment, why_python
+from gpudoctor.plan.from_tables import planned_from_tables
+from gpudoctor.plan.learnt import Learnt
 from gpudoctor.plan.propose import Proposal, Question, exit_code, headline, on_windows, propose
-from gpudoctor.plan.remedies import Constraint, remedies
 from gpudoctor.plan.resolution import Confirmed, Conflict, Request, Resolution, Unavailable
 from gpudoctor.plan.resolver import OF_MACOS, resolve
 from gpudoctor.progress import Event, Progress, silent
@@ -34,29 +34,20 @@ ROUNDS = 6
 """How often tables and resolver may contradict each other."""
 
 
-class Learnt(msgspec.Struct):
-    """What was learnt from conflicts."""
-
-    bounds: dict[str, str] = {}
-    constraints: tuple[Constraint, ...] = ()
-    why: str = ""
-    left_out: tuple[str, ...] = ()
-    """Packages that have no wheel: uv builds nothing, so it cannot read what they require. No reason for an older release."""
-
-
 def confirm(question: Question, matrix: Matrix, progress: Progress = silent, seconds: float = PATIENCE) -> Confirmed:
     """Return a plan on which tables and uv agree; from the tables alone if uv cannot be asked, which the plan says."""
     began, learnt = time.monotonic(), Learnt()
     proposal = propose(question, matrix)
     for _ in range(ROUNDS):
-        if proposal.chosen is None:
+        chosen = proposal.chosen
+        if chosen is None:
             return Confirmed(_noted(proposal.plan, learnt.why))
-        unchecked = not proposal.chosen.conclusion.works
+        unchecked = not chosen.conclusion.works
         progress(Event("begin", "asking uv"))
         answer = resolve(_request(proposal, question, learnt), began + seconds)
         progress(Event("end", "asking uv"))
         if isinstance(answer, Unavailable):
-            return Confirmed(_noted(proposal.plan, f"{answer.sentence}: planned from the tables alone."))
+            return Confirmed(_noted(planned_from_tables(question, matrix), f"{answer.sentence}: planned from the tables alone."))
         if isinstance(answer, Conflict):
             if python := _other_python(proposal, question, learnt, began + seconds):
                 question = msgspec.structs.replace(question, pythons=(python,))
@@ -76,7 +67,7 @@ def confirm(question: Question, matrix: Matrix, progress: Progress = silent, sec
                 plan = _of_the_rest(_final(answer, conclusion, proposal, question, learnt), proposal, learnt.left_out, matrix)
                 lock = "" if learnt.left_out else answer.lock
                 return Confirmed(msgspec.structs.replace(plan, seconds=round(time.monotonic() - began, 3)), lock)
-            _remember(conclusion, proposal, question, matrix, learnt)
+            learnt.remember(conclusion, chosen, question.machine, matrix)
         proposal = propose(question, matrix, learnt.bounds)
     return Confirmed(_noted(proposal.plan, f"uv and the tables did not agree in {ROUNDS} rounds: planned from the tables alone."))
 
@@ -135,13 +126,9 @@ def _learn(conflict: Conflict, proposal: Proposal, question: Question, learnt: L
     found = {package.name: package.version.partition("+")[0] for package in relaxed.packages}
     older = [candidate for candidate in chosen if found.get(candidate.name, candidate.release) != candidate.release]
     for candidate in older:
-        _bound(learnt, candidate.name, f"<={found[candidate.name]}")
+        learnt.bound(candidate.name, f"<={found[candidate.name]}")
     learnt.why = conflict.sentence
     return "" if older else conflict.sentence
-
-
-def _bound(learnt: Learnt, name: str, specifier: str) -> None:
-    learnt.bounds = {**learnt.bounds, name: ",".join(filter(None, (learnt.bounds.get(name, ""), specifier)))}
 
 
 def _checked_again(resolution: Resolution, proposal: Proposal, question: Question, matrix: Matrix) -> Conclusion:
@@ -155,32 +142,9 @@ def _checked_again(resolution: Resolution, proposal: Proposal, question: Questio
     return checker(texts, proposal.chosen.python if proposal.chosen else "")
 
 
-def _remember(conclusion: Conclusion, proposal: Proposal, question: Question, matrix: Matrix, learnt: Learnt) -> None:
-    """Add the constraint that answers what the rules found; without one, exclude the release of the first package."""
-    chosen = proposal.chosen.candidates if proposal.chosen else ()
-    learnt.why = conclusion.why
-    for constraints in (
-        *remedies(conclusion, chosen, question.machine, matrix),
-        *_of_others(conclusion, {candidate.name for candidate in chosen}),
-    ):
-        if not set(constraints) <= set(learnt.constraints):
-            learnt.constraints = (*learnt.constraints, *constraints)
-            return
-    _bound(learnt, chosen[-1].name, f"!={chosen[-1].release}")
-
-
-def _of_others(conclusion: Conclusion, leads: set[str]) -> Iterator[tuple[Constraint, ...]]:
-    """Yield the fixes of what was found that install other releases of packages that the resolver chose."""
-    for fix in (fix for finding in conclusion.findings for fix in finding.fixes):
-        pins = [wanted for wanted in map(requirement, fix.installs) if wanted is not None]
-        if pins and leads.isdisjoint(pin.name for pin in pins):
-            yield tuple(Constraint(pin.text, "a release that works with these") for pin in pins)
-
-
 def _final(resolution: Resolution, conclusion: Conclusion, proposal: Proposal, question: Question, learnt: Learnt) -> Plan:
     assert proposal.chosen is not None  # noqa: S101 -- for mypy
-    extra = tuple(constraint for constraint in learnt.constraints if constraint not in proposal.chosen.constraints)
-    found = msgspec.structs.replace(proposal.chosen, constraints=(*proposal.chosen.constraints, *extra))
+    found = learnt.applied(proposal.chosen)
     if conclusion.verdict is not Verdict.READY:
         found = msgspec.structs.replace(found, conclusion=conclusion)
     here = environment(found, proposal.search, proposal.wishes, windows=on_windows(question.machine), resolution=resolution)
