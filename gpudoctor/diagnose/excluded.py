@@ -219,6 +219,16 @@ def _lacks_fabric_prerequisites(machine: MachineView) -> bool:
     return _is_hinted(machine, "fabric-prerequisites-missing") or sees_no_fifth_switch(machine)
 
 
+_VIRTUAL = expression(r"(?i)\bGRID\b|\bvGPU\b|-\d{1,2}[ABCQ]\b")
+"""How virtual GPUs are called: GRID T4-4Q, NVIDIA A40-48Q."""
+
+
+def _are_physical(machine: MachineView) -> bool:
+    """Return whether all GPUs have names, none that of a virtual GPU."""
+    names = [gpu.name for gpu in machine.hardware]
+    return bool(names) and all(isinstance(name, str) and not _VIRTUAL.search(name) for name in names)
+
+
 _UNVERSIONED = expression(r"libcuda\.so(?![.\d])[^\n]{0,40}(?:cannot open|not found)|dlopen libcuda\.so(?![.\d])|find -lcuda\b")
 
 
@@ -293,6 +303,7 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "container-toolkit-missing": (lambda machine: machine.container_tools.runtime is True,),
     "libcuda-not-on-loader-path": (_is_libcuda_cached,),
     "wsl-libcuda-not-on-path": (_is_libcuda_cached,),
+    "vgpu-unlicensed": (_are_physical,),
     "wsl-driver-stack-broken": (_has_linux_driver_in_wsl,),
     "gpu-too-new-for-build": (knows_gpus_since_long,),
     "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed, _did_not_help("gpu-memory-preallocation")),

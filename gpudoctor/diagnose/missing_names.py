@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.expressions import expression
+from gpudoctor.signatures.phrases import LIBRARY_IS_THERE
+from gpudoctor.signatures.phrases import LIBRARY_NAMES as NAMES
 
-NAMES = "cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|cudnn"
 _SONAME = expression(
     rf"(lib(?:{NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}?)(?:'?[:;] ?(?:dlerror|cannot open shared object)| => not found|\. (?:Error|LD_LIBRARY_PATH):| is not found or cannot)"
 )
@@ -17,23 +18,41 @@ _SAID_MISSING = expression(
 _DLL = expression(rf"(?<!opened dynamic library )(?<!opened CUDA library )\b({NAMES})(?:_\w{{1,40}})?64_(\d{{1,3}})(?:_\d)?\.dll")
 _LATEST_MAJOR_OF_TWO_DIGITS = 20
 """cublas64_11.dll is of CUDA 11, cudart64_90.dll of CUDA 9.0."""
-_ON_DISK = expression(r"(/[^\s:;'\"]{1,200}/|(?<![\w/])(?=lib\w{1,40}\.so\.\d{1,2}\.\d{1,3}\.\d))(lib\w{1,40}\.so\.[\d.]{1,8})")
+_ON_DISK = expression(
+    r"(/[^\s:;'\"]{1,200}/|(?<![\w/])(?=lib\w{1,40}\.so\.\d{1,2}\.\d{1,3}\.\d))(lib\w{1,40}\.so\.[\d.]{1,8})"
+    rf"|\b([A-Z]:\\[^\n:;'\"]{{1,200}}\\)((?:{NAMES})\w{{1,40}}\.dll)"
+)
 """A library by its path, or by the whole name of its file, which links and messages of the loader shorten."""
-
-
-_NOT_OPENED = expression(r"lib\w{1,40}\.so\.[\d.]{1,12}(?=:(?:\s|cannot open|$))|Could not load library lib\w{1,40}\.so\.[\d.]{1,12}")
+_THERE = expression(LIBRARY_IS_THERE)
+_NOT_OPENED = expression(
+    r"lib\w{1,40}\.so\.[\d.]{1,12}(?=:(?:\s|cannot open|$))|Could not load library lib\w{1,40}\.so\.[\d.]{1,12}"
+    r"|(?i:error loading|(?:could not|cannot|failed to|unable to) (?:load|open|find|locate)|trying to load)\b[^\n]{0,30}?[A-Z]:\\[^\n:;'\"]{1,200}\.dll"
+)
 """How the loader names what it did not find, by the whole name of its file too."""
 
 
 def missing(text: str) -> list[str]:
     """Return the libraries that a text says are missing, by their Linux names: libcudart.so.11.0 for cudart64_110.dll."""
-    libraries = [f"lib{name}.so.{_dll_version(digits)}" for name, digits in _DLL.findall(text)]
+    named = _DLL.findall(_THERE.sub(" ", text)) or _DLL.findall(text)
+    libraries = [_of_dll(*found) for found in named]
     return list(dict.fromkeys([*_SONAME.findall(text), *_SAID_MISSING.findall(text), *libraries]))
 
 
-def _dll_version(digits: str) -> str:
+def linux_name(file: str) -> str:
+    """Return the Linux name of a library's file."""
+    found = _DLL.search(file)
+    return _of_dll(*found.groups()) if found else file
+
+
+def _of_dll(name: str, digits: str) -> str:
     whole = len(digits) == 1 or (len(digits) == 2 and int(digits) < _LATEST_MAJOR_OF_TWO_DIGITS)
-    return digits if whole else f"{digits[:-1]}.{digits[-1]}"
+    return f"lib{name}.so.{digits if whole else f'{digits[:-1]}.{digits[-1]}'}"
+
+
+def said_to_be_there(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the files of libraries that sentences say are there, and what they say."""
+    for said in _THERE.finditer(text):
+        yield said["placed"] or said["being"] or said["had"], said[0]
 
 
 _FOLDER_OF = expression(r"(?<=[\w/])(?<!\.so)/?: {1,2}(?=lib\w{1,40}\.so\.[\d.]{1,8}(?!\S)(?! =>))")
@@ -42,13 +61,14 @@ _FOLDER_OF = expression(r"(?<=[\w/])(?<!\.so)/?: {1,2}(?=lib\w{1,40}\.so\.[\d.]{
 
 def paths(text: str) -> list[tuple[str, str]]:
     """Return the folders and names of libraries that a text shows by their path."""
-    return _ON_DISK.findall(_FOLDER_OF.sub("/", text))
+    found = _ON_DISK.findall(_FOLDER_OF.sub("/", text))
+    return [(folder or windows_folder, name or dll) for folder, name, windows_folder, dll in found]
 
 
 def missing_by_path(text: str) -> Iterator[tuple[str, str]]:
     """Yield the folders and names of missing libraries that a text shows by their path, in another place than where it says that they are missing."""
     wanted = set(missing(text))
-    yield from ((folder, name) for folder, name in paths(_NOT_OPENED.sub(" ", text)) if name in wanted)
+    yield from ((folder, name) for folder, name in paths(_NOT_OPENED.sub(" ", text)) if linux_name(name) in wanted)
 
 
 def major(soname: str) -> int:

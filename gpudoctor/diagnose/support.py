@@ -97,8 +97,15 @@ def _nvml_finds_no_driver(machine: MachineView, _: str) -> Iterator[Evidence]:
         yield Words("nvidia-smi", init.text, "the text")
 
 
-def _full(machine: MachineView, _: str) -> Iterator[Evidence]:
+_OWN_POOL = expression(r"OOM when allocating tensor|\bGPU_\d{1,2}_bfc\b")
+"""What TensorFlow says when its own pool is used up, for which it takes nearly all memory at its start."""
+
+
+def _full(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield a GPU whose memory is in use; by the program itself, if that has a pool and no process is listed."""
     for gpu in machine.observed.listed_gpus:
+        if _OWN_POOL.search(text) and not (isinstance(gpu.compute_processes, tuple) and gpu.compute_processes):
+            continue
         share = _MOST if gpu.compute_processes == () and not machine.site.container else _NEARLY_ALL
         if isinstance(gpu.memory_used, int) and isinstance(gpu.memory_total, int) and gpu.memory_used > share * gpu.memory_total:
             yield Evidence("memory in use", f"{gpu.memory_used >> 20} of {gpu.memory_total >> 20} MiB", "nvidia-smi")

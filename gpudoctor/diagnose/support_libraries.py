@@ -9,14 +9,14 @@ from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.cuda_libraries import WHEELS
 from gpudoctor.derive.system_cuda import files_lacking, system_cuda_users
 from gpudoctor.derive.toolkits import system_cudas
-from gpudoctor.diagnose.missing_names import NAMES, major, missing, missing_by_path, paths
+from gpudoctor.diagnose.missing_names import linux_name, major, missing, missing_by_path, paths, said_to_be_there
 from gpudoctor.diagnose.support_packages import OF_WHEELS, wheels
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.matrix.tables import CUDA
-from gpudoctor.signatures.phrases import CUPY
+from gpudoctor.signatures.phrases import CUPY, HAS_CUDA
 from gpudoctor.snapshot import Fact, Platform
 from gpudoctor.versions import Version
 
@@ -27,10 +27,7 @@ _ANY_MINOR_SINCE = 11
 """From this CUDA on its minor versions are compatible."""
 _TWO_NUMBERS_BEFORE = 9
 """Older CUDA releases, which the tables lack, have both numbers of the release in every soname."""
-_STATED = expression(
-    r"(?i)(?:(?:\b(?:with|have|has|had|us(?:e[sd]?|ing)|installed|run(?:s|ning)?|on|my|mit|con|com|avec|\u0441)\s{1,3}|(?:\u5b89\u88c5|\u88c5|\u5b89\u88dd|\u4f7f\u7528|\u7528)(?:\u4e86|\u7684\u662f)?\s{0,2}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?|\bcuda[ -]?(?:toolkit |version )?(?=v?\d{1,2}(?:\.\d{1,2}){0,2} (?:libs? |librar(?:y|ies) |toolkit |runtime )?(?:is |are |was |were )?(?:already )?installed\b))"
-    r"v?(?P<major>\d{1,2})(?:\.(?P<minor>\d))?(?![\d.]*(?:\w|/[a-z]))"
-)
+_STATED = expression(rf"(?i){HAS_CUDA}v?(?P<major>\d{{1,2}})(?:\.(?P<minor>\d))?(?![\d.]*(?:\w|/[a-z]))")
 """A CUDA release that a sentence or a field names, also without its minor version."""
 _OF_ANOTHER = expression(r"(?i)\b(?:built|compiled|torch|tensorflow|tf|driver|smi|wheel|support\w*|install|need\w*|requir\w*)\b")
 _CLAUSE = expression(r"[,;:(]|\. |\b(?:and|but|while)\b")
@@ -134,26 +131,20 @@ def _with_own_cudnn(framework: FrameworkView, machine: MachineView) -> list[Fram
     return [row for row in rows if row.cudnn and versions.is_called(row.release, framework.release)]
 
 
-_IN_FOLDER = expression(
-    rf"(lib(?:{NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}|(?:{NAMES})(?:_\w{{1,40}})?64_\d{{1,3}}(?:_\d)?\.dll)\b(?:(?!\bno|n't|dlerror)[^\n]){{0,50}} (?:in|inside|under|at) (?:(?!\bno)[^\n]){{0,24}}?(/\w|[A-Z]:\\)"
-)
-"""A library that somebody says is in a folder."""
-
-
 def _on_disk(_: MachineView, text: str) -> Iterator[Evidence]:
     """Yield the path of a missing library, if the text shows one."""
     wanted = set(missing(text))
-    for said in _IN_FOLDER.finditer(text):
-        if wanted.intersection(missing(f"{said[1]}: dlerror")):
-            yield Evidence(said[1], said[0], "a sentence")
+    for file, said in said_to_be_there(text):
+        if linux_name(file) in wanted:
+            yield Evidence(file, said, "a sentence")
     yield from (Words(name, f"{folder}{name}", "the text") for folder, name in missing_by_path(text) if OF_WHEELS not in folder)
 
 
 def _another_version(wanted: str, text: str) -> Iterator[Evidence]:
     """Yield the path of the same library in another version, if the text shows one and none in the right version."""
-    stem = _stem(wanted)
-    shown = [(f"{folder}{name}", name) for folder, name in paths(text) if _stem(name) == stem]
-    shown += [(said[0], said[1]) for said in _IN_FOLDER.finditer(text) if _stem(said[1]) == stem]
+    files = [(f"{folder}{name}", linux_name(name)) for folder, name in paths(text)]
+    files += [(said, linux_name(file)) for file, said in said_to_be_there(text)]
+    shown = [(said, name) for said, name in files if _stem(name) == _stem(wanted)]
     if shown and all(_numbers(name) != _numbers(wanted) for _, name in shown):
         yield Words("on disk", shown[0][0], "the text")
 

@@ -13,6 +13,7 @@ from gpudoctor.diagnose.missing_names import major, missing, missing_by_path
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
+from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.tables import CUDA, CUDNN
@@ -171,7 +172,20 @@ def _of_an_extension(_: MachineView, text: str) -> Iterator[Evidence]:
         yield Evidence("missing for", found[1], "a traceback")
 
 
+def listed_twice(machine: MachineView, _: str) -> Iterator[Evidence]:
+    """Yield two packages of one framework that a list names: they own the same files."""
+    packages = machine.observed.packages
+    listed = () if isinstance(packages, Missing) else packages.distributions
+    for framework in machine.frameworks:
+        copies = [
+            package for package in listed if framework_of(package.name) == framework.name and package.name not in framework.spec.stand_ins
+        ]
+        if len({copy.name for copy in copies}) > 1:
+            yield Evidence("installed", " and ".join(copy.label for copy in copies[:2]), copies[0].where)
+
+
 PACKAGES: Asks = {
+    "two-copies-of-framework": (listed_twice,),
     "pip-nvidia-libs-not-on-path": (_in_wheels, _in_folder_of_wheels, _said_to_be_in_wheels),
     "extension-built-for-other-cuda": (_of_other_wheels, _of_an_extension),
     "mixed-conda-pip": (_from_conda_and_pip,),

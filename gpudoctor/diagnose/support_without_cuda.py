@@ -9,10 +9,12 @@ from gpudoctor.derive import FrameworkView, MachineView, known
 from gpudoctor.derive.plugins import mismatched_plugins, version_numbers
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.installer_facts import is_windows_on_arm
+from gpudoctor.diagnose.support_packages import listed_twice
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
 from gpudoctor.frameworks.torch import TORCH
+from gpudoctor.signatures.phrases import TENSORFLOW_TWICE
 from gpudoctor.snapshot import Fact, Host, Missing, Platform
 
 
@@ -38,8 +40,13 @@ def _uncompared_plugin(machine: MachineView, _: str) -> Iterator[Evidence]:
                 yield Evidence(f"newer than {library.label}", distribution.label, distribution.where)
 
 
-def _named_as_without_cuda(machine: MachineView, _: str) -> Iterator[Evidence]:
-    """Yield a framework whose name alone, without a build, is that of a package without CUDA."""
+_TWICE = expression(rf"(?i){TENSORFLOW_TWICE}")
+
+
+def _named_as_without_cuda(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield a framework whose name alone, without a build, is that of a package without CUDA, if no other package of it is installed too."""
+    if _TWICE.search(text) or next(listed_twice(machine, text), None):
+        return
     for framework in machine.frameworks:
         release = versions.parse(framework.release)
         if framework.observed.sees_gpu is True or framework.observed.distribution or release is None:
@@ -100,7 +107,7 @@ def _on_windows_for_arm(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 
 _JETSON = expression(
-    r"(?i)(?<!works )(?<!works fine )(?<!runs )\b(?:on|for|with|have|using|in) (?:the |my |an? |our |this |nvidia ){0,2}(?:jetson\b|jetpack\b|(?:agx |nx )?orin\b|xavier\b)|\bjetpack ?[<>=]{0,2} ?\d|-tegra\b"
+    r"(?im)(?<!works )(?<!works fine )(?<!runs )\b(?:on|for|with|have|using|in) (?:the |my |an? |our |this |nvidia(?:'s)? ){0,2}(?:jetson\b|jetpack\b|(?:agx |nx )?orin\b|xavier\b)|\bjetpack ?[<>=]{0,2} ?\d|-tegra\b|^\W{0,4}(?:my )?(?:nvidia(?:'s)? )?jetson (?:agx |tx\d|nano|orin|xavier|thor)"
 )
 
 

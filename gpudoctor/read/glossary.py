@@ -35,6 +35,9 @@ _SIGNS: Final = {
     # Chinese, simplified and traditional; Japanese; Korean
     "driver": "驱动程序 驱动 驅動程式 驅動 ドライバー ドライバ 드라이버",
     "GPU memory": "显存 顯存 显卡内存 グラボのメモリ",
+    "memory": "内存 記憶體 メモリ",
+    "another process": "别的进程 其他进程 其它进程 别的程序 其他程序 别的任务 其他任务 其他人的进程 別のプロセス 他のプロセス",
+    "occupies": "占用 占满 占着 占据 占了 佔用",
     "is not released": "不释放 未释放 没有释放 无法释放 不会释放 解放されない",
     "card": "显卡 顯卡 グラフィックボード グラボ 그래픽카드",
     "version": "版本号 版本 版の バージョン 버전",

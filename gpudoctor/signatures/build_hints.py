@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import CUPY, SAID_IN_WHEELS, cured
+from gpudoctor.signatures.phrases import CUPY, LIBRARY_IS_THERE, SAID_IN_WHEELS, TENSORFLOW_TWICE, cured
 from gpudoctor.signatures.signature import Hint
 
 BUILD_HINTS = (
@@ -165,9 +165,10 @@ BUILD_HINTS = (
         "triton-ptxas-too-old",
         "PTXASError: PTXAS error: Internal Triton PTX codegen error",
     ),
+    Hint(rf"(?i){TENSORFLOW_TWICE}", "two-copies-of-framework", "pip install tensorflow tensorflow-gpu"),
     # where libraries are
     Hint(
-        r"(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn)\w{0,40}(?:64_\d{1,3}\.dll|\.so\.\d)[^\n]{0,50} (?:in|inside|under|at) ",
+        rf"(?:cudart|cublas|cufft|curand|cusolver|cusparse|cudnn)\w{{0,40}}(?:64_\d{{1,3}}\.dll|\.so\.\d)[^\n]{{0,50}} (?:in|inside|under|at) |{LIBRARY_IS_THERE}",
         "",
         "libcufft.so.10 is in /opt/cuda/lib64",
     ),

@@ -20,6 +20,10 @@ class Cure(NamedTuple):
 _LOADER = r"LD_LIBRARY_PATH"
 _REMOVE = r"\b(?:unset(?:ting)?|remov(?:e|ed|ing)|clear(?:ed|ing)?|empt(?:y|ied|ying)|delet(?:e|ed|ing)|without|drop(?:ped|ping)?)"
 _ADD = r"\b(?:put(?:ting)?|add(?:ed|ing)?|set(?:ting)?|export(?:ed|ing)?|with|include[sd]?|including|pass(?:ed|ing)?|defin(?:e|ed|ing))"
+_FAILS = r"\W{0,2}(?:$|[:(]|(?:it |that |everything |the \w{1,10} )?(?:does ?n.?t|fails?|crash|breaks?|error|not\b|no\b|nothing))"
+"""What follows where a program works with a step and not without it."""
+_DRIVER_LIBS = r"/(?:run/opengl-driver|usr/lib(?:64)?/nvidia(?:-\d{3})?|usr/local/nvidia)\b"
+"""Folders of the driver's own libraries: of NixOS, of Linux distributions, and of containers as nvidia-docker 1 and GKE start them."""
 _ON = r"['\"`\]]{0,2} {0,2}(?:=|:|to|is|as) {0,2}['\"`]?(?:true|1|on)\b"
 _OFF = r"['\"`\]]{0,2} {0,2}(?:=|:|to|is|as) {0,2}['\"`]?(?:false|0|off)\b"
 _WSL_LIB = r"/usr/lib/wsl/lib"
@@ -37,6 +41,12 @@ CURES = (
         "wsl-libcuda-not-on-path",
         "it works once the loader finds WSL's own libcuda",
         "with LD_LIBRARY_PATH=/usr/lib/wsl/lib it works",
+    ),
+    Cure(
+        rf"(?:{_LOADER} ?= ?[\"']?[^\n ]{{0,60}}{_DRIVER_LIBS}|{_DRIVER_LIBS}\S{{0,20}} to (?:the |my )?{_LOADER})",
+        "libcuda-not-on-loader-path",
+        "it works once the loader finds the driver's libcuda",
+        "with LD_LIBRARY_PATH=/run/opengl-driver/lib it works",
     ),
     Cure(
         r"(?:(?:with|adding|putting|placing|moving|after|if|when|once)\b(?: \w{1,12}){0,3} [`'\"]?import torch\b[^\n]{0,12}\b(?:above|before|first|ahead of|on top)[^\n,;.]{0,40}|import(?:ing)? torch (?:first|before [^\n,;.]{1,40})|torch is imported (?:first|before [^\n,;.]{1,40})|preload_dlls\(\))",
@@ -63,13 +73,14 @@ CURES = (
         "with NCCL_P2P_DISABLE=1 it works",
     ),
     Cure(
-        rf"(?:{_REMOVE}\b[^\n,;.]{{0,30}}{_LOADER}|{_LOADER}[^\n]{{0,120}}\b(?:(?:take|took|taking) (?:it|that|this) (?:out|away|off)|{_REMOVE} (?:it|that|this)\b)|{_LOADER} (?:is |was )?(?:unset|empty|cleared|removed)\b)",
+        rf"(?:{_REMOVE}\b[^\n,;.]{{0,30}}{_LOADER}|{_LOADER}[^\n]{{0,120}}\b(?:(?:take|took|taking) (?:it|that|this) (?:out|away|off)|{_REMOVE} (?:it|that|this)\b(?!{_FAILS}))|{_LOADER} (?:is |was )?(?:unset|empty|cleared|removed)\b)",
         "ld-library-path-shadowing",
         "it works once LD_LIBRARY_PATH no longer names another CUDA",
         "without LD_LIBRARY_PATH it works",
     ),
     Cure(
-        rf"{_ADD}\b(?![^\n]{{0,60}}(?:{_WSL_LIB}|{_OWN_LIBS}))(?:[^\n,;.]{{0,40}}| \S{{1,60}} to (?:the |my )?){_LOADER}(?!,? (?:is |was )?(?:unset|empty|cleared|removed|not)\b)|(?:\u52a0\u5230|\u52a0\u5165|\u6dfb\u52a0\u5230|\u8bbe\u7f6e|\u52a0\u4e0a)\s?{_LOADER}",
+        rf"{_ADD}\b(?![^\n]{{0,60}}(?:{_WSL_LIB}|{_OWN_LIBS}|{_DRIVER_LIBS}))(?:[^\n,;.]{{0,40}}| \S{{1,60}} to (?:the |my )?){_LOADER}(?!,? (?:is |was )?(?:unset|empty|cleared|removed|not)\b)|(?:\u52a0\u5230|\u52a0\u5165|\u6dfb\u52a0\u5230|\u8bbe\u7f6e|\u52a0\u4e0a)\s?{_LOADER}"
+        rf"|(?<=with ){_LOADER} ?= ?[\"']?(?=[/$])(?![^\n]{{0,80}}(?:{_WSL_LIB}|{_OWN_LIBS}|{_DRIVER_LIBS}))",
         "cuda-libs-not-on-loader-path",
         "it works once LD_LIBRARY_PATH names the folder of the CUDA libraries",
         "once I add LD_LIBRARY_PATH to the service's environment it works",

@@ -45,7 +45,8 @@ DRIVERS = (
     ),
     Signature(
         rf"(?i){outdated(_OWN)}"
-        r"|\b(?:my|our|the installed|the current) (?:nvidia )?(?:gpu |graphics )?driver(?: version)?(?: [\d.]{3,12})? (?:is not|isn't|was not|wasn't) (?:supported (?:by|for)|compatible with|(?:new|recent) enough for) (?:the |this |that )?(?:cuda\b|(?:py)?torch|tensorflow|jax\b)",
+        r"|\b(?:my|our|the installed|the current) (?:nvidia )?(?:gpu |graphics )?driver(?: version)?(?: [\d.]{3,12})? (?:is not|isn't|was not|wasn't) (?:supported (?:by|for)|compatible with|(?:new|recent) enough for) (?:the |this |that )?(?:cuda\b|(?:py)?torch|tensorflow|jax\b)"
+        r"|\b(?:cuda|tensorflow|(?:py)?torch|jax|this (?:version|release|build))\b[^\n.;,]{0,16} (?:needs?|requires?|wants?) (?:a )?(?:newer|new|more recent) (?:\w{1,12} )?drivers?\b",
         ("driver-too-old",),
         "the driver is too old for this build's CUDA version",
         (

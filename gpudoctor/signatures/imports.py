@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gpudoctor.signatures.phrases import NOTEBOOK, OF_CUDA_BUILDS, TERMINAL
+from gpudoctor.signatures.phrases import NOTEBOOK, OF_CUDA_BUILDS, TENSORFLOW_TWICE, TERMINAL
 from gpudoctor.signatures.signature import Signature
 
 _FRAMEWORKS = "torch|tensorflow|jax|jaxlib|keras"
@@ -235,6 +235,14 @@ UNNAMED = (
         ),
         vague=True,
         despite_versions=True,
+    ),
+    Signature(
+        rf"(?i)(?:{TENSORFLOW_TWICE})(?=[^\n]{{0,160}}\b(?:us(?:es?|ing)|runs?|on|finds?|sees?) (?:only |just |still |always )?(?:the |my |a )?cpu\b)",
+        ("two-copies-of-framework", "cpu-only-build"),
+        "two packages of TensorFlow own the same files, and the one without CUDA was installed last",
+        ("I have both tensorflow and tensorflow-gpu installed and it uses the CPU",),
+        vague=True,
+        said=True,
     ),
     # before 1.14 it links CUDA's libraries, so another release of them fails the import
     msgspec.structs.replace(_NATIVE, causes=("cuda-version-mismatch",), needs_support=True),

@@ -289,8 +289,16 @@ LIBRARIES = (
         "cuDNN has no kernels for this GPU",
         ("cuDNN version 91100 is not compatible with devices with SM < 7.5", "CUDNN_STATUS_ARCH_MISMATCH"),
     ),
+    # the empty files onto which NVIDIA's runtime mounts the driver's libraries stay in an image that was committed
     Signature(
-        r"lib\S{1,200}\.so[\d.]{0,40}: (?:file too short|invalid ELF header|ELF load command|cannot read file data)",
+        r"lib(?:cuda|nvidia-[a-z]{2,20})\.so[\d.]{0,40}: file too short",
+        ("cuda-library-damaged", "container-no-gpu-access"),
+        "the driver's library is an empty file",
+        ("ImportError: /usr/lib/x86_64-linux-gnu/libcuda.so.1: file too short",),
+        tells="ls -lL /usr/lib/x86_64-linux-gnu/libcuda.so.1 /usr/lib64/libcuda.so.1; ls /.dockerenv /dev/nvidiactl",
+    ),
+    Signature(
+        r"(?<![\w.-])lib(?!(?:cuda|nvidia-[a-z]{2,20})\.so[\d.]{0,40}: file too)[^\s/]{1,200}\.so[\d.]{0,40}: (?:file too short|invalid ELF header|ELF load command|cannot read file data)",
         ("cuda-library-damaged", "framework-files-damaged"),
         "a library file is damaged",
         ("libcublas.so.12: file too short", "libtorch_cuda.so: invalid ELF header"),

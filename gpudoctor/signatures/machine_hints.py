@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import AMD, PINS_MEMORY, USES_GPU_ELSEWHERE, WSL
+from gpudoctor.signatures.phrases import AMD, HAS_CUDA, PINS_MEMORY, USES_GPU_ELSEWHERE, WSL
 from gpudoctor.signatures.signature import Hint
 
 _AS_USER = r"\b(?:without (?:sudo|root)|as (?:a |my )?(?:normal |regular |own )?user)\b"
@@ -122,7 +122,7 @@ MACHINE_HINTS = (
     Hint(r"^\s{0,4}Nvidia driver version\s{0,30}: (?:Could not collect|No CUDA)", "no-driver", "Nvidia driver version: Could not collect"),
     # which CUDA release is installed: a missing library may belong to another
     Hint(
-        r"(?i)(?:(?:\b(?:with|have|has|had|us(?:e[sd]?|ing)|installed|run(?:s|ning)?|on|my|mit|con|com|avec|\u0441)\s{1,3}|(?:\u5b89\u88c5|\u88c5|\u5b89\u88dd|\u4f7f\u7528|\u7528)(?:\u4e86|\u7684\u662f)?\s{0,2}|^\W{0,6})cuda[ -]?(?:toolkit |version )?|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?|\bcuda[ -]?(?:toolkit |version )?(?=v?\d{1,2}(?:\.\d{1,2}){0,2} (?:libs? |librar(?:y|ies) |toolkit |runtime )?(?:is |are |was |were )?(?:already )?installed\b))v?\d{1,2}",
+        rf"(?i){HAS_CUDA}v?\d{{1,2}}",
         "",
         "this machine has Ubuntu 18.04 with CUDA 9",
     ),

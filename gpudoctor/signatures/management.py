@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import NO_NVIDIA_SMI, smi_ended_with
+from gpudoctor.signatures.phrases import NO_NVIDIA_SMI, SHELL_LACKS_NVIDIA_SMI, smi_ended_with
 from gpudoctor.signatures.signature import Signature
 
 _NVML = r"\bnvml(?:Init(?:_v2|WithFlags)? (?:err|returned|failed)\W{1,3}| (?:vram )?init failure: )"
@@ -134,13 +134,23 @@ MANAGEMENT = (
         vague=True,
         tells="ldconfig -p | grep libcuda.so.1; cat /proc/driver/nvidia/version",
     ),
-    # shells, in a container that was started without the driver's programs
+    # shells, on a machine without a driver or in a container that was started without its programs
+    Signature(
+        SHELL_LACKS_NVIDIA_SMI,
+        ("no-driver", "container-no-gpu-access"),
+        "the driver's programs are not installed, or not in this container",
+        ("-bash: /usr/bin/nvidia-smi: No such file or directory", "'nvidia-smi' is not recognized as an internal or external command"),
+        vague=True,
+        last=True,
+        tells="lspci -nnk -d 10de:; ls -d /.dockerenv /proc/driver/nvidia",
+    ),
     Signature(
         NO_NVIDIA_SMI,
         ("container-no-gpu-access", "no-driver"),
         "the driver's programs are not installed, or not in this container",
-        ("bash: nvidia-smi: command not found",),
+        ("./entrypoint.sh: line 3: nvidia-smi: command not found",),
         vague=True,
+        last=True,
         needs_support=True,
     ),
     # https://github.com/microsoft/WSL/issues/11277

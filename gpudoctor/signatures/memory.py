@@ -175,6 +175,16 @@ MEMORY = (
         said=True,
         needs_support=True,
     ),
+    Signature(
+        rf"(?i){_MEMORY}[^\n.]{{0,24}}\banother process (?:occupies|holds|takes|uses)\b|{_MEMORY} (?:is|was|are) (?:\w{{1,12}} )?(?:{_TAKEN}|in use) by (?:an)?other\b"
+        r"|(?<!no )\b(?:another|other)(?: (?:user|person|people|student|team)'s)? (?:process|program|task|job|user|training|script|notebook)\w{0,3}(?: (?:is|was|are|were|has|have|had|\w{1,8}ly)){0,3} (?:occup(?:ies|y|ied|ying)|hold(?:s|ing)?|tak(?:es|ing|en)|us(?:es|ing|ed)|eat(?:s|ing)?)\b"
+        rf"[^\n.]{{0,24}}?(?:{_MEMORY}|(?<=occupies )(?:\S{{1,2}} ?)?memory\b)",
+        _HELD,
+        "another program holds the GPU's memory",
+        ("another process is using all of the GPU memory", "the GPU memory is taken by other users"),
+        vague=True,
+        said=True,
+    ),
     # https://github.com/pytorch/pytorch/issues/5736
     Signature(
         rf"(?i)(?:{_MEMORY}|\bmemory\b[^\n]{{0,60}}\bgpus?\b)[^\n.]{{0,16}}(?:\bnot|\bnever|n't) (?:been |being |properly |fully ){{0,2}}(?:released|deallocated|freed|cleared)"

@@ -10,6 +10,7 @@ from gpudoctor.signatures.signature import Signature
 # TensorFlow's, PyTorch's and JAX's answers as people print them
 SEES_NO_GPU = Signature(
     r"Num GPUs(?: Available)?:\s{0,3}0\b|(?i:\bGPUs?):?\s{0,4}\[ ?\]|^\W{0,6}\[ ?\]\W{0,3}$|list_physical_devices\([^)\n]{0,20}\)[^\n]{0,40}(?:\[ ?\]|empty list)|Is GPU Available: (?:False|\[\])"
+    r"|\bDevice mapping: no known devices|\[_DeviceAttributes\((?![^\n]{0,600}device:GPU:)[^()\n]{0,80}/device:CPU:0,"
     # torch/utils/cpp_extension.py, where a toolkit is installed
     r"|No CUDA runtime is found, using CUDA_HOME="
     # yolov5's utils/torch_utils.py
@@ -19,6 +20,7 @@ SEES_NO_GPU = Signature(
     r"|(?:(?i:\bcuda (?:is )?available)|[Ii]s CUDA available|cuda\.is_available(?:\(\))?|is_gpu_available\(\))\W{0,12}(?:[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{1,8}\W{0,3})?(?:it )?(?:(?:always|still|just|only) )?(?:(?:(?:is |was )?return(?:s|ed|ing)?|(?:is |was )?(?:show(?:s|n|ing)?(?: up)?(?: as)?|com(?:es|ing) (?:up|back|out)(?: as)?|evaluat(?:es|ing) to))\W{1,3})?[Ff]alse\b|(?i:\bcuda(?: device| gpu)? is(?:n't| (?:still )?not| still)? (?:available|unavailable)(?<!is available)(?<!still available)\b)|\bCPU training is not allowed\b|list_local_devices\(\)[^\n]{0,30}/device:CPU:0|gpu_device_name\(\)\W{0,8}(?:''|\"\")|\[(?:Cpu|TFRT_CPU_)\w{0,10}\(?\w{0,6}=?0",
     (
         "cpu-only-build",
+        "two-copies-of-framework",
         "driver-too-old",
         "amd-gpu-unsupported",
         "jetson-needs-vendor-wheel",
@@ -66,6 +68,7 @@ _SAID_OF_CPU = (
     r"|\bno gpus? ha(?:s|ve) been (?:detected|found|recogni[sz]ed)\b|\bfall(?:ing|s|en)? back to (?:the )?cpu(?: mode)?\b(?![^\n]{0,40}\b(?:op|operator|kernel|layer)s?\b)"
     r"|\b(?:only|just) (?:the |my |a |one )?cpus? (?:is|are|was|were|gets) (?:being )?(?:found|seen|used|listed|detected|shown|recogni[sz]ed)\b"
     r"|\busing (?:the )?(?:gpu|cuda): ?(?:false|no|0)\b"
+    r"|\b(?:keras|tensorflow|(?:py)?torch|jax|it) (?:(?:will|would|always|then|now) ){1,2}(?:only )?(?:runs? on|uses?) (?:the |my )?cpu\b"
     r"|\b(?:is|are|was|does|do|did|it|its|it's)(?:n't| not) (?:us(?:e|ing)|utili[sz](?:e|ing)) (?:the |my |our |its )?(?:nvidia )?gpus?\b(?! memory)|\bus(?:es|ing|ed) (?:only|just) (?:the |my )?cpus?\b"
     r"|\bno gpus? (?:is |was |were |are )?(?:detected|found|available|visible)\b[^\n]{0,24}\bcpu\b"
 )

@@ -31,10 +31,31 @@ PINS_MEMORY = r"(?<!Using ')\bpin_memory\b|\bcudaHost(?:Alloc|Register)\b|\bcuda
 
 vLLM's notice that it uses none there does not.
 """
-NO_NVIDIA_SMI = (
-    r"\bnvidia-smi\b[^\n.;]{0,24}(?:\bnot found|: No such file|\bnot recogni[sz]ed as an? (?:internal|name))|command not found: nvidia-smi"
-)
+NO_NVIDIA_SMI = r"\bnvidia-smi\b[^\n.;]{0,24}(?:\bnot found|: No such file|\bnot recogni[sz]ed as (?:an?|the) (?:internal|name))|command not found: nvidia-smi"
 """What shells say of a program that is not there."""
+SHELL_LACKS_NVIDIA_SMI = (
+    r"^\W{0,3}(?:(?:/(?:usr/)?bin/)?-?(?:ba|z|da|k|tc|c)?sh: (?:line )?(?:\d{1,4}: )?)?(?:/usr/bin/)?nvidia-smi: (?:command not found|not found|No such file or directory)\W{0,3}$"
+    r"|^\W{0,3}(?:zsh: command not found|fish: Unknown command):? \W?nvidia-smi\W{0,3}$|^\W{0,3}Command '?nvidia-smi'? not found\b"
+    r"|^\W{0,3}(?:nvidia-smi ?: )?(?:The term )?['\"\u2018]?nvidia-smi['\"\u2019]? is not recogni[sz]ed as (?:an?|the) (?:internal|name)"
+)
+"""The same as the whole message of a shell, not in a sentence."""
+LIBRARY_NAMES = "cudart|cublas|cublasLt|cufft|curand|cusolver|cusparse|nvrtc|nvJitLink|cudnn"
+_LIBRARY = rf"(?:lib(?:{LIBRARY_NAMES})(?:_\w{{1,40}})?\.so\.[\d.]{{1,8}}|(?:{LIBRARY_NAMES})(?:_\w{{1,40}})?64_\d{{1,3}}(?:_\d)?\.dll)\b"
+LIBRARY_IS_THERE = (
+    rf"(?P<placed>{_LIBRARY})(?:(?!\bno|n't|dlerror)[^\n]){{0,50}} (?:in|inside|under|at) (?:(?!\bno)[^\n]){{0,24}}?(?:/\w|[A-Z]:\\)"
+    rf"|(?P<being>{_LIBRARY})[`'\"]?(?: (?:does|do|is|are|also|already|actually|definitely|clearly|itself|file)){{0,3}} (?:exists?|there|present|on (?:the )?disk)\b(?!\?)"
+    r"|(?:\b(?:[Ii]|[Ww]e|[Ii]t|they|which|that|only|just|folder|directory|bin|path|toolkit|cuda|CUDA|Windows|System32|conda|env)"
+    r" (?:only |just |also |already ){0,2}(?:has|have|had|contains?|includes?|holds?|lists?|sees?|found|finds?|got)\b|\b[Tt]here(?: is|'s| are))"
+    rf" (?:(?:only|just|the|a|an|one|file|dll|library|version|called|named) ){{0,4}}[`'\"]?(?P<had>{_LIBRARY})(?: (?:in|inside|under|at) [^\s,;]{{1,80}})?"
+)
+"""What people say of a library that is there; a group has its name."""
+HAS_CUDA = (
+    r"(?:(?:\b(?:with|have|has|had|us(?:e[sd]?|ing)|installed|run(?:s|ning)?|on|my|mit|con|com|avec|\u0441)\s{1,3}|(?:\u5b89\u88c5|\u88c5|\u5b89\u88dd|\u4f7f\u7528|\u7528)(?:\u4e86|\u7684\u662f)?\s{0,2}|^\W{0,6})cuda[ -]?(?:toolkit |version )?"
+    r"|\bcuda/cudnn version\W{1,6}(?:cuda )?|\bcuda (?:version )?(?:is|was|has been) (?:now )?(?:(?:up|down)(?:graded|dated) (?:from [\d.]{1,5} )?to )?"
+    r"|\b(?:re-?install|upgrad|updat|downgrad|switch|mov|chang)(?:e|ed|ing)?\s(?:my |the |our |to )?cuda (?:toolkit |version )?(?:from (?:v?[\d.]{1,5}|version [\d.]{1,5}) )?(?:to )?(?:version )?"
+    r"|\bcuda[ -]?(?:toolkit |version )?(?=v?\d{1,2}(?:\.\d{1,2}){0,2} (?:libs? |librar(?:y|ies) |toolkit |runtime )?(?:is |are |was |were )?(?:already )?installed\b))"
+)
+"""What stands before the version of the CUDA that somebody has."""
 DKMS_FAILS = r"Bad return status for module build on kernel|kernel headers for this kernel do(?:es)? not seem to be installed"
 """What dkms says of a module that it cannot build, which it names in other lines."""
 DRIVER = r"(?:(?:nvidia|nvidias|graphics?|gpu|video|cuda|display|card)[ -]){1,3}drivers?(?:/(?:kernel )?modules?)?"
@@ -117,7 +138,8 @@ def outdated(thing: str) -> str:
     return (
         rf"\b{thing}\b(?: versions?)?(?: (?:v|branch )?\d[\d.]{{1,11}})?(?:,? (?:and|but) (?:that|it|this)|,? which|[^\n.;]{{0,40}}, (?:it|this|that)| (?:on|of|in) (?:the|my|our|this|that|these) (?:\w{{1,16}} )?\w{{1,16}}| installed\b[^\n;]{{0,30}})? (?:is|are|was|were|seems?(?: to be)?|turned out to be) (?:{_VERY}{_OLD}|not (?:new|recent) enough)\b"
         rf"|\b(?:too old|outdated|obsolete|out[- ]of[- ]date) (?:\w{{1,12}} ){{0,2}}{thing}\b"
-        rf"|\b(?:needs?|requires?|wants?) a (?:newer|more recent) (?:\w{{1,12}} )?{thing}\b"
+        rf"|\b(?:needs?|requires?|wants?) (?:a )?(?:newer|new|more recent) (?:\w{{1,12}} )?{thing}\b"
+        rf"|(?:\bnot|n't) (?:work|run|start)\b[^\n.;]{{0,24}} (?:until|unless|before) (?:we|i|they|you|somebody|the admins?) (?:can |could |finally )?(?:up(?:grade|date)|renew)d? (?:the |our |my |your )?{thing}\b"  # words: ok
     )
 
 
@@ -185,3 +207,11 @@ USES_GPU_ELSEWHERE = (
 NOTEBOOK = r"(?:notebooks?|jupyter\w{0,4}|vs ?code|pycharm|spyder)"
 TERMINAL = r"(?:terminal|command[ -](?:line|prompt)|shell|console|script|python prompt)"
 """The programs that people compare, each of which runs a Python of its own."""
+_RELEASE = r"(?:(?: |==?)v?[\d.]{1,8})?"
+_BESIDE = r" (?:and|&|plus|with|beside|alongside) (?:the )?"
+TENSORFLOW_TWICE = (
+    rf"\bboth (?:the )?tensorflow(?:[-_ ]cpu)?{_RELEASE}{_BESIDE}tensorflow[-_ ]gpu\b|\bboth (?:the )?tensorflow[-_ ]gpu{_RELEASE}{_BESIDE}tensorflow(?:[-_ ]cpu)?\b"
+    rf"|\btensorflow(?:[-_ ]cpu)?{_RELEASE}{_BESIDE}tensorflow[-_ ]gpu{_RELEASE},? (?:are |were )?(?:both|together|side by side|at the same time)\b|\btensorflow-gpu{_RELEASE} also installs tensorflow\b(?!-)"
+    rf"|\binstall (?:-\S{{1,20}} ){{0,2}}tensorflow{_RELEASE} tensorflow-gpu\b|\binstall (?:-\S{{1,20}} ){{0,2}}tensorflow-gpu{_RELEASE} tensorflow(?![-_\w])"
+)
+"""What installs or names two packages of TensorFlow that own the same files."""

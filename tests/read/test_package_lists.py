@@ -23,6 +23,7 @@ def stated(text: str) -> dict[str, str]:
         ("Package Version\n------- -------\nmy-own-thing 0.3.1\n", {"package:my-own-thing": "0.3.1"}),
         ("Package Version Editable project location\n---- ---- ----\nmylib 1.0 /home/u/mylib\n", {"package:mylib": "1.0"}),
         ("torch        2.4.0+cu121\nsome-dep     7.1\n", {"package:torch": "2.4.0+cu121", "package:some-dep": "7.1"}),
+        ("tensorflow-gpu (1.7.0)\nmylib (0.2.dev3, /home/u/mylib)\n", {"package:tensorflow-gpu": "1.7.0", "package:mylib": "0.2.dev3"}),
         ("torch==2.4.0+cu121\nfoo-bar==1!2.0\n", {"package:torch": "2.4.0+cu121"}),
         ("numpy @ file:///build/numpy/dist/numpy-1.26.4-cp311-cp311-linux_x86_64.whl#sha256=d8\n", {"package:numpy": "1.26.4"}),
         ("├── torch v2.13.0+cpu (*)\n│   └── mpmath v1.3.0\n", {"package:torch": "2.13.0+cpu", "package:mpmath": "1.3.0"}),

@@ -14,9 +14,11 @@ from gpudoctor.read.statements import Line, Rank, Statement
 from gpudoctor.snapshot.distributions import normalise
 
 _ROW = expression(
-    r"^\s{0,8}(?:[-*•] )?(?P<name>[A-Za-z_][\w.-]{1,60})\s{1,80}(?:\(!\) )?v?(?P<version>\d[\w.+!]{0,60})(?:\s+(?P<rest>\S.{0,300}))?$"
+    r"^\s{0,8}(?:[-*•] )?(?P<name>[A-Za-z_][\w.-]{1,60})\s{1,80}(?:\((?P<legacy>\d[\w.+!]{0,60})(?:, [^()\n]{1,200})?\)\s{0,8}$"
+    r"|(?:\(!\) )?v?(?P<version>\d[\w.+!]{0,60})(?:\s+(?P<rest>\S.{0,300}))?$)"
 )
-_CANDIDATE = expression(r"(?m)^[ \t]{0,8}(?:[-*•] |# )?[A-Za-z_][\w.-]{1,60}[ \t]{1,80}(?:\(!\) )?(?:v?\d|Version\b)")
+"""pip before 10 put the version in parentheses, with the folder of a package in development: https://pip.pypa.io/en/stable/news/"""
+_CANDIDATE = expression(r"(?m)^[ \t]{0,8}(?:[-*•] |# )?[A-Za-z_][\w.-]{1,60}[ \t]{1,80}(?:\(!\) )?(?:\(?v?\d|Version\b)")
 _HEADER = expression(r"^\s{0,8}#? ?(?:Package|Name)\s{1,80}Version\b")
 _RULE = expression(r"^\s*[-─━ ]{4,200}$")
 _BUILD = expression(
@@ -80,7 +82,14 @@ def _row(line: Line) -> _Row | None:
     conda = _BUILD.match(rest) or _PIXI.match(rest)
     build, channel = (conda["build"] or "", conda["channel"] or "") if conda else ("", "")
     pip = "pypi" in {build.partition("_")[0], channel} or build in {"<pip>", "<develop>"}
-    return _Row(line, found["name"], found["version"], "pypi" if pip else build, channel, not rest or bool(conda or _PLACE.match(rest)))
+    return _Row(
+        line,
+        found["name"],
+        found["legacy"] or found["version"],
+        "pypi" if pip else build,
+        channel,
+        not rest or bool(conda or _PLACE.match(rest)),
+    )
 
 
 def _of_run(run: list[_Row], *, headed: bool) -> Iterator[Statement]:

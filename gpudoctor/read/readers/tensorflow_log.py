@@ -52,6 +52,13 @@ READER = Reader(
             r"(?![^\n]{0,200}device:(?:XLA_)?GPU)[^\n]{0,200}[/:](?P<value>cpu):0",
             Rank.LOG,
         ),
+        # tensorflow/core/common_runtime/direct_session.cc of 1.x, and the repr of what list_devices() and list_local_devices() return
+        Form("tensorflow devices", r"\bDevice mapping: (?P<value>no known devices)", Rank.LOG),
+        Form(
+            "tensorflow devices",
+            r"\[_DeviceAttributes\((?![^\n]{0,600}device:GPU:)[^()\n]{0,80}/device:(?P<value>CPU):0,",
+            Rank.LOG,
+        ),
         Form("capability", r"(?i)compute ?capability:? {0,3}(?P<value>\d{1,2}\.\d)\b", Rank.LOG),
     ),
     blocks=_blocks,

@@ -35,6 +35,7 @@ NO_GPU = frozenset(
         "[]",
         "[ ]",
         "empty list",
+        "no known devices",
         "list()",
         "''",
         '""',
@@ -71,7 +72,10 @@ def _framework(name: str, stated: Stated, matrix: Matrix, platform: str) -> Fram
         return None
     stand_ins = spec_of(name).stand_ins
     package, version = max(candidates, key=lambda pair: (pair[1].rank, pair[0] not in stand_ins))
-    if certain := [
+    twice = {other for other, statement in packages if statement.value == version.value and other not in stand_ins}
+    if len(twice) > 1:
+        distribution = ""  # they own the same files, and the one that was installed last is imported
+    elif certain := [
         other
         for other, statement in packages
         if statement.rank > (Rank.LOG if other == name else Rank.PROSE) and _is_whole(statement.value)

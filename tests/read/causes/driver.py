@@ -354,6 +354,12 @@ CASES: Final = (
     ("driver-too-old", "Driver Version: 520.61.05\nBuild cuda_12.4.r12.4/compiler.33961263_0\nRuntimeError: CUDA error: operation not supported\n"),
     ("driver-too-old", "RuntimeError: Triton Error [CUDA]: device kernel image is invalid\n"),
     ("driver-too-old", "FAILED_PRECONDITION: DNN library initialization failed.\nSolved by updating the NVIDIA driver on the workstation.\n"),
+    ("no-driver", "$ nvidia-smi\nbash: nvidia-smi: command not found\n"),
+    ("no-driver", "'nvidia-smi' is not recognized as an internal or external command,\noperable program or batch file.\n"),
+    ("no-driver", "-bash: /usr/bin/nvidia-smi: No such file or directory\nThe package nvidia-cuda-toolkit is installed.\n"),
+    ("no-driver", "zsh: command not found: nvidia-smi\nTensorFlow 2.15 does not see my GPU\n"),
+    ("driver-too-old", "TensorFlow 1.13 requires CUDA 10.\nCUDA 10 needs a new driver.\nThe build with GPU is installed and won't work until the admins update the driver.\n"),
+    ("driver-too-old", "The container starts and does not run until you upgrade the NVIDIA driver on the host.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -443,5 +449,8 @@ NEAR_MISSES: Final = (
     ("driver-library-mismatch", "./train.sh: returned non-zero exit status 18\n"),
     ("driver-too-old", "RuntimeError: CUDA error: operation not supported\nDriver Version: 550.54.14\nCuda compilation tools, release 12.3, V12.3.52\n"),
     ("driver-too-old", "FAILED_PRECONDITION: DNN library initialization failed.\nUpdating the NVIDIA driver did not help.\n"),
+    ("no-driver", "MacBook Air M2, macOS 14.4\nzsh: command not found: nvidia-smi\n"),
+    ("no-driver", "bash: nvidia-smi: command not found\n>>> torch.cuda.is_available()\nTrue\n"),
+    ("driver-too-old", "Does CUDA 12.4 need a new driver, or is branch 535 enough? All our jobs run.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

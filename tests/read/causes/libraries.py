@@ -245,6 +245,17 @@ CASES: Final = (
     ("cudnn-missing", "tensorflow-gpu 1.4.0\nLD_LIBRARY_PATH=/data/cudnn-6.0/lib64\nImportError: libcudnn.so.6: cannot open shared object file: No such file or directory\n"),
     ("cudnn-version-mismatch", "ii  libcudnn7  7.6.5.32-1+cuda10.2  amd64  cuDNN runtime libraries\nCuda compilation tools, release 10.0, V10.0.130\nCheck failed: status == CUDNN_STATUS_SUCCESS (1 vs. 0)  CUDNN_STATUS_NOT_INITIALIZED\n"),
     ("ld-library-path-shadowing", "ImportError: /opt/venv/lib/libtorch_cuda.so: undefined symbol: cuptiGetVersionEx\nLD_LIBRARY_PATH=/usr/local/cuda-11.8/lib64\n"),
+    ("cuda-version-mismatch", "TensorFlow asks for cudart64_101.dll, which was not found. The bin folder has the file cudart64_110.dll.\n"),
+    ("cuda-version-mismatch", "Could not load dynamic library 'cublas64_11.dll'; dlerror: cublas64_11.dll not found\nI only have cublas64_12.dll here.\n"),
+    ("cudnn-wrong-major", "Could not load dynamic library 'cudnn64_8.dll'; dlerror: cudnn64_8.dll not found\nThere is a cudnn64_9.dll in D:\\cudnn\\bin.\n"),
+    ("cuda-libs-not-on-loader-path", "ImportError: Could not find 'cudart64_90.dll'. TensorFlow requires that this DLL be installed in a directory that is named in your %PATH% environment variable.\nThe file D:\\CUDA\\v9.0\\bin\\cudart64_90.dll exists.\n"),
+    ("cuda-libs-not-on-loader-path", "Could not load dynamic library 'cusolver64_10.dll'; dlerror: cusolver64_10.dll not found\ncusolver64_10.dll is there, I looked twice.\n"),
+    ("cuda-version-mismatch", "On Monday I upgraded CUDA to 10.2.\nCould not load dynamic library 'libcudart.so.10.1'; dlerror: libcudart.so.10.1: cannot open shared object file: No such file or directory\n"),
+    ("cuda-version-mismatch", "I had to reinstall CUDA 9.2 yesterday.\nImportError: libcublas.so.9.0: cannot open shared object file: No such file or directory\n"),
+    ("libcuda-not-on-loader-path", "It runs with LD_LIBRARY_PATH=/run/opengl-driver/lib, without it:\nCould not load dynamic library 'libcuda.so.1'; dlerror: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
+    ("cuda-libs-not-on-loader-path", "It runs with LD_LIBRARY_PATH=/opt/cuda-11.0/lib64, without it:\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file or directory\n"),
+    ("ld-library-path-shadowing", "Our module sets LD_LIBRARY_PATH to CUDA 10.0, and without it the training works.\n"),
+    ("cuda-library-damaged", "ImportError: /usr/lib64/libcuda.so.1: file too short\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -300,5 +311,8 @@ NEAR_MISSES: Final = (
     ("cudnn-version-mismatch", "libcudnn8 8.9.2.26-1+cuda12.1 amd64\nCuda compilation tools, release 12.4, V12.4.131\nCannot create cuDNN handle. cuDNN won't be available.\n"),
     ("container-ldcache-stale", "macOS 10.12\nCouldn't open CUDA library libcuda.1.dylib\n/usr/local/cuda/lib/libcuda.dylib\n"),
     ("cuda-library-missing", "Successfully opened dynamic library cudart64_110.dll\ncudart64_110.dll is in C:\\\\cuda\\\\bin.\n"),
+    ("cuda-libs-not-on-loader-path", "Could not load dynamic library 'cudart64_110.dll'; dlerror: cudart64_110.dll not found\nMy CUDA folder does not have the file cudart64_110.dll.\n"),
+    ("cuda-libs-not-on-loader-path", 'OSError: [WinError 126] The specified module could not be found. Error loading "D:\\env\\lib\\site-packages\\torch\\lib\\cudnn_cnn_infer64_8.dll" or one of its dependencies.\n'),
+    ("ld-library-path-shadowing", "It works with LD_LIBRARY_PATH=/opt/cuda-11.0/lib64, without it: ImportError: libcublas.so.11: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -233,6 +233,10 @@ CASES: Final = (
     ("cuda-compat-lib-conflict", "$ ldconfig -p | grep libcuda.so\n\tlibcuda.so.1 (libc6,x86-64) => /usr/local/cuda-12.2/compat/libcuda.so.1\n\tlibcuda.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libcuda.so.1\nRuntimeError: Unexpected error from cudaGetDeviceCount(). Error 803: system has unsupported display driver / cuda driver combination\n"),
     ("container-shm-too-small", "node1: NCCL INFO Channel 00/02 : 0 1\n[node1:311] *** Process received signal ***\n[node1:311] Signal: Bus error (7)\n"),
     ("container-shm-too-small", "exitcode  : -7 (pid: 1312)\nerror_file: <N/A>\n"),
+    ("container-no-gpu-access", "root@3f1c9a7be210:/# nvidia-smi\nbash: nvidia-smi: command not found\n"),
+    ("container-no-gpu-access", "docker run -it trainer:5 python3 train.py\nImportError: /usr/lib/x86_64-linux-gnu/libcuda.so.1: file too short\n"),
+    ("jetson-needs-vendor-wheel", "NVIDIA's Jetson Nano, and tensorflow for aarch64 from the index\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
+    ("amd-gpu-unsupported", "My card is a Radeon RX 570.\nDevices visible to TensorFlow: [_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456)]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -296,5 +300,6 @@ NEAR_MISSES: Final = (
     ("wsl-driver-stack-broken", "Debian 12: nvidia-smi ends with a segmentation fault\n"),
     ("cuda-compat-lib-conflict", "$ ldconfig -p | grep libcuda.so\n\tlibcuda.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libcuda.so.1\n\tlibcuda.so (libc6,x86-64) => /lib/x86_64-linux-gnu/libcuda.so\ntorch.cuda.is_available() True\n"),
     ("container-shm-too-small", "pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)\n"),
+    ("jetson-needs-vendor-wheel", "It works on a Jetson Nano. Here, on a desktop with Ubuntu 20.04:\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -157,6 +157,10 @@ CASES: Final = (
     ("no-cuda-wheel-for-platform", "Windows\nERROR: Could not find a version that satisfies the requirement triton>=2.1 (from versions: none)\n"),
     ("two-copies-of-framework", "$ cd detectron2 && python demo.py\nModuleNotFoundError: No module named 'detectron2._C'\n"),
     ("extension-abi-mismatch", 'torch==2.5.1+cu124\nIs CUDA available: True\nModuleNotFoundError: No module named "vllm._C"\n'),
+    ("two-copies-of-framework", "Both tensorflow and tensorflow-gpu are installed here, and it uses the CPU.\n"),
+    ("two-copies-of-framework", "pip install tensorflow==1.13.1 tensorflow-gpu==1.13.1\nNum GPUs Available: 0\n"),
+    ("two-copies-of-framework", "tensorflow (1.4.0)\ntensorflow-gpu (1.4.0)\nMy training runs only on the CPU.\n"),
+    ("two-copies-of-framework", "tensorflow                1.9.0\ntensorflow-gpu            1.9.0\nNum GPUs Available: 0\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -187,5 +191,7 @@ NEAR_MISSES: Final = (
     ("package-requirement-conflict", "torch 2.3.1+cu121\n>>> torch.cuda.is_available()\nTrue\nvllm 0.5.3 depends on torch==2.3.1, as the notes say.\n"),
     ("python-version-unsupported", "ERROR: Could not find a version that satisfies the requirement torch==1.12.1+cu116 (from versions: 1.13.0, 1.13.1, 2.0.0, 2.0.1)\n"),
     ("python-version-unsupported", "Python 3.10.12\nERROR: No matching distribution found for torch==2.1.0\n"),
+    ("cpu-only-build", "== check pips ==========\nnumpy (1.14.3)\nprotobuf (3.5.2)\ntensorflow (1.8.0)\ntensorflow-gpu (1.8.0)\n"),
+    ("cpu-only-build", "tensorflow (1.8.0)\ntensorflow-gpu (1.8.0)\n>>> tf.test.gpu_device_name()\n'/device:GPU:0'\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

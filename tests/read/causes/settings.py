@@ -167,6 +167,11 @@ CASES: Final = (
     ("gpu-memory-preallocation", "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 1048576 bytes.\nEach of them runs alone, but more than one program at the same time fails.\n"),
     ("gpu-memory-insufficient", "RuntimeError: Unable to find a valid cuDNN algorithm to run convolution\n"),
     ("gpu-memory-insufficient", "RuntimeError: GET was unable to find an engine to execute this computation\n"),
+    ("cuda-init-fails", "| NVIDIA-SMI 450.80.02    Driver Version: 450.80.02    CUDA Version: 11.0     |\n|   0  Tesla T4            Off  | 00000000:00:0C.0 Off |                    0 |\n| N/A   44C    P0    15W /  70W |      0MiB / 15109MiB |      0%      Default |\nInternalError: CUDA runtime implicit initialization on GPU:0 failed. Status: all CUDA-capable devices are busy or unavailable\n"),
+    ("gpu-memory-insufficient", "ResourceExhaustedError: OOM when allocating tensor with shape[96,512,28,28] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc\n|   0  GeForce GTX 1080    Off  | 00000000:01:00.0  On |                  N/A |\n|  0%   58C    P0    60W / 180W |   7902MiB /  8112MiB |      3%      Default |\n"),
+    ("gpu-memory-held-by-other-process", "failed to allocate 512.00M (536870912 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\n|   0  GeForce GTX 1080    Off  | 00000000:01:00.0  On |                  N/A |\n|  0%   58C    P0    60W / 180W |   7902MiB /  8112MiB |      3%      Default |\n"),
+    ("gpu-memory-held-by-other-process", "Another user's job is using most of the GPU memory on this node.\n"),
+    ("gpu-memory-held-by-other-process", "\u8fd9\u5757GPU\u4e0a\u6709\u5176\u4ed6\u8fdb\u7a0b\u5360\u7528\u4e86\u663e\u5b58\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -223,5 +228,7 @@ NEAR_MISSES: Final = (
     ("cuda-visible-devices-set-too-late", "#os.environ['CUDA_VISIBLE_DEVICES'] = '5'\nLet's use 8 GPUs!\n"),
     ("mig-one-instance-per-process", "GPU 0: NVIDIA A30\n  MIG 2g.12gb     Device  0\nggml_cuda_init: found 1 CUDA devices:\n"),
     ("gpu-memory-preallocation", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\nI run two torch scripts at the same time.\n"),
+    ("vgpu-unlicensed", "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: 11.4     |\n|   0  Tesla V100-SXM2...  On   | 00000000:00:1E.0 Off |                    0 |\n| N/A   41C    P0    39W / 300W |      0MiB / 16160MiB |      0%      Default |\nCUDA error: all CUDA-capable devices are busy or unavailable\n"),
+    ("gpu-memory-held-by-other-process", "No other process uses the GPU memory, and training runs at 92 % of it.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

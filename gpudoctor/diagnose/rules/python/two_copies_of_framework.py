@@ -57,6 +57,7 @@ def two_copies_of_framework(framework: FrameworkView) -> Iterator[Problem]:
     which = f"Python imports {copies[0].version}, and pip lists {copies[1].version}" if imported else which
     yield Problem(
         message=f"{framework.name} is installed {'twice' if len(copies) == 2 else f'{len(copies)} times'}: {places}; {which}.",
+        severity=Severity.NOTE if _may_be_in_order(framework, copies) else None,
         confidence=Confidence.CERTAIN if apart else Confidence.LIKELY,
         evidence=tuple(as_evidence(copy) for copy in copies if copy.version),
         fixes=_remove_first(framework, copies) if apart else _leave_out(framework, copies) or _reinstall_one(framework, copies),
@@ -91,6 +92,12 @@ def _copies(framework: FrameworkView, distributions: tuple[Distribution, ...]) -
     if any(copy.name in framework.spec.tabled for copy in copies):
         copies = [copy for copy in copies if copy.name not in framework.spec.stand_ins]
     return list({(copy.name, copy.version, copy.where): copy for copy in copies}.values())
+
+
+def _may_be_in_order(framework: FrameworkView, copies: list[Distribution]) -> bool:
+    """Return whether a text lists two packages of one release and does not say that this release sees no GPU: many environments train like that."""
+    several = len({copy.name for copy in copies}) > 1 and len({copy.version for copy in copies}) == 1
+    return several and framework.machine.observed.origin == TEXT and framework.observed.sees_gpu is not False
 
 
 def _same_package(framework: FrameworkView, packages: Packages) -> list[Distribution]:
