@@ -71,6 +71,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "Toolkit": ("path",),
     "Training": ("device", "network"),
     "XidEvent": ("code", "address"),
+    "UnresolvedSymbol": ("needed_by", "library"),
     "Unread": ("what",),
 }
 """What an item of a list is known by: these fields together, or for a GPU the first of them that is known."""

@@ -22,7 +22,7 @@ _LFS = b"version https://git-lfs"
 
 # elf.h
 _PT_LOAD, _PT_DYNAMIC, _PT_INTERP = 1, 2, 3
-_DT_NEEDED, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 5, 6, 10, 14, 15, 29
+_DT_NEEDED, _DT_HASH, _DT_STRTAB, _DT_SYMTAB, _DT_STRSZ, _DT_SONAME, _DT_RPATH, _DT_RUNPATH = 1, 4, 5, 6, 10, 14, 15, 29
 _DT_GNU_HASH = 0x6FFFFEF5
 _DT_FLAGS_1, _DT_VERNEED, _DT_VERNEEDNUM = 0x6FFFFFFB, 0x6FFFFFFE, 0x6FFFFFFF
 _DF_1_NODEFLIB = 0x800
@@ -54,6 +54,7 @@ class Elf:
     __slots__ = (
         "bits",
         "gnu_hash",
+        "hash",
         "identity",
         "interpreter",
         "little",
@@ -91,8 +92,8 @@ class Elf:
         """The symbol versions that it needs, by library; read on demand."""
         self.strings = (0, 0)
         """Offset and size of its dynamic section's string table, which holds its symbols' names."""
-        self.symbols = self.gnu_hash = -1
-        """Offsets of its dynamic symbols and their hash table; -1 if there is none."""
+        self.symbols = self.gnu_hash = self.hash = -1
+        """Offsets of its dynamic symbols and their hash tables, the newer kind and the older; -1 if there is none."""
         self.sections: tuple[tuple[str, int, int], ...] = ()
         """Name, offset and size of the sections with GPU code; read on demand."""
 
@@ -199,6 +200,7 @@ class _Reader:
         found.strings = (strings, max(0, min(tags.get(_DT_STRSZ, 0), self._size - strings)))
         found.symbols = _placed(loads, tags.get(_DT_SYMTAB, 0)) if _DT_SYMTAB in tags else -1
         found.gnu_hash = _placed(loads, tags[_DT_GNU_HASH]) if _DT_GNU_HASH in tags else -1
+        found.hash = _placed(loads, tags[_DT_HASH]) if _DT_HASH in tags else -1
         found.needed = tuple(self._text(strings + name) for name in needed)
         found.soname = self._text(strings + tags[_DT_SONAME]) if _DT_SONAME in tags else ""
         if _DT_RUNPATH in tags:

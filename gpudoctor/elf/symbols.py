@@ -15,6 +15,7 @@ MOST_CHAIN = 4096
 _PIECE = 1 << 20
 _ENTRY = Struct("<IBBHQQ")  # Elf64_Sym: name, info, other, section, value, size
 _HEADER = Struct("<IIII")
+_OLD_HEADER = Struct("<II")
 _WEAK = 2
 
 
@@ -35,9 +36,7 @@ def undefined(path: str, elf: Elf) -> list[str]:
         return []
     file = _Open(path)
     try:
-        # every linker writes the names after the table
-        size = min(max(elf.strings[0] - elf.symbols, 0), MOST_SYMBOLS * _ENTRY.size) // _ENTRY.size * _ENTRY.size
-        table = file.at(elf.symbols, size)
+        table = file.at(elf.symbols, min(_first_defined(file, elf), MOST_SYMBOLS) * _ENTRY.size)
         names = file.at(elf.strings[0], min(elf.strings[1], 64 * _PIECE))
     finally:
         file.close()
@@ -50,9 +49,25 @@ def undefined(path: str, elf: Elf) -> list[str]:
     return found
 
 
+def _first_defined(file: _Open, elf: Elf) -> int:
+    """How many symbols come before those that the GNU hash table lists, which a file defines; without such a table, all that may exist."""
+    head = file.at(elf.gnu_hash, _HEADER.size) if elf.gnu_hash > 0 else b""
+    if len(head) == _HEADER.size:
+        return int(_HEADER.unpack(head)[1])
+    old = file.at(elf.hash, _OLD_HEADER.size) if elf.hash > 0 else b""
+    if len(old) == _OLD_HEADER.size:
+        return int(_OLD_HEADER.unpack(old)[1])
+    return max(elf.strings[0] - elf.symbols, 0) // _ENTRY.size  # every linker writes the names after the table
+
+
+def can_look_up(elf: Elf) -> bool:
+    """Whether it can be told which symbols a file defines."""
+    return elf.bits == 64 and elf.little and elf.symbols > 0 and max(elf.gnu_hash, elf.hash) > 0
+
+
 def defined(path: str, elf: Elf, wanted: Iterable[str]) -> set[str]:
-    """Which of `wanted` the file defines, by its GNU hash table, as the loader looks them up. Raises OSError."""
-    if elf.bits != 64 or not elf.little or elf.gnu_hash <= 0:
+    """Which of `wanted` the file defines, by its hash table, as the loader looks them up. Raises OSError."""
+    if not can_look_up(elf):
         return set()
     file = _Open(path)
     try:
@@ -62,7 +77,8 @@ def defined(path: str, elf: Elf, wanted: Iterable[str]) -> set[str]:
 
 
 def _defines(file: _Open, elf: Elf, name: bytes) -> bool:
-    for index in _candidates(file, elf.gnu_hash, _hash(name)):
+    numbers = _candidates(file, elf.gnu_hash, _hash(name)) if elf.gnu_hash > 0 else _of_old_table(file, elf.hash, name)
+    for index in numbers:
         row = file.at(elf.symbols + index * _ENTRY.size, _ENTRY.size)
         if len(row) == _ENTRY.size:
             place, _, _, section, _, _ = _ENTRY.unpack(row)
@@ -96,6 +112,25 @@ def _candidates(file: _Open, place: int, hashed: int) -> Iterator[int]:
             yield number
         if there & 1:
             return
+
+
+def _of_old_table(file: _Open, place: int, name: bytes) -> Iterator[int]:
+    """The indices of the symbols in the bucket of a name: two counts, buckets and chains follow one another."""
+    head = file.at(place, _OLD_HEADER.size)
+    buckets = _OLD_HEADER.unpack(head)[0] if len(head) == _OLD_HEADER.size else 0
+    if not buckets:
+        return
+    hashed = 0
+    for letter in name:
+        hashed = (hashed << 4) + letter
+        hashed = (hashed ^ (hashed & 0xF0000000) >> 24) & 0x0FFFFFFF
+    table, at = place + _OLD_HEADER.size, hashed % buckets
+    for _ in range(MOST_CHAIN):
+        index = int.from_bytes(file.at(table + 4 * at, 4), "little")
+        if not index:
+            return
+        yield index
+        at = buckets + index
 
 
 def mentions(path: str, elf: Elf, name: bytes) -> bool:

@@ -43,6 +43,7 @@ from gpudoctor.snapshot.libraries import (
     LibraryUse,
     Place,
     Toolkit,
+    UnresolvedSymbol,
 )
 from gpudoctor.snapshot.machine import (
     DeviceNodes,

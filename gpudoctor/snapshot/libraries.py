@@ -117,6 +117,16 @@ class LibraryUse(Observed, frozen=True):
     """Files of that name, or another version of the component, on disk outside the loader's path."""
 
 
+class UnresolvedSymbol(Observed, frozen=True):
+    """A function that a file needs and that the library in the process does not define: the file does not load."""
+
+    symbol: str
+    needed_by: str
+    library: str
+    owner: str = ""
+    """As in LibraryFile; empty if unknown."""
+
+
 class FrameworkLibraries(Observed, frozen=True):
     """The X-ray of one framework, including its plugins."""
 
@@ -131,6 +141,8 @@ class FrameworkLibraries(Observed, frozen=True):
     """CUDA libraries that its process loads although nothing requests them by name: preloads of another CUDA."""
     broken: tuple[Damage, ...] = ()
     """Files of the framework, or of other libraries they link, that cannot be loaded: its import fails."""
+    unresolved: tuple[UnresolvedSymbol, ...] = ()
+    """Functions that the CUDA libraries which it would load lack, one for each file that needs some."""
     absent_modules: tuple[Damage, ...] = ()
     """Modules of required packages that are not installed, if its import asks for one: it fails. Only looked for where a requirement is absent."""
 

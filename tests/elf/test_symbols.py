@@ -30,6 +30,18 @@ def test_undefined_and_defined_symbols_agree_with_nm(path: Path) -> None:
     assert symbols.defined(str(path), elf, [*names, "no_such_name", "another"]) == set(names)
 
 
+@pytest.mark.parametrize("style", ["sysv", "gnu", "both"])
+def test_each_kind_of_hash_table_is_looked_up(tmp_path: Path, style: str) -> None:
+    names = [f"function_{number}" for number in range(300)]
+    source = "".join(f"int {name}(void) {{ return 0; }}" for name in names) + "int wanted(void); int calls(void) { return wanted(); }"
+    path = build(tmp_path / "x.so", f"-Wl,--hash-style={style}", source=source)
+    elf = file.read(str(path))
+    assert symbols.can_look_up(elf)
+    assert symbols.defined(str(path), elf, [*names, "wanted", "function_300"]) == set(names)
+    assert "wanted" in symbols.undefined(str(path), elf)
+    assert not set(names) & set(symbols.undefined(str(path), elf))
+
+
 def test_names_that_contain_a_text(tmp_path: Path) -> None:
     path = build(tmp_path / "x.so", source="void a_GetCurandDsoHandle_b(void) {}")
     elf = file.read(str(path))

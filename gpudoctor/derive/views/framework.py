@@ -30,6 +30,7 @@ from gpudoctor.snapshot import (
     Missing,
     Platform,
     Smoke,
+    UnresolvedSymbol,
     is_absent,
 )
 
@@ -227,6 +228,13 @@ class FrameworkView(SubjectView):
         if not seen.broken and not known(seen.uses):
             known(seen.code)  # files that could not be read are not known to be broken
         return seen.broken
+
+    @property
+    def unresolved(self) -> tuple[UnresolvedSymbol, ...]:
+        """The functions that its libraries are known to lack."""
+        seen = self.machine.observed.libraries
+        found = None if isinstance(seen, Missing) else xray(self.observed, seen)
+        return found.unresolved if found is not None else ()
 
     @property
     def absent_module(self) -> Damage | None:

@@ -12,6 +12,7 @@ from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.extensions import extensions
 from gpudoctor.children.own.xray.patient import Around, Patient, damage, missing, nearby, places
 from gpudoctor.children.own.xray.python_files import hole
+from gpudoctor.children.own.xray.unresolved import unresolved
 from gpudoctor.children.own.xray.wanted import WantedFramework, loading
 from gpudoctor.elf.loader import Loader, Setting
 from gpudoctor.elf.system import CannotLoad, System
@@ -128,8 +129,9 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
     also = [library.path for library in patient.loader.objects if component(library.name) is not None and library.path not in taken]
     for path in own:
         _broken(patient, path)
+    lacking = unresolved(shared, patient.loader.objects)
     uses = missing("failed", patient.unknown) if patient.unknown else uses
-    return {**said, "objects": objects, "uses": uses, "also_loaded": also, "broken": list(patient.broken.values())}
+    return {**said, "objects": objects, "uses": uses, "also_loaded": also, "broken": list(patient.broken.values()), "unresolved": lacking}
 
 
 def _holes(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: str) -> dict[str, Any]:

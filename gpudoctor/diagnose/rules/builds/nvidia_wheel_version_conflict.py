@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from itertools import chain
 
-from gpudoctor.derive import EnvironmentView, Stack, not_applicable
+import msgspec
+
+from gpudoctor.derive import EnvironmentView, FrameworkView, Stack, not_applicable
 from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.packages import major, stack_of
 from gpudoctor.derive.specifiers import clauses
@@ -16,8 +19,8 @@ from gpudoctor.diagnose.advice.requirements import (
     rule_for,
     unmet_requirements,
 )
-from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import DOWNLOAD, Fix, FixKind, Impact, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.findings import DOWNLOAD, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.frameworks import NVIDIA_PACKAGES
 from gpudoctor.snapshot import Distribution, is_absent
@@ -30,7 +33,10 @@ _SEPARATE = Fix("Give each framework its own environment.", needs=(DOWNLOAD,), k
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     impact=Impact.AT_RISK,
-    explains=(Explains(("nccl-version-conflict",), "The NCCL package is not the one that the framework requires."),),
+    explains=(
+        Explains(("nccl-version-conflict",), "The NCCL package is not the one that the framework requires."),
+        Explains(TRAINING_FAILS, "A library of the framework does not load.", Join.FRAMEWORK),
+    ),
 )
 def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Problem]:
     """NVIDIA packages do not match the framework's requirements."""
@@ -43,16 +49,35 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
         more = f" ({others} more of its requirements {agree(others, 'is', 'are')} not met)" if others else ""
         pins = (f"{violation.found.name}{violation.demand.requirement.specifier}" for violation in violations)
         install = install_fix(f"Install the versions that {by.label} requires", environment.machine.observed.python, *pins)
-        yield Problem(
+        problem = Problem(
             message=unmet_requirements(violations[:1], stack).removesuffix(".") + f"{more}.",
             severity=Severity.ERROR if stack.supposed else None,
             evidence=tuple(row for violation in violations for row in (as_evidence(violation.found), *requirements([violation]))),
             fixes=(install, _SEPARATE),
         )
+        framework = next((framework for framework in environment.machine.frameworks if framework.observed.distribution == by.name), None)
+        yield problem if framework is None else _with_refused_library(problem, framework, [violation.found for violation in violations])
     for contradiction in stack.contradictions:
         if contradiction.name.startswith(NVIDIA_PACKAGES):
             yield contradictory(contradiction, environment)
     yield from _overwritten(environment, stack)
+
+
+def _with_refused_library(problem: Problem, framework: FrameworkView, installed: list[Distribution]) -> Problem:
+    """Return the problem as the error that it is if one of these packages lacks a function that a library needs."""
+    labels = {distribution.name: distribution.label for distribution in installed}
+    lacking = next((symbol for symbol in framework.unresolved if symbol.owner in labels), None)
+    if lacking is None:
+        return problem
+    needing = posixpath.basename(lacking.needed_by)
+    return msgspec.structs.replace(
+        problem,
+        message=f"{problem.message} {needing} does not load: it needs {lacking.symbol}, which {labels[lacking.owner]} does not define.",
+        evidence=(Evidence(f"needed by {needing}", lacking.symbol, f"not defined in {lacking.library}"), *problem.evidence),
+        severity=Severity.ERROR,
+        only_for=framework.name,
+        subject=framework.subject,
+    )
 
 
 def _unmet_by_framework(environment: EnvironmentView) -> dict[Distribution, list[Violation]]:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpudoctor.findings import OutcomeKind
-from gpudoctor.snapshot import Distribution
+from gpudoctor.findings import OutcomeKind, Severity
+from gpudoctor.snapshot import Distribution, FrameworkLibraries, Libraries, UnresolvedSymbol
 from tests.builders import tensorflow, torch
 from tests.diagnose.rules.packaged import found, live, outcome, roots, stated, supposed
 
@@ -34,6 +34,24 @@ def test_a_build_without_cuda_has_no_use_for_nvidias_packages() -> None:
         frameworks=(tensorflow(distribution="tensorflow-cpu", cuda_build=False),),
     )
     assert outcome(snapshot, "nvidia-wheel-version-conflict") is OutcomeKind.PASSED
+
+
+@pytest.mark.parametrize(
+    ("owner", "severity"),
+    [("nvidia-nvjitlink-cu12", Severity.ERROR), ("nvidia-nccl-cu12", Severity.WARNING), ("", Severity.WARNING)],
+)
+def test_a_package_that_lacks_a_function_which_a_library_needs_is_an_error(owner: str, severity: Severity) -> None:
+    symbol = UnresolvedSymbol("__nvJitLinkCreate_12_4", "/site/nvidia/cusparse/lib/libcusparse.so.12", "/site/libnvJitLink.so.12", owner)
+    snapshot = live(
+        Distribution("torch", "2.8.0", "/site", requires=("nvidia-nvjitlink-cu12==12.4.127",)),
+        Distribution("nvidia-nvjitlink-cu12", "12.1.105", "/site"),
+        frameworks=(torch(),),
+        libraries=Libraries((FrameworkLibraries("torch", unresolved=(symbol,)),)),
+    )
+    (finding,) = (finding for finding in found(snapshot) if finding.name == "nvidia-wheel-version-conflict")
+    assert finding.severity is severity
+    words = "libcusparse.so.12 does not load: it needs __nvJitLinkCreate_12_4, which nvidia-nvjitlink-cu12 12.1.105 does not define."
+    assert finding.message.endswith(words) is (severity is Severity.ERROR)
 
 
 CU11, CU12 = Distribution("nvidia-nccl-cu11", "2.21.5", "/site"), Distribution("nvidia-nccl-cu12", "2.23.4", "/site")

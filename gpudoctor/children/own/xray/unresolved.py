@@ -1,0 +1,59 @@
+"""The functions that loaded files need of a CUDA library and that the one in the process lacks: the loader refuses such a file when it binds them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gpudoctor.children.own.xray.components import component
+from gpudoctor.children.own.xray.patient import Around
+from gpudoctor.elf import symbols
+from gpudoctor.elf.loader import Object
+
+_BEGINNINGS = {
+    "cudart": ("cuda", "__cuda"),
+    "cublas": ("cublas",),
+    "cublaslt": ("cublasLt",),
+    "cufft": ("cufft",),
+    "curand": ("curand",),
+    "cusolver": ("cusolver",),
+    "cusparse": ("cusparse",),
+    "cusparselt": ("cusparseLt",),
+    "nccl": ("nccl",),
+    "nvrtc": ("nvrtc",),
+    "nvjitlink": ("nvJitLink", "__nvJitLink"),
+    "cupti": ("cupti",),
+    "cufile": ("cuFile",),
+    "nvshmem": ("nvshmem",),
+}
+"""How a library's functions begin. cuDNN's parts call one another's, and its version is compared with the build's."""
+
+
+def unresolved(around: Around, objects: list[Object]) -> list[dict[str, Any]]:
+    """One function for each file and each library that it links; nothing where a library's table of symbols cannot be read."""
+    libraries = {part: library for library in objects if (part := component(library.name) or "") in _BEGINNINGS}
+    if not all(symbols.can_look_up(library.elf) for library in libraries.values()):
+        return []
+    found = []
+    for needing in objects:
+        linked = [part for name in needing.elf.needed if (part := component(name) or "") in libraries]
+        try:
+            lacking = _lacking(around, needing, libraries, linked) if linked else []
+        except OSError:
+            continue
+        for part in linked:
+            name = next((name for name in lacking if name.startswith(_BEGINNINGS[part])), "")
+            if name:
+                library = libraries[part].path
+                owner = " or ".join(around.disk.owners(library, part))
+                found.append({"type": "unresolved-symbol", "symbol": name, "needed_by": needing.path, "library": library, "owner": owner})
+    return found
+
+
+def _lacking(around: Around, needing: Object, libraries: dict[str, Object], linked: list[str]) -> list[str]:
+    """The functions of the linked libraries that none of the loaded ones defines."""
+    beginnings = tuple(beginning for part in linked for beginning in _BEGINNINGS[part])
+    left = {name for name in symbols.undefined(around.system.place(needing.path), needing.elf) if name.startswith(beginnings)}
+    for library in libraries.values():
+        if left:
+            left -= symbols.defined(around.system.place(library.path), library.elf, left)
+    return sorted(left)
