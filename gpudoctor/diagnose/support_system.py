@@ -12,7 +12,7 @@ from gpudoctor.diagnose.rules.platform.container import NO_DEVICES
 from gpudoctor.diagnose.text_facts import Asks, Words
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
-from gpudoctor.signatures.phrases import DKMS_FAILS, PINS_MEMORY
+from gpudoctor.signatures.phrases import DEVICES_BY_HAND, DKMS_FAILS, PINS_MEMORY
 from gpudoctor.snapshot import Fact, Platform
 
 
@@ -71,6 +71,16 @@ def _started_without_a_gpu(machine: MachineView, _: str) -> Iterator[Evidence]:
     start = known(machine.observed.text_log).gpu_requests.get("none")
     if start:
         yield Evidence("started without a GPU", start.value, start.where)
+
+
+_BY_HAND = expression(DEVICES_BY_HAND)
+_NO_LIBCUDA = expression(r"libcuda\.so\.1[^\n]{0,40}cannot open shared object|Couldn't open CUDA library libcuda\.so")
+
+
+def _has_devices_without_libraries(_: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield how a container was given device files alone, if it lacks libcuda."""
+    if _NO_LIBCUDA.search(text) and (found := _BY_HAND.search(text)):
+        yield Words("device files without the driver's libraries", found[0], "the log")
 
 
 def _container_was_given_none(machine: MachineView, _: str) -> Iterator[Evidence]:
@@ -179,7 +189,12 @@ SYSTEM: Asks = {
     "fabric-manager-missing": (_fabric_manager_is_down,),
     "fabric-prerequisites-missing": (_manager_sees_no_switch,),
     "container-toolkit-missing": (_docker_lacks_the_runtime,),
-    "container-no-gpu-access": (_started_without_a_gpu, _container_was_given_none, _container_has_no_device_files),
+    "container-no-gpu-access": (
+        _started_without_a_gpu,
+        _container_was_given_none,
+        _container_has_no_device_files,
+        _has_devices_without_libraries,
+    ),
     "container-shm-too-small": (_shared_memory_is_small,),
     "container-ldcache-stale": (_runtime_mounted_nvidia_smi,),
     "device-nodes-missing": (_has_no_device_files,),

@@ -30,6 +30,8 @@ BUILD_HINTS = (
         "slow-ptx-jit",
         "the second start is fast",
     ),
+    # where the driver keeps it: https://developer.nvidia.com/blog/cuda-pro-tip-understand-fat-binaries-jit-caching/
+    Hint(r"\.nv/ComputeCache\b|\bCUDA_CACHE_(?:PATH|MAXSIZE|DISABLE)\b|\bcompute cache\b", "slow-ptx-jit", "du -sh ~/.nv/ComputeCache"),
     # what NVRTC was asked for
     Hint(r"-arch=compute_\d{2}\b", "", "Options: -ftz=true -arch=compute_21"),
     # the architectures that somebody compiled for

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import SLURM
+from gpudoctor.signatures.phrases import DEVICES_BY_HAND, SLURM
 from gpudoctor.signatures.signature import Hint
 
 CONTAINER_HINTS = (
@@ -42,6 +42,8 @@ CONTAINER_HINTS = (
         "container-no-gpu-access",
         "nerdctl run --gpus capabilities=utility trainer",
     ),
+    # by which gpudoctor/diagnose/support_system.py knows why the driver's libraries are missing
+    Hint(DEVICES_BY_HAND, "", "docker run --device=/dev/nvidia0 --device=/dev/nvidiactl trainer"),
     # where GKE mounts the driver, which only NVIDIA's images search: https://cloud.google.com/kubernetes-engine/docs/how-to/gpus
     Hint(
         r"/usr/local/nvidia/lib(?:64)?/libcuda\.so(?![^\n]{0,40}(?:No such file|not found|missing|\bnot\b))",

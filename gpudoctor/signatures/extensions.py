@@ -172,7 +172,7 @@ COMPILED_FOR_A_FRAMEWORK = (
         r"(?:(?:undefined |^ {0,8})symbol:? |Symbol not found: _)_Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl"
         # RAPIDS, MXNet, PaddlePaddle: https://github.com/rapidsai/cudf/issues/8404
         r"|N4cudf|NK4cudf|N5cudf|N3rmm|N4raft|N5mxnet|N6paddle|N3phi|10rmm)\w|(?:undefined symbol: |Symbol not found: _)TFE?_[A-Z]\w"
-        r"|\bcpython-\d{2,3}\S{0,40}\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops",
+        r"|(?:\bcpython-\d{2,3}\S{0,40}|\bNotFoundError: \S{1,200})\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops",
         ("extension-abi-mismatch", "two-copies-of-framework"),
         "an extension was compiled for a different version of the framework",
         (

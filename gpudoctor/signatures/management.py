@@ -182,6 +182,7 @@ MANAGEMENT = (
     # kernel/hung_task.c, and what people write
     Signature(
         r"task nvidia\S{0,20}:\d{1,10} blocked for more than|soft lockup - CPU#\d{1,4} stuck for \d{1,5}s! \[(?:nvidia|nv_queue|irq/\d{1,4}-nvidia)|NVMLError_Timeout\b|(?:nvidia-smi\b|\bcuda\.(?:is_available|device_count|init)(?:\(\))?|\bcuInit\b)[^\n]{0,30}\b(?:hangs|hung|freezes|never returns|(?:gets?|is|got) stuck|does not return)\b"
+        r"|\b(?:freez|hang|hung|stuck|lock(?:s|ed) up)\w{0,3}\b[^\n]{0,60}\b(?:can no longer|cannot|can't|unable to|not able to) (?:even )?(?:run|use|start|kill) nvidia-smi\b"
         r"|nvidia-smi\b[^\n]{0,40}\bin(?:to)? (?:the )?(?:\W?D\W? (?:\(\w{1,20}\) )?state|uninterruptible sleep|state D\b)",
         ("driver-hung", "gsp-firmware-failure", "gpu-fell-off-bus", "wsl-driver-stack-broken"),
         "a call into the driver does not return",

@@ -56,6 +56,8 @@ HAS_CUDA = (
     r"|\bcuda[ -]?(?:toolkit |version )?(?=v?\d{1,2}(?:\.\d{1,2}){0,2} (?:libs? |librar(?:y|ies) |toolkit |runtime )?(?:is |are |was |were )?(?:already )?installed\b))"
 )
 """What stands before the version of the CUDA that somebody has."""
+DEVICES_BY_HAND = r"\brun\b(?![^\n]{0,400}--(?:gpus|runtime)\b)[^\n]{0,400}--device[= ]/dev/nvidia(?:\d|ctl)\b"
+"""A container that is given device files alone, which bring no library of the driver."""
 DKMS_FAILS = r"Bad return status for module build on kernel|kernel headers for this kernel do(?:es)? not seem to be installed"
 """What dkms says of a module that it cannot build, which it names in other lines."""
 DRIVER = r"(?:(?:nvidia|nvidias|graphics?|gpu|video|cuda|display|card)[ -]){1,3}drivers?(?:/(?:kernel )?modules?)?"

@@ -418,6 +418,8 @@ CASES: Final = (
     ("gpu-too-old-for-build", "ERROR: Detected NVIDIA GeForce GTX 970 GPU, which is not supported by this container\n"),
     ("extension-missing-arch", "error in correlation_forward_cuda_kernel: no kernel image is available for execution on the device\n"),
     ("cpu-only-build", "TensorFlow 1.12.0\nDevice mapping: no known devices.\n2019-01-08 10:12:44.120117: I tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA\n"),
+    ("extension-abi-mismatch", "tf.load_op_library('./beam_search.so')\nNotFoundError: ./beam_search.so: undefined symbol\n"),
+    ("slow-ptx-jit", "TensorFlow takes a very long time before it begins to compute on this GTX 850M, and ~/.nv/ComputeCache grows.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -542,5 +544,6 @@ NEAR_MISSES: Final = (
     ("nvcc-toolkit-missing", "error: command '/usr/local/cuda/bin/nvcc' failed with exit code 1\n"),
     ("gpu-too-new-for-build", "ERROR: Detected NVIDIA GeForce GTX 970 GPU, which is not supported by this container\n"),
     ("cpu-only-build", "[_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456), _DeviceAttributes(/job:localhost/replica:0/task:0/device:GPU:0, GPU, 7292692890)]\n"),
+    ("slow-ptx-jit", "TensorFlow takes a very long time before it begins to compute, also on the CPU.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

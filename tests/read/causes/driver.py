@@ -360,6 +360,7 @@ CASES: Final = (
     ("no-driver", "zsh: command not found: nvidia-smi\nTensorFlow 2.15 does not see my GPU\n"),
     ("driver-too-old", "TensorFlow 1.13 requires CUDA 10.\nCUDA 10 needs a new driver.\nThe build with GPU is installed and won't work until the admins update the driver.\n"),
     ("driver-too-old", "The container starts and does not run until you upgrade the NVIDIA driver on the host.\n"),
+    ("driver-hung", "With two GPUs visible the notebook freezes, and I can no longer run nvidia-smi.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -452,5 +453,6 @@ NEAR_MISSES: Final = (
     ("no-driver", "MacBook Air M2, macOS 14.4\nzsh: command not found: nvidia-smi\n"),
     ("no-driver", "bash: nvidia-smi: command not found\n>>> torch.cuda.is_available()\nTrue\n"),
     ("driver-too-old", "Does CUDA 12.4 need a new driver, or is branch 535 enough? All our jobs run.\n"),
+    ("driver-hung", "The notebook freezes for a second, and I can run nvidia-smi meanwhile.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

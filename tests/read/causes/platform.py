@@ -237,6 +237,7 @@ CASES: Final = (
     ("container-no-gpu-access", "docker run -it trainer:5 python3 train.py\nImportError: /usr/lib/x86_64-linux-gnu/libcuda.so.1: file too short\n"),
     ("jetson-needs-vendor-wheel", "NVIDIA's Jetson Nano, and tensorflow for aarch64 from the index\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
     ("amd-gpu-unsupported", "My card is a Radeon RX 570.\nDevices visible to TensorFlow: [_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456)]\n"),
+    ("container-no-gpu-access", "docker run -it --device /dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm trainer:gpu bash\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
