@@ -88,6 +88,7 @@ def test_a_python_that_does_not_start_is_unknown(machine: Machine, patient: Path
     assert [one["what"] for one in report["not_judged"]] == ["the Python environment"]
     assert f"{patient}/bin/python" in report["because"]
     assert report["because"].count("the Python environment was not checked") == 1
+    assert report["because"].count(report["not_judged"][0]["reason"]) == 1
 
 
 def test_a_start_of_twelve_seconds_is_waited_for(machine: Machine, tmp_path: Path) -> None:

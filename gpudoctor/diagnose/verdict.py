@@ -38,11 +38,23 @@ def unproven(
     unseen = (condition for condition in checked(machine, required(machine.policy)) if condition.answer is Fulfilment.UNKNOWN)
     requirements = _not_checked((condition.requirement.text, condition.seen) for condition in unseen)
     packages = _not_checked(((one.what, one.reason) for one in unchecked), {one.what for one in unchecked if one.plural})
-    lacking = tuple(_no_framework(machine) or _unproven_rung(machine, runs, named))
-    unread = _not_checked(_unread(runs)) if machine.policy.level is Level.LOOK and not lacking else ()
-    chosen = _not_checked(_named_in_vain(machine.policy, runs))
+    told = {thing.reason for thing in unchecked}
+    lacking = tuple(_without_reason(clause, told) for clause in _no_framework(machine) or _unproven_rung(machine, runs, named))
+    unread = _not_checked(_others(_unread(runs), told)) if machine.policy.level is Level.LOOK and not lacking else ()
+    chosen = _not_checked(_others(_named_in_vain(machine.policy, runs), told))
     crashed = dict.fromkeys(f"gpudoctor crashed in {run.outcome.name}" for run in runs if run.outcome.kind is OutcomeKind.CRASHED)
     return tuple(dict.fromkeys((*packages, *lacking, *requirements, *unread, *chosen, *crashed)))
+
+
+def _others(unknown: Iterable[tuple[str, str]], told: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield what has a reason of its own; the rest follows from what was not checked."""
+    return (pair for pair in unknown if pair[1] not in told)
+
+
+def _without_reason(clause: str, told: Collection[str]) -> str:
+    """Return a clause without a reason that another clause gives."""
+    head, _, reason = clause.partition(": ")
+    return head if reason in told else clause
 
 
 def _named_in_vain(policy: Policy, runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudoctor.findings import Verdict
 from gpudoctor.findings.naming import counted
+from gpudoctor.report.headline import stopped_by
 from gpudoctor.report.model import Recognised, Recognition, Report
 from gpudoctor.report.page import Page
 
@@ -53,7 +54,9 @@ def _verified(report: Report) -> tuple[str, str]:
 
 def _environment(report: Report) -> str:
     examined = report.examined
-    python = f"{examined.python} ({examined.why})" if examined.python else f"no Python ({examined.why})"
+    told = not examined.python and examined.why in report.because and not stopped_by(report)  # in the headline
+    why = "" if told else f" ({examined.why})"
+    python = f"{examined.python or 'no Python'}{why}"
     return python + (f", as {examined.user}" if examined.user else "")
 
 
