@@ -9,6 +9,7 @@ from gpudoctor.codes import NvmlError
 from gpudoctor.derive import CouldNotTell, MachineView, NotApplicable, known
 from gpudoctor.derive.device_nodes import CONTROL, UVM, is_used_to_compute
 from gpudoctor.derive.fabric import fabric_of, fifth
+from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.views.fabric import REGISTERED
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.installer_facts import has_wheel_for_python
@@ -181,6 +182,17 @@ def _is_registered(machine: MachineView) -> bool:
     return bool(fabrics) and all(one.state == REGISTERED for one in fabrics)
 
 
+_HAS_AVX = expression(r"\bAVX\w{0,8}\b[^\n]{0,60} these are available on your machine\b|\buse available CPU instructions\b")
+"""What TensorFlow says of a CPU that has AVX: core/platform/cpu_feature_guard.cc."""
+_WITH_BF16 = 8
+"""The major compute capability that brought BF16."""
+
+
+def _computes_bf16(machine: MachineView) -> bool:
+    capabilities = [capability(gpu, machine.matrix) for gpu in machine.hardware]
+    return bool(capabilities) and all(one is not None and one.major >= _WITH_BF16 for one in capabilities)
+
+
 _NONE_FOUND = expression(r"NVRM: No NVIDIA (?:GPU|PCI devices) found")
 """A GPU that another driver holds is found, and counted as one that was not probed."""
 
@@ -306,6 +318,8 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "vgpu-unlicensed": (_are_physical,),
     "wsl-driver-stack-broken": (_has_linux_driver_in_wsl,),
     "gpu-too-new-for-build": (knows_gpus_since_long,),
+    "gpu-lacks-bf16": (_computes_bf16,),
+    "cpu-lacks-avx": (lambda machine: _logs(machine, _HAS_AVX),),
     "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed, _did_not_help("gpu-memory-preallocation")),
     "env-hides-gpu": (lambda machine: _logs(machine, _TRIED_CUDA),),
     "jetson-needs-vendor-wheel": (lambda machine: _logs(machine, _ARM_WHEEL),),

@@ -155,6 +155,16 @@ ARCHITECTURES = (
         ("CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx( handle, opa, opb, m, n, k, &falpha, a, CUDA_R_16BF, lda)`",),
         needs_support=True,
     ),
+    # aten/src/ATen/native/transformers/cuda/attention.cu: https://github.com/QwenLM/Qwen3/issues/710
+    Signature(
+        r"\bcutlass[FB]: no kernel found to launch",
+        ("gpu-lacks-bf16", "gpu-too-new-for-build"),
+        "PyTorch's attention has no kernel for this GPU in this type, usually BF16",
+        ("RuntimeError: cutlassF: no kernel found to launch!",),
+        vague=True,
+        guess=True,
+        tells="nvidia-smi --query-gpu=name,compute_cap --format=csv",
+    ),
     # src/transformers/training_args.py: TF32 came with BF16
     Signature(
         r"--tf32 requires Ampere",

@@ -1,10 +1,18 @@
-"""What dlib and OpenCV say when they are built without CUDA or cuDNN, or run so: their CMakeLists.txt and modules/dnn/src."""
+"""What CMake says of CUDA, and dlib and OpenCV when they are built without CUDA or cuDNN, or run so: their CMakeLists.txt and modules/dnn/src."""
 
 from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
 CMAKE = (
+    # Modules/CMakeDetermineCompilerId.cmake: MSBuild does not find the files that CUDA's installer puts into Visual Studio
+    Signature(
+        r"\bNo CUDA toolset found\b",
+        ("nvcc-toolkit-missing",),
+        "Visual Studio lacks the part of the CUDA toolkit that builds with it",
+        ("No CUDA toolset found.",),
+        cure="Install the CUDA toolkit after Visual Studio, with its Visual Studio Integration.",
+    ),
     # dlib/CMakeLists.txt of 19.x
     Signature(
         r"your compiler failed to compile a simple CUDA program",

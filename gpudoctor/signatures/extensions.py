@@ -227,7 +227,7 @@ _ITS_FUNCTION = r"invalid device function"
 WITHOUT_KERNELS = (
     Signature(
         rf"(?i)(?:{_EXTENSION})[^\n]{{0,200}}no kernel image|no kernel image[^\n]{{0,160}}(?:{_EXTENSION})"
-        rf"|\berror in \w{{2,60}}: (?:no kernel image|{_ITS_FUNCTION})|(?i:CUDA error \([^)\n]{{0,160}}(?:{_EXTENSION})[^)\n]{{0,160}}\): {_ITS_FUNCTION})"
+        rf"|\b(?:error in \w{{2,60}}|CUDA kernel failed ): (?:no kernel image|{_ITS_FUNCTION})|(?i:CUDA error \([^)\n]{{0,160}}(?:{_EXTENSION})[^)\n]{{0,160}}\): {_ITS_FUNCTION})"
         r"|(?<![/\\\w.-])[\w-]{2,40}\.cuh?[:(, ]{1,3}(?:line )?\d{1,5}[^\n]{0,60}no kernel image"
         r"|\b(?:cudaCheckError\(\)|checkCudaErrors\(\)|GPUassert)[^\n]{0,40}no kernel image|\bcudaError_t \d{1,3} : \"no kernel image|Failed to launch \w{1,40} kernel \(error code no kernel image",
         ("extension-missing-arch",),

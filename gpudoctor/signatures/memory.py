@@ -50,7 +50,7 @@ MEMORY = (
     ),
     # the kernel ends what writes to shared memory that has no room for it: https://github.com/NVIDIA/nccl/issues/983
     Signature(
-        r"(?<!PCIe )(?<!PCI )(?<!AER: )\bBus [Ee]rror\b(?!: severity)|\bSIGBUS\b|\bexitcode\s{0,4}: -7\b",
+        r"(?<!PCIe )(?<!PCI )(?<!AER: )\bBus [Ee]rror(?=\s{1,24}\(|\s{0,4}$)|\bSIGBUS\b|\bexitcode\s{0,4}: -7\b",
         ("container-shm-too-small",),
         "a program ended with a bus error, usually because shared memory (/dev/shm) is too small",
         ("Signal: Bus error (7)", "Fatal Python error: Bus error", "died with <Signals.SIGBUS: 7>", "exitcode  : -7 (pid: 4242)"),
@@ -145,7 +145,7 @@ MEMORY = (
     ),
     # torch/c10 of 0.4 to 2.15, TensorFlow 1.4 to 2.21, XLA, cuBLAS, cuDNN, CuPy, llama.cpp, Ollama, vLLM, SGLang, accelerate
     Signature(
-        r"CUDA out of memory\. Tried to allocate|Tried to allocate [\d.]{1,12} ?[KMG]iB \(GPU \d|CUDA_ERROR_OUT_OF_MEMORY|[?.] Error 2: out of memory|cuda runtime error \(2\)|CUDA error 2 at [^\n]{1,200}: out of memory|CUDA error: out of memory|cudaMalloc failed: out of memory"
+        r"(?:CUDA|HIP) out of memory\. Tried to allocate|Tried to allocate [\d.]{1,12} ?[KMG]iB \(GPU \d|CUDA_ERROR_OUT_OF_MEMORY|[?.] Error 2: out of memory|cuda runtime error \(2\)|CUDA error 2 at [^\n]{1,200}: out of memory|CUDA error: out of memory|cudaMalloc failed: out of memory"
         r"|Status: out of memory|cudaErrorMemoryAllocation|torch\.(?:cuda\.)?OutOfMemoryError|Cuda failure (?:\d{1,4} )?'out of memory'|cuMem\w{1,20} failed: out of memory"
         r"|RESOURCE_EXHAUSTED: .{0,1000}(?:[Oo]ut of memory|OOM|[Ff]ailed to allocate)|[Rr]esource exhausted: .{0,200}[Oo]ut of memory|OOM when allocating tensor"
         r"|CUBLAS_STATUS_ALLOC_FAILED|CUDNN_STATUS_ALLOC_FAILED|No available memory for the cache blocks|larger than the (?:available KV cache memory|maximum number of tokens that can be stored in KV cache)"
@@ -163,6 +163,25 @@ MEMORY = (
             "CUDA failure 2: out of memory ; GPU=0",
             "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5563.00 MiB on device 0: cudaMalloc failed: out of memory",
         ),
+    ),
+    # c10/cuda/CUDACachingAllocator.cpp asks NVML for the memory in use where none is left: https://github.com/pytorch/pytorch/issues/112377 and 112950
+    Signature(
+        r"NVML_SUCCESS == DriverAPI::get\(\)->nvmlInit_v2_\(\) INTERNAL ASSERT FAILED",
+        ("driver-library-mismatch", "gpu-memory-insufficient"),
+        "NVML does not start, usually because the loaded driver is another than its library",
+        ("RuntimeError: NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_() INTERNAL ASSERT FAILED",),
+        vague=True,
+        guess=True,
+        tells="nvidia-smi",
+    ),
+    Signature(
+        r"NVML_SUCCESS == (?:r|DriverAPI::get\(\)->nvmlDevice[^\n]{1,100}) INTERNAL ASSERT FAILED",
+        ("gpu-memory-insufficient", "gpu-memory-held-by-other-process"),
+        "PyTorch found no free GPU memory, and NVML did not tell how much is in use",
+        ("RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED",),
+        vague=True,
+        guess=True,
+        tells="nvidia-smi",
     ),
     # as people say it; what else is known of the memory must speak for a cause
     Signature(

@@ -51,6 +51,8 @@ HARMLESS = (
         r"Could not find TensorRT|TF-TRT Warning: Cannot dlopen some TensorRT libraries|Could not load dynamic library 'libnvinfer",
         "TensorRT is optional",
     ),
+    # c10/cuda/CUDAAllocatorConfig.h
+    (r"expandable_segments not supported on this platform", "PyTorch then allocates memory as without the option"),
     # aten/src/ATen/native/cuda: an assertion of a kernel about its own input
     (
         r"\bdevice-side assert triggered|\bthread: \[\d[\d,]{1,12}\] Assertion\b",

@@ -122,13 +122,15 @@ def not_helped(step: str) -> str:
 
 
 _LEFT = r"(?:exit(?:ed|s)?|returned|returns|failed|fails|ended|return|error|rc)"
+_FAILED = r"(?:exit(?:ed|s)?|failed|fails|ended|error)"
+"""A number behind another verb may be one of GPUs."""
 _WITH = r"(?: with| an?| the| non-?zero| exit| return| error| code| status| rc){0,5}"
 
 
 def smi_ended_with(status: int) -> str:
     """Return the pattern of what says that nvidia-smi ended with a status, which is NVML's: NVIDIA's manual lists those up to 15."""
-    numbered = rf"{_LEFT}{_WITH} (?:code|status|rc)[ :=]{{1,3}}{status}|{_LEFT}{_WITH}[ :=]{{1,3}}{status}(?=\s{{0,3}}(?:$|[.,;:)\]]))"
-    return rf"\bnvidia-smi\b[^\n]{{0,160}}?\b(?:{numbered})(?![\d.]*\d| ?(?:gpus?|devices?|cards?|lines?|%|[MG]i?B)\b)"
+    numbered = rf"{_LEFT}{_WITH} (?:code|status|rc)[ :=]{{1,3}}{status}|{_FAILED}{_WITH}[ :=]{{1,3}}{status}(?=\s{{0,3}}(?:$|[.,;:)\]]))"
+    return rf"\bnvidia-smi\b[^\n|]{{0,160}}?\b(?:{numbered})(?![\d.]*\d| ?(?:gpus?|devices?|cards?|lines?|%|[MG]i?B)\b)"
 
 
 _VERY = r"(?:(?:too|very|really|quite|rather|far|much|just|simply|way|still|a bit|so) ){0,2}"

@@ -32,7 +32,7 @@ def status(
     https://docs.nvidia.com/cuda/cuda-driver-api/group__CUDA__TYPES.html
     """
     words = "".join(part.capitalize() for part in name.split("_"))
-    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|(?<!_STATUS_SUCCESS )\({number} vs\. 0\)|\bcudaSuccess\. {number} vs 0\b|\(0 vs\. {number}\)|UNKNOWN ERROR \({number}\)|\(error {number}\)|CUDA (?:failure|error) {number}: |C(?:UDA|uda) error\({number}\), |Cuda failure {number} '|CUDA Runtime API Error {number}\b|\berror={number} : |\[{number}\] Call to cu\w{{3,40}} results in|{BY_NUMBER} {number}(?!\d)|{_CALL} {number}(?!\d)|\bcuInit(?:\(0\))?(?: ?(?:[:=]|->|=>)| returns?| returned| gives?| gave)[ :]{{1,3}}{number}(?!\d)"
+    wrapped = rf"[?.] Error {number}: |\bcuda runtime error \({number}\)|(?<!_STATUS_SUCCESS )\({number} vs\. 0\)|\bcudaSuccess\. {number} vs 0\b|\(0 vs\. {number}\)|UNKNOWN ERROR \({number}\)|CUDA initialization failure with error: {number}(?!\d)|\(error {number}\)|CUDA (?:failure|error) {number}: |C(?:UDA|uda) error\({number}\), |Cuda failure {number} '|CUDA Runtime API Error {number}\b|\berror={number} : |\[{number}\] Call to cu\w{{3,40}} results in|{BY_NUMBER} {number}(?!\d)|{_CALL} {number}(?!\d)|\bcuInit(?:\(0\))?(?: ?(?:[:=]|->|=>)| returns?| returned| gives?| gave)[ :]{{1,3}}{number}(?!\d)"
     if number > _LEAST_SAID:
         wrapped += rf"|(?i:\bcu(?:da|init)\w{{0,20}}\b[^\n.;]{{0,40}}(?:\b(?:error|status|code|return(?:s|ed))(?: (?:code|error|status))?[ :=]{{1,2}}{number}\b(?![.%]\d| ?%)|\bfail(?:s|ed)? with (?:an? )?{number} (?:\w{{1,8}} )?error\b))"
     pattern = rf"CUDA_ERROR_{name}\b|\bcudaError{words}\b|{wrapped}|{'|'.join(f'(?i:{re.escape(text[0])}){re.escape(text[1:])}' for text in texts)}"

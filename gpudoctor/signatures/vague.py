@@ -52,7 +52,8 @@ _FAILURES = (
             "wsl-linux-driver-installed",
         ),
         "CUDA sees no GPU: all are hidden, or their device files cannot be opened",
-        also=r"no nvidia devices detected\W{1,3}library=|(?i:\bno (?:CUDA|NVIDIA) devices (?:(?:could be|were|are|was) )?(?:found|detected)\b)",  # the last is llama.cpp's
+        also=r"no nvidia devices detected\W{1,3}library=|(?i:\bno (?:CUDA|NVIDIA) devices (?:(?:could be|were|are|was) )?(?:found|detected)\b)"  # the last is llama.cpp's
+        r"|ProcessGroupNCCL is only supported with GPUs, no GPUs found",
         tells='echo "[$CUDA_VISIBLE_DEVICES]"; ls -l /dev/nvidia*; nvidia-smi -L',
     ),
     # NVIDIA's Caffe, src/caffe/common.cpp and include/caffe/util/cudnn.hpp: https://github.com/NVIDIA/DIGITS/issues/819

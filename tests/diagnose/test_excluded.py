@@ -122,6 +122,11 @@ WHOLE = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia0")
             {"loader_cache": CACHED},
             {"loader_cache": CACHED} | logged("/usr/bin/ld: cannot find -lcuda: No such file or directory"),
         ),
+        (
+            "cpu-lacks-avx",
+            logged("TensorFlow wasn't compiled to use AVX2 instructions, but these are available on your machine"),
+            logged("TensorFlow was compiled to use AVX instructions, but these aren't available on your machine."),
+        ),
         ("gpu-memory-insufficient", memory(501), memory(500)),
     ],
 )
@@ -134,6 +139,20 @@ def test_a_fact_excludes_a_cause(cause: str, fact: dict[str, Any], otherwise: di
 def test_no_nvswitch_connects_geforce_gpus(names: tuple[str, ...], geforce: bool, matrix: Matrix) -> None:
     gpus = tuple(NvmlGpu(number, address=address(number), name=name) for number, name in enumerate(names))
     assert ("fabric-manager-missing" in found(bare(nvml=Nvml(gpus=gpus)), matrix)) is geforce
+
+
+@pytest.mark.parametrize(
+    ("names", "capable"),
+    [
+        (("NVIDIA GeForce RTX 3090",), True),
+        (("NVIDIA GeForce RTX 3090", "Tesla V100-SXM2-16GB"), False),
+        (("NVIDIA GeForce RTX 3090", "NVIDIA Graphics Device"), False),
+        ((), False),
+    ],
+)
+def test_gpus_that_all_compute_in_bf16_do_not_lack_it(names: tuple[str, ...], capable: bool, matrix: Matrix) -> None:
+    gpus = tuple(NvmlGpu(number, address=address(number), name=name) for number, name in enumerate(names))
+    assert ("gpu-lacks-bf16" in found(bare(nvml=Nvml(gpus=gpus)), matrix)) is capable
 
 
 @pytest.mark.parametrize(

@@ -420,6 +420,9 @@ CASES: Final = (
     ("cpu-only-build", "TensorFlow 1.12.0\nDevice mapping: no known devices.\n2019-01-08 10:12:44.120117: I tensorflow/core/platform/cpu_feature_guard.cc:141] Your CPU supports instructions that this TensorFlow binary was not compiled to use: AVX2 FMA\n"),
     ("extension-abi-mismatch", "tf.load_op_library('./beam_search.so')\nNotFoundError: ./beam_search.so: undefined symbol\n"),
     ("slow-ptx-jit", "TensorFlow takes a very long time before it begins to compute on this GTX 850M, and ~/.nv/ComputeCache grows.\n"),
+    ("gpu-lacks-bf16", "GPU 0: Tesla V100-PCIE-16GB (UUID: GPU-77aa)\nout = model.generate(ids)\nRuntimeError: cutlassF: no kernel found to launch!\n"),
+    ("nvcc-toolkit-missing", "CMake Error at CMakeDetermineCompilerId.cmake:503 (message):\n  No CUDA toolset found.\n"),
+    ("extension-missing-arch", "CUDA kernel failed : no kernel image is available for execution on the device\nvoid furthest_point_sampling_kernel_wrapper(int, int, int) at L:228 in src/sampling_gpu.cu\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -545,5 +548,7 @@ NEAR_MISSES: Final = (
     ("gpu-too-new-for-build", "ERROR: Detected NVIDIA GeForce GTX 970 GPU, which is not supported by this container\n"),
     ("cpu-only-build", "[_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456), _DeviceAttributes(/job:localhost/replica:0/task:0/device:GPU:0, GPU, 7292692890)]\n"),
     ("slow-ptx-jit", "TensorFlow takes a very long time before it begins to compute, also on the CPU.\n"),
+    ("gpu-lacks-bf16", "GPU 0: NVIDIA GeForce RTX 3090 (UUID: GPU-77ab)\nRuntimeError: cutlassF: no kernel found to launch!\n"),
+    ("python-version-unsupported", "UserWarning: expandable_segments not supported on this platform\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

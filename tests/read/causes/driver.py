@@ -361,6 +361,9 @@ CASES: Final = (
     ("driver-too-old", "TensorFlow 1.13 requires CUDA 10.\nCUDA 10 needs a new driver.\nThe build with GPU is installed and won't work until the admins update the driver.\n"),
     ("driver-too-old", "The container starts and does not run until you upgrade the NVIDIA driver on the host.\n"),
     ("driver-hung", "With two GPUs visible the notebook freezes, and I can no longer run nvidia-smi.\n"),
+    ("driver-library-mismatch", 'x = torch.zeros(3, 3).cuda()\nRuntimeError: NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_() INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":1123\n'),
+    ("driver-too-old", "[E] [TRT] CUDA initialization failure with error: 35\n"),
+    ("cuda-init-fails", "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -454,5 +457,7 @@ NEAR_MISSES: Final = (
     ("no-driver", "bash: nvidia-smi: command not found\n>>> torch.cuda.is_available()\nTrue\n"),
     ("driver-too-old", "Does CUDA 12.4 need a new driver, or is branch 535 enough? All our jobs run.\n"),
     ("driver-hung", "The notebook freezes for a second, and I can run nvidia-smi meanwhile.\n"),
+    ("power-cable-missing", "nvidia-smi -L | wc -l returned 8\n"),
+    ("device-permission-denied", "nvidia-smi --list-gpus returned 4\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -302,5 +302,6 @@ NEAR_MISSES: Final = (
     ("cuda-compat-lib-conflict", "$ ldconfig -p | grep libcuda.so\n\tlibcuda.so.1 (libc6,x86-64) => /lib/x86_64-linux-gnu/libcuda.so.1\n\tlibcuda.so (libc6,x86-64) => /lib/x86_64-linux-gnu/libcuda.so\ntorch.cuda.is_available() True\n"),
     ("container-shm-too-small", "pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)\n"),
     ("jetson-needs-vendor-wheel", "It works on a Jetson Nano. Here, on a desktop with Ubuntu 20.04:\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
+    ("container-shm-too-small", "kernel: i2c i2c-3: Bus error on transfer\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -172,6 +172,8 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "failed to allocate 512.00M (536870912 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY\n|   0  GeForce GTX 1080    Off  | 00000000:01:00.0  On |                  N/A |\n|  0%   58C    P0    60W / 180W |   7902MiB /  8112MiB |      3%      Default |\n"),
     ("gpu-memory-held-by-other-process", "Another user's job is using most of the GPU memory on this node.\n"),
     ("gpu-memory-held-by-other-process", "\u8fd9\u5757GPU\u4e0a\u6709\u5176\u4ed6\u8fdb\u7a0b\u5360\u7528\u4e86\u663e\u5b58\n"),
+    ("gpu-memory-insufficient", "b = torch.randn(40000, 40000, device='cuda')\nRuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":830\n"),
+    ("gpu-memory-insufficient", "RuntimeError: HIP out of memory. Tried to allocate 20.00 MiB\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
