@@ -8,7 +8,7 @@ import msgspec
 
 from gpudoctor.derive import MachineView
 from gpudoctor.diagnose.advice.by_hand import BY_HAND
-from gpudoctor.diagnose.advice.remedies import remedy
+from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.rule import Rule
@@ -70,10 +70,10 @@ def fixes_of(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iter
     if cure:
         yield Fix(cure)
         return
-    command = _runnable(BY_HAND.get(rule.name, ""), machine)
-    if not rule.advice and sure and command:
+    command, generally = _runnable(BY_HAND.get(rule.name, ""), machine), usual(machine, rule.name)
+    advice = rule.advice(machine) if rule.advice else generally
+    if sure and command and advice == generally:
         yield Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK)
-    advice = rule.advice(machine) if rule.advice else remedy(rule.name)
     for number, fix in enumerate(one for one in advice if one.kind is not FixKind.CHECK or _runnable(one.command, machine) == one.command):
         first = f"If it is {rule.name}: {fix.title[0].lower()}{fix.title[1:]}"
         title = fix.title if sure or number else first

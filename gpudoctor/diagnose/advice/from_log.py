@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import EffectiveCuda, MachineView
+from gpudoctor.diagnose.advice.from_line import told, usual
 from gpudoctor.diagnose.advice.installing import install_framework
-from gpudoctor.diagnose.advice.remedies import remedy
-from gpudoctor.findings import Fix
+from gpudoctor.findings import Action, Fix
 from gpudoctor.frameworks import TRAINED
 from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.snapshot import Missing, TextLog
@@ -19,7 +19,7 @@ def install_with_cuda(machine: MachineView, cause: str) -> Iterator[Fix]:
     for name, release in releases.items():
         yield from install_framework(machine, name, near=release)
     if not releases:
-        yield from remedy(cause)
+        yield from usual(machine, cause)
 
 
 def install_for_gpu(machine: MachineView, cause: str) -> Iterator[Fix]:
@@ -29,7 +29,19 @@ def install_for_gpu(machine: MachineView, cause: str) -> Iterator[Fix]:
     for name in names:
         yield from install_framework(machine, name)
     if not names:
-        yield from remedy(cause)
+        yield from usual(machine, cause)
+
+
+def install_toolkit(machine: MachineView, cause: str) -> tuple[Fix, ...]:
+    """Return the fix that installs the toolkit with which the stated framework was built; the cause's usual one where none is stated."""
+    builds = ((framework, framework.cuda_or_missing) for framework in machine.frameworks if framework.spec.builds_extensions)
+    known = [(framework.label, cuda.version.short) for framework, cuda in builds if isinstance(cuda, EffectiveCuda)]
+    by_message = next(told(machine, cause), ())
+    if by_message or not known:
+        return by_message or usual(machine, cause)
+    label, cuda = known[0]
+    title = f"Install the CUDA {cuda} toolkit, with which {label} was built, and set CUDA_HOME to it"
+    return (Fix(title, f"export CUDA_HOME=/usr/local/cuda-{cuda}", action=Action.INSTALL_PACKAGE),)
 
 
 def _releases(machine: MachineView) -> dict[str, str]:

@@ -26,7 +26,7 @@ _BETWEEN = expression(
     r"|(?i:(?<=\d)|(?<=\dti)|(?<= ti)|(?<=super)|(?<=gb))\s{1,4}(?=(?i:win(?:dows)? ?(?:7|8|10|11)\b))"
 )
 _ASIDE = expression(
-    r"(?<=\d) \((?!\+?(?:cu\d|cpu|rocm))[^()]{1,60}\)$|(?<=\d),? (?:installed )?(?:from|via|by|through) (?:(?:ana|mini)conda|conda(?:-forge)?|mamba|pip|pypi|the nvidia channel|docker|poetry|uv)$"
+    r" \((?i:(?:cuda )?compute capability|cc|sm)[ _:]{0,2}\d{1,2}\.?\d\)$|(?<=\d) \((?!\+?(?:cu\d|cpu|rocm))[^()]{1,60}\)$|(?<=\d),? (?:installed )?(?:from|via|by|through) (?:(?:ana|mini)conda|conda(?:-forge)?|mamba|pip|pypi|the nvidia channel|docker|poetry|uv)$"
 )
 _IN_PARENTHESES = expression(r"\(([^()\n]{8,160})\)")
 _CONDITION = expression(r"(?i)^(?:or|if|than)$")

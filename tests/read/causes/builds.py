@@ -66,7 +66,7 @@ CASES: Final = (
     ("gpu-too-new-for-build", _RANGE.format(index=0, gpu="NVIDIA B200", place="10.0", least="5.0", most="9.0")),
     ("gpu-too-new-for-build", "PyTorch version: 2.1.0a0+git1\nCUDA used to build PyTorch: 11.7\nGPU 0: NVIDIA GeForce RTX 4080\nRuntimeError: cuFFT error: CUFFT_INTERNAL_ERROR\n"),
     ("gpu-too-new-for-build", "LLVM ERROR: PTX version 8.4 does not support target 'sm_120a'. Minimum required PTX version is 8.7\n"),
-    ("gpu-too-old-for-build", "TensorFlow 2.4.1, GeForce 940M (compute capability 5.0)\nno kernel image is available for execution on the device\n"),
+    ("gpu-too-old-for-build", "TensorFlow 2.3.1, GeForce 940M (compute capability 5.0)\nno kernel image is available for execution on the device\n"),
     ("gpu-too-old-for-build", "NotImplementedError: GPUs with compute capability below 8.0 are not supported\n"),
     ("gpu-too-old-for-build", _REFUSED.format(gpu="Tesla P40", sm="sm_61", code="sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120")),
     ("gpu-too-old-for-build", _RANGE.format(index=1, gpu="NVIDIA GeForce GTX 1070", place="6.1", least="7.5", most="12.0")),

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView, not_applicable
+from gpudoctor.derive import FrameworkView, MachineView, not_applicable
 from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.specifiers import satisfies
+from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
 from gpudoctor.diagnose.rules.builds.add_ons import published_with
 from gpudoctor.findings import Fix, Problem, Severity
+from gpudoctor.frameworks.torch import TORCH
 from gpudoctor.snapshot import Distribution
 from gpudoctor.versions import parse
 
@@ -29,7 +31,7 @@ def beside_framework(framework: FrameworkView, name: str) -> Iterator[Problem]:
         not_applicable(f"a stated package requires another {own.name}, and with it another {name}")
     conflicts = (violation for violation in stack.violations if rule_for(violation) == f"{framework.name}-{name}-mismatch")
     refused = [violation for violation in conflicts if not _names_default_build(violation)]
-    builds = {_build(own), _build(library)}
+    builds = {_build(own.version), _build(library.version)}
     if builds == {""} and stack.supposed:
         builds = {_default_build(own, stack), _default_build(library, stack)}
     served = builds if _needs_same_minor(library, framework) else {_of_major(build) for build in builds}
@@ -52,9 +54,9 @@ def _names_default_build(violation: Violation) -> bool:
     return bool(local) and "+" not in violation.found.version and satisfies(violation.found.version, release) is True
 
 
-def _build(distribution: Distribution) -> str:
+def _build(version: str) -> str:
     """Return the build that a local version names (cu121, cpu); empty if it names none."""
-    tag = distribution.version.partition("+")[2]
+    tag = version.partition("+")[2]
     return tag if tag.startswith(("cu", "cpu")) else ""
 
 
@@ -86,11 +88,25 @@ def _install_fitting(framework: FrameworkView, own: Distribution, library: Distr
         return (install_fix(title, framework.machine.observed.python, *pins, index=f"{framework.spec.wheel_index}/{shared}"),)
     if not fitting:
         return install_framework(framework.machine, own.name, title=f"Install matching releases of {own.name} and {library.name}")
-    release, tag = str(fitting[-1].release), _build(own)
-    pin = f"{library.name}=={release}{f'+{tag}' if tag else ''}"
-    index = f"{framework.spec.wheel_index}/{tag}" if tag else ""
+    release, tag = str(fitting[-1].release), _build(own.version)
     # pip keeps the installed release if only the local version differs
     same = library.version.partition("+")[0] == release and not tag
-    options = REINSTALL if same else ()
-    title = f"Install the {library.name} that matches {own.label}"
-    return (install_fix(title, framework.machine.observed.python, pin, options=options, index=index),)
+    return (_install_release(framework, library.name, release, tag, REINSTALL if same else ()),)
+
+
+def _install_release(framework: FrameworkView, name: str, release: str, tag: str, options: tuple[str, ...] = ()) -> Fix:
+    """Return the fix that installs a release of a library in the build of its framework."""
+    pin = f"{name}=={release}{f'+{tag}' if tag else ''}"
+    index = f"{framework.spec.wheel_index}/{tag}" if tag else ""
+    return install_fix(
+        f"Install the {name} that matches {framework.label}", framework.machine.observed.python, pin, options=options, index=index
+    )
+
+
+def install_beside(machine: MachineView, name: str) -> tuple[Fix, ...]:
+    """Return the fix where only a log names the mismatch: the library's release for the framework that the text states, if it does."""
+    beside = ((framework, published_with(framework, name)) for framework in machine.frameworks if name in framework.spec.companions)
+    fixes = (
+        (_install_release(framework, name, str(fitting[-1].release), _build(framework.label)),) for framework, fitting in beside if fitting
+    )
+    return next(fixes, usual(machine, f"{TORCH.name}-{name}-mismatch"))

@@ -4,21 +4,37 @@ from collections.abc import Iterator
 
 import msgspec
 
-from gpudoctor.derive import FrameworkView, Stack, not_applicable
+from gpudoctor.derive import FrameworkView, MachineView, Stack, not_applicable
 from gpudoctor.derive.demands import Violation
 from gpudoctor.derive.plugins import compares_plugins, matching_plugins, mismatched_plugins, version_numbers
+from gpudoctor.diagnose.advice.from_line import in_log, usual
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.packages import install_fix, remove_packages
 from gpudoctor.diagnose.advice.releases import newest
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, rule_for
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.expressions import expression
 from gpudoctor.findings import Action, Confidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.frameworks import CudaPlugin, stack_of
+from gpudoctor.frameworks.jax import JAX
 from gpudoctor.snapshot import Distribution
+
+_TOO_NEW = expression(r"jaxlib version \d\.\d{1,2}\.\d{1,3} is newer than and incompatible with jax version (?P<jax>\d\.\d{1,2}\.\d{1,3})")
+"""jax/_src/lib/__init__.py"""
+
+
+def _install_parts_of(machine: MachineView) -> tuple[Fix, ...]:
+    """Return the fix that installs all parts of the JAX that a text states; what usually helps where it states none."""
+    told, stated = in_log(machine, _TOO_NEW), next((framework for framework in machine.frameworks if framework.name == JAX.name), None)
+    release = told["jax"] if told else stated.release if stated else ""
+    title = f"Install {JAX.title} and all its parts in matching versions, with one command"
+    fixes = install_framework(machine, JAX.name, near=release, title=title) if release else ()
+    return fixes or usual(machine, "jax-plugin-version-mismatch")
 
 
 @rule(
     "GD508",
+    advice=_install_parts_of,
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "jax fails to import, or jaxlib ignores the plugin and JAX uses the CPU.", Join.FRAMEWORK),),

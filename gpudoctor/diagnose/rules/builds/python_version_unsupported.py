@@ -5,23 +5,47 @@ from itertools import combinations
 
 import msgspec
 
-from gpudoctor.derive import EnvironmentView, known, not_applicable, wheel_platform
+from gpudoctor.derive import EnvironmentView, MachineView, known, not_applicable, wheel_platform
 from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.derive.pythons import Wheels, compiled_needs, in_common, lacks_wheel, numbers, ordered, span_of, wheels
 from gpudoctor.diagnose.advice.environments import with_all_stated
+from gpudoctor.diagnose.advice.from_line import in_log, usual
 from gpudoctor.diagnose.advice.installing import install, install_nearest
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.builds.python_spans import outside_span, required_outside_span
-from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.expressions import expression
+from gpudoctor.findings import Action, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of
 from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.matrix.resolve import final_release
 from gpudoctor.snapshot import AllowedPythons, Distribution
+
+_REFUSED = expression(
+    r"the requirement (?P<name>[a-z][\w-]{0,40})={2,3}(?P<version>\d[\d.]{0,12}) \(from versions: (?P<offered>[\d.rcabpost, ]{0,4000})"
+)
+"""pip/_internal/resolution/resolvelib/factory.py"""
+
+
+def _another_python(machine: MachineView) -> tuple[Fix, ...]:
+    """Return the fix with the newest Python for which what pip refused has wheels; what usually helps where no table lists it."""
+    refused = in_log(machine, _REFUSED)
+    rows = machine.matrix.of_release(refused["name"], refused["version"]) if refused else ()
+    pythons = ordered(frozenset(python for row in rows for python in row.pythons))
+    if refused is None or not pythons:
+        return usual(machine, "python-version-unsupported")
+    offered = [text.strip() for text in refused["offered"].split(",") if final_release(text.strip())]
+    other = f", or install a release that pip offers, such as {offered[-1]}" if offered else ""
+    title = (
+        f"Create an environment with Python {pythons[-1]}, the newest for which {refused['name']} {refused['version']} has wheels{other}."
+    )
+    return (Fix(title, action=Action.INVESTIGATE),)
 
 
 @rule(
     "GD504",
+    advice=_another_python,
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(Explains(("metal-plugin-missing",), "A plugin does not help a release without wheels for this Python."),),

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.diagnose.rules.builds.companions import beside_framework
+from gpudoctor.diagnose.rules.builds.companions import beside_framework, install_beside
 from gpudoctor.findings import Impact, Problem, Rung, Severity
 
 
 @rule(
     "GD510",
+    advice=lambda machine: install_beside(machine, "torchaudio"),
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     impact=Impact.PARTLY,

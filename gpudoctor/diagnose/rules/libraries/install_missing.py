@@ -6,14 +6,19 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EffectiveCuda, FrameworkView, MachineView
 from gpudoctor.derive.libraries import PATH, installed_wheels
+from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.installing import install_framework, installed_by_conda
 from gpudoctor.diagnose.advice.packages import install_fix, reinstall_packages
-from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.diagnose.advice.same_release import reinstall
+from gpudoctor.diagnose.missing_names import missing
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, packages_in_extra
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Fix, FixKind
 from gpudoctor.findings.naming import joined
-from gpudoctor.snapshot import LibraryUse, Missing, Platform
+from gpudoctor.matrix.tables import CUDA
+from gpudoctor.snapshot import LibraryUse, Missing, Platform, TextLog
+
+_FIRST_IN_PACKAGES = 11
+"""The first CUDA of whose libraries NVIDIA publishes Python packages for all frameworks: nvidia-cublas-cu11."""
 
 
 def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> tuple[Fix, ...]:
@@ -51,7 +56,21 @@ def install_libraries(machine: MachineView, cause: str) -> Iterator[Fix]:
             yield _install_cuda(framework, cuda)
             yield from (fix for fix in install_framework(machine, framework.name, kind=FixKind.INSTEAD) if fix.command)
     if not builds:
-        yield from remedy(cause)
+        yield from _install_older_cuda(machine) or usual(machine, cause)
+
+
+def _install_older_cuda(machine: MachineView) -> tuple[Fix, ...]:
+    """Return the fix that installs the CUDA release whose libraries a text says are missing; () for one of which Python packages have them."""
+    log = machine.observed.text_log
+    wanted = missing("\n".join(line.value for line in log.lines)) if isinstance(log, TextLog) else []
+    rows = [row for row in machine.matrix.rows(CUDA) if set(wanted) & set(row.sonames or ())]
+    releases = {row.release.short for row in rows}
+    if len(releases) != 1 or rows[0].release.major >= _FIRST_IN_PACKAGES:
+        return ()
+    (cuda,) = releases
+    folders = "PATH" if machine.site.platform == Platform.WINDOWS else PATH
+    title = f"Install CUDA {cuda}, whose libraries the program asks for, and add their folders to {folders}; or install a release for the CUDA that is there."
+    return (Fix(title, needs=(DOWNLOAD,), action=Action.INVESTIGATE),)
 
 
 def _install_cuda(framework: FrameworkView, cuda: EffectiveCuda) -> Fix:

@@ -1,0 +1,143 @@
+"""What fixes a cause that only a log names, with the versions that its message states."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpudoctor.derive import MachineView
+from gpudoctor.diagnose.advice.remedies import remedy
+from gpudoctor.diagnose.advice.shell import root_for
+from gpudoctor.expressions import expression
+from gpudoctor.findings import Action, Fix
+from gpudoctor.snapshot import TextLog
+from gpudoctor.versions import parse
+
+
+class _Told(NamedTuple):
+    """A cause, its message, and the title and command of the fix; groups of the message fill them."""
+
+    cause: str
+    message: re.Pattern[str]
+    title: str
+    command: str = ""
+
+
+_SHADOWING = "Remove the folder of cuDNN {found} from LD_LIBRARY_PATH: PyTorch brings {built}"
+
+FIXES = (
+    # torch/utils/cpp_extension.py, op_builder/builder.py of DeepSpeed
+    *(
+        _Told(
+            "nvcc-framework-cuda-mismatch",
+            expression(message),
+            "Install the CUDA {built} toolkit, with which PyTorch was built, and set CUDA_HOME to it; or install PyTorch for CUDA {nvcc}",
+            "export CUDA_HOME=/usr/local/cuda-{built}",
+        )
+        for message in (
+            r"detected CUDA version \((?P<nvcc>\d{1,2}\.\d)[\d.]{0,5}\) mismatches the version that was used to compile\s{1,4}PyTorch \((?P<built>\d{1,2}\.\d)",
+            r"Installed CUDA version (?P<nvcc>\d{1,2}\.\d)[\d.]{0,5} does not match the version torch was compiled with (?P<built>\d{1,2}\.\d)",
+        )
+    ),
+    # crt/host_config.h of the toolkit
+    _Told(
+        "host-compiler-unsupported",
+        expression(r"gcc versions later than (?P<last>\d{1,2}) are not supported"),
+        "Install gcc {last}, the newest that this nvcc supports (Debian, Ubuntu), and make nvcc use it",
+        "sudo apt install g++-{last} && export NVCC_PREPEND_FLAGS='-ccbin g++-{last}'",
+    ),
+    # torch/utils/cpp_extension.py
+    _Told(
+        "host-compiler-unsupported",
+        expression(r"than the maximum required version by CUDA (?P<cuda>\d{1,2}\.\d)[^\n]{0,120}<(?P<below>\d{1,2})\.\d"),
+        "Install a g++ older than {below}, as CUDA {cuda} needs, and name it in NVCC_PREPEND_FLAGS (-ccbin)",
+    ),
+    # glibc's loader
+    _Told(
+        "glibc-too-old",
+        expression(r"version [`']?GLIBC_(?P<wanted>2\.\d{1,3})'? not found"),
+        "Use a system or a container image with glibc {wanted} or newer, or an older release of the package",
+    ),
+    # tensorflow/compiler/xla/stream_executor/cuda/cuda_dnn.cc
+    _Told(
+        "cudnn-version-mismatch",
+        expression(
+            r"Loaded runtime CuDNN library: (?P<found>\d{1,2}\.\d{1,2}\.\d{1,3}) but source was compiled with: (?P<built>(?P<major>\d{1,2})\.\d{1,2}\.\d{1,3})"
+        ),
+        "Install cuDNN {built} or a newer {major}.x in place of {found}",
+    ),
+    # torch/backends/cudnn/__init__.py
+    *(
+        _Told(
+            cause,
+            expression(
+                r"PyTorch was compiled\s{1,4}against \((?P<built>\d{1,2}, \d{1,2}, \d{1,3})\) but found runtime version \((?P<found>\d{1,2}, \d{1,2}, \d{1,3})\)"
+            ),
+            _SHADOWING,
+            "unset LD_LIBRARY_PATH",
+        )
+        for cause in ("cudnn-version-mismatch", "cudnn-shadowed-by-system")
+    ),
+    # the loader, on a file of cuDNN
+    _Told(
+        "cudnn-missing",
+        expression(r"\blibcudnn\w{0,24}\.so\.(?P<major>\d{1,2})\b"),
+        "Install cuDNN {major}: reinstall a framework that brings it, or add the folder of NVIDIA's build for the framework's CUDA to LD_LIBRARY_PATH",
+    ),
+    # xla/stream_executor/gpu/asm_compiler.cc
+    _Told(
+        "ptxas-too-old",
+        expression(r"\bptxas (?P<found>\d{1,2}\.\d)[\d.]{0,5}, which is older than (?P<wanted>\d{1,2}\.\d)"),
+        "Take the folder of ptxas {found} from PATH, and install the nvcc package of CUDA {wanted} or newer",
+    ),
+    # modules of extensions that are compiled against one release of PyTorch
+    _Told(
+        "extension-abi-mismatch",
+        expression(r"\bflash_attn_2_cuda\b[^\n]{0,200}undefined symbol"),
+        "Build flash-attn again, against this PyTorch",
+        "python -m pip install --force-reinstall --no-deps --no-build-isolation --no-cache-dir flash-attn",
+    ),
+    _Told(
+        "extension-abi-mismatch",
+        expression(r"\bvllm/_\w{1,20}C?\.[^\n]{0,200}undefined symbol"),
+        "Install vLLM again, which requires the PyTorch that it was built with",
+        "python -m pip install --force-reinstall vllm",
+    ),
+    # google/protobuf/runtime_version.py since 5.26
+    _Told(
+        "protobuf-mismatch",
+        expression(r"\bgencode (?P<gencode>\d{1,2}\.\d{1,3}\.\d{1,3}) runtime \d{1,2}\.\d{1,3}\.\d{1,3}"),
+        "Install protobuf {gencode} or newer, for which the code was generated",
+        "python -m pip install 'protobuf>={gencode}'",
+    ),
+    # google/protobuf/descriptor.py since 4
+    _Told(
+        "protobuf-mismatch",
+        expression(r"Descriptors cannot (?:not )?be created directly|Downgrade the protobuf package to 3\.20"),
+        "Install protobuf 3.20, the last that takes code from before protoc 3.19, or newer releases of the packages that bring that code",
+        "python -m pip install 'protobuf<3.21'",
+    ),
+)
+
+
+def usual(machine: MachineView, cause: str) -> tuple[Fix, ...]:
+    """Return what fixes a cause that only a log names: with what its message states, otherwise what usually does."""
+    return next(told(machine, cause), remedy(cause))
+
+
+def in_log(machine: MachineView, message: re.Pattern[str]) -> re.Match[str] | None:
+    """Return where a line of the text says this, of several the one with the highest versions."""
+    log = machine.observed.text_log
+    lines = log.lines if isinstance(log, TextLog) else ()
+    found = [match for line in lines for match in message.finditer(line.value)]
+    return max(found, key=lambda match: [parse(text or "") or () for text in match.groups()], default=None)
+
+
+def told(machine: MachineView, cause: str) -> Iterator[tuple[Fix, ...]]:
+    """Yield what fixes a cause by a message that states its versions."""
+    for fix in FIXES:
+        if fix.cause == cause and (found := in_log(machine, fix.message)):
+            stated = {name: text.replace(", ", ".") for name, text in found.groupdict().items()}
+            title, command = fix.title.format(**stated), fix.command.format(**stated)
+            yield (Fix(title if command else f"{title}.", command, root_for(command), action=Action.INVESTIGATE),)

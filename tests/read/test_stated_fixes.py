@@ -1,0 +1,56 @@
+"""The fix of a cause that only a log names has the versions that its message, or the text beside it, states."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.diagnose import diagnose
+from gpudoctor.diagnose.advice.from_line import FIXES
+from gpudoctor.diagnose.rules import FAMILY_OF
+from gpudoctor.findings import FixKind, Policy
+from gpudoctor.matrix import Matrix
+from tests.read.reading import read
+
+MESSAGES = {
+    "The detected CUDA version (12.4) mismatches the version that was used to compile PyTorch (11.8)": "CUDA 11.8 toolkit",
+    "Installed CUDA version 12.2 does not match the version torch was compiled with 11.7": "PyTorch for CUDA 12.2",
+    "error: unsupported GNU version! gcc versions later than 11 are not supported!": "Install gcc 11",
+    "The current installed version of g++ (13.2.0) is greater than the maximum required version by CUDA 11.8. "
+    "Please make sure to use an adequate version of g++ (>=6.0.0, <12.0).": "a g++ older than 12, as CUDA 11.8 needs",
+    "/lib64/libm.so.6: version `GLIBC_2.27' not found\n/lib64/libc.so.6: version `GLIBC_2.34' not found": "glibc 2.34 or newer",
+    "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.1.0.": "cuDNN 8.1.0 or a newer 8.x in place of 8.0.5",
+    "cuDNN version incompatibility: PyTorch was compiled  against (8, 5, 0) but found runtime version (8, 2, 4).": "cuDNN 8.2.4 from LD_LIBRARY_PATH",
+    "libcudnn.so.8: cannot open shared object file: No such file or directory": "nstall cuDNN 8",
+    "You are using ptxas 10.1.243, which is older than 11.1.": "CUDA 11.1 or newer",
+    "flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi": "uild flash-attn again",
+    "ImportError: /venv/vllm/_C.abi3.so: undefined symbol: _ZN3c104cuda9SetDeviceEi": "nstall vLLM again",
+    "VersionError: Detected incompatible Protobuf Gencode/Runtime versions: gencode 6.31.1 runtime 5.29.4.": "protobuf 6.31.1 or newer",
+    "TypeError: Descriptors cannot be created directly.": "protobuf 3.20",
+}
+BESIDE = {
+    "operator torchvision::nms does not exist\ntorch 2.3.1+cu121\n": "torchvision==0.18.1+cu121",
+    "libtorchaudio.so: undefined symbol: _ZNK3c1010TensorImpl4sizeEv\ntorch 2.5.1\n": "torchaudio==2.5.1",
+    "CUDA_HOME environment variable is not set\ntorch 2.1.0+cu118\n": "CUDA_HOME=/usr/local/cuda-11.8",
+    "jaxlib version 0.4.30 is newer than and incompatible with jax version 0.4.26\n": "'jax[cuda12]==0.4.26'",
+    "libcublas.so.9.0: cannot open shared object file\n": "CUDA 9.0, whose libraries",
+    "ERROR: Could not find a version that satisfies the requirement tensorflow==2.13.0 (from versions: 2.16.1, 2.21.0rc0)\n": "Python 3.11, the newest",
+}
+
+
+def first_fix(text: str, matrix: Matrix) -> str:
+    """The first fix of the first cause: its title and command."""
+    fixes = diagnose(read(text, matrix), matrix, Policy(level=None)).root_causes[0].fixes
+    return next((f"{fix.title} {fix.command}" for fix in fixes if fix.kind is FixKind.FIX), "")
+
+
+@pytest.mark.parametrize(("text", "stated"), [*MESSAGES.items(), *BESIDE.items()])
+def test_a_fix_has_what_the_text_states(text: str, stated: str, matrix: Matrix) -> None:
+    assert stated in first_fix(text, matrix)
+
+
+def test_every_message_is_tried_and_fills_its_fix() -> None:
+    for fix in FIXES:
+        assert fix.cause in FAMILY_OF
+        found = [match for message in MESSAGES if (match := fix.message.search(message))]
+        assert found, fix.title
+        assert "{" not in f"{fix.title} {fix.command}".format(**found[0].groupdict())
