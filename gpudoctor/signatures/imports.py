@@ -9,6 +9,7 @@ from gpudoctor.signatures.signature import Signature
 
 _FRAMEWORKS = "torch|tensorflow|jax|jaxlib|keras"
 _SHADOWED = ("two-copies-of-framework", "script-folder-hides-package")
+_RENAME = "Rename the file or folder of the package's name beside the program; if there is none, uninstall the copies of the package until none is left, then install one."
 
 _BLIND = r"\b(?:returns? false|is false|says false|gives? false|false|no gpus?)\b"
 _SEES = r"\b(?:returns? true|is true|says true|gives? true|true|works)\b"
@@ -135,6 +136,7 @@ IMPORTS = (
         _SHADOWED,
         "a file or another copy is imported instead of the package",
         ("No module named 'tensorflow.python'; 'tensorflow' is not a package",),
+        cure=_RENAME,
     ),
     # torch/__init__.py, whose compiled module has another version; Python 2 does not name it: https://github.com/pytorch/pytorch/issues/2094
     Signature(
@@ -167,12 +169,14 @@ IMPORTS = (
             "(consider renaming '/home/me/torch.py' if it has the same name",
             "AttributeError: module 'torch' has no attribute 'cuda'",
         ),
+        cure=_RENAME,
     ),
     Signature(
         r'File "(?![^"\n]{0,200}(?:site-packages|dist-packages|lib/python|/torch/|/jax/|/numpy/|/tensorflow/))(?:[^"\n]{0,200}[/\\])?(?:torch|tensorflow|jax|keras|numpy|random|types|typing|queue|logging|tokenize|copy|platform|profile)\.py", line \d{1,6}, in <module>',
         _SHADOWED,
         "a file has the name of a package or of a standard module",
         ('File "/home/me/torch.py", line 4, in <module>',),
+        cure=_RENAME,
     ),
     # as people compare two programs that run Python
     Signature(

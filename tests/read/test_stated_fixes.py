@@ -24,13 +24,21 @@ MESSAGES = {
     "You are using ptxas 10.1.243, which is older than 11.1.": "CUDA 11.1 or newer",
     "flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi": "uild flash-attn again",
     "ImportError: /venv/vllm/_C.abi3.so: undefined symbol: _ZN3c104cuda9SetDeviceEi": "nstall vLLM again",
+    "xFormers was built for:\nPyTorch 2.0.0+cu118 with CUDA 1108 (you have 1.13.1+cu117)": "built for torch 1.13.1+cu117",
+    "ERROR: Could not find a version that satisfies the requirement torch==1.15.0 (from versions: 1.5.1, 1.6.0)": "torch==1.6.0",
     "VersionError: Detected incompatible Protobuf Gencode/Runtime versions: gencode 6.31.1 runtime 5.29.4.": "protobuf 6.31.1 or newer",
+    "ImportError: cannot import name 'builder' from 'google.protobuf.internal'": "protobuf>=3.20",
+    "ImportError: cannot import name 'runtime_version' from 'google.protobuf'": "protobuf>=5.27",
+    "AttributeError: partially initialized module 'torch' has no attribute 'cuda'": "Rename the file or folder",
     "TypeError: Descriptors cannot be created directly.": "protobuf 3.20",
 }
 BESIDE = {
     "operator torchvision::nms does not exist\ntorch 2.3.1+cu121\n": "torchvision==0.18.1+cu121",
     "libtorchaudio.so: undefined symbol: _ZNK3c1010TensorImpl4sizeEv\ntorch 2.5.1\n": "torchaudio==2.5.1",
     "CUDA_HOME environment variable is not set\ntorch 2.1.0+cu118\n": "CUDA_HOME=/usr/local/cuda-11.8",
+    "libcudart.so.12: cannot open shared object file\nimport flash_attn_2_cuda\ntorch 2.1.0+cu118\n": "torch 2.1.0+cu118 and its CUDA 11.8",
+    "GeForce GT 710 with CUDA capability sm_35 is not compatible with the current PyTorch installation.\n"
+    "The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 sm_75.": "Install torch 1.",
     "jaxlib version 0.4.30 is newer than and incompatible with jax version 0.4.26\n": "'jax[cuda12]==0.4.26'",
     "libcublas.so.9.0: cannot open shared object file\n": "CUDA 9.0, whose libraries",
     "ERROR: Could not find a version that satisfies the requirement tensorflow==2.13.0 (from versions: 2.16.1, 2.21.0rc0)\n": "Python 3.11, the newest",

@@ -104,7 +104,36 @@ FIXES = (
         "Install vLLM again, which requires the PyTorch that it was built with",
         "python -m pip install --force-reinstall vllm",
     ),
-    # google/protobuf/runtime_version.py since 5.26
+    # xformers/_cpp_lib.py
+    *(
+        _Told(
+            cause,
+            expression(r"PyTorch (?P<built>\d[\d.]{1,9}\+cu\d{2,3}) with CUDA \d{3,4} \(you have (?P<have>\d[\d.]{1,9}\+\w{2,8})\)"),
+            "Install the xFormers that was built for torch {have}, or torch {built}",
+        )
+        for cause in ("extension-built-for-other-cuda", "extension-abi-mismatch")
+    ),
+    # pip/_internal/resolution/resolvelib/factory.py
+    _Told(
+        "package-not-installable",
+        expression(r"the requirement (?P<name>[a-z][\w-]{0,40})={2,3}\S{1,30} \(from versions: [^()\n]{0,3000} (?P<last>\d[\d.]{0,12})\)"),
+        "Install a release that pip offers, such as {name} {last}",
+        "python -m pip install {name}=={last}",
+    ),
+    # builder.py is in the wheel of 3.20.0 and not in that of 3.19.6, runtime_version.py in that of 5.27.0 and not in that of 5.26.1
+    *(
+        _Told(
+            "protobuf-mismatch",
+            expression(message),
+            f"Install protobuf {since} or newer, for which the code was generated",
+            f"python -m pip install 'protobuf>={since}'",
+        )
+        for message, since in (
+            (r"cannot import name '?builder'?(?: from 'google\.protobuf| \(|$)", "3.20"),
+            (r"cannot import name '?runtime_version'?(?: from 'google\.protobuf| \(|$)", "5.27"),
+        )
+    ),
+    # google/protobuf/runtime_version.py since 5.27
     _Told(
         "protobuf-mismatch",
         expression(r"\bgencode (?P<gencode>\d{1,2}\.\d{1,3}\.\d{1,3}) runtime \d{1,2}\.\d{1,3}\.\d{1,3}"),

@@ -34,14 +34,29 @@ def install_for_gpu(machine: MachineView, cause: str) -> Iterator[Fix]:
 
 def install_toolkit(machine: MachineView, cause: str) -> tuple[Fix, ...]:
     """Return the fix that installs the toolkit with which the stated framework was built; the cause's usual one where none is stated."""
-    builds = ((framework, framework.cuda_or_missing) for framework in machine.frameworks if framework.spec.builds_extensions)
-    known = [(framework.label, cuda.version.short) for framework, cuda in builds if isinstance(cuda, EffectiveCuda)]
+    built = _built(machine)
     by_message = next(told(machine, cause), ())
-    if by_message or not known:
+    if by_message or built is None:
         return by_message or usual(machine, cause)
-    label, cuda = known[0]
+    label, cuda = built
     title = f"Install the CUDA {cuda} toolkit, with which {label} was built, and set CUDA_HOME to it"
     return (Fix(title, f"export CUDA_HOME=/usr/local/cuda-{cuda}", action=Action.INSTALL_PACKAGE),)
+
+
+def install_extension(machine: MachineView, cause: str) -> tuple[Fix, ...]:
+    """Return the fix that installs the extension that suits the stated framework; the cause's usual one where none is stated."""
+    built = _built(machine)
+    by_message = next(told(machine, cause), ())
+    if by_message or built is None:
+        return by_message or usual(machine, cause)
+    label, cuda = built
+    return (Fix(f"Install the build of the extension for {label} and its CUDA {cuda}, or compile it here.", action=Action.INSTALL_PACKAGE),)
+
+
+def _built(machine: MachineView) -> tuple[str, str] | None:
+    """Return the stated framework for which extensions are built, and its CUDA."""
+    builds = ((framework, framework.cuda_or_missing) for framework in machine.frameworks if framework.spec.builds_extensions)
+    return next(((framework.label, cuda.version.short) for framework, cuda in builds if isinstance(cuda, EffectiveCuda)), None)
 
 
 def _releases(machine: MachineView) -> dict[str, str]:

@@ -82,7 +82,7 @@ REMEDIES: Final = {
     "keras3-mismatch": ("Install the Keras that the code needs: tf-keras with TF_USE_LEGACY_KERAS=1 for Keras 2", "python -m pip install tf-keras"),
     "package-not-installable": ("Ask for a release that the index has, or name the index that has it", ""),
     "package-requirement-conflict": ("Name all the packages in one pip command, so pip finds releases that agree", ""),
-    "two-copies-of-framework": ("Rename a file or folder that has the package's name; of copies uninstall all, then install one", ""),
+    "two-copies-of-framework": ("Uninstall the copies until none is left, then install one", ""),
     "framework-files-damaged": ("Reinstall the framework without pip's cache", ""),
     "script-folder-hides-package": ("Rename the file that has the package's name", ""),
     "glibc-too-old": ("Use an image or a system with a newer glibc, or an older release of the package", ""),

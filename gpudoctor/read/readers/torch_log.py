@@ -77,6 +77,7 @@ def _extensions(lines: Sequence[Line]) -> Iterator[Statement]:
 def _gpu(index: str, name: str, capability: str, line: Line) -> Iterator[Statement]:
     yield Statement(f"gpu:{index}", name.strip(), _NAME, line.number, Rank.LOG)
     yield Statement("capability", capability, _NAME, line.number, Rank.LOG)
+    yield Statement(f"capability:{index}", capability, _NAME, line.number, Rank.LOG)
 
 
 READER = Reader(_NAME, blocks=_statements, cues=_CUES)

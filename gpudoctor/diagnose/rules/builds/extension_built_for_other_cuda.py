@@ -7,6 +7,7 @@ from gpudoctor.derive import EffectiveCuda, FrameworkView, Stack, known, not_app
 from gpudoctor.derive.add_on_wheels import AddOnWheel, add_on_wheels, cudas, library_for
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.specifiers import requirement, satisfies
+from gpudoctor.diagnose.advice.from_log import install_extension
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.diagnose.rules.builds.add_ons import fitting_add_on
@@ -18,6 +19,7 @@ from gpudoctor.matrix.builds import builds
 
 @rule(
     "GD513",
+    advice=lambda machine: install_extension(machine, "extension-built-for-other-cuda"),
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     impact=Impact.PARTLY,
