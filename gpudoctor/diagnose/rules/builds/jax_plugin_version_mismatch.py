@@ -19,14 +19,15 @@ from gpudoctor.frameworks import CudaPlugin, stack_of
 from gpudoctor.frameworks.jax import JAX
 from gpudoctor.snapshot import Distribution
 
-_TOO_NEW = expression(r"jaxlib version \d\.\d{1,2}\.\d{1,3} is newer than and incompatible with jax version (?P<jax>\d\.\d{1,2}\.\d{1,3})")
+_TOO_NEW = expression(r"jaxlib version \d\.\d{1,2}\.\d{1,3} is newer than and incompatible with jax version (?P<own>\d\.\d{1,2}\.\d{1,3})")
 """jax/_src/lib/__init__.py"""
 
 
 def _install_parts_of(machine: MachineView) -> tuple[Fix, ...]:
     """Return the fix that installs all parts of the JAX that a text states; what usually helps where it states none."""
-    told, stated = in_log(machine, _TOO_NEW), next((framework for framework in machine.frameworks if framework.name == JAX.name), None)
-    release = told["jax"] if told else stated.release if stated else ""
+    told = in_log(machine, _TOO_NEW)
+    stated = [told["own"]] if told else [framework.release for framework in machine.frameworks if framework.name == JAX.name]
+    release = next(filter(None, stated), "")
     title = f"Install {JAX.title} and all its parts in matching versions, with one command"
     fixes = install_framework(machine, JAX.name, near=release, title=title) if release else ()
     return fixes or usual(machine, "jax-plugin-version-mismatch")
