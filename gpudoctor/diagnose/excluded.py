@@ -296,6 +296,7 @@ _ARM_WHEEL = expression(r"_aarch64\.whl is not a supported wheel")
 _MANAGES_FABRIC = (lambda machine: known(machine.observed.fabric_manager).running is True, _has_no_switch, _is_registered)
 _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "wsl-linux-driver-installed": (_is_nowhere_near_wsl,),
+    "no-gpu": (_is_gpu_seen,),
     "no-driver": (_is_driver_loaded, _is_gpu_seen, lambda machine: _logs(machine, _ELSEWHERE)),
     "container-no-gpu-access": (_is_gpu_seen, _is_driver_mounted, lambda machine: _logs(machine, _ANSWERS_INSIDE)),
     "scheduler-gpu-not-allocated": (_is_seen_without(UNDER_SLURM),),

@@ -13,6 +13,8 @@ _GOT = (
 """Verbs of what was done. Bare infinitives and imperatives tell what to do."""
 _WITHOUT_CUDA = r"\b(?:(?:cpu(?:[- ]only)?|non-gpu)[- ](?:version|build|variant|package|wheel|one)|(?:plain|cpu(?:[- ]only)?|non-gpu) (?:py)?(?:torch|tensorflow|jaxlib)|(?:py)?(?:torch|tensorflow|jaxlib)[- ](?:cpu|(?:without|w/o|minus) (?:the )?(?:cuda|gpu)(?: version| support)?))\b"
 _WAS_GOT = r"(?:is|was|gets|got|are|were|being) (?:\w{1,12} )?(?:installed|pulled|chosen|picked|downloaded)\b"
+_ON_GPU = r"\b(?:runs?|trains?|works?|running|training)(?: \w{1,8})? on (?:the |my |its )?gpu\b"
+"""What somebody says whose build has CUDA."""
 
 CPU_BUILDS = (
     Signature(
@@ -87,7 +89,7 @@ CPU_BUILDS = (
     ),
     # as people say it
     Signature(
-        rf"(?i)^(?=[^\n]{{0,400}}{_FRAMEWORK})[^\n]{{0,400}}?({_GOT}\b[^\n]{{0,60}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA}[^\n]{{0,40}}\b{_WAS_GOT})"
+        rf"(?i)^(?=[^\n]{{0,400}}{_FRAMEWORK})(?![^\n]{{0,400}}{_ON_GPU})[^\n]{{0,400}}?({_GOT}\b[^\n]{{0,60}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA}[^\n]{{0,40}}\b{_WAS_GOT})"
         rf"|(?:{_GOT}\b[^\n]{{0,20}}{_WITHOUT_CUDA}|{_WITHOUT_CUDA} {_WAS_GOT})[^\n]{{0,40}}\b(?:instead of|rather than|and not)\b[^\n]{{0,20}}\b(?:cuda|gpu)\b"
         r"|(?i:\b(?:instead of|rather than)\b[^\n]{0,40}\b(?:cuda|gpu)\b[^\n]{0,30}\binstall\w{0,3}\b[^\n]{0,40}\bcpu\b)"
         r"|(?i:\bcpu(?:[- ]only)? installed (?:instead of|rather than|and not) (?:the )?(?:cuda|gpu)\b)"
