@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -22,6 +22,7 @@ _NEEDS_UNIX = expression(
     r"(?:^|[|;&] ?)(?:sudo|grep|ls|ldconfig|lspci|find|dmesg|systemctl|readelf|ldd|which|free)\b|/(?:proc|dev|etc|usr)\b|\$\w|'"
 )
 """A program by its name where a command begins, a path, a variable, or quotes that cmd.exe does not know."""
+_OF_UNIX_SHELL = expression(r"(?:^|[|&;] ?)(?:sudo|export|unset) ")
 
 
 def of_sign(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Problem:
@@ -74,10 +75,19 @@ def fixes_of(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iter
     advice = rule.advice(machine) if rule.advice else generally
     if sure and command and advice == generally:
         yield Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK)
-    for number, fix in enumerate(one for one in advice if one.kind is not FixKind.CHECK or _runnable(one.command, machine) == one.command):
+    for number, fix in enumerate(_possible_here(advice, machine)):
         first = f"If it is {rule.name}: {fix.title[0].lower()}{fix.title[1:]}"
         title = fix.title if sure or number else first
         yield fix if sure else msgspec.structs.replace(fix, title=title, action=Action.INVESTIGATE)
+
+
+def _possible_here(fixes: Iterable[Fix], machine: MachineView) -> Iterator[Fix]:
+    """Yield the fixes; on Windows without checks and commands for a Unix shell."""
+    for fix in fixes:
+        if fix.kind is FixKind.CHECK and _runnable(fix.command, machine) != fix.command:
+            continue
+        of_unix = machine.site.platform == Platform.WINDOWS and _OF_UNIX_SHELL.search(fix.command)
+        yield msgspec.structs.replace(fix, title=f"{fix.title}.", command="", needs=()) if of_unix else fix
 
 
 def _candidates(telling: str, likely: Sequence[Rule], machine: MachineView) -> tuple[Fix, ...]:
