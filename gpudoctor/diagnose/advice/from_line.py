@@ -16,133 +16,132 @@ from gpudoctor.versions import parse
 
 
 class _Told(NamedTuple):
-    """A cause, its message, and the title and command of the fix; groups of the message fill them."""
+    """Causes that have a message, and the title and command of the fix; groups of the message fill them."""
 
-    cause: str
+    causes: tuple[str, ...]
     message: re.Pattern[str]
     title: str
     command: str = ""
 
 
-_SHADOWING = "Remove the folder of cuDNN {found} from LD_LIBRARY_PATH: PyTorch brings {built}"
-
+_TOOLKIT = (
+    "Install the CUDA {built} toolkit, with which PyTorch was built, and set CUDA_HOME to it; or install PyTorch for CUDA {nvcc}",
+    "export CUDA_HOME=/usr/local/cuda-{built}",
+)
 FIXES = (
     # torch/utils/cpp_extension.py, op_builder/builder.py of DeepSpeed
-    *(
-        _Told(
-            "nvcc-framework-cuda-mismatch",
-            expression(message),
-            "Install the CUDA {built} toolkit, with which PyTorch was built, and set CUDA_HOME to it; or install PyTorch for CUDA {nvcc}",
-            "export CUDA_HOME=/usr/local/cuda-{built}",
-        )
-        for message in (
-            r"detected CUDA version \((?P<nvcc>\d{1,2}\.\d)[\d.]{0,5}\) mismatches the version that was used to compile\s{1,4}PyTorch \((?P<built>\d{1,2}\.\d)",
-            r"Installed CUDA version (?P<nvcc>\d{1,2}\.\d)[\d.]{0,5} does not match the version torch was compiled with (?P<built>\d{1,2}\.\d)",
-        )
+    _Told(
+        ("nvcc-framework-cuda-mismatch",),
+        expression(
+            r"detected CUDA version \((?P<nvcc>\d{1,2}\.\d)[\d.]{0,5}\) mismatches the version that was used to compile\s{1,4}PyTorch \((?P<built>\d{1,2}\.\d)"
+        ),
+        *_TOOLKIT,
+    ),
+    _Told(
+        ("nvcc-framework-cuda-mismatch",),
+        expression(
+            r"Installed CUDA version (?P<nvcc>\d{1,2}\.\d)[\d.]{0,5} does not match the version torch was compiled with (?P<built>\d{1,2}\.\d)"
+        ),
+        *_TOOLKIT,
     ),
     # crt/host_config.h of the toolkit
     _Told(
-        "host-compiler-unsupported",
+        ("host-compiler-unsupported",),
         expression(r"gcc versions later than (?P<last>\d{1,2}) are not supported"),
         "Install gcc {last}, the newest that this nvcc supports (Debian, Ubuntu), and make nvcc use it",
         "sudo apt install g++-{last} && export NVCC_PREPEND_FLAGS='-ccbin g++-{last}'",
     ),
     # torch/utils/cpp_extension.py
     _Told(
-        "host-compiler-unsupported",
+        ("host-compiler-unsupported",),
         expression(r"than the maximum required version by CUDA (?P<cuda>\d{1,2}\.\d)[^\n]{0,120}<(?P<below>\d{1,2})\.\d"),
         "Install a g++ older than {below}, as CUDA {cuda} needs, and name it in NVCC_PREPEND_FLAGS (-ccbin)",
     ),
     # glibc's loader
     _Told(
-        "glibc-too-old",
+        ("glibc-too-old",),
         expression(r"version [`']?GLIBC_(?P<wanted>2\.\d{1,3})'? not found"),
         "Use a system or a container image with glibc {wanted} or newer, or an older release of the package",
     ),
     # tensorflow/compiler/xla/stream_executor/cuda/cuda_dnn.cc
     _Told(
-        "cudnn-version-mismatch",
+        ("cudnn-version-mismatch",),
         expression(
             r"Loaded runtime CuDNN library: (?P<found>\d{1,2}\.\d{1,2}\.\d{1,3}) but source was compiled with: (?P<built>(?P<major>\d{1,2})\.\d{1,2}\.\d{1,3})"
         ),
         "Install cuDNN {built} or a newer {major}.x in place of {found}",
     ),
     # torch/backends/cudnn/__init__.py
-    *(
-        _Told(
-            cause,
-            expression(
-                r"PyTorch was compiled\s{1,4}against \((?P<built>\d{1,2}, \d{1,2}, \d{1,3})\) but found runtime version \((?P<found>\d{1,2}, \d{1,2}, \d{1,3})\)"
-            ),
-            _SHADOWING,
-            "unset LD_LIBRARY_PATH",
-        )
-        for cause in ("cudnn-version-mismatch", "cudnn-shadowed-by-system")
+    _Told(
+        ("cudnn-version-mismatch", "cudnn-shadowed-by-system"),
+        expression(
+            r"PyTorch was compiled\s{1,4}against \((?P<built>\d{1,2}, \d{1,2}, \d{1,3})\) but found runtime version \((?P<found>\d{1,2}, \d{1,2}, \d{1,3})\)"
+        ),
+        "Remove the folder of cuDNN {found} from LD_LIBRARY_PATH: PyTorch brings {built}",
+        "unset LD_LIBRARY_PATH",
     ),
     # the loader, on a file of cuDNN
     _Told(
-        "cudnn-missing",
+        ("cudnn-missing",),
         expression(r"\blibcudnn\w{0,24}\.so\.(?P<major>\d{1,2})\b"),
         "Install cuDNN {major}: reinstall a framework that brings it, or add the folder of NVIDIA's build for the framework's CUDA to LD_LIBRARY_PATH",
     ),
     # xla/stream_executor/gpu/asm_compiler.cc
     _Told(
-        "ptxas-too-old",
+        ("ptxas-too-old",),
         expression(r"\bptxas (?P<found>\d{1,2}\.\d)[\d.]{0,5}, which is older than (?P<wanted>\d{1,2}\.\d)"),
         "Take the folder of ptxas {found} from PATH, and install the nvcc package of CUDA {wanted} or newer",
     ),
     # modules of extensions that are compiled against one release of PyTorch
     _Told(
-        "extension-abi-mismatch",
+        ("extension-abi-mismatch",),
         expression(r"\bflash_attn_2_cuda\b[^\n]{0,200}undefined symbol"),
         "Build flash-attn again, against this PyTorch",
         "python -m pip install --force-reinstall --no-deps --no-build-isolation --no-cache-dir flash-attn",
     ),
     _Told(
-        "extension-abi-mismatch",
+        ("extension-abi-mismatch",),
         expression(r"\bvllm/_\w{1,20}C?\.[^\n]{0,200}undefined symbol"),
         "Install vLLM again, which requires the PyTorch that it was built with",
         "python -m pip install --force-reinstall vllm",
     ),
     # xformers/_cpp_lib.py
-    *(
-        _Told(
-            cause,
-            expression(r"PyTorch (?P<built>\d[\d.]{1,9}\+cu\d{2,3}) with CUDA \d{3,4} \(you have (?P<have>\d[\d.]{1,9}\+\w{2,8})\)"),
-            "Install the xFormers that was built for torch {have}, or torch {built}",
-        )
-        for cause in ("extension-built-for-other-cuda", "extension-abi-mismatch")
+    _Told(
+        ("extension-built-for-other-cuda", "extension-abi-mismatch"),
+        expression(r"PyTorch (?P<built>\d[\d.]{1,9}\+cu\d{2,3}) with CUDA \d{3,4} \(you have (?P<have>\d[\d.]{1,9}\+\w{2,8})\)"),
+        "Install the xFormers that was built for torch {have}, or torch {built}",
     ),
     # pip/_internal/resolution/resolvelib/factory.py
     _Told(
-        "package-not-installable",
+        ("package-not-installable",),
         expression(r"the requirement (?P<name>[a-z][\w-]{0,40})={2,3}\S{1,30} \(from versions: [^()\n]{0,3000} (?P<last>\d[\d.]{0,12})\)"),
         "Install a release that pip offers, such as {name} {last}",
         "python -m pip install {name}=={last}",
     ),
-    # builder.py is in the wheel of 3.20.0 and not in that of 3.19.6, runtime_version.py in that of 5.27.0 and not in that of 5.26.1
-    *(
-        _Told(
-            "protobuf-mismatch",
-            expression(message),
-            f"Install protobuf {since} or newer, for which the code was generated",
-            f"python -m pip install 'protobuf>={since}'",
-        )
-        for message, since in (
-            (r"cannot import name '?builder'?(?: from 'google\.protobuf| \(|$)", "3.20"),
-            (r"cannot import name '?runtime_version'?(?: from 'google\.protobuf| \(|$)", "5.27"),
-        )
+    # it is in the wheel of 3.20.0 and not in that of 3.19.6
+    _Told(
+        ("protobuf-mismatch",),
+        expression(r"cannot import name '?builder'?(?: from 'google\.protobuf| \(|$)"),
+        "Install protobuf 3.20 or newer, for which the code was generated",
+        "python -m pip install 'protobuf>=3.20'",
+    ),
+    # it is in the wheel of 5.27.0 and not in that of 5.26.1
+    _Told(
+        ("protobuf-mismatch",),
+        expression(r"cannot import name '?runtime_version'?(?: from 'google\.protobuf| \(|$)"),
+        "Install protobuf 5.27 or newer, for which the code was generated",
+        "python -m pip install 'protobuf>=5.27'",
     ),
     # google/protobuf/runtime_version.py since 5.27
     _Told(
-        "protobuf-mismatch",
+        ("protobuf-mismatch",),
         expression(r"\bgencode (?P<gencode>\d{1,2}\.\d{1,3}\.\d{1,3}) runtime \d{1,2}\.\d{1,3}\.\d{1,3}"),
         "Install protobuf {gencode} or newer, for which the code was generated",
         "python -m pip install 'protobuf>={gencode}'",
     ),
     # google/protobuf/descriptor.py since 4
     _Told(
-        "protobuf-mismatch",
+        ("protobuf-mismatch",),
         expression(r"Descriptors cannot (?:not )?be created directly|Downgrade the protobuf package to 3\.20"),
         "Install protobuf 3.20, the last that takes code from before protoc 3.19, or newer releases of the packages that bring that code",
         "python -m pip install 'protobuf<3.21'",
@@ -166,7 +165,7 @@ def in_log(machine: MachineView, message: re.Pattern[str]) -> re.Match[str] | No
 def told(machine: MachineView, cause: str) -> Iterator[tuple[Fix, ...]]:
     """Yield what fixes a cause by a message that states its versions."""
     for fix in FIXES:
-        if fix.cause == cause and (found := in_log(machine, fix.message)):
+        if cause in fix.causes and (found := in_log(machine, fix.message)):
             stated = {name: text.replace(", ", ".") for name, text in found.groupdict().items()}
             title, command = fix.title.format(**stated), fix.command.format(**stated)
             yield (Fix(title if command else f"{title}.", command, root_for(command), action=Action.INVESTIGATE),)
