@@ -39,7 +39,8 @@ def unproven(
     requirements = _not_checked((condition.requirement.text, condition.seen) for condition in unseen)
     packages = _not_checked(((one.what, one.reason) for one in unchecked), {one.what for one in unchecked if one.plural})
     told = {thing.reason for thing in unchecked}
-    lacking = tuple(_without_reason(clause, told) for clause in _no_framework(machine) or _unproven_rung(machine, runs, named))
+    unproven_stages = _no_framework(machine) or _unproven_rung(machine, runs, named)
+    lacking = tuple(f"{what}: {why}" if why and why not in told else what for what, why in unproven_stages)
     unread = _not_checked(_others(_unread(runs), told)) if machine.policy.level is Level.LOOK and not lacking else ()
     chosen = _not_checked(_others(_named_in_vain(machine.policy, runs), told))
     crashed = dict.fromkeys(f"gpudoctor crashed in {run.outcome.name}" for run in runs if run.outcome.kind is OutcomeKind.CRASHED)
@@ -49,12 +50,6 @@ def unproven(
 def _others(unknown: Iterable[tuple[str, str]], told: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield what has a reason of its own; the rest follows from what was not checked."""
     return (pair for pair in unknown if pair[1] not in told)
-
-
-def _without_reason(clause: str, told: Collection[str]) -> str:
-    """Return a clause without a reason that another clause gives."""
-    head, _, reason = clause.partition(": ")
-    return head if reason in told else clause
 
 
 def _named_in_vain(policy: Policy, runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
@@ -74,26 +69,27 @@ def _unread(runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
             yield outcome.name, outcome.reason
 
 
-def _no_framework(machine: MachineView) -> tuple[str, ...]:
-    """Return that there is nothing to train with; nothing if nobody asks about frameworks."""
+def _no_framework(machine: MachineView) -> tuple[tuple[str, str], ...]:
+    """Return that there is nothing to train with, and no reason; nothing if nobody asks about frameworks."""
     found = machine.observed.frameworks
     if found or isinstance(found, Missing) or machine.policy.node:  # a missing list is among what was not checked
         return ()
     supposed = machine.observed.origin == SUPPOSED
-    return ("no framework is among the stated packages" if supposed else "no framework is installed in this environment",)
+    return (("no framework is among the stated packages" if supposed else "no framework is installed in this environment", ""),)
 
 
-def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun], named: Collection[str]) -> Iterable[str]:
+def _unproven_rung(machine: MachineView, runs: Sequence[RuleRun], named: Collection[str]) -> Iterable[tuple[str, str]]:
+    """Return what was not proven and why, "" without a reason."""
     rung = required(machine.policy)
     if machine.observed.origin == TEXT:
-        return (f"{_of_text(runs, named)} does not show that training works",)
+        return ((f"{_of_text(runs, named)} does not show that training works", ""),)
     if rung is None:
         return ()
     if machine.hardware:
         return _unproven_gpus(machine, rung, runs)
     if machine.policy.allow_cpu:
         return () if machine.cpu_framework or rung < Rung.TRAINED else _untrained(machine.observed)
-    return ("no NVIDIA GPU was found",)
+    return (("no NVIDIA GPU was found", ""),)
 
 
 def _of_text(runs: Sequence[RuleRun], named: Collection[str]) -> str:
@@ -103,7 +99,7 @@ def _of_text(runs: Sequence[RuleRun], named: Collection[str]) -> str:
     return f"no {'cause of an error' if named else 'error'} was found in the text, which"
 
 
-def _unproven_gpus(machine: MachineView, rung: Rung, runs: Sequence[RuleRun]) -> Iterator[str]:
+def _unproven_gpus(machine: MachineView, rung: Rung, runs: Sequence[RuleRun]) -> Iterator[tuple[str, str]]:
     """Yield on which GPUs which rung was not proven, and why; those with the same reason together.
 
     A GPU that another kernel driver holds is no unknown: it is the warning of a rule that the NVIDIA driver has the others.
@@ -116,9 +112,9 @@ def _unproven_gpus(machine: MachineView, rung: Rung, runs: Sequence[RuleRun]) ->
         if lacking and machine.ladder.state(gpu.key, Rung.KERNEL_DRIVER) is not bound_elsewhere:
             groups.setdefault((lacking.rung, lacking.detail or lacking.state.value), []).append(row)
     if not groups and not machine.ladder.on_some_gpu(rung):
-        yield f"{_STAGES[rung]} was not verified on any GPU"
+        yield f"{_STAGES[rung]} was not verified on any GPU", ""
     for (lacked, reason), rows in groups.items():
-        yield f"{_STAGES[lacked]} was not verified on {gpu_names((row.index, row.subject.key) for row in rows)}: {reason}"
+        yield f"{_STAGES[lacked]} was not verified on {gpu_names((row.index, row.subject.key) for row in rows)}", reason
 
 
 def _lacking(gpu: Gpu, row: LadderRow, rung: Rung) -> Step | None:
@@ -133,14 +129,14 @@ def _lacking(gpu: Gpu, row: LadderRow, rung: Rung) -> Step | None:
     return next((steps[one] for one in asked if steps[one].state not in _FINE), None)
 
 
-def _untrained(snapshot: Snapshot) -> Iterator[str]:
+def _untrained(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
     """Yield that no framework trained on the CPU, and what stopped those that were stopped."""
     smokes = () if isinstance(snapshot.smoke, Missing) else snapshot.smoke
-    yield "training was not verified on the CPU"
+    yield "training was not verified on the CPU", ""
     for smoke in smokes:
         for stage in smoke.stages:
             if stage.state is StageState.STOPPED:
-                yield f"{smoke.framework}: {stage_name(stage)} {stage.error}"
+                yield smoke.framework, f"{stage_name(stage)} {stage.error}"
 
 
 def verdict(findings: tuple[Finding, ...], unproven: tuple[object, ...]) -> Verdict:

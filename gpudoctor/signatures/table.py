@@ -16,7 +16,7 @@ from gpudoctor.signatures.imports import IMPORTS, UNNAMED
 from gpudoctor.signatures.installers import INSTALLERS
 from gpudoctor.signatures.libraries import LIBRARIES
 from gpudoctor.signatures.management import MANAGEMENT
-from gpudoctor.signatures.memory import MEMORY, STARVED
+from gpudoctor.signatures.memory import MEMORY
 from gpudoctor.signatures.modules import MODULES
 from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU, SEEN_ELSEWHERE
 from gpudoctor.signatures.packages import PACKAGES
@@ -24,6 +24,7 @@ from gpudoctor.signatures.pasted import PASTED
 from gpudoctor.signatures.settings import SETTINGS
 from gpudoctor.signatures.signature import Signature
 from gpudoctor.signatures.slowness import SLOWNESS
+from gpudoctor.signatures.starved import STARVED
 from gpudoctor.signatures.statuses import STATUSES
 from gpudoctor.signatures.tool_output import TOOL_OUTPUT
 from gpudoctor.signatures.vague import VAGUE

@@ -39,3 +39,16 @@ def test_a_function_of_a_library_that_is_not_linked_is_not_looked_for(tmp_path: 
     cuda_wheels(tmp_path)
     Library("libcusparse.so.12", undefined=NEEDED).put(tmp_path / "nvidia/cusparse/lib/libcusparse.so.12")
     assert xray(tmp_path, framework("tensorflow", tensorflow(tmp_path))).frameworks[0].unresolved == ()
+
+
+def test_a_function_is_of_the_library_with_the_longest_name_that_it_begins_with(tmp_path: Path) -> None:
+    cuda_wheels(tmp_path)
+    folder = tmp_path / "nvidia/cublas/lib"
+    linked = ("libcublas.so.12", "libcublasLt.so.12")
+    Library("libcusparse.so.12", linked, rpath="$ORIGIN/../../cublas/lib", undefined="cublasLtMatmulNew").put(
+        tmp_path / "nvidia/cusparse/lib/libcusparse.so.12"
+    )
+    for name in linked:
+        Library(name, defines=("another",)).put(folder / name)
+    (seen,) = xray(tmp_path, framework("tensorflow", tensorflow(tmp_path))).frameworks
+    assert [(symbol.symbol, Path(symbol.library).name) for symbol in seen.unresolved] == [("cublasLtMatmulNew", "libcublasLt.so.12")]

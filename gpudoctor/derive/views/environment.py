@@ -46,3 +46,7 @@ class EnvironmentView(PartView):
     def frameworks(self) -> tuple[FrameworkView, ...]:
         """The frameworks installed here; empty if unknown."""
         return self.machine.frameworks
+
+    def framework_from(self, distribution: str) -> FrameworkView | None:
+        """The framework that this distribution installed."""
+        return next((framework for framework in self.frameworks if framework.observed.distribution == distribution), None)

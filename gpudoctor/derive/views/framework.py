@@ -9,28 +9,23 @@ from gpudoctor import versions
 from gpudoctor.derive.add_ons import AddOn, add_ons
 from gpudoctor.derive.cuda import EffectiveCuda, effective_cuda, published, serves
 from gpudoctor.derive.cuda_libraries import Component, component, with_code
-from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meeting, Meetings, effective_code, meetings, xray
-from gpudoctor.derive.libraries import DRIVER, damaged_libraries, missing_libraries
+from gpudoctor.derive.gpu_code import EffectiveCode, Fit, Meeting, Meetings, effective_code, meetings
 from gpudoctor.derive.other_copies import OtherCopy, other_copy
 from gpudoctor.derive.packages import DEBIANS_PACKAGES
-from gpudoctor.derive.unknown import NO_GPU, applicable, known, not_applicable, not_stated
-from gpudoctor.derive.views.view import Section, SubjectView
+from gpudoctor.derive.unknown import applicable, known, not_applicable, not_stated
+from gpudoctor.derive.views.framework_files import FrameworkFiles
+from gpudoctor.derive.views.view import Section
 from gpudoctor.findings import Rung, Subject, SubjectKind
-from gpudoctor.frameworks import FrameworkSpec, spec_of, stack_of
+from gpudoctor.frameworks import stack_of
 from gpudoctor.matrix import Fault, FrameworkRelease
 from gpudoctor.snapshot import (
     NOT_ASKED,
-    Asking,
-    Damage,
     Distribution,
     Fact,
-    Framework,
-    FrameworkLibraries,
     LibraryUse,
     Missing,
     Platform,
     Smoke,
-    UnresolvedSymbol,
     is_absent,
 )
 
@@ -41,22 +36,10 @@ if TYPE_CHECKING:
 _DEBIANS = {"debian", "ubuntu"}
 
 
-class FrameworkView(SubjectView):
+class FrameworkView(FrameworkFiles):
     """One installed framework, with its environment and the machine."""
 
-    observed: Framework
-
     architectures = Section[tuple[str, ...]]()
-
-    @property
-    def name(self) -> str:
-        """The framework's name: tensorflow, torch, jax, ..."""
-        return self.observed.name
-
-    @property
-    def spec(self) -> FrameworkSpec:
-        """The framework's traits; the defaults if the catalogue lacks it."""
-        return spec_of(self.name)
 
     @property
     def label(self) -> str:
@@ -174,79 +157,6 @@ class FrameworkView(SubjectView):
     def cudnn_code(self) -> EffectiveCode:
         """The GPU code in the cuDNN that it would load; ends the rule if unknown."""
         return known(with_code(self.cudnn, self.cuda, self.machine.observed, self.machine.matrix).code)
-
-    @property
-    def xray(self) -> FrameworkLibraries:
-        """The X-ray of its files; the rule does not apply if it found no CUDA build."""
-        found = xray(self.observed, self.machine.libraries)
-        return not_applicable(f"the X-ray found no CUDA build of {self.name}") if found is None else found
-
-    @property
-    def all_libraries_used(self) -> tuple[LibraryUse, ...]:
-        """Every CUDA library that it requests, including the driver's; the rule does not apply without CUDA or a GPU."""
-        self.machine.need_gpu()
-        return self._requested
-
-    @property
-    def _requested(self) -> tuple[LibraryUse, ...]:
-        if self.observed.cuda_build is False:
-            not_applicable(f"{self.observed.distribution or self.name} is built without CUDA")
-        uses = known(self.xray.uses)
-        if not uses:
-            known(self.xray.code)  # files that could not be read request nothing
-        return uses
-
-    @property
-    def libraries_used(self) -> tuple[LibraryUse, ...]:
-        """The same without the driver's own library."""
-        return tuple(use for use in self.all_libraries_used if use.component != DRIVER)
-
-    @property
-    def missing_libraries(self) -> tuple[LibraryUse, ...]:
-        """The libraries that it needs and that the loader would not find."""
-        return missing_libraries(self._libraries_needed)
-
-    @property
-    def damaged_libraries(self) -> tuple[tuple[LibraryUse, Damage], ...]:
-        """The libraries that it needs and whose file exists but cannot be loaded, each with its damage."""
-        return damaged_libraries(self._libraries_needed)
-
-    @property
-    def _libraries_needed(self) -> tuple[LibraryUse, ...]:
-        """Those that it uses on this machine: without a GPU, what its own files link, which its import fails without; a plugin only logs that."""
-        if self.machine.gpus:
-            return self.libraries_used
-        if self.spec.plugin:
-            not_applicable(NO_GPU)
-        linked = (use for use in self._requested if use.asking is Asking.LINKED and use.component != DRIVER)
-        return tuple(linked) or not_applicable(NO_GPU)
-
-    @property
-    def broken_files(self) -> tuple[Damage, ...]:
-        """Its own files, or those they link, that cannot be loaded; if there are none, ends the rule unless it was examined."""
-        seen = self.xray
-        if not seen.broken and not known(seen.uses):
-            known(seen.code)  # files that could not be read are not known to be broken
-        return seen.broken
-
-    @property
-    def unresolved(self) -> tuple[UnresolvedSymbol, ...]:
-        """The functions that its libraries are known to lack."""
-        seen = self.machine.observed.libraries
-        found = None if isinstance(seen, Missing) else xray(self.observed, seen)
-        return found.unresolved if found is not None else ()
-
-    @property
-    def absent_module(self) -> Damage | None:
-        """The module of a required package that is not installed, if its import is known to ask for it."""
-        seen = self.machine.observed.libraries
-        found = None if isinstance(seen, Missing) else xray(self.observed, seen)
-        return next(iter(found.absent_modules), None) if found is not None else None
-
-    def xla_file(self, part: str) -> LibraryUse:
-        """How XLA looks for "libdevice" or "ptxas"; the rule does not apply to a framework without XLA."""
-        found = next((use for use in self.libraries_used if use.component == part), None)
-        return not_applicable(f"the X-ray found no XLA in {self.name}") if found is None else found
 
     @property
     def xla_assembler(self) -> LibraryUse:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gpudoctor.derive import EffectiveCuda, MachineView
 from gpudoctor.diagnose.advice.from_line import told, usual
 from gpudoctor.diagnose.advice.installing import install_framework
+from gpudoctor.diagnose.advice.remedies import remedy
 from gpudoctor.findings import Action, Fix
 from gpudoctor.frameworks import TRAINED
 from gpudoctor.frameworks.torch import TORCH
@@ -34,29 +35,25 @@ def install_for_gpu(machine: MachineView, cause: str) -> Iterator[Fix]:
 
 def install_toolkit(machine: MachineView, cause: str) -> tuple[Fix, ...]:
     """Return the fix that installs the toolkit with which the stated framework was built; the cause's usual one where none is stated."""
-    built = _built(machine)
-    by_message = next(told(machine, cause), ())
-    if by_message or built is None:
-        return by_message or usual(machine, cause)
-    label, cuda = built
-    title = f"Install the CUDA {cuda} toolkit, with which {label} was built, and set CUDA_HOME to it"
-    return (Fix(title, f"export CUDA_HOME=/usr/local/cuda-{cuda}", action=Action.INSTALL_PACKAGE),)
+    title = "Install the CUDA {cuda} toolkit, with which {label} was built, and set CUDA_HOME to it"
+    return _for_build(machine, cause, title, "export CUDA_HOME=/usr/local/cuda-{cuda}")
 
 
 def install_extension(machine: MachineView, cause: str) -> tuple[Fix, ...]:
     """Return the fix that installs the extension that suits the stated framework; the cause's usual one where none is stated."""
-    built = _built(machine)
-    by_message = next(told(machine, cause), ())
-    if by_message or built is None:
-        return by_message or usual(machine, cause)
-    label, cuda = built
-    return (Fix(f"Install the build of the extension for {label} and its CUDA {cuda}, or compile it here.", action=Action.INSTALL_PACKAGE),)
+    return _for_build(machine, cause, "Install the build of the extension for {label} and its CUDA {cuda}, or compile it here.")
 
 
-def _built(machine: MachineView) -> tuple[str, str] | None:
-    """Return the stated framework for which extensions are built, and its CUDA."""
-    builds = ((framework, framework.cuda_or_missing) for framework in machine.frameworks if framework.spec.builds_extensions)
-    return next(((framework.label, cuda.version.short) for framework, cuda in builds if isinstance(cuda, EffectiveCuda)), None)
+def _for_build(machine: MachineView, cause: str, title: str, command: str = "") -> tuple[Fix, ...]:
+    """Return the fix that the message of a cause states, otherwise this one for the stated framework that extensions are built for, otherwise the usual."""
+    if by_message := next(told(machine, cause), ()):
+        return by_message
+    for framework in machine.frameworks:
+        cuda = framework.cuda_or_missing
+        if framework.spec.builds_extensions and isinstance(cuda, EffectiveCuda):
+            stated = {"label": framework.label, "cuda": cuda.version.short}
+            return (Fix(title.format(**stated), command.format(**stated), action=Action.INSTALL_PACKAGE),)
+    return remedy(cause)
 
 
 def _releases(machine: MachineView) -> dict[str, str]:

@@ -22,6 +22,8 @@ HEADERS = {
     "nccl": ("nccl.h", ("NCCL_MAJOR", "NCCL_MINOR", "NCCL_PATCH")),
 }
 _HEADER_BYTES = 8192
+DANGLING = -1
+"""The size of a link to a file that does not exist."""
 
 
 class Disk:
@@ -65,7 +67,7 @@ class Disk:
             os.close(descriptor)
 
     def sizes(self, folder: str) -> dict[str, int] | None:
-        """The sizes of the files in a folder by name, -1 for a link to nothing; empty if there is no such folder, None if it cannot be read."""
+        """The sizes of the files in a folder by name, DANGLING for a link to nothing; empty if there is no such folder, None if it cannot be read."""
         try:
             with os.scandir(self._place(folder)) as entries:
                 return {entry.name: _size(entry) for entry in entries}
@@ -217,7 +219,7 @@ def _size(entry: os.DirEntry[str]) -> int:
     try:
         return entry.stat().st_size
     except OSError:
-        return -1
+        return DANGLING
 
 
 def defined(text: str, words: tuple[str, ...]) -> str:

@@ -10,12 +10,11 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from gpudoctor.children.own.xray.disk import Disk
+from gpudoctor.children.own.xray.disk import DANGLING, Disk
 from gpudoctor.frameworks.spec import FrameworkSpec
 
 _RECORD_BYTES = 8 << 20
 """The RECORD of TensorFlow, the longest, takes 2 MB."""
-_DANGLING = -1
 _IMPORT = re.compile(
     r"^(?:import[ \t]+(?P<modules>[^\n#;]+)|from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]+))", re.MULTILINE
 )
@@ -59,11 +58,11 @@ class Package:
 
     def _problem(self, path: str, there: dict[str, int], name: str, size: int) -> tuple[str, str] | None:
         actual = there.get(name)
-        if actual in {None, _DANGLING} and there and not size:
+        if actual in {None, DANGLING} and there and not size:
             return None  # a folder without its empty __init__.py is a package too
         if actual is None:
             return None if f"{name[:-3]}.pyc" in there else ("missing", "its package's RECORD lists it")
-        if actual == _DANGLING:
+        if actual == DANGLING:
             return "dangling-link", "a link to a file that does not exist"
         if actual >= size or not name.endswith(".py"):
             return None

@@ -41,12 +41,20 @@ def unresolved(around: Around, objects: list[Object]) -> list[dict[str, Any]]:
         except OSError:
             continue
         for part in linked:
-            name = next((name for name in lacking if name.startswith(_BEGINNINGS[part])), "")
+            name = next((name for name in lacking if _part_of(name) == part), "")
             if name:
                 library = libraries[part].path
                 owner = " or ".join(around.disk.owners(library, part))
                 found.append({"type": "unresolved-symbol", "symbol": name, "needed_by": needing.path, "library": library, "owner": owner})
     return found
+
+
+def _part_of(function: str) -> str:
+    """The library that defines a function, by its longest known beginning: cublasLtCreate is not of cublas."""
+    begun = [
+        (len(beginning), part) for part, beginnings in _BEGINNINGS.items() for beginning in beginnings if function.startswith(beginning)
+    ]
+    return max(begun)[1]
 
 
 def _lacking(around: Around, needing: Object, libraries: dict[str, Object], linked: list[str]) -> list[str]:

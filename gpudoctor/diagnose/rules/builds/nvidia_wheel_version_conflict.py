@@ -55,7 +55,7 @@ def nvidia_wheel_version_conflict(environment: EnvironmentView) -> Iterator[Prob
             evidence=tuple(row for violation in violations for row in (as_evidence(violation.found), *requirements([violation]))),
             fixes=(install, _SEPARATE),
         )
-        framework = next((framework for framework in environment.machine.frameworks if framework.observed.distribution == by.name), None)
+        framework = environment.framework_from(by.name)
         yield problem if framework is None else _with_refused_library(problem, framework, [violation.found for violation in violations])
     for contradiction in stack.contradictions:
         if contradiction.name.startswith(NVIDIA_PACKAGES):

@@ -25,7 +25,7 @@ from gpudoctor.snapshot import AllowedPythons, Distribution
 _REFUSED = expression(
     r"the requirement (?P<name>[a-z][\w-]{0,40})={2,3}(?P<version>\d[\d.]{0,12}) \(from versions: (?P<offered>[\d.rcabpost, ]{0,4000})"
 )
-"""pip/_internal/resolution/resolvelib/factory.py"""
+"""pip/_internal/resolution/resolvelib/factory.py; a long line of a log is cut off before the list ends."""
 
 
 def _another_python(machine: MachineView) -> tuple[Fix, ...]:

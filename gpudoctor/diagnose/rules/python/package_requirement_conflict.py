@@ -62,8 +62,7 @@ def _absent(environment: EnvironmentView) -> Iterator[Problem]:
     for by in dict.fromkeys(demand.by for demand in stack.absent):
         wanted = [demand.requirement for demand in stack.absent if demand.by == by]
         names = [requirement.name for requirement in wanted]
-        frameworks = environment.machine.frameworks
-        framework = next((framework for framework in frameworks if framework.observed.distribution == by.name), None)
+        framework = environment.framework_from(by.name)
         problem = Problem(
             message=f"{by.label} requires {few(names)}, which {agree(len(names), 'is', 'are')} not installed.",
             title=f"{spec_of(framework_of(by.name) or by.name).title} lacks packages that it requires",
