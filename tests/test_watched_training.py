@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from gpudoctor.probe.telemetry import SILENCE
 from tests.machines.build import diagnosed, examine
 from tests.machines.recipes.loads import at_work
 from tests.seams import Nvml
@@ -42,7 +43,8 @@ def test_nvml_can_contradict_a_framework(tmp_path: Path) -> None:
 
 
 def test_hanging_samples_do_not_affect_training(tmp_path: Path) -> None:
-    report = examined(tmp_path, calls={"nvmlDeviceGetPowerUsage": "after 2 stuck"})
+    """However fast the machine, training goes on for longer than the silence after which sampling counts as hung."""
+    report = examined(tmp_path, plays(opens_in=1.2 * SILENCE), {"nvmlDeviceGetPowerUsage": "after 2 stuck"})
     assert report["verdict"] == "ready"
     loads = report["snapshot"]["loads"]
     assert "did not respond" in (loads["cut"] if loads["type"] == "loads" else loads["reason"])

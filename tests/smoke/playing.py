@@ -28,6 +28,7 @@ def play(module):
             return [*super().describe(), *gpus]
 
         def open(self, ordinals):
+            time.sleep({opens_in})
             if {loads}:
                 with open(os.environ["FAKE_LOAD"], "w") as file:
                     file.write(str(os.getpid()))
@@ -48,6 +49,6 @@ importlib.util.spec_from_file_location = from_file
 """Runs before smoke training. The CPU takes half a second longer for a step of the speed comparison, which each GPU then wins."""
 
 
-def plays(count: int = 1, *, loads: bool = True) -> str:
-    """The patch for `count` GPUs; those in `loads` put the shims under load while training runs."""
-    return PLAYS_GPUS.format(count=count, loads=loads)
+def plays(count: int = 1, *, loads: bool = True, opens_in: float = 0) -> str:
+    """The patch for `count` GPUs, which open in so many seconds; those in `loads` put the shims under load while training runs."""
+    return PLAYS_GPUS.format(count=count, loads=loads, opens_in=opens_in)
