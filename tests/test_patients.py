@@ -129,3 +129,22 @@ def test_an_environment_of_another_user(machine: Machine, tmp_path: Path, closed
     else:
         report = document("report", ended.stdout)
         assert (report["verdict"], report["examined"]["python"]) == ("unknown", str(place / "bin/python"))
+
+
+@pytest.mark.parametrize("command", COMMANDS[:4], ids=" ".join)
+@pytest.mark.parametrize(("name", "value"), [("CUDA_VISIBLE_DEVICES", ""), ("CUDA_VISIBLE_DEVICES", "GPU-12345678")])
+def test_a_start_that_hides_the_gpu_is_broken_and_named(machine: Machine, name: str, value: str, command: tuple[str, ...]) -> None:
+    (site,) = machine.python.glob("lib/python3*/site-packages")
+    file = site / "company.pth"
+    file.write_text(f"import os; os.environ[{name!r}] = {value!r}\n")
+    try:
+        ended = machine.run(*command)
+    finally:
+        file.unlink()
+    assert ended.returncode == 1
+    report = document("report", ended.stdout)
+    assert report["verdict"] == "broken"
+    (fix, *_) = report["findings"][0]["fixes"]
+    assert fix["title"].startswith(f"Remove {name} from ")
+    assert "site-packages/company.pth" in fix["title"]
+    assert not any(fix["command"].startswith("unset") for fix in report["findings"][0]["fixes"])

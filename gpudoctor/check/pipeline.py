@@ -5,7 +5,6 @@ Imports the usual rules and the report's modules too, while the children are sti
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -125,7 +124,13 @@ class Pipeline:
             return msgspec.structs.replace(snapshot, contexts=missing)
         with self._timed("kernels"):
             ran = tried(
-                touch, machine, inventory.libcuda_interpreter, self._supervisor, os.environ, self._progress, force=self._options.force
+                touch,
+                machine,
+                inventory.libcuda_interpreter,
+                self._supervisor,
+                inventory.start.environ,
+                self._progress,
+                force=self._options.force,
             )
         return msgspec.structs.replace(snapshot, contexts=ran)
 

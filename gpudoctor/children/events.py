@@ -84,6 +84,8 @@ class InsideReport(ProbeEvent, tag="inside", frozen=True):
 
     imports: dict[str, tuple[Digits, ...]] = {}
     variables: dict[str, Digits] | None = None
+    environ: dict[str, Digits] | None = None
+    started: tuple[Digits, ...] = ()
     mapped: tuple[Digits, ...] = ()
     executable_hex: Digits = ""
 

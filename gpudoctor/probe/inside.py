@@ -22,6 +22,10 @@ class Inside(msgspec.Struct, frozen=True):
     """By framework: the file that an import would run first ("" if none), then the folders of the package."""
     variables: Mapping[str, str] | None = None
     """LD_LIBRARY_PATH and others that determine which libraries are found; None if they could not be read."""
+    environ: Mapping[str, str] | None = None
+    """Those of READ_LATE that programs have; None if unknown."""
+    started: tuple[str, ...] = ()
+    """The files of what sitecustomize and .pth files imported, in order."""
     mapped: tuple[str, ...] = ()
     """The CUDA libraries that were open once Python had started."""
 
@@ -40,9 +44,15 @@ def inside(outcome: Outcome) -> Inside:
     return Inside(
         executable=_text(said.executable_hex),
         imports={name: tuple(map(_text, found)) for name, found in said.imports.items()},
-        variables=None if said.variables is None else {name: _text(value) for name, value in said.variables.items()},
+        variables=_texts(said.variables),
+        environ=_texts(said.environ),
+        started=tuple(map(_text, said.started)),
         mapped=tuple(map(_text, said.mapped)),
     )
+
+
+def _texts(found: Mapping[str, str] | None) -> dict[str, str] | None:
+    return None if found is None else {name: _text(value) for name, value in found.items()}
 
 
 def _text(digits: str) -> str:

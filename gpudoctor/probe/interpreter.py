@@ -11,11 +11,13 @@ from gpudoctor.probe import answers
 from gpudoctor.probe.target import Target, no_interpreter
 from gpudoctor.process import End, Outcome, Spec, Supervisor, names_limit
 from gpudoctor.snapshot import Cause, Missing, Python
+from gpudoctor.snapshot.variable_names import READ_LATE
 
 START = 30.0
 """Seconds for an interpreter to start and answer, in every command: a cold network file system with a slow sitecustomize takes ten."""
 BARE = 5.0
 """The same without site, whose files START has just read."""
+NAMES = ",".join(sorted(READ_LATE))
 FRAMEWORKS = ",".join(spec.name for spec in CATALOGUE)
 WITHOUT_SITE = ("-E", "-s", "-S", "-B")
 """Options with which every Python since 2.7 starts without site, sitecustomize and PYTHON* variables."""
@@ -38,7 +40,9 @@ _OF_THE_FILE = (
 def asking(executable: str, environ: Mapping[str, str], *options: str, limit: float = START) -> Spec:
     """The child that asks an interpreter about itself; it stalls after `limit` seconds."""
     name, interpreter = "bare python" if options else "python", (executable, *options)
-    return script(name, "target/python_probe.py", interpreter, environ, "--find", FRAMEWORKS, stall=limit, deadline=2 * limit)
+    return script(
+        name, "target/python_probe.py", interpreter, environ, "--find", FRAMEWORKS, "--names", NAMES, stall=limit, deadline=2 * limit
+    )
 
 
 def heard(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> tuple[Python | Missing, tuple[str, ...]]:

@@ -12,6 +12,7 @@ import msgspec
 from gpudoctor.children.channel import isolated, outcome_of, own, script
 from gpudoctor.probe.device_nodes import device_nodes
 from gpudoctor.probe.interpreter import START, asking
+from gpudoctor.probe.python_start import Start
 from gpudoctor.probe.target import Target, target
 from gpudoctor.probe.tried import tried
 from gpudoctor.process import Outcome, Supervisor
@@ -67,6 +68,10 @@ class Inventory:
         self.remarks: list[str] = []
         self.spoke: set[str] = set()
         self.target = Target("", "")
+        self.start = Start(self.environ)
+        """The variables of the target's programs, once it has answered."""
+        self.suffix = ""
+        """What the names of the last children end in that asked libcuda."""
         self.interpreter: str | None = None
         self.libcuda_interpreter = sys.executable
         self.crash: Missing | None = None
@@ -97,14 +102,20 @@ class Inventory:
 
     def ask_libcuda(self, suffix: str, executable: str) -> None:
         """With and without the mask in parallel, if there is one."""
+        self.suffix = suffix
         self._start(f"libcuda{suffix}", isolated(executable), "target/libcuda_probe.py")
-        if MASK in self.environ:
-            self._start(f"unmasked{suffix}", isolated(executable), "target/libcuda_probe.py", without=MASK)
+        if MASK in self.start.environ:
+            self._start(f"unmasked{suffix}", isolated(executable), "target/libcuda_probe.py", "--unmasked")
 
-    def _start(self, name: str, interpreter: tuple[str, ...], path: str, *arguments: str, without: str = "") -> None:
-        environ = {key: value for key, value in self.environ.items() if key != without}
+    def started(self, start: Start) -> None:
+        """Take note of the variables that the target's programs have; ask libcuda again if its start changes the mask."""
+        before, self.start = self.start, start
+        if MASK in start.set_by and before.environ.get(MASK) != start.environ.get(MASK):
+            self.ask_libcuda("-started", self.target.executable)
+
+    def _start(self, name: str, interpreter: tuple[str, ...], path: str, *arguments: str) -> None:
         limits = {"stall": self.patience.hardware_stall, "deadline": self.patience.hardware}
-        spec = script(name, path, interpreter, environ, *arguments, **limits)
+        spec = script(name, path, interpreter, self.start.environ, *arguments, **limits)
         self.supervisor.start(spec, lambda _line: self.spoke.add(name))
 
     def wait(self, name: str, until: float = float("inf")) -> Outcome:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -23,13 +23,13 @@ from gpudoctor.probe.libraries import NOTHING, arguments, libraries, subjects, x
 from gpudoctor.probe.other_environments import elsewhere
 from gpudoctor.probe.packages import installers, packages
 from gpudoctor.probe.pci import pci
+from gpudoctor.probe.python_start import start
 from gpudoctor.probe.script_folder import script_folder
 from gpudoctor.probe.surroundings import with_surroundings
 from gpudoctor.probe.toolkits import compilers, toolkits
 from gpudoctor.probe.tried import WHEN, extended, nothing_seen, tried
-from gpudoctor.probe.variables import variables
 from gpudoctor.process import Outcome
-from gpudoctor.snapshot import NOT_ASKED, Cause, DeviceNodes, Framework, Libcuda, Missing, Packages, Python, Snapshot, readable
+from gpudoctor.snapshot import NOT_ASKED, Cause, Framework, Libcuda, Missing, Packages, Python, Snapshot, readable
 
 _SOON = 0.05
 """Seconds; the target's interpreter starts in thirty milliseconds, and its answer is awaited later too."""
@@ -53,9 +53,9 @@ def finished(inventory: Inventory, meanwhile: Callable[[Snapshot], object] = no_
 
 
 def _observed(empty: Snapshot, inventory: Inventory, meanwhile: Callable[[Snapshot], object]) -> Snapshot:
-    scope, environ = inventory.scope, inventory.environ
+    scope = inventory.scope
     python, environment = _two(tried(_target, inventory))
-    seen = extended(empty, _machine, scope.root, environ, inventory.nodes, identify=scope.identify)
+    seen = extended(empty, _machine, inventory)
     meanwhile(seen)
     masked, unmasked = _two(tried(_libcuda, inventory, python))
     whole = msgspec.structs.replace(
@@ -83,9 +83,13 @@ def _two(answers: tuple[First, Second] | Missing) -> tuple[First | Missing, Seco
 
 
 def target_sections(inventory: Inventory) -> dict[str, Any]:
-    """The snapshot's sections about the target alone, whose interpreter was asked."""
+    """The snapshot's sections about the target alone, whose interpreter was asked; libcuda's too if its start changes the mask."""
     python, environment = _two(tried(_target, inventory))
-    return _all_sections(environment, python, inventory)
+    sections = _all_sections(environment, python, inventory)
+    if inventory.suffix:
+        masked, unmasked = _two(tried(_libcuda, inventory, python))
+        sections |= {"libcuda": masked, "libcuda_unmasked": unmasked}
+    return {**sections, "variables": inventory.start.variables}
 
 
 def _target(inventory: Inventory) -> tuple[Python | Missing, _Environment | Missing]:
@@ -117,6 +121,7 @@ def _environment(inventory: Inventory, python: Python, path: tuple[str, ...], an
     installed = packages(path, prefix)
     python = installers(python, path)
     own = inside(answered)
+    inventory.started(start(inventory.environ, own, inventory.target.executable, path))
     found = frameworks(path, installed.distributions, own)
     xrayed = subjects(found)
     root = inventory.scope.root
@@ -144,16 +149,17 @@ def _sections(environment: _Environment | Missing, python: Python | Missing, inv
     return {"python": environment.python, "packages": environment.packages, "frameworks": environment.frameworks, "libraries": seen}
 
 
-def _machine(empty: Snapshot, root: str, environ: Mapping[str, str], nodes: DeviceNodes | Missing, *, identify: bool) -> Snapshot:
+def _machine(empty: Snapshot, inventory: Inventory) -> Snapshot:
     """What needs no child."""
+    root, environ = inventory.scope.root, inventory.environ
     seen = msgspec.structs.replace(
         empty,
-        host=tried(host, root, environ, identify=identify),
+        host=tried(host, root, environ, identify=inventory.scope.identify),
         container=tried(container, root, environ),
-        variables=tried(variables, environ),
+        variables=inventory.start.variables,
         pci=tried(pci, root),
         kernel_driver=tried(kernel_driver, root),
-        device_nodes=nodes,
+        device_nodes=inventory.nodes,
         toolkits=tried(toolkits, root, environ),
         compilers=tried(compilers, root, environ),
     )
@@ -165,17 +171,17 @@ def _libcuda(inventory: Inventory, python: Python | Missing) -> tuple[Libcuda | 
     """libcuda's answers with and without the mask; through our own interpreter if the target's cannot ask."""
     # an interpreter that hung in one script and has not begun the other gets no more time
     given_up = isinstance(python, Missing) and python.cause is Cause.TIMED_OUT and "libcuda" not in inventory.spoke
-    outcome = inventory.wait("libcuda", time.monotonic() if given_up else float("inf"))
-    suffix, reason = "", answers.unable(outcome)
+    outcome = inventory.wait(f"libcuda{inventory.suffix}", time.monotonic() if given_up else float("inf"))
+    reason = answers.unable(outcome)
     if reason and inventory.target.executable != sys.executable:
-        suffix = "-own"
+        given_up = False
         target = readable(inventory.target.executable)
         inventory.remarks.append(f"libcuda was queried with gpudoctor's own Python: {target} {reason}")
-        inventory.ask_libcuda(suffix, sys.executable)
-        outcome = inventory.wait(f"libcuda{suffix}")
+        inventory.ask_libcuda("-own", sys.executable)
+        outcome = inventory.wait(f"libcuda{inventory.suffix}")
     else:
         inventory.libcuda_interpreter = inventory.target.executable
-    if MASK not in inventory.environ:
+    if MASK not in inventory.start.environ:
         return tried(answers.libcuda, outcome), NOT_ASKED
-    until = time.monotonic() if given_up and not suffix else float("inf")
-    return tried(answers.libcuda, outcome), tried(answers.libcuda, inventory.wait(f"unmasked{suffix}", until))
+    until = time.monotonic() if given_up else float("inf")
+    return tried(answers.libcuda, outcome), tried(answers.libcuda, inventory.wait(f"unmasked{inventory.suffix}", until))

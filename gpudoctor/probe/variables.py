@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpudoctor.snapshot import Variables, readable
+from gpudoctor.snapshot import readable
 from gpudoctor.snapshot.variable_names import ONLY_SET, WHOLE
 
 SET = "(set)"
@@ -13,9 +13,9 @@ LONGEST = 8192
 """Characters of a value to keep."""
 
 
-def variables(environ: Mapping[str, str]) -> Variables:
+def values(environ: Mapping[str, str]) -> dict[str, str]:
     """The listed variables that are set, by name; an empty value is kept, because it means something."""
-    return Variables(values={name: _kept(name, environ[name]) for name in sorted(environ) if name in WHOLE or name in ONLY_SET})
+    return {name: _kept(name, environ[name]) for name in sorted(environ) if name in WHOLE or name in ONLY_SET}
 
 
 def _kept(name: str, value: str) -> str:

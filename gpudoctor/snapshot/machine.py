@@ -163,9 +163,15 @@ class DeviceNodes(Observed, frozen=True):
 
 
 class Variables(Observed, frozen=True):
-    """The allow-listed environment variables that were set, by name."""
+    """The allow-listed environment variables that programs of the examined Python have, by name."""
 
     values: dict[str, str]
+    set_by: dict[str, str] = {}  # noqa: RUF012 -- msgspec copies it
+    """By name, the file that sets or unsets a variable when that Python starts, such as sitecustomize.py; empty if it was not found."""
+
+    def place(self, name: str) -> str:
+        """Where the value of a variable was read, as evidence says it."""
+        return self.set_by[name] or "os.environ once Python has started" if name in self.set_by else "environment"
 
 
 class Reading(Observed, frozen=True):

@@ -21,10 +21,10 @@ from gpudoctor.probe.packages import MOST_REQUIRING, packages, parse
 from gpudoctor.probe.pci import pci
 from gpudoctor.probe.python_constants import Constants
 from gpudoctor.probe.surroundings import with_surroundings
-from gpudoctor.probe.variables import variables
+from gpudoctor.probe.variables import values
 from gpudoctor.probe.wsl import wsl
 from gpudoctor.redact import Owner, Redactor
-from gpudoctor.snapshot import Cause, Missing, Snapshot, decode, encode, normalise_address
+from gpudoctor.snapshot import Cause, Missing, Snapshot, Variables, decode, encode, normalise_address
 from gpudoctor.snapshot.gaps import gaps
 from tests.probe.places import plant
 
@@ -157,7 +157,7 @@ def test_normalising_any_address_is_idempotent(text: str) -> None:
 @given(st.dictionaries(st.text(max_size=12).map("CUDA_".__add__), st.text(max_size=40)))
 def test_any_environment(environ: dict[str, str]) -> None:
     undecodable = {name: value + os.fsdecode(b"\xff") for name, value in environ.items() if value.isascii() and name.isascii()}
-    snapshot = Snapshot(created="", variables=variables(undecodable))
+    snapshot = Snapshot(created="", variables=Variables(values=values(undecodable)))
     assert decode(encode(snapshot)) == snapshot
 
 

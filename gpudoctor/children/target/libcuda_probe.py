@@ -77,6 +77,10 @@ def device(cuda, ordinal):
 
 
 def main():
+    if "--unmasked" in sys.argv:  # a wrapper script in place of the interpreter would set it again
+        import os
+
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     cuda = library()
     if cuda is None:
         return

@@ -113,6 +113,29 @@ def variables():
     return found
 
 
+def environ():
+    """The variables in --names as programs have them, once site, .pth files and sitecustomize have run."""
+    names = frozenset(sys.argv[sys.argv.index("--names") + 1].split(","))
+    return {name: in_hex(value) for name, value in os.environ.items() if name in names}
+
+
+MOST_STARTED = 64
+
+
+def started():
+    """The files of the modules that the start of Python imported from elsewhere than the standard library, in order."""
+    library = os.path.dirname(os.__file__) + "/"
+    found = []
+    for name, module in list(sys.modules.items()):
+        path = getattr(module, "__file__", None)
+        if not path or name == "__main__" or path.startswith(folder + "/"):
+            continue
+        outside = not path.startswith(library) or "-packages/" in path[len(library) :]
+        if outside or name in ("sitecustomize", "usercustomize"):
+            found.append(in_hex(path))
+    return found[:MOST_STARTED]
+
+
 def mapped():
     """The CUDA libraries opened while Python started."""
     found = []
@@ -134,7 +157,7 @@ def asked(ask):
 
 def inside():
     said = {"type": "inside"}
-    for name, ask in (("imports", imports), ("variables", variables), ("mapped", mapped)):
+    for name, ask in (("imports", imports), ("variables", variables), ("environ", environ), ("started", started), ("mapped", mapped)):
         found = asked(ask)
         if found is not None:
             said[name] = found

@@ -5,11 +5,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping
 
-from gpudoctor.derive import GpuView, Site
+from gpudoctor.derive import GpuView, MachineView, Site
 from gpudoctor.diagnose.advice.shell import shell_path
 from gpudoctor.findings import DOWNLOAD, REBOOT, ROOT, Action, Fix, FixKind
 from gpudoctor.findings.naming import agree
-from gpudoctor.snapshot import GpuProcess
+from gpudoctor.snapshot import GpuProcess, Missing, Python
 
 FIND_GPU_USERS = Fix("Find the processes that have the GPU open", "sudo fuser -v /dev/nvidia*", (ROOT,), kind=FixKind.CHECK)
 WITHOUT_COMPILE = Fix("Run without torch.compile", "export TORCHDYNAMO_DISABLE=1", kind=FixKind.INSTEAD)
@@ -29,9 +29,20 @@ def command_for(site: Site, commands: Mapping[str, str]) -> str:
     return next((commands[name] for name in site.distribution if name in commands), "")
 
 
-def unset(name: str, where: str = "the profile, image or job script that sets it") -> Fix:
+def unset(name: str, machine: MachineView, where: str = "the profile, image or job script that sets it") -> Fix:
     """Return the fix that unsets a variable."""
-    return Fix(f"Unset {name}, here and in {where}", f"unset {name}")
+    return unset_at_start(name, machine) or Fix(f"Unset {name}, here and in {where}", f"unset {name}")
+
+
+def unset_at_start(name: str, machine: MachineView) -> Fix | None:
+    """Return the fix for a variable that the start of the examined Python sets, where the shell's value has no effect; None for any other."""
+    variables = machine.observed.variables
+    if isinstance(variables, Missing) or name not in variables.set_by:
+        return None
+    python = machine.observed.python
+    started = python.executable if isinstance(python, Python) else "Python"
+    place = variables.set_by[name] or "the module that its sitecustomize.py, usercustomize.py or a .pth file imports for this"
+    return Fix(f"Remove {name} from {place}. It is set whenever {started} starts.", action=Action.CHANGE_SETTING)
 
 
 def set_variable(name: str, value: str, title: str) -> Fix:

@@ -82,7 +82,7 @@ def _use_newer(use: LibraryUse, target: str, machine: MachineView) -> Fix:
     if knowing:
         return set_variable(variable, shell_path(max(knowing)[1]), "Make Triton use the ptxas of a newer toolkit")
     if use.found_by is FoundBy.VARIABLE:
-        return unset(variable)
+        return unset(variable, machine)
     oldest = machine.matrix.toolkit_for(target)
     release = f" {oldest.release.short} or newer" if oldest else ""
     title = f"Install a CUDA toolkit{release} and set {variable} to its bin/ptxas, or install a newer PyTorch."

@@ -50,7 +50,7 @@ def take_off_path(path: str, machine: MachineView) -> Fix:
     """Return the fix that removes a file's folder from the variable that names it, else from the loader's configuration."""
     folder, values = path.rpartition("/")[0], machine.environment.set_variables
     if path and path in values.get("LD_PRELOAD", "").replace(":", " ").split():
-        return unset("LD_PRELOAD")
+        return unset("LD_PRELOAD", machine)
     image = " (in a container, change the image as well)" if machine.site.container else ""
     entries = [entry for entry in values.get("LD_LIBRARY_PATH", "").split(":") if entry]
     names = {folder, *_folders_with(path, machine)}

@@ -39,7 +39,7 @@ def preloaded_library_intercepts_cuda(machine: MachineView) -> Iterator[Problem]
                 Evidence("preloaded by", library.where, library.where),
                 Evidence("intercepted functions", functions, library.path),
             ),
-            fixes=(_without(library),),
+            fixes=(_without(library, machine),),
         )
     for library in machine.preloads:
         if isinstance(library.exports, Missing) and library.exports.cause not in {Cause.ABSENT, Cause.NOT_ASKED}:
@@ -51,8 +51,8 @@ def _codes(machine: MachineView) -> tuple[tuple[str, int | None], ...]:
     return ("cuInit", code(machine.observed.libcuda)), ("nvmlInit", machine.nvml_init_code)
 
 
-def _without(library: Preload) -> Fix:
+def _without(library: Preload, machine: MachineView) -> Fix:
     if library.where == _FILE:
         expression = shlex.quote("\\|" + library.path + "|d")
         return Fix(f"Remove the library from {_FILE}", f"sudo sed -i {expression} {_FILE}", (ROOT,))
-    return unset("LD_PRELOAD")
+    return unset("LD_PRELOAD", machine)

@@ -46,7 +46,9 @@ def rocm_arch_unsupported(framework: FrameworkView) -> Iterator[Problem]:
             *((Evidence(OVERRIDE, override, "environment"),) if override else ()),
             Evidence("targets in the build", supported, location if isinstance(location, str) else ""),
         ),
-        fixes=(unset(OVERRIDE),) if override and there & built else (_install(framework, there), *_treat_as_another(there, built)),
+        fixes=(unset(OVERRIDE, framework.machine),)
+        if override and there & built
+        else (_install(framework, there), *_treat_as_another(there, built)),
     )
 
 

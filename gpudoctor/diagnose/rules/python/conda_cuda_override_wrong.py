@@ -37,7 +37,7 @@ def conda_cuda_override_wrong(environment: EnvironmentView) -> Iterator[Problem]
             evidence,
             *(Evidence("installed by conda", name, "conda-meta") for name in first(installed)),
         ),
-        fixes=(unset(VARIABLE),),
+        fixes=(unset(VARIABLE, environment.machine),),
     )
 
 

@@ -37,4 +37,4 @@ def _get_gpus(machine: MachineView) -> Fix:
         return Fix(f"Request as many GPUs from {machine.site.scheduler} when submitting the job.", action=Action.RESTART_JOB)
     visibility = machine.visibility_or_missing
     hidden = isinstance(visibility, Visibility) and visibility.shown < visibility.there
-    return unset(VARIABLE) if hidden else _COUNT
+    return unset(VARIABLE, machine) if hidden else _COUNT

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, MachineView, Visibility
 from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.advice.system import set_variable, unset
+from gpudoctor.diagnose.advice.system import set_variable, unset, unset_at_start
 from gpudoctor.diagnose.rule import CUDA_FAILS, Explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
@@ -39,7 +39,7 @@ def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Proble
         message=message,
         severity=Severity.WARNING if shown else None,
         evidence=(
-            Evidence(VARIABLE, visibility.value or "empty", "environment"),
+            Evidence(VARIABLE, visibility.value or "empty", environment.machine.variables.place(VARIABLE)),
             Evidence("devices that CUDA shows", f"{shown}; without the variable {total}", "cuInit, cuDeviceGetCount"),
         ),
         fixes=(_fix(environment.machine, visibility),),
@@ -47,6 +47,8 @@ def cuda_visible_devices_masked(environment: EnvironmentView) -> Iterator[Proble
 
 
 def _fix(machine: MachineView, visibility: Visibility) -> Fix:
+    if at_start := unset_at_start(VARIABLE, machine):
+        return at_start
     scheduler = machine.site.scheduler
     if scheduler:
         option = " (--gres=gpu:1)" if scheduler == "Slurm" else ""
@@ -57,4 +59,4 @@ def _fix(machine: MachineView, visibility: Visibility) -> Fix:
     if visibility.shown:
         valid = shlex.quote(",".join(visibility.entries[: visibility.shown]))
         return set_variable(VARIABLE, valid, f"Keep only the valid entries, here and in the profile or service file that sets {VARIABLE}")
-    return unset(VARIABLE, "the profile or service file that sets it")
+    return unset(VARIABLE, machine, "the profile or service file that sets it")

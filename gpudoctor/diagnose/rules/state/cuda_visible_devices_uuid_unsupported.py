@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
 from gpudoctor.derive.visibility import VARIABLE
-from gpudoctor.diagnose.advice.system import set_variable, unset
+from gpudoctor.diagnose.advice.system import set_variable, unset, unset_at_start
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
 from gpudoctor.findings import Action, Evidence, Fix, Problem, Rung, Severity
 from gpudoctor.snapshot import CudaDevice, Libcuda, Missing
@@ -39,7 +39,7 @@ def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Itera
         severity=Severity.WARNING if shown else None,
         message=f"{VARIABLE} names {entry}, but {reason}; CUDA shows {f'{shown} of its {len(entries)} devices' if shown else 'no GPU'}.",
         evidence=(
-            Evidence(VARIABLE, visibility.value, "environment"),
+            Evidence(VARIABLE, visibility.value, machine.variables.place(VARIABLE)),
             Evidence("UUIDs on this machine", ", ".join(known) or "none known", "CUDA without the variable, NVML"),
         ),
         fixes=(_fix(machine, entries, known),),
@@ -48,6 +48,8 @@ def cuda_visible_devices_uuid_unsupported(environment: EnvironmentView) -> Itera
 
 def _fix(machine: MachineView, entries: tuple[str, ...], known: list[str]) -> Fix:
     """Return the fix that keeps the valid entries, or unsets the variable if none is."""
+    if at_start := unset_at_start(VARIABLE, machine):
+        return at_start
     if machine.site.scheduler:
         return Fix(
             f"Request a GPU from {machine.site.scheduler} again. The scheduler sets this variable: do not set it by hand.",
@@ -62,7 +64,7 @@ def _fix(machine: MachineView, entries: tuple[str, ...], known: list[str]) -> Fi
         elif uuid in ordinals:
             valid.append(ordinals[uuid])
     if not valid:
-        return unset(VARIABLE)
+        return unset(VARIABLE, machine)
     return set_variable(VARIABLE, ",".join(valid), f"Keep only GPUs that exist, here and where {VARIABLE} is set")
 
 

@@ -17,7 +17,8 @@ from gpudoctor.findings import Evidence, Impact, Problem, Rung, Severity
 )
 def env_hides_gpu(framework: FrameworkView) -> Iterator[Problem]:
     """Environment variable makes the framework use the CPU."""
-    values = framework.environment.variables.values
+    variables = framework.environment.variables
+    values = variables.values
     if not framework.machine.hardware:
         not_applicable("there is no NVIDIA GPU")
     setting = next((setting for setting in framework.spec.hidden_by if setting.hides(values.get(setting.name, ""))), None)
@@ -29,6 +30,6 @@ def env_hides_gpu(framework: FrameworkView) -> Iterator[Problem]:
         severity=None if wholly else Severity.WARNING,
         only_for=framework.name,
         message=f"{setting.name}={value} makes {framework.label} {'use' if wholly else 'prefer'} the CPU.",
-        evidence=(Evidence(setting.name, value, "environment"),),
-        fixes=(unset(setting.name),),
+        evidence=(Evidence(setting.name, value, variables.place(setting.name)),),
+        fixes=(unset(setting.name, framework.machine),),
     )

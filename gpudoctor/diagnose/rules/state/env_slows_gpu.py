@@ -38,13 +38,13 @@ def env_slows_gpu(machine: MachineView) -> Iterator[Problem]:
     """Environment variable slows training down."""
     if not machine.hardware:
         not_applicable("there is no NVIDIA GPU")
-    values = machine.variables.values
+    variables = machine.variables
     for setting in _SETTINGS:
-        value = values.get(setting.name)
+        value = variables.values.get(setting.name)
         if value in setting.values:
             yield Problem(
                 message=f"{setting.name}={value} {setting.effect}.",
                 severity=setting.severity,
-                evidence=(Evidence(setting.name, value, "environment"),),
-                fixes=(unset(setting.name),),
+                evidence=(Evidence(setting.name, value, variables.place(setting.name)),),
+                fixes=(unset(setting.name, machine),),
             )

@@ -37,3 +37,11 @@ def test_a_variable_that_keeps_a_framework_off_the_gpu(
 
 def test_variables_that_cannot_be_read_are_ignorance() -> None:
     assert kinds_of(RULE, machine(1, variables=TIMED_OUT)) == [OutcomeKind.COULD_NOT_TELL]
+
+
+def test_the_fix_names_the_file_that_sets_the_variable_when_python_starts() -> None:
+    here = Variables({"JAX_PLATFORMS": "cpu"}, {"JAX_PLATFORMS": "/venv/sitecustomize.py"})
+    (finding,) = findings_of(RULE, machine(1, frameworks=(JAX,), variables=here))
+    assert finding.evidence[0].where == "/venv/sitecustomize.py"
+    assert [fix.command for fix in finding.fixes] == [""]
+    assert finding.fixes[0].title.startswith("Remove JAX_PLATFORMS from /venv/sitecustomize.py. ")
