@@ -113,7 +113,7 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     gathered = min(weights, divided + width * (model.outside + 2 * (model.largest_block or model.parameters)))
     buckets = FULL * count * sharding.copies * (asked.gpus > 1)
     gradients = share(FULL * count, divided=sharding.gradients)
-    masters = FULL * (count if asked.lora else model.parameters) * asked.halved
+    masters = FULL * (count + model.outside * asked.prepared if asked.lora else model.parameters) * asked.halved
     state = _adafactor(model, count, asked) if optimizer.factored else optimizer.state * count
     on_gpu = 0 if asked.offload else 1
     always = {
@@ -152,7 +152,7 @@ def _stored(model: Model, asked: Asked) -> int:
         each = FP8 if asked.infer else _FP8_COPIES * FP8 + width * bool(asked.lora)
     else:
         each = width
-    return round(packed * each) + width * (model.parameters - packed)
+    return round(packed * each) + width * (model.parameters - packed - model.looked_up * asked.cast)
 
 
 def largest_batch(model: Model, asked: Asked, available: int) -> int:

@@ -136,3 +136,13 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     def halved(self) -> bool:
         """Whether it computes in numbers of 16 bits, under autocast."""
         return self.numbers.bytes < PRECISIONS["fp32"].bytes
+
+    @property
+    def prepared(self) -> bool:
+        """Whether all that is not packed in 4 bits is in FP32, as PEFT's prepare_model_for_kbit_training leaves it."""
+        return bool(self.weights and self.lora and not self.shard)
+
+    @property
+    def cast(self) -> bool:
+        """Whether weights in 16 bits are copies that autocast makes of those in FP32."""
+        return self.halved and not self.infer and not self.shard and (not self.lora or self.prepared)

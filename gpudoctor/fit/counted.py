@@ -77,6 +77,7 @@ class Network(msgspec.Struct, frozen=True):
             projections=projections(tally.matrices),
             largest_block=tally.largest_block,
             outside=tally.parameters - tally.in_blocks,
+            looked_up=tally.looked_up,
             forward_flops=tally.forward,
             step_flops=tally.forward + tally.backward,
             block_flops=tally.block_flops,

@@ -77,6 +77,7 @@ def linear(tally: Tally, x: Tensor, out: int, *, bias: bool = True, adapted: boo
         tally.matrix(width, out, adapted=adapted)
     else:
         tally.tied += width * out
+        tally.looked_up -= width * out
     return tally.made(x, (*x.shape[:-1], out), out * bias, wide=False, head=not adapted)
 
 
@@ -190,6 +191,7 @@ def embedding(tally: Tally, x: Tensor, entries: int, width: int, places: int = 0
     tally.bytes(INDEX * x.size * (1 + bool(segments)))
     for rows in filter(None, (entries, places, segments)):
         tally.matrix(rows, width, adapted=False)
+        tally.looked_up += rows * width
     return tally.hold(tally.made(x, (x.size, width), wide=True))
 
 

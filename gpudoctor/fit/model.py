@@ -39,6 +39,8 @@ class Activations(msgspec.Struct, frozen=True, kw_only=True):
     """The most that is alive at once beyond `kept`, and beyond `checkpointed`: outputs that are not kept, and their gradients."""
     inference: Affine = Affine(0)
     """The most that is alive at once in a forward pass without gradients."""
+    moved: int = 0
+    """What the layers of a forward pass read and write, per sample; 0: unknown."""
 
 
 NOTHING = Activations(kept=Affine(0), checkpointed=Affine(0))
@@ -113,6 +115,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """Parameters of the largest block, which sharded parameters are gathered for; 0: unknown, so all of them."""
     outside: int = 0
     """Parameters outside of blocks."""
+    looked_up: int = 0
+    """Those of embeddings that no matmul reads, so autocast makes no copy of them."""
     forward_flops: int | None = None
     """Per sample: matmul, convolution and attention only. None: unknown."""
     step_flops: int | None = None

@@ -146,9 +146,9 @@ def block(tally: Tally, x: Tensor, body: Rows) -> Tensor:
 
 @layer
 def loss(tally: Tally, x: Tensor, *, squares: bool = False) -> Tensor:
-    """The loss: cross entropy over the last dimension, or a mean of squares."""
+    """The loss: cross entropy over the last dimension, or a mean of squares. The loop holds what the model returns, as in `outputs.loss.backward()`."""
     y = x if squares else tally.given(x.shape)
     tally.keep(y, wide=True)
-    tally.alive(2 * FULL * x.size)
+    tally.alive(2 * FULL * x.size + x.bytes(tally.width) * (y is not x))
     tally.bytes(0 if squares else INDEX * (x.size // x.shape[-1]))
     return y

@@ -46,7 +46,7 @@ class Tally:
     def __init__(self, width: int = FULL, *, fp8: bool = False) -> None:
         self.width, self._narrow, self.fp8 = width, width, fp8
         self.parameters = self.forward = self.backward = self.buffers = self.cached = self.tied = self.scores = self.frozen = 0
-        self.largest_block = self.in_blocks = self.block_flops = self.adapted = 0
+        self.largest_block = self.in_blocks = self.block_flops = self.adapted = self.looked_up = 0
         self.matrices: Counter[tuple[int, int, bool]] = Counter()
         """How many weight matrices have these rows and columns, and are adapted by LoRA or are not."""
         self.branches: list[Tensor] = []
@@ -67,7 +67,7 @@ class Tally:
         """By block, the bytes kept for any batch."""
         self._entries: list[Tensor] = []
         """What each block reads."""
-        self._sum = self._made = self._working = self._before = self._block = self._uncast = 0
+        self._sum = self._moved = self._made = self._working = self._before = self._block = self._uncast = 0
         self._alive: list[tuple[int, int]] = []
         """For each layer, the bytes that are alive in its backward, and the parameters of the layers before it."""
 
@@ -88,6 +88,7 @@ class Tally:
         y = self.given(shape)._replace(grad=True, wide=x.wide if wide is None else wide)
         self.together(x, *[y] * (not (head and self.cached)))
         self._alive.append((self._sum + x.bytes(self.width) + y.bytes(self.width), self._before))
+        self._moved += x.bytes(self.width) + y.bytes(self.width)
         self.parameters += parameters
         self._before = self.parameters
         return y
@@ -197,4 +198,5 @@ class Tally:
             recomputed=Affine(max(0, most - transient), most_fixed),
             transient=Affine(transient),
             inference=Affine(self.width * self._working),
+            moved=self._moved,
         )

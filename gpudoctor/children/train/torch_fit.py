@@ -189,10 +189,10 @@ class Engine:
         return tuple(map(resized, positional)), {name: resized(one) for name, one in named.items()}
 
     def _loss(self, module, positional, named):
-        """The model's own loss if it returns one; else cross entropy over classes or tokens, or the mean of squares of anything else."""
+        """What the model returns, and its own loss if that is in it; else cross entropy over classes or tokens, or the mean of squares of anything else."""
         torch = self._torch
         with torch.autocast("cpu", self._dtype) if self._dtype else contextlib.nullcontext():
-            output = module(*positional, **named)
+            output = returned = module(*positional, **named)
         while not isinstance(output, torch.Tensor):
             parts = output if isinstance(output, (list, tuple)) else list(output.values()) if hasattr(output, "values") else ()
             if not parts:
@@ -201,8 +201,8 @@ class Engine:
         tokens = not all(tensor.is_floating_point() for tensor in tensors(positional, named))
         if output.dim() == 2 or (output.dim() > 2 and tokens):
             flat = output.flatten(0, -2).float()
-            return torch.nn.functional.cross_entropy(flat, torch.zeros(len(flat), dtype=torch.long))
-        return output.float().square().mean() if output.dim() else output
+            return returned, torch.nn.functional.cross_entropy(flat, torch.zeros(len(flat), dtype=torch.long))
+        return returned, output.float().square().mean() if output.dim() else output
 
     def _step(self, module, positional, named):
         """What a step counts, its highest need beyond what it keeps, and its moments. The need is None where PyTorch's memory tracker fails."""
@@ -245,7 +245,7 @@ class Engine:
         try:
             with tracker, self._watch(own) as watch:
                 with self._torch.autograd.graph.saved_tensors_hooks(note, read):
-                    loss = self._loss(module, positional, named)
+                    _returned, loss = self._loss(module, positional, named)  # a loop holds what the model returns
                 kept = {key: size for key, size in kept.items() if key not in own}
                 own.clear()  # backward may make others at the same addresses
                 forward = watch.flops
