@@ -32,6 +32,7 @@ from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import PRESETS
 from gpudoctor.fit.presets import model as preset
 from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
+from gpudoctor.fit.tally import FULL
 from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Matrix
@@ -248,28 +249,27 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     eager = model.scores * asked.numbers.bytes / (1 << 30)
     fused = f"Attention is counted as fused: scaled_dot_product_attention, FlashAttention. Eager attention keeps at least {digits(eager, 2)} GiB more a sample."
     dropout = "Adapters without dropout are counted; with dropout, each keeps a copy of its input."
-    packed = (
-        "Embeddings, norms and the output layer are counted in the run's precision; PEFT's prepare_model_for_kbit_training makes them FP32."
-    )
+    wide = FULL * model.outside / (1 << 30)
+    packed = f"Embeddings, norms and the output layer are counted in FP32, as PEFT's prepare_model_for_kbit_training makes them; kept in 16 bits, they save {digits(wide, 2)} GiB."
     whole = "Traced, activations are those of full training: adapters keep less."
     blocks = (
         *(whole,) * bool(asked.lora and model.traced_by),
         *(next(traced, none),) * useless,
         *(dropout,) * bool(asked.lora),
-        *(packed,) * bool(asked.weights and asked.lora),
+        *(packed,) * (asked.prepared and asked.halved),
         *(fused,) * bool(model.scores and not asked.infer),
     )
     reserved = max((one.memory["reserve"] for one in answers if one.memory), default=RESERVE)
     libraries = "CUDA context, libraries and NCCL" if reserved > RESERVE else "CUDA context and libraries"
     assumed = [f"{reserved / 1e9:.1f} GB for {libraries}", f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation"]
     if not answers or not all(one.observed for one in answers):
-        assumed.append(f"{cards.USABLE:.0%} of a named GPU's memory usable")
+        assumed.append(f"{cards.USABLE:.0%} of a named GPU's memory usable, less what ECC takes of GDDR in data centres")
     speeds = [one.speed for one in answers if one.speed]
     if not speeds:
         return (f"Assumed: {'; '.join(assumed)}.", *blocks)
     measured = all(speed.measured for speed in speeds)
     low, high = MEASURED_SHARES if measured else PEAK_SHARES
     whose = "rates measured on this GPU" if measured else "published peaks (--report FILE has measured rates)"
-    assumed.append(f"{'inference' if asked.infer else 'training'} at {low:.0%} to {high:.0%} of {whose}")
+    assumed.append(f"speed at {low:.0%} to {high:.0%} of what {whose} allow")
     idle = "A GPU gains throughput, not latency: small batches leave it idle. Reading input and exchanging gradients are not counted."
     return (f"Assumed: {'; '.join(assumed)}.", *blocks, idle)

@@ -14,8 +14,11 @@ from gpudoctor.matrix.tables import DRIVERS, GPUS
 from gpudoctor.snapshot import Missing, NvmlGpu, Smoke
 from gpudoctor.versions import Version
 
-USABLE = 0.9375
-"""The share of the nominal size that is assumed usable: ECC takes 6.25 % of GDDR memory.
+USABLE = 0.97
+"""The share of the memory that CUDA leaves to programs: 14,912 of the 15,360 MiB of a T4 (fitcheck-llm 0.3.1, data/measurements), 9.78 of the 10 GiB of
+an RTX 3080 (https://github.com/zai-org/CogVideo/issues/34), 23.70 of the 24 GiB of an RTX 3090 (https://github.com/GaoLii/DSP/issues/10)."""
+WITHOUT_ECC = 1 - 1 / 16
+"""The share of GDDR memory that ECC leaves, which is on in data centres; HBM has bits of its own for it.
 
 https://docs.nvidia.com/cuda/cuda-c-best-practices-guide/
 """
@@ -23,6 +26,8 @@ _GIB = 1 << 30
 _RATES = ("fp32", "tf32", "bf16", "fp16")
 _LANES = {1: 2.5 * 0.8, 2: 5 * 0.8, 3: 8 * 128 / 130, 4: 16 * 128 / 130, 5: 32 * 128 / 130}
 """Gigabits a second of one PCIe lane by generation, after encoding: https://pcisig.com/faq"""
+_HBM = {Version(6, 0), Version(7, 0), Version(8, 0), Version(9, 0), Version(10, 0), Version(10, 3)}
+"""Compute capabilities of the chips with HBM, one a generation: GP100, GV100, GA100, GH100, GB100 and GB300."""
 _SMALLEST = 4096
 """Rows of the smallest matrices whose matmul keeps a GPU busy."""
 
@@ -32,8 +37,9 @@ def published(product: GpuProduct) -> Card | None:
     if product.memory_gib is None:
         return None
     total = round(product.memory_gib * _GIB)
+    usable = USABLE * (WITHOUT_ECC if product.kind == "data-center" and product.compute_capability not in _HBM else 1)
     note = "; ".join(filter(None, (product.note, "memory is shared with the CPU" * (product.kind == "jetson"))))
-    return Card(name=product.name, available=round(USABLE * total), total=total, observed=False, note=note, **_rates(product))
+    return Card(name=product.name, available=round(usable * total), total=total, observed=False, note=note, **_rates(product))
 
 
 def suits(product: GpuProduct) -> str:

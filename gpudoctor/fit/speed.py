@@ -12,15 +12,18 @@ from gpudoctor.fit.card import Card
 from gpudoctor.fit.model import Model
 from gpudoctor.schema_fields import means
 
-PEAK_SHARES = (0.25, 0.6)
-"""Shares of a published peak that training reaches: assumed, and at most about what Megatron-LM reports, 57 %.
+PEAK_SHARES = (0.25, 1.15)
+"""Shares of the speed that published peaks allow if a step first computes and then moves its bytes. More than 1: caches, and both at once.
 
-https://github.com/NVIDIA/Megatron-LM, https://arxiv.org/abs/2205.05198
+Measured were 0.46 to 1.14 in timm's benchmark on four GPUs (https://github.com/huggingface/pytorch-image-models/tree/main/results), and 0.26 to 0.43 for adapters
+on a T4, whose power is limited to 70 W (fitcheck-llm 0.3.1, data/measurements).
 """
-MEASURED_SHARES = (0.4, 0.9)
-"""Shares of a measured rate that training reaches, whose matmuls are smaller than those that were measured: assumed."""
-_TOUCHES = 4
-"""How often a kept activation is written or read in a step: made, read by the next layer, read by backward, and its gradient."""
+MEASURED_SHARES = (0.5, 1.3)
+"""The same for rates that were measured, which are below the peaks: assumed."""
+_BACKWARD = 2
+"""Backward reads and writes about so many times what forward does: what was kept, and the gradients of outputs and inputs."""
+_TOUCHES = 6
+"""How often a kept activation is written or read in a step where only those are known: about as in transformers, whose layers are all counted."""
 
 
 class Speed(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +83,10 @@ def _bytes(model: Model, asked: Asked, batch: int) -> int:
     """Return the bytes that a step moves in the GPU's memory."""
     held = [moment.parts for moment in moments(model, asked, batch)]
     most = {part: max(moment[part] for moment in held) for part in held[0]}
+    known = model.half if asked.halved else model.full
+    moved = batch * known.moved if known else 0
     if asked.infer:
-        return most["weights"] + most["cache"] + 2 * most["activations"]
+        return most["weights"] + most["cache"] + (moved or 2 * most["activations"])
     updated = (most["optimizer"] + most["master_copies"]) // asked.accumulate
-    return 2 * (most["weights"] + most["gradients"] + updated) + _TOUCHES * most["activations"]
+    passes = 1 + _BACKWARD + asked.checkpointing
+    return 2 * (most["weights"] + most["gradients"] + updated) + (passes * moved or _TOUCHES * most["activations"])
