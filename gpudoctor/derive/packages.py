@@ -232,7 +232,16 @@ class Stack:
             for distribution in self.distributions.values()
             if distribution.installer != "conda" and not distribution.where.startswith(DEBIANS_PACKAGES)
         )
-        wanted = ((distribution, found) for distribution in installed for found in filter(None, map(requirement, distribution.lacks)))
+        return self._wanted((distribution, line) for distribution in installed for line in distribution.lacks)
+
+    @cached_property
+    def hollow(self) -> tuple[Demand, ...]:
+        """What frameworks require and what has only its metadata left here; each requires the version that was installed."""
+        return self._wanted((distribution, one.requirement) for distribution in self.distributions.values() for one in distribution.hollow)
+
+    def _wanted(self, lines: Iterable[tuple[Distribution, str]]) -> tuple[Demand, ...]:
+        """The requirements of distributions that hold for this Python and platform."""
+        wanted = ((distribution, found) for distribution, line in lines if (found := requirement(line)))
         return tuple(
             Demand(distribution, found, self._requires(distribution)[1])
             for distribution, found in wanted

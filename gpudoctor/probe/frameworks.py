@@ -33,11 +33,21 @@ def frameworks(path: Iterable[str], distributions: Iterable[Distribution], seen:
     installed = tuple(distributions)
     found = []
     for spec in CATALOGUE:
+        if archive := seen.archive(spec.name):
+            found.append(_archived(spec, readable(archive)))
+            continue
         folder = seen.folder(spec.name) or _importable(folders, spec.name)
         distribution = _distribution(spec.name, folder, installed, folders)
         if distribution is not None or (folder is not None and _is_whole(spec, folder)):
             found.append(_framework(spec, folder, distribution, installed, _shadow(folders, spec.name, folder)))
     return tuple(found)
+
+
+def _archived(spec: FrameworkSpec, archive: str) -> Framework:
+    """A framework inside a zip file or an egg; all its facts are unknown."""
+    unread = Missing(Cause.FAILED, f"{spec.name} is inside {archive}, which gpudoctor does not read")
+    build = dict.fromkeys(("cuda_build", "rocm_build", "built_with_cuda", "built_with_cudnn", "architectures"), unread)
+    return Framework(name=spec.name, distribution="", version=unread, location=unread, shadow=unread, **build)
 
 
 def _is_whole(spec: FrameworkSpec, folder: str) -> bool:
@@ -111,7 +121,7 @@ def _with_build(framework: Framework, build: BuildFile, folder: str) -> Framewor
     silent = Missing(Cause.ABSENT, f"{build.files[0]} does not state a version of cuDNN")
     return msgspec.structs.replace(
         framework,
-        cuda_build=constants.flag(build.is_cuda) if build.is_cuda else constants.gives(build.cuda[0]),
+        cuda_build=constants.flag(build.is_cuda) if build.is_cuda else constants.states(build.cuda[0]),
         rocm_build=constants.flag(build.is_rocm) if build.is_rocm else hip,
         built_with_cuda=constants.text(*build.cuda),
         built_with_cudnn=constants.text(*build.cudnn) if build.cudnn else silent,

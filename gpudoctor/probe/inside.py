@@ -29,6 +29,13 @@ class Inside(msgspec.Struct, frozen=True):
     mapped: tuple[str, ...] = ()
     """The CUDA libraries that were open once Python had started."""
 
+    def archive(self, name: str) -> str:
+        """The zip file or egg from which an import takes the package `name`; empty if it comes from a folder."""
+        place = next(iter(self.imports.get(name, ())), "")
+        while place and not os.path.lexists(place):
+            place = os.path.dirname(place)
+        return place if os.path.isfile(place) and place != next(iter(self.imports.get(name, ())), "") else ""
+
     def folder(self, name: str) -> str:
         """The folder from which an import takes the package `name`; empty if the finders know none, or a module."""
         found = self.imports.get(name, ())

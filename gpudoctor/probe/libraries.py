@@ -8,7 +8,7 @@ from gpudoctor.children.channel import Heard, own, script
 from gpudoctor.children.events import LIBRARIES, Preloaded
 from gpudoctor.frameworks import spec_of
 from gpudoctor.probe.inside import Inside, home
-from gpudoctor.probe.packages import required
+from gpudoctor.probe.required import required
 from gpudoctor.process import Outcome, Spec
 from gpudoctor.snapshot import Cause, Distribution, Extension, Fact, Framework, FrameworkLibraries, Libraries, Missing
 from gpudoctor.snapshot.libraries import WHOLE
@@ -49,8 +49,9 @@ def arguments(
         facts = (fact.value if isinstance(fact, Fact) else "" for fact in built)
         own = by_name.get(framework.distribution)
         words += ["--framework", framework.name, home(framework, folders, seen, own), *facts]
-        if own and own.lacks:
-            words += ["--absent", framework.name, ",".join(required(line).replace("-", "_") for line in own.lacks)]
+        if own and (own.lacks or own.hollow):
+            absent = [required(line).replace("-", "_") for line in own.lacks]
+            words += ["--absent", framework.name, ",".join([*absent, *(module for one in own.hollow for module in one.modules)])]
     for name, value in (seen.variables or {}).items():
         words += ["--variable", name, value]
     words += ["--own-variables"] if seen.variables is not None else []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 
 import msgspec
 
-from gpudoctor.frameworks import CATALOGUE, NVIDIA_PACKAGES, Names, framework_of
+from gpudoctor.frameworks import CATALOGUE, Names, framework_of
 from gpudoctor.probe import files
+from gpudoctor.probe.required import HEAD, Place, There, requirements
 from gpudoctor.probe.stale_metadata import settled
 from gpudoctor.probe.wheel_variant import variant
 from gpudoctor.snapshot import NOT_ASKED, Cause, Distribution, Missing, Packages, Python, readable
@@ -83,9 +83,9 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
     found: list[Distribution] = []
     leftovers: list[Distribution] = []
     others: list[str] = []
-    folders = {folder: _in_folder(folder) for folder in dict.fromkeys(path) if os.path.isabs(folder)}
-    there = frozenset().union(*(names for _, _, names in folders.values()))
-    for folder, (mine, rest, _) in folders.items():
+    there = There({}, {})
+    folders = {folder: _in_folder(folder, there) for folder in dict.fromkeys(path) if os.path.isabs(folder)}
+    for folder, (mine, rest) in folders.items():
         others += rest
         kept = {name: _kept(folder, name, entries) for name, entries in mine.items()}
         for name, entries in mine.items():
@@ -96,19 +96,21 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
     return Packages(distributions=tuple(found), conda=_conda(conda_prefix), others=tuple(others[:MOST_OTHERS]), leftovers=tuple(leftovers))
 
 
-def _in_folder(folder: str) -> tuple[dict[str, list[tuple[str, str]]], list[str], set[str]]:
-    """The metadata of relevant packages, as entry and version by name; everything else as name==version; the names of all, and of modules."""
+def _in_folder(folder: str, there: There) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
+    """The metadata of relevant packages, as entry and version by name; everything else as name==version. Adds all of them and modules to `there`."""
     mine: dict[str, list[tuple[str, str]]] = {}
     others = []
-    names = set()
     for entry in files.entries(folder):
         named = parse(entry) or _unversioned(folder, entry)
-        names.add(named[0] if named else normalise(entry.partition(".")[0]))
+        if named:
+            there.metadata.setdefault(named[0], []).append(Place(folder, entry, named[1]))
+        else:
+            there.modules.setdefault(normalise(entry.partition(".")[0]), []).append(Place(folder, entry))
         if named and relevant(named[0]):
             mine.setdefault(named[0], []).append((entry, named[1]))
         elif named:
             others.append(readable(f"{named[0]}=={named[1]}"))
-    return mine, others, names
+    return mine, others
 
 
 def _kept(folder: str, name: str, entries: list[tuple[str, str]]) -> list[str]:
@@ -122,7 +124,7 @@ def _unversioned(folder: str, entry: str) -> tuple[str, str] | None:
     name = normalise(entry.removesuffix(".egg-info"))
     if not entry.endswith(".egg-info") or not relevant(name):
         return None
-    lines = files.lines(f"{folder}/{entry}/PKG-INFO", limit=_HEAD)
+    lines = files.lines(f"{folder}/{entry}/PKG-INFO", limit=HEAD)
     version = next((line.partition(":")[2].strip() for line in lines if line.startswith("Version:")), "")
     return (name, version) if version else None
 
@@ -140,22 +142,21 @@ def installers(python: Python, path: Iterable[str]) -> Python:
     )
 
 
-def _distribution(
-    folder: str, entry: str, named: tuple[str, str], number: int, there: Container[str], *, asks_installer: bool
-) -> Distribution:
+def _distribution(folder: str, entry: str, named: tuple[str, str], number: int, there: There, *, asks_installer: bool) -> Distribution:
     name, version = named
     metadata = f"{folder}/{entry}"
     requiring = name in REQUIRING
     lines: list[tuple[str, str]] | Missing = NOT_ASKED
     if requiring:
-        lines = _requirements(f"{metadata}/METADATA") if number < MOST_REQUIRING else _TOO_MANY
+        lines = requirements(f"{metadata}/METADATA") if number < MOST_REQUIRING else _TOO_MANY
     tags = _tags(f"{metadata}/WHEEL") if requiring else NOT_ASKED
     return Distribution(
         name=readable(name),
         version=readable(version),
         where=readable(folder),
         requires=lines if isinstance(lines, Missing) else tuple(line for line, wanted in lines if relevant(wanted)),
-        lacks=_lacking(lines, there) if framework_of(name) and not isinstance(lines, Missing) else (),
+        lacks=there.lacks(lines) if framework_of(name) and not isinstance(lines, Missing) else (),
+        hollow=there.hollow(lines) if framework_of(name) and not isinstance(lines, Missing) else (),
         tags=tags if isinstance(tags, Missing) else _parts(tag.rpartition("-")[2] for tag in tags),
         interpreters=tags if isinstance(tags, Missing) else _parts(tag.rpartition("-")[0] for tag in tags),
         requested=os.path.isfile(f"{metadata}/REQUESTED") if framework_of(name) else NOT_ASKED,
@@ -175,34 +176,6 @@ def _tags(path: str) -> tuple[str, ...] | Missing:
 def _parts(parts: Iterable[str]) -> tuple[str, ...]:
     """Return each part of a tag once; it may be several, joined by dots."""
     return tuple(dict.fromkeys(name for part in parts for name in part.split(".")))
-
-
-def _requirements(path: str) -> list[tuple[str, str]] | Missing:
-    """The Requires-Dist lines, all before the first empty line, each with the name of what it requires."""
-    text = files.read(path, limit=_HEAD)
-    if isinstance(text, Missing):
-        return text
-    head = text.partition("\n\n")[0]
-    wanted = (line[len(_FIELD) :].strip() for line in head.splitlines() if line.startswith(_FIELD))
-    return [(line, required(line)) for line in wanted]
-
-
-def required(requirement: str) -> str:
-    """Return the normalised name of the distribution that a requirement (PEP 508) is about."""
-    return normalise(re.split(_NAME_ENDS, requirement, maxsplit=1)[0])
-
-
-def _lacking(lines: list[tuple[str, str]], there: Container[str]) -> tuple[str, ...]:
-    """The requirements on packages that are absent. The X-ray looks for NVIDIA's files themselves, and an extra is a choice."""
-    absent = (line for line, wanted in lines if wanted not in there and not wanted.startswith(NVIDIA_PACKAGES))
-    return tuple(line for line in absent if not re.search(_EXTRA, line))
-
-
-_FIELD = "Requires-Dist:"
-_HEAD = 32 << 10
-"""Bytes; the header of torch's METADATA, the longest, takes 7 KiB."""
-_EXTRA = r"\bextra\s*=="
-_NAME_ENDS = r"[^A-Za-z0-9._-]"
 
 
 def _installer(path: str) -> str | Missing:

@@ -38,6 +38,13 @@ class Constants:
         """Whether `name` has a value other than None; missing if the file cannot be read."""
         return self._values if isinstance(self._values, Missing) else self._values.get(name) not in (None, self._nothing or None)
 
+    def states(self, name: str) -> bool | Missing:
+        """The same; missing too if the file does not assign `name`, as an empty or shortened one does not."""
+        given = self.gives(name)
+        if isinstance(given, Missing) or isinstance(self._values, Missing) or name in self._values:
+            return given
+        return Missing(Cause.FAILED, f"{self._where} does not assign {name}")
+
     def flag(self, name: str) -> bool | Missing:
         """A truth value."""
         value = self._get(name)

@@ -26,7 +26,7 @@ from gpudoctor.snapshot.driver import (
     Sram,
     Status,
 )
-from gpudoctor.snapshot.environment import AllowedPythons, Distribution, Framework, Packages, Python, ScriptFolder, Unread, Variant
+from gpudoctor.snapshot.environment import AllowedPythons, Distribution, Framework, Hollow, Packages, Python, ScriptFolder, Unread, Variant
 from gpudoctor.snapshot.gpu_details import ApplicationClocks, Bar1, EccPlace, GpuBoard, Heat, HeldBack, RackPlace, SpareRows
 from gpudoctor.snapshot.kernel import Amd, Blocked, DkmsModule, FabricManager, FabricParts, KernelModules, ModuleFile, StuckProcess
 from gpudoctor.snapshot.libraries import (

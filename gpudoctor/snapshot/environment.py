@@ -48,6 +48,15 @@ class Variant(Observed, frozen=True):
     """"nvidia :: cuda_version_lower_bound :: 12.8"; one value of each feature must suit the machine."""
 
 
+class Hollow(Observed, frozen=True):
+    """A required distribution whose metadata is there and whose files are gone."""
+
+    requirement: str
+    """PEP 508, for the version that the metadata states: numpy==2.1.3 ; python_version >= "3.9"."""
+    modules: tuple[str, ...]
+    """What its RECORD lists to import: numpy, google.protobuf."""
+
+
 class Distribution(Observed, frozen=True):
     """An installed distribution that is relevant to a GPU, from the name of its metadata folder."""
 
@@ -68,6 +77,8 @@ class Distribution(Observed, frozen=True):
     """The GPU-relevant requirements in its METADATA (Requires-Dist, PEP 508); read for frameworks and their parts."""
     lacks: tuple[str, ...] = ()
     """What its METADATA requires and sys.path has neither metadata nor a module of; without extras and NVIDIA's packages. Read for frameworks."""
+    hollow: tuple[Hollow, ...] = ()
+    """What its METADATA requires and what has only metadata left; read as `lacks` is."""
     tags: tuple[str, ...] | Missing = NOT_ASKED
     """The platforms in its wheel's tags: manylinux_2_28_x86_64; read for the same distributions as `requires`."""
     interpreters: tuple[str, ...] | Missing = NOT_ASKED

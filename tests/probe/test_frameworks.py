@@ -169,6 +169,14 @@ def test_metadata_whose_package_is_gone(tmp_path: Path) -> None:
         assert field.cause is Cause.ABSENT
 
 
+@pytest.mark.parametrize("content", ["", "__version__ = '2.8.0'\n", "__version__ = '2.8.0'\nhip = None\n"])
+def test_a_build_file_without_its_constants_states_no_build(tmp_path: Path, content: str) -> None:
+    found = only(installed(tmp_path, "torch-2.8.0.dist-info", files={"torch/version.py": content, "torch/__init__.py": ""}))
+    assert isinstance(found.cuda_build, Missing)
+    assert found.cuda_build.cause is Cause.FAILED
+    assert found.cuda_build.reason == f"{tmp_path}/torch/version.py does not assign cuda"
+
+
 def test_broken_build_files_are_missing_with_the_reason(tmp_path: Path) -> None:
     (tmp_path / "jax").mkdir()
     (tmp_path / "jax/version.py").symlink_to("version.py")

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -212,3 +213,16 @@ def test_the_machine_alone_needs_no_interpreter() -> None:
     assert {str(getattr(seen, name)) for name in ("python", "packages", "frameworks", "libraries")} == {str(NODE)}
     assert isinstance(seen.host, Host)
     assert inventory.libcuda_interpreter == sys.executable
+
+
+@pytest.mark.parametrize("name", ["more.zip", "torch-2.6.0-py3.11.egg"])
+def test_a_framework_in_an_archive_is_there_and_unknown(tmp_path: Path, name: str) -> None:
+    with zipfile.ZipFile(tmp_path / name, "w") as archive:
+        archive.writestr("torch/__init__.py", "")
+        archive.writestr("torch/version.py", TORCH_2_8)
+    snapshot, _ = look(OWN, EMPTY | {"PYTHONPATH": str(tmp_path / name)})
+    assert isinstance(snapshot.frameworks, tuple)
+    (torch,) = (framework for framework in snapshot.frameworks if framework.name == "torch")
+    for fact in (torch.version, torch.location, torch.cuda_build):
+        assert isinstance(fact, Missing)
+        assert (fact.cause, fact.reason) == (Cause.FAILED, f"torch is inside {tmp_path}/{name}, which gpudoctor does not read")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,62 @@ def test_what_a_framework_requires_and_nothing_on_the_path_has_is_told(tmp_path:
     plant(tmp_path / "b", {"triton-3.2.0.dist-info/METADATA": "", "filelock.py": "", "numpy-2.1-py3.11.egg-info/PKG-INFO": ""})
     (torch, *_) = packages([str(tmp_path / "a"), str(tmp_path / "b")]).distributions
     assert torch.lacks == ()
+
+
+RECORDS = {
+    "numpy": "numpy/__init__.py,sha256=0,9\nnumpy/core/__init__.py,,\nnumpy.libs/libopenblas.so,,\n../../../bin/f2py,,\n",
+    "filelock": "filelock.py,,\nfilelock-1.dist-info/RECORD,,\n",
+    "triton": "triton/_C/libtriton.so,,\ntriton/__init__.py,,\n",
+}
+
+
+def with_files(site: Path) -> None:
+    """The framework's requirements, each with the files in its RECORD."""
+    plant(site, {"torch-2.6.0.dist-info/METADATA": METADATA})
+    for name, record in RECORDS.items():
+        paths = [line.partition(",")[0] for line in record.splitlines() if not line.startswith("..")]
+        plant(site, {**dict.fromkeys(paths, "x"), f"{name}-1.dist-info/RECORD": record})
+
+
+def torch_in(*sites: Path) -> Distribution:
+    return next(found for found in packages(map(str, sites)).distributions if found.name == "torch")
+
+
+@pytest.mark.parametrize(
+    ("gone", "hollow"),
+    [
+        ("numpy/*.py", ("numpy==1", "numpy")),
+        ("filelock.py", ("filelock==1", "filelock")),
+        ("triton/*", ('triton==1; platform_system == "Linux"', "triton")),
+        ("numpy/core/*", None),
+        ("numpy.libs/*", None),
+    ],
+)
+def test_a_requirement_whose_files_are_gone_is_told(tmp_path: Path, gone: str, hollow: tuple[str, str] | None) -> None:
+    with_files(tmp_path)
+    assert torch_in(tmp_path).hollow == ()
+    for path in tmp_path.glob(gone):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    found = torch_in(tmp_path)
+    assert found.lacks == ()
+    assert [(one.requirement, *one.modules) for one in found.hollow] == ([hollow] if hollow else [])
+
+
+@pytest.mark.parametrize("state", ["in another folder", "compiled", "no RECORD", "editable", "another copy's metadata"])
+def test_what_may_be_elsewhere_is_not_gone(tmp_path: Path, state: str) -> None:
+    site, other = tmp_path / "a", tmp_path / "b"
+    with_files(site)
+    shutil.rmtree(site / "numpy")
+    files = {
+        "in another folder": {"b/numpy/__init__.py": ""},
+        "compiled": {"a/numpy/__init__.pyc": ""},
+        "editable": {"a/numpy-1.dist-info/RECORD": "__editable__.numpy-1.pth,,\nnumpy-1.dist-info/RECORD,,\n"},
+        "another copy's metadata": {"b/numpy-2.dist-info/METADATA": ""},
+    }
+    plant(tmp_path, files.get(state, {}))
+    if state == "no RECORD":
+        (site / "numpy-1.dist-info/RECORD").unlink()
+    assert torch_in(site, other).hollow == ()
 
 
 def test_requirements_are_only_read_for_frameworks(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,7 +15,7 @@ import pytest
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.python_files import Hole, hole, imports
 from gpudoctor.elf.system import System
-from gpudoctor.frameworks.spec import FrameworkSpec
+from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec
 
 SPEC = FrameworkSpec(name="torch", title="PyTorch", distributions=("torch", "torch-cpu"), version_files={"torch": ("torch/version.py", ())})
 FILES = {
@@ -120,6 +121,24 @@ def test_an_empty_file_in_place_of_code_is_named(tmp_path: Path) -> None:
     assert (found.kind, found.asked_by) == ("empty", f"{tmp_path}/torch/a/__init__.py")
 
 
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("__version__ = '10'\n", "it does not assign cuda and hip"),
+        ("__version__ = '1'\ncuda = None\n", "it does not assign hip"),
+        ("__version__ = '1'\ncuda: Optional[str] = '12.4'\nhip=None  # by hand\n", ""),
+    ],
+)
+def test_a_file_that_no_longer_states_the_build_is_damaged(tmp_path: Path, text: str, why: str) -> None:
+    spec = SPEC._replace(build=BuildFile(files=("torch/version.py",), cuda=("cuda",), hip="hip"))
+    disk = Disk(System("/", []), (str(tmp_path),), ())
+    planted(tmp_path)
+    assert hole(disk, f"{tmp_path}/torch", spec, frozenset()) is None  # as its wheel has it
+    (tmp_path / "torch/version.py").write_text(text)
+    found = hole(disk, f"{tmp_path}/torch", spec, frozenset())
+    assert (found.why if found else "") == why
+
+
 def test_a_folder_that_is_gone_is_named_by_its_first_file(tmp_path: Path) -> None:
     planted(tmp_path)
     for path in (tmp_path / "torch/d").iterdir():
@@ -136,6 +155,52 @@ def test_a_package_that_is_not_installed_counts_only_if_the_import_asks_for_it(t
     assert seen(tmp_path, "sympy") is None
     found = seen(tmp_path, "sympy", "wanted")
     assert found == Hole("wanted", "", "missing", "its package is not installed", f"{tmp_path}/torch/a/b.py")
+
+
+IMPORTING = FILES["torch/a/b.py"] + "import absl.logging\nfrom google.protobuf import text\nimport zipimport, sys.path\n"
+
+
+def importing(site: Path) -> None:
+    """The package imports modules that are not named as their distributions: of absl-py and protobuf."""
+    planted(site)
+    (site / "torch/a/b.py").write_text(IMPORTING)
+    for path in ("absl/__init__.py", "absl/logging.py", "google/protobuf/__init__.py", "google/protobuf/text.py"):
+        (site / path).parent.mkdir(parents=True, exist_ok=True)
+        (site / path).write_text("")
+
+
+@pytest.mark.parametrize(
+    ("gone", "module"),
+    [
+        ("absl", "absl"),
+        ("google/protobuf", "google.protobuf"),
+        ("google", "google"),
+        ("absl/logging.py", ""),
+        ("google/protobuf/text.py", ""),
+    ],
+)
+def test_if_a_package_is_absent_a_module_of_any_name_may_be(tmp_path: Path, gone: str, module: str) -> None:
+    importing(tmp_path)
+    assert seen(tmp_path, "protobuf") is None
+    shutil.rmtree(tmp_path / gone) if (tmp_path / gone).is_dir() else (tmp_path / gone).unlink()
+    found = seen(tmp_path, "protobuf")
+    assert (found and (found.module, found.path, found.asked_by)) == ((module, "", f"{tmp_path}/torch/a/b.py") if module else None)
+
+
+@pytest.mark.parametrize("other", ["__editable___absl_1_finder.py", "absl.egg-link"])
+def test_a_module_that_a_finder_may_have_is_not_known_to_be_absent(tmp_path: Path, other: str) -> None:
+    importing(tmp_path)
+    shutil.rmtree(tmp_path / "absl")
+    (tmp_path / other).write_text("")
+    assert seen(tmp_path, "protobuf") is None
+
+
+def test_a_module_that_an_archive_may_have_is_not_known_to_be_absent(tmp_path: Path) -> None:
+    importing(tmp_path)
+    shutil.rmtree(tmp_path / "absl")
+    (tmp_path / "more.zip").write_text("")
+    disk = Disk(System("/", []), (str(tmp_path), f"{tmp_path}/more.zip"), ())
+    assert hole(disk, f"{tmp_path}/torch", SPEC, frozenset({"protobuf"})) is None
 
 
 @pytest.mark.parametrize("state", ["no RECORD", "no metadata", "two wheels", "another package's", "unreadable", "without sizes"])

@@ -76,6 +76,27 @@ class Disk:
         except (OSError, ValueError):
             return None
 
+    def finds(self, module: str) -> bool:
+        """Whether a module is in a folder of sys.path; true if something else than these folders may have it.
+
+        Of a package with an __init__.py this is not known below it: it may make modules itself.
+        """
+        folders = list(self.path)
+        if any(not self.names(folder) and self.exists(folder) for folder in folders) or any(map(self._has_finder, folders)):
+            return True
+        for part in module.split("."):
+            entries = [f"{folder}/{name}" for folder in folders for name in self.names(folder) if name.partition(".")[0] == part]
+            files = [entry for entry in entries if entry.endswith((".py", ".so", ".pyc"))]
+            packages = [entry for entry in entries if entry.endswith(f"/{part}")]
+            if files or any(name.startswith("__init__.") for package in packages for name in self.names(package)):
+                return True
+            folders = packages
+        return bool(folders)
+
+    def _has_finder(self, folder: str) -> bool:
+        """Whether an editable installation in a folder finds modules elsewhere."""
+        return any(name.startswith(("__editable__", "_editable_")) or name.endswith(".egg-link") for name in self.names(folder))
+
     def wheels(self, site: str) -> dict[str, list[str]]:
         """Versions of NVIDIA's distributions in a folder by normalised name, from the names of their metadata."""
         if site not in self._wheels:

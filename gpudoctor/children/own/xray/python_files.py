@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from gpudoctor.children.own.xray.disk import DANGLING, Disk
-from gpudoctor.frameworks.spec import FrameworkSpec
+from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec
 
 _RECORD_BYTES = 8 << 20
 """The RECORD of TensorFlow, the longest, takes 2 MB."""
@@ -19,6 +20,9 @@ _IMPORT = re.compile(
     r"^(?:import[ \t]+(?P<modules>[^\n#;]+)|from[ \t]+(?P<module>[.\w]+)[ \t]+import[ \t]+(?P<names>\([^)]*\)|[^\n#;]+))", re.MULTILINE
 )
 """A statement that is not indented: no `try` or `if` is around it."""
+_STANDARD = sys.stdlib_module_names | {"distutils", "imp", "asyncore", "asynchat", "smtpd"}
+"""Modules of this Python and of earlier ones, which the examined one may have."""
+_ASSIGNED = re.compile(r"^(\w+)[ \t]*(?::[^=\n]*)?=", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -56,6 +60,16 @@ class Package:
                 found[path] = problem
         return found
 
+    def unstated(self, build: BuildFile) -> dict[str, tuple[str, str]]:
+        """The file in which the package should state its build, if it is not as recorded and does not: as in `lost`."""
+        path = next((path for path in build.files if path in self._sizes), "")
+        there = self._disk.sizes(f"{self._site}/{os.path.dirname(path)}") if path and not build.dictionary else None
+        if there is None or there.get(os.path.basename(path)) == self._sizes[path]:
+            return {}
+        assigned = set(_ASSIGNED.findall(self._disk.text(f"{self._site}/{path}", _RECORD_BYTES)))
+        lacking = [name for name in (build.cuda[0], build.hip) if name and name not in assigned]
+        return {path: ("truncated", f"it does not assign {' and '.join(lacking)}")} if lacking else {}
+
     def _problem(self, path: str, there: dict[str, int], name: str, size: int) -> tuple[str, str] | None:
         actual = there.get(name)
         if actual in {None, DANGLING} and there and not size:
@@ -78,7 +92,10 @@ class Package:
         return True
 
     def first_hole(self, start: tuple[str, ...], lost: dict[str, tuple[str, str]], absent: frozenset[str]) -> Hole | None:
-        """The first of these files and modules that the imports of the modules `start` ask for at module level, in the order of the statements."""
+        """The first of these files and modules that the imports of the modules `start` ask for at module level, in the order of the statements.
+
+        If a package is absent, so may be modules that are not named after it: absl of absl-py.
+        """
         seen: set[str] = set()
         waiting: list[tuple[str, Iterator[str]]] = [("", iter(start))]
         while waiting:
@@ -91,11 +108,14 @@ class Package:
                 path = self._modules.get(name, "")
                 if path in lost:
                     return Hole(name, f"{self._site}/{path}", *lost[path], asker)
-                if name in absent:
+                if name in absent or (absent and not self._exists(name)):
                     return Hole(name, "", "missing", "its package is not installed", asker)
                 if path.endswith(".py"):
                     waiting.append((f"{self._site}/{path}", self._imports(name, path)))
         return None
+
+    def _exists(self, name: str) -> bool:
+        return name in self._modules or name.partition(".")[0] in _STANDARD or self._disk.finds(name)
 
     def _imports(self, name: str, path: str) -> Iterator[str]:
         around = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
@@ -161,6 +181,6 @@ def hole(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> 
     """
     library = (spec.plugin.library,) if spec.plugin else ()
     package = Package(disk, os.path.dirname(home), (spec.name, *library), (*spec.distributions, *library))
-    lost = package.lost()
+    lost = (package.unstated(spec.build) if spec.build else {}) | package.lost()
     stating = (module(file) for file, _ in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files))
     return package.first_hole((spec.name, *stating), lost, absent) if lost or absent else None

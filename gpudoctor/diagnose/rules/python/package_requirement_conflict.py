@@ -11,7 +11,7 @@ from gpudoctor.derive.packages import Stack
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.lacking import lacking
-from gpudoctor.diagnose.advice.packages import install_fix
+from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
 from gpudoctor.diagnose.advice.releases import nearest, pick
 from gpudoctor.diagnose.advice.requirements import (
     accepted,
@@ -53,6 +53,7 @@ def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Probl
         if not contradiction.name.startswith(NVIDIA_PACKAGES):
             yield contradictory(contradiction, environment)
     yield from _absent(environment)
+    yield from _hollow(environment)
     yield from lacking(environment)
 
 
@@ -75,13 +76,30 @@ def _absent(environment: EnvironmentView) -> Iterator[Problem]:
                 ),
             ),
         )
-        yield problem if framework is None else _with_failing_import(problem, framework, names)
+        yield problem if framework is None else _with_failing_import(problem, framework)
 
 
-def _with_failing_import(problem: Problem, framework: FrameworkView, absent: list[str]) -> Problem:
-    """Return the problem as the error that it is if the framework imports one of the absent packages."""
+def _hollow(environment: EnvironmentView) -> Iterator[Problem]:
+    """Yield, for each framework, the packages that it requires and whose files are gone; installers take them for installed."""
+    stack = environment.stack
+    for by in dict.fromkeys(demand.by for demand in stack.hollow):
+        wanted = [demand.requirement for demand in stack.hollow if demand.by == by]
+        pins = [f"{requirement.name}{requirement.specifier}" for requirement in wanted]
+        labels = [pin.replace("==", " ") for pin in pins]
+        framework = environment.framework_from(by.name)
+        problem = Problem(
+            message=f"{by.label} requires {few(labels)}. {agree(len(labels), 'Its files are', 'Their files are')} gone, and only metadata is left.",
+            title=f"{spec_of(framework_of(by.name) or by.name).title} lacks packages that it requires",
+            evidence=tuple(Evidence(label, "only its metadata is left", f"required by {by.label}") for label in first(labels)),
+            fixes=(install_fix(f"Reinstall {few(labels)}", environment.observed.python, *pins, options=REINSTALL),),
+        )
+        yield problem if framework is None else _with_failing_import(problem, framework)
+
+
+def _with_failing_import(problem: Problem, framework: FrameworkView) -> Problem:
+    """Return the problem as the error that it is if the framework imports a module that is absent."""
     module = framework.absent_module
-    if module is None or module.path.replace("_", "-") not in absent:
+    if module is None:
         return problem
     asking = f"{posixpath.basename(posixpath.dirname(module.asked_by))}/{posixpath.basename(module.asked_by)}"
     return msgspec.structs.replace(

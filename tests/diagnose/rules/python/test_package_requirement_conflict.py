@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from gpudoctor.findings import Level, Severity
-from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, FrameworkLibraries, Libraries
+from gpudoctor.snapshot import Damage, DamageKind, Distribution, Fact, Framework, FrameworkLibraries, Hollow, Libraries
 from tests.diagnose.rules.packaged import found, live, roots, stated, supposed
 
 NUMPY_2 = stated("numpy", "2.0.2")
@@ -61,7 +61,7 @@ def test_what_is_only_outside_a_bound_is_milder_on_a_live_machine(
 
 @pytest.mark.parametrize(
     ("module", "severity"),
-    [("typing_extensions", Severity.ERROR), ("other", Severity.WARNING), ("", Severity.WARNING)],
+    [("typing_extensions", Severity.ERROR), ("absl", Severity.ERROR), ("", Severity.WARNING)],
 )
 def test_an_absent_package_that_the_import_asks_for_is_an_error(module: str, severity: Severity) -> None:
     seen = live(Distribution("torch", "2.8.0", "/site", lacks=("typing-extensions>=4.10.0", "sympy")))
@@ -71,7 +71,21 @@ def test_an_absent_package_that_the_import_asks_for_is_an_error(module: str, sev
     whole = msgspec.structs.replace(seen, libraries=examined, frameworks=(framework,))
     (finding,) = (finding for finding in found(whole, level=Level.LOOK) if finding.name == "package-requirement-conflict")
     assert finding.severity is severity
-    assert ("`import torch` fails: torch/__init__.py imports typing_extensions." in finding.message) is (severity is Severity.ERROR)
+    assert (f"`import torch` fails: torch/__init__.py imports {module}." in finding.message) is (severity is Severity.ERROR)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_package_whose_files_are_gone_is_reinstalled(fails: bool) -> None:
+    hollow = (Hollow("numpy==2.1.3", ("numpy",)), Hollow('colorama==0.4; platform_system == "Windows"', ("colorama",)))
+    seen = live(Distribution("torch", "2.8.0", "/site", hollow=hollow))
+    hole = Damage("numpy", DamageKind.MISSING, "not installed", asked_by="/site/torch/__init__.py")
+    examined = Libraries((FrameworkLibraries("torch", absent_modules=(hole,) if fails else ()),))
+    framework = Framework(name="torch", distribution="torch", version=Fact("2.8.0", "torch/version.py"), cuda_build=True)
+    whole = msgspec.structs.replace(seen, libraries=examined, frameworks=(framework,))
+    (finding,) = (finding for finding in found(whole, level=Level.LOOK) if finding.code == "GD609")
+    assert finding.severity is (Severity.ERROR if fails else Severity.WARNING)
+    assert finding.message.startswith("torch 2.8.0 requires numpy 2.1.3. Its files are gone, and only metadata is left.")
+    assert "--force-reinstall --no-deps numpy==2.1.3" in finding.fixes[0].command
 
 
 @pytest.mark.parametrize(
