@@ -33,7 +33,7 @@ from gpudoctor.fit.presets import PRESETS
 from gpudoctor.fit.presets import model as preset
 from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
 from gpudoctor.fit.tally import FULL
-from gpudoctor.frameworks import CATALOGUE
+from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, spec_of
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
@@ -48,6 +48,8 @@ from gpudoctor.trace import USUAL_BATCH, Step, traced
 _LOOK = Policy(level=Level.LOOK)
 _TIMES = r"(?i)(?P<number>\d{1,5})\s?x\s?(?P<one>.+)|(?P<first>.+?)\s?x\s?(?P<last>\d{1,5})"
 """Several GPUs in one word: "8xH100", "RTX 4090 x2"."""
+_MOST = 0.95
+"""The share of a GPU's memory that leaves CUDA's libraries enough."""
 _IN_FOLDER = ("config.json", "model.safetensors.index.json", "model.safetensors")
 _FILES = (".json", ".safetensors", ".keras", *UNREAD)
 
@@ -133,7 +135,8 @@ def fit(
             raise UsageError("--price is for --samples; state both.")
         sample = Sample(seq, image_size(image))
         counted = _model(model, sample, asked, python)
-        answers = [answer(counted, asked, card, many, price) for card in _cards(matrix, named, report, compat)]
+        share = _share(counted)
+        answers = [answer(counted, asked, cards.within(card, share), many, price) for card in _cards(matrix, named, report, compat)]
         fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
         notes = _notes(counted, asked, answers)
         made = fit_document.document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
@@ -238,14 +241,31 @@ def _snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapsho
 
 def _fitting(model: Model, asked: Asked, matrix: Matrix) -> tuple[str, ...]:
     """Return the GPUs of the tables on which the run fits, the smallest first."""
-    return tuple(card.name for card in cards.every(matrix) if fits(model, asked, card))
+    share = _share(model)
+    return tuple(card.name for card in cards.every(matrix) if fits(model, asked, cards.within(card, share)))
+
+
+def _share(model: Model) -> float:
+    """Return the share of a GPU's memory that the framework of a traced model uses in this environment."""
+    pool = _traced_in(model).pool
+    return pool.share_in(os.environ) if pool else 1.0
+
+
+def _traced_in(model: Model) -> FrameworkSpec:
+    """Return the framework that a model was traced in; one without traits for a formula."""
+    return next((spec for spec in CATALOGUE if spec.traced_within and spec.name in model.traced_by), spec_of(""))
 
 
 def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]:
     """Return what was assumed, and what was not counted."""
     useless = asked.checkpointing and not model.block_flops
-    none = f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count."
-    traced = (spec.traced_checkpointing for spec in CATALOGUE if spec.traced_checkpointing and spec.name in model.traced_by)
+    spec, share = _traced_in(model), _share(model)
+    fewer = spec.traced_checkpointing or f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count."
+    pooled = [
+        f"{spec.title} takes at most {share:.0%} of a GPU's memory for tensors; {pool.variables[0]}={_MOST:.2f} lets it take more."
+        for pool in filter(None, [spec.pool])
+        if share < _MOST
+    ]
     eager = model.scores * asked.numbers.bytes / (1 << 30)
     fused = f"Attention is counted as fused: scaled_dot_product_attention, FlashAttention. Eager attention keeps at least {digits(eager, 2)} GiB more a sample."
     dropout = "Adapters without dropout are counted; with dropout, each keeps a copy of its input."
@@ -254,7 +274,8 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     whole = "Traced, activations are those of full training: adapters keep less."
     blocks = (
         *(whole,) * bool(asked.lora and model.traced_by),
-        *(next(traced, none),) * useless,
+        *pooled,
+        *(fewer,) * useless,
         *(dropout,) * bool(asked.lora),
         *(packed,) * (asked.prepared and asked.halved),
         *(fused,) * bool(model.scores and not asked.infer),

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from gpudoctor.derive.views.gpu import GpuView
+from gpudoctor.fit.accounting import RESERVE
 from gpudoctor.fit.card import Card
 from gpudoctor.matrix import GpuProduct, Matrix
 from gpudoctor.matrix.tables import DRIVERS, GPUS
@@ -40,6 +41,12 @@ def published(product: GpuProduct) -> Card | None:
     usable = USABLE * (WITHOUT_ECC if product.kind == "data-center" and product.compute_capability not in _HBM else 1)
     note = "; ".join(filter(None, (product.note, "memory is shared with the CPU" * (product.kind == "jetson"))))
     return Card(name=product.name, available=round(usable * total), total=total, observed=False, note=note, **_rates(product))
+
+
+def within(card: Card, share: float) -> Card:
+    """Return the GPU for a framework whose tensors take at most this share of its memory; CUDA's own part is beside it."""
+    seen = card.total if card.observed else card.available
+    return msgspec.structs.replace(card, available=min(card.available, round(share * seen) + RESERVE))
 
 
 def suits(product: GpuProduct) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.frameworks.spec import CudaPlugin, FrameworkSpec, HidingVariable, Names, OnWindows
+from gpudoctor.frameworks.spec import CudaPlugin, FrameworkSpec, HidingVariable, MemoryPool, Names, OnWindows
 
 _VERSION = ("_release_version", "_version", "__version__")
 _GPU = ("cuda", "gpu")
@@ -25,6 +25,8 @@ JAX = FrameworkSpec(
     chosen_by={"keras": "KERAS_BACKEND=jax"},
     hidden_by=(HidingVariable("JAX_PLATFORMS", devices=_GPU), HidingVariable("JAX_PLATFORM_NAME", devices=_GPU)),
     preallocates=("XLA_PYTHON_CLIENT_PREALLOCATE", "false"),
+    # https://docs.jax.dev/en/latest/gpu_memory_allocation.html, and generate_pjrt_gpu_plugin_options in jaxlib/xla_client.py
+    pool=MemoryPool(0.75, ("XLA_CLIENT_MEM_FRACTION", "XLA_PYTHON_CLIENT_MEM_FRACTION"), ("XLA_PYTHON_CLIENT_ALLOCATOR", "platform")),
     on_windows=OnWindows("JAX publishes its CUDA plugin for Linux only", "https://docs.jax.dev/en/latest/installation.html"),
     xrayed=True,
     trains=True,

@@ -84,6 +84,25 @@ class CudaPlugin(NamedTuple):
         return f"{self.beginning}{major}{self.client}"
 
 
+class MemoryPool(NamedTuple):
+    """The share of a GPU's memory that a framework takes its tensors from."""
+
+    share: float
+    """Without a setting."""
+    variables: tuple[str, ...]
+    """Those that state another share, the newest first."""
+    unlimited: tuple[str, str]
+    """The variable and the value without a pool."""
+
+    def share_in(self, environ: Mapping[str, str]) -> float:
+        """Return the share in an environment; a value that is no share counts as none."""
+        variable, value = self.unlimited
+        if environ.get(variable, "").lower() == value:
+            return 1.0
+        stated = next((environ[name] for name in self.variables if environ.get(name)), "")
+        return min(float(stated), 1.0) if re.fullmatch(r"\d{0,3}\.\d{1,9}|[1-9]\d{0,2}", stated) else self.share
+
+
 class HidingVariable(NamedTuple):
     """An environment variable that keeps a framework off the GPU."""
 
@@ -219,6 +238,8 @@ class FrameworkSpec(NamedTuple):
     hidden_by: tuple[HidingVariable, ...] = ()
     preallocates: tuple[str, str] | None = None
     """The variable and value that make it allocate GPU memory as needed; None if it always does."""
+    pool: MemoryPool | None = None
+    """None: it takes as much of a GPU's memory as is free."""
     directml: tuple[str, ...] = ()
     """Distributions that add DirectML to it, which uses GPUs on Windows and in WSL without CUDA."""
     on_windows: OnWindows | None = None

@@ -170,6 +170,21 @@ def test_a_model_of_jax_is_counted_with_the_checkpoints_in_its_code(tmp_path: Pa
     assert "of what autodiff saves" in text
 
 
+@pytest.mark.index
+def test_jax_has_the_share_of_memory_that_its_variables_leave(tmp_path: Path, framework_python: Callable[[str], Path]) -> None:
+    """Its pool is 75 % of the memory, and 1 GB of CUDA's own is beside it: https://docs.jax.dev/en/latest/gpu_memory_allocation.html."""
+    (tmp_path / "train.py").write_text(BUILDER)
+    words = ("fit", "train:build", "--python", str(framework_python("jax")), "--gpu", "4090", "--format", "json")
+    usable = {}
+    for share in ("", "0.95"):
+        ended = run(*words, cwd=tmp_path, env={**environment(), "XLA_CLIENT_MEM_FRACTION": share})
+        said = document("fit", ended.stdout)
+        usable[share] = said["gpus"][0]["available_bytes"] / (24 << 30)
+        assert any("takes at most 75% of a GPU's memory" in note for note in said["notes"]) is not bool(share)
+    assert usable[""] == pytest.approx(0.97 * 0.75 + 1e9 / (24 << 30), abs=0.001)
+    assert usable["0.95"] == pytest.approx(0.97 * 0.95 + 1e9 / (24 << 30), abs=0.001)
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -10,6 +10,7 @@ import pytest
 import gpudoctor
 from gpudoctor.children.own.xray.wanted import loading
 from gpudoctor.frameworks import CATALOGUE, TRAINED, FrameworkSpec, Names, framework_of, spec_of, stack_of
+from gpudoctor.frameworks.spec import MemoryPool
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix.tables import RELEASES
 from gpudoctor.preflight import parse
@@ -145,3 +146,19 @@ def test_a_name_with_a_star_is_a_prefix() -> None:
         False,
     ]
     assert "numpy" not in Names()
+
+
+@pytest.mark.parametrize(
+    ("environ", "share"),
+    [
+        ({}, 0.75),
+        ({"OLD": ".9"}, 0.9),
+        ({"NEW": "0.5", "OLD": "0.9"}, 0.5),
+        ({"NEW": "2"}, 1.0),
+        ({"NEW": "most"}, 0.75),
+        ({"NEW": ""}, 0.75),
+        ({"OLD": "0.5", "ALLOCATOR": "Platform"}, 1.0),
+    ],
+)
+def test_a_memory_pool_has_the_stated_share(environ: dict[str, str], share: float) -> None:
+    assert MemoryPool(0.75, ("NEW", "OLD"), ("ALLOCATOR", "platform")).share_in(environ) == share
