@@ -15,9 +15,10 @@ from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import model
 
-_SPELLINGS = """fp32 float32 float f32
-bf16 bfloat16
-fp16 float16 half f16
+_SPELLINGS = """fp32 float32 float f32 32-true
+bf16 bfloat16 bf16-mixed mixed_bfloat16
+bf16-true bf16_true pure-bf16
+fp16 float16 half f16 16-mixed mixed_float16
 fp8 float8 f8_e4m3 float8_e4m3fn e4m3 f8_e5m2 float8_e5m2
 adamw adamw_torch
 fused-adam fusedadam

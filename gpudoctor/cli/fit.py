@@ -69,7 +69,7 @@ def fit(
     seq: Annotated[int | None, typer.Option(metavar="L", help="Tokens in a sequence.")] = None,
     image: Annotated[str | None, typer.Option(metavar="HxW", help="Size of an image: 224x224.")] = None,
     precision: Annotated[
-        str, typer.Option(metavar="TYPE", help="fp32, tf32, bf16, fp16 or fp8; 16 bits are autocast with FP32 master copies.")
+        str, typer.Option(metavar="TYPE", help="fp32, tf32, bf16, fp16, fp8 (weights stay in FP32, autocast), or bf16-true (all in BF16).")
     ] = "fp32",
     optimizer: Annotated[
         str, typer.Option(metavar="NAME", help="sgd, momentum, adam, adamw, fused-adam, fused-adamw, adafactor, 8bit-adam or lion.")
@@ -183,7 +183,8 @@ def _built(named: str, sample: Sample, asked: Asked, python: str | None, unknown
 
 def _traced(named: str, sample: Sample, asked: Asked, python: str | None) -> Model:
     system.require_linux("fit MODULE:FUNCTION")
-    step = Step(batch=asked.batch or USUAL_BATCH, seq=sample.tokens, image=sample.image, precision=asked.precision, infer=asked.infer)
+    precision = asked.precision.removesuffix("-true")  # its activations are counted as under autocast
+    step = Step(batch=asked.batch or USUAL_BATCH, seq=sample.tokens, image=sample.image, precision=precision, infer=asked.infer)
     return traced(target(python, os.environ, sys.executable, sys.path).executable, named, step, folder=os.getcwd())
 
 
@@ -270,14 +271,14 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     fused = f"Attention is counted as fused: scaled_dot_product_attention, FlashAttention. Eager attention keeps at least {digits(eager, 2)} GiB more a sample."
     dropout = "Adapters without dropout are counted; with dropout, each keeps a copy of its input."
     wide = FULL * model.outside / (1 << 30)
-    packed = f"Embeddings, norms and the output layer are counted in FP32, as PEFT's prepare_model_for_kbit_training makes them; kept in 16 bits, they save {digits(wide, 2)} GiB."
+    packed = f"Embeddings, norms and the output layer are counted in FP32, as PEFT's prepare_model_for_kbit_training makes them; --precision bf16-true keeps them in 16 bits, {digits(wide, 2)} GiB less."
     whole = "Traced, activations are those of full training: adapters keep less."
     blocks = (
         *(whole,) * bool(asked.lora and model.traced_by),
         *pooled,
         *(fewer,) * useless,
         *(dropout,) * bool(asked.lora),
-        *(packed,) * (asked.prepared and asked.halved),
+        *(packed,) * asked.prepared,
         *(fused,) * bool(model.scores and not asked.infer),
     )
     reserved = max((one.memory["reserve"] for one in answers if one.memory), default=RESERVE)

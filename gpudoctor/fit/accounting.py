@@ -108,13 +108,15 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
         return -(-round(size) // asked.gpus) if divided else round(size)
 
     weights = _stored(model, asked) + width * count * bool(asked.lora)
-    casts = weights * (asked.halved and not asked.lora and not asked.shard)
-    divided = 0 if sharding.casts and asked.halved and not asked.lora else share(weights, divided=sharding.weights)
+    mixed = asked.numbers.mixed
+    casts = weights * (mixed and not asked.lora and not asked.shard)
+    divided = 0 if sharding.casts and mixed and not asked.lora else share(weights, divided=sharding.weights)
     gathered = min(weights, divided + width * (model.outside + 2 * (model.largest_block or model.parameters)))
-    buckets = FULL * count * sharding.copies * (asked.gpus > 1)
-    gradients = share(FULL * count, divided=sharding.gradients)
-    masters = FULL * (count + model.outside * asked.prepared if asked.lora else model.parameters) * asked.halved
-    state = _adafactor(model, count, asked) if optimizer.factored else optimizer.state * count
+    buckets = asked.trained_bytes * count * sharding.copies * (asked.gpus > 1)
+    gradients = share(asked.trained_bytes * count, divided=sharding.gradients)
+    masters = FULL * (count + model.outside * asked.prepared if asked.lora else model.parameters) * mixed
+    narrowed = asked.trained_bytes / FULL
+    state = _adafactor(model, count, asked) if optimizer.factored else optimizer.state * count * (1 if optimizer.quantised else narrowed)
     on_gpu = 0 if asked.offload else 1
     always = {
         "reserve": reserve,
@@ -136,7 +138,7 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
         **always,
         weights=divided - casts + model.buffers,
         gradients=gradients + buckets,
-        workspace=on_gpu * share(optimizer.temporary * count, divided=sharding.optimizer),
+        workspace=on_gpu * share(optimizer.temporary * narrowed * count, divided=sharding.optimizer),
     )
 
 
@@ -174,7 +176,7 @@ def _held(model: Model, asked: Asked) -> Activations:
     kept = known.kept.per_sample
     if asked.lora:
         kept += asked.lora * known.adapted - known.frozen
-    if asked.lora or asked.shard:  # weights are in 16 bits themselves, not cast for each matmul
+    if asked.lora or asked.shard or not asked.numbers.mixed:  # weights are in 16 bits themselves, not cast for each matmul
         kept -= known.uncast
     return msgspec.structs.replace(known, kept=Affine(kept, known.kept.fixed))
 

@@ -18,16 +18,20 @@ class Precision(NamedTuple):
     bytes: int
     capability: tuple[int, int]
     peak: str
+    mixed: bool = False
+    """Whether weights, gradients and optimizer state are in FP32, and weights are copied for each matmul."""
 
 
 class Optimizer(NamedTuple):
-    """An optimizer, by bytes for each parameter that is trained."""
+    """An optimizer, by bytes for each parameter that is trained, in FP32."""
 
     state: float
     temporary: int = 0
     """While it updates all parameters at once, which PyTorch does by default on a GPU."""
     factored: bool = False
     """Its state has the size of a matrix' rows and columns, not of the matrix."""
+    quantised: bool = False
+    """Its state has this size for parameters of any precision."""
 
 
 class Sharding(NamedTuple):
@@ -44,9 +48,10 @@ class Sharding(NamedTuple):
 PRECISIONS = {
     "fp32": Precision(4, (0, 0), "fp32"),
     "tf32": Precision(4, (8, 0), "tf32"),
-    "bf16": Precision(2, (8, 0), "bf16"),
-    "fp16": Precision(2, (5, 3), "fp16"),
-    "fp8": Precision(2, (8, 9), "bf16"),  # what is in no linear layer of a block is in BF16; the table of GPUs has no FP8 peaks
+    "bf16": Precision(2, (8, 0), "bf16", mixed=True),
+    "bf16-true": Precision(2, (8, 0), "bf16"),
+    "fp16": Precision(2, (5, 3), "fp16", mixed=True),
+    "fp8": Precision(2, (8, 9), "bf16", mixed=True),  # what is in no linear layer of a block is in BF16; the table of GPUs has no FP8 peaks
 }
 OPTIMIZERS = {
     "sgd": Optimizer(0),
@@ -56,7 +61,7 @@ OPTIMIZERS = {
     "fused-adam": Optimizer(8),
     "fused-adamw": Optimizer(8),
     "adafactor": Optimizer(4, 0, factored=True),
-    "8bit-adam": Optimizer(2 + 2 * 4 / 256),
+    "8bit-adam": Optimizer(2 + 2 * 4 / 256, quantised=True),
     "lion": Optimizer(4),
 }
 """https://huggingface.co/docs/transformers/model_memory_anatomy has 8 bytes for Adam, 2 for 8-bit Adam, 4 for momentum.
@@ -134,15 +139,20 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def halved(self) -> bool:
-        """Whether it computes in numbers of 16 bits, under autocast."""
+        """Whether it computes in numbers of 16 bits."""
         return self.numbers.bytes < PRECISIONS["fp32"].bytes
+
+    @property
+    def trained_bytes(self) -> int:
+        """Bytes of a gradient, and of a number of the optimizer's state."""
+        return PRECISIONS["fp32"].bytes if self.numbers.mixed else self.numbers.bytes
 
     @property
     def prepared(self) -> bool:
         """Whether all that is not packed in 4 bits is in FP32, as PEFT's prepare_model_for_kbit_training leaves it."""
-        return bool(self.weights and self.lora and not self.shard)
+        return bool(self.weights and self.lora and not self.shard and self.numbers.mixed)
 
     @property
     def cast(self) -> bool:
         """Whether weights in 16 bits are copies that autocast makes of those in FP32."""
-        return self.halved and not self.infer and not self.shard and (not self.lora or self.prepared)
+        return self.numbers.mixed and not self.infer and not self.shard and (not self.lora or self.prepared)

@@ -100,6 +100,7 @@ def _proposed(model: Model, asked: Asked, card: Card, batch: int) -> list[_Step]
         (packs and (asked.lora or asked.infer), _Step(in_4_bits, _PACKED)),
         (asked.weights == "4bit", _Step({"weights": "4bit-double"}, "quantises the scales too, bnb_4bit_use_double_quant")),
         (adam, _Step({"optimizer": "8bit-adam"}, "needs bitsandbytes")),
+        (trains and asked.precision == "bf16", _Step({"precision": "bf16-true"}, "no weights in FP32: rounding loses small updates")),
         (
             trains and adapters(model, _RANK) and not asked.lora,
             _Step(adapted, f"trains adapters only; {_PACKED}" if packed else "trains adapters only"),

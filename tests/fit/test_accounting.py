@@ -200,6 +200,19 @@ def test_weights_in_4_bits_are_those_of_linear_layers_in_blocks() -> None:
         memory(preset("784-128-10"), Asked(infer=True, weights="4bit"), 1)
 
 
+def test_all_is_in_bf16_without_copies_in_fp32() -> None:
+    """Weights, gradients, and two moments of AdamW, whose roots of all second moments its step adds."""
+    one, asked = model("llama-1b", Sample(64)), Asked(precision="bf16-true")
+    *_, end, step = moments(one, asked, 1)
+    assert (step.weights, step.gradients, step.optimizer, step.master_copies) == tuple(n * one.parameters for n in (2, 2, 4, 0))
+    assert step.workspace == 2 * one.parameters
+    assert end.weights == 2 * one.parameters
+    adapters = next(moments(one, Asked(precision="bf16-true", lora=8, weights="4bit"), 1))
+    assert adapters.master_copies == 0
+    (quantised, plain) = (memory(one, Asked(precision=name, optimizer="8bit-adam"), 1).optimizer for name in ("bf16-true", "bf16"))
+    assert quantised == plain
+
+
 def test_autocast_copies_no_weights_that_are_only_looked_up() -> None:
     """Of a tied embedding it does: the output layer multiplies by it."""
     apart, tied = (
