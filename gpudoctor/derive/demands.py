@@ -22,7 +22,7 @@ class Demand(msgspec.Struct, frozen=True):
         """For a person: "tensorflow 2.18.0 requires numpy<2.1.0,>=1.26.0"."""
         wanted = f"{self.requirement.name}{self.requirement.specifier}"
         if self.patch:
-            return f"{self.by.label} states no bound for {self.requirement.name}, its patch {self.patch} requires {wanted}"
+            return f"{self.by.label} states no such bound for {self.requirement.name}; its patch {self.patch} requires {wanted}"
         return f"{self.who} {wanted}"
 
     @property

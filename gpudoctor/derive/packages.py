@@ -12,7 +12,7 @@ from functools import cached_property
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.demands import Demand, RequirementClash, Violation
-from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_extra, requirement, satisfies
+from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_extra, only_version, requirement, satisfies
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
 from gpudoctor.matrix.cite import cited
@@ -120,7 +120,7 @@ class Stack:
             lines, where = self._requires(distribution)
             read = [found for line in lines if (found := requirement(line)) is not None]
             own = [Demand(distribution, found, where) for found in read]
-            self._possible[distribution.name] = own, list(self._by_a_patch(distribution, {found.name for found in read}))
+            self._possible[distribution.name] = own, list(self._by_a_patch(distribution, read))
         own, by_a_patch = self._possible[distribution.name]
         return [*(demand for demand in own if self._holds(demand.requirement.marker, extras) is True), *by_a_patch]
 
@@ -139,23 +139,25 @@ class Stack:
         allowed = [frozenset(self.allowed.versions)] if self.allowed is not None else []
         return frozenset.intersection(*named, *allowed) if named else frozenset()
 
-    def _by_a_patch(self, distribution: Distribution, named: set[str]) -> Iterator[Demand]:
-        """What a later patch of a release requires of its framework and the release leaves open: tf-keras 2.15.1's TensorFlow for 2.15.0.
+    def _by_a_patch(self, distribution: Distribution, own: list[Requirement]) -> Iterator[Demand]:
+        """What a later patch of a release requires and the release leaves open: of its framework, or of a framework as an upper bound for its parts.
 
-        tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata has no bound. What an installer
-        adds for others need not be imported: tensorflow-hub requires tf-keras, and imports it beside Keras 3 alone.
+        tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata has no bound; its patch 2.15.1
+        has one. TensorFlow 2.6.0 allows any Keras 2 (~=2.6), its patch 2.6.2 none from 2.7 on. What an installer adds for others need not be
+        imported: tensorflow-hub requires tf-keras, and imports it beside Keras 3 alone.
         """
-        row = (
-            None
-            if stack_of(distribution.name) is None or framework_of(distribution.name) or not self.stated(distribution)
-            else self.row(distribution)
-        )
-        later = () if row is None else self.matrix.releases(distribution.name, row.platform)
-        for patch in (other for other in later if row is not None and row.release < other.release and row.release[:2] == other.release[:2]):
+        stack, is_framework = stack_of(distribution.name), framework_of(distribution.name) is not None
+        row = self.row(distribution) if stack is not None and self.stated(distribution) else None
+        if row is None:
+            return
+        settled = {one.name for one in own if not is_framework or "<" in one.specifier or only_version(one.specifier)}
+        later = (other for other in self.matrix.releases(distribution.name, row.platform) if row.release < other.release)
+        for patch in (other for other in later if row.release[:2] == other.release[:2]):
             for found in filter(None, map(requirement, patch.requires)):
                 pinned = found.specifier.startswith("==") and "*" not in found.specifier  # to what was released with that patch
-                if framework_of(found.name) and found.name not in named and not found.marker and not pinned:
-                    named = {*named, found.name}
+                bounds = stack_of(found.name) == stack and "<" in found.specifier if is_framework else bool(framework_of(found.name))
+                if bounds and found.name not in settled and not found.marker and not pinned:
+                    settled = {*settled, found.name}
                     yield Demand(distribution, found, source_of(patch), str(patch.release))
 
     def _requires(self, distribution: Distribution) -> tuple[tuple[str, ...], str]:
@@ -194,7 +196,8 @@ class Stack:
 
     def required(self, row: FrameworkRelease, extras: tuple[str, ...]) -> list[Requirement]:
         """What a release that is not in this environment would require here, with these extras."""
-        texts = (*row.requires, *(other.requirement for other in self.matrix.other_requirements(row.distribution, row.release)))
+        others = (other.requirement for other in self.matrix.other_requirements(row.distribution, row.release))
+        texts = (*row.requires, *others, *(("numpy<2",) if row.numpy_abi == 1 else ()))
         return [wanted for wanted in map(requirement, texts) if wanted is not None and self._holds(wanted.marker, extras) is True]
 
     def applies(self, wanted: Requirement) -> bool | None:
@@ -223,6 +226,16 @@ class Stack:
             unmet = [violation for violation in unmet if not _is_of_an_extra(violation.demand, bounded)]
         among_stated = {violation.found.name for violation in unmet if self.stated(violation.demand.by)}
         return tuple(violation for violation in unmet if self.stated(violation.demand.by) or violation.found.name not in among_stated)
+
+    @cached_property
+    def chosen_against_a_patch(self) -> tuple[Violation, ...]:
+        """What an installer would choose today for a stated release, and its later patch excludes."""
+        pairs = [(demand, self.distributions.get(demand.requirement.name)) for demand in self.demands if demand.patch]
+        return tuple(
+            Violation(demand, found)
+            for demand, found in pairs
+            if found is not None and not self.stated(found) and satisfies(found.version, demand.requirement.specifier) is False
+        )
 
     @cached_property
     def absent(self) -> tuple[Demand, ...]:

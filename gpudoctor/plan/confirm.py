@@ -30,6 +30,8 @@ _GLIBC = Assumption("glibc", "2.35", "assumed: that of Ubuntu 22.04", assumed=Tr
 """The C library of a machine that is only stated: most wheels need none that is newer."""
 _MACOS = Assumption("macOS", "14.0", "assumed: what PyTorch's wheels need since 2.12", assumed=True)
 """The system of a Mac that is only stated."""
+_COMPARED = ("numpy", "protobuf")
+"""Packages in no table of releases that rules compare."""
 ROUNDS = 6
 """How often tables and resolver may contradict each other."""
 
@@ -136,7 +138,7 @@ def _checked_again(resolution: Resolution, proposal: Proposal, question: Questio
     chosen = proposal.chosen.candidates if proposal.chosen else ()
     leads = {candidate.name for candidate in chosen}
     others = [package for package in resolution.packages if package.name not in leads]
-    known = [other for other in others if matrix.releases(other.name) or other.name.startswith("nvidia-") or other.name == "numpy"]
+    known = [other for other in others if matrix.releases(other.name) or other.name.startswith("nvidia-") or other.name in _COMPARED]
     texts = (*map(checked_as, chosen), *(f"{package.name}=={package.version}" for package in known))
     checker = Checker(question.machine, matrix, frozenset(other.name for other in others))
     return checker(texts, proposal.chosen.python if proposal.chosen else "")

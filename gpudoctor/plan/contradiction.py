@@ -90,7 +90,7 @@ def _core(attempts: _Attempts, names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _changes(core: tuple[str, ...], attempts: _Attempts, wishes: Wishes) -> Iterator[Wishes]:
-    """Yield what to ask for instead, the smallest change first: other builds or releases, another Python, fewer packages."""
+    """Yield what to ask for instead, the smallest change first: other builds or releases, another Python, the newest releases, fewer packages."""
     add_ons_first = sorted(core, key=lambda name: framework_of(name) is not None)
     yield _changed(
         wishes, core, lambda requirement: msgspec.structs.replace(requirement, specifier=re.sub(r"\+\w+", "", requirement.specifier))
@@ -102,6 +102,8 @@ def _changes(core: tuple[str, ...], attempts: _Attempts, wishes: Wishes) -> Iter
         yield _changed(wishes, names, _freed)
     yield from _wider(core, attempts, wishes)
     yield python
+    if wishes.near:
+        yield msgspec.structs.replace(_changed(wishes, core, _freed), near={})
     for name in add_ons_first:
         yield _without(name, attempts, wishes)
 

@@ -61,12 +61,26 @@ class Demands:
         return any(contradict((specifier, theirs[name])) for name, specifier in mine.items() if name in theirs)
 
     def _third(self, candidate: Candidate) -> dict[str, str]:
-        """Return the specifiers of what a release requires, by name; without CUDA's libraries, which differ between builds of a release."""
+        """Return the specifiers of what a release requires, by name; of CUDA's libraries, which differ between builds, what this build requires."""
         if candidate.requirement not in self._thirds:
             names = {wanted.name for wanted in map(requirement, candidate.requires) if wanted is not None}
             found = {name: self.of(candidate, name) for name in names if not name.startswith(NVIDIA_PACKAGES)}
+            for wanted in self._of_this_build(candidate):
+                found[wanted.name] = (*found.get(wanted.name, ()), wanted)
             self._thirds[candidate.requirement] = {name: ",".join(wanted.specifier for wanted in every) for name, every in found.items()}
         return self._thirds[candidate.requirement]
+
+    def _of_this_build(self, candidate: Candidate) -> Iterator[Requirement]:
+        """Yield what a build requires of NVIDIA's packages, if the tables say so of this build, and of packages that bear on no GPU."""
+        built = self._matrix.resolve(candidate.name, candidate.version, self._platform)
+        row = built.row
+        if row is None:
+            return
+        of_cuda = (text for text in row.requires if text.startswith(NVIDIA_PACKAGES) and built.nvidia_known)
+        others = (other.requirement for other in self._matrix.other_requirements(row.distribution, row.release))
+        for wanted in filter(None, map(requirement, (*of_cuda, *others))):
+            if self._applies(wanted, candidate):
+                yield wanted
 
     def of(self, candidate: Candidate, name: str) -> tuple[Requirement, ...]:
         """Return what a release, or one that it pins, requires here of another package."""

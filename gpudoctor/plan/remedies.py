@@ -10,6 +10,7 @@ from gpudoctor import versions
 from gpudoctor.derive.cudnn_code import cudnn_code
 from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.derive.specifiers import Requirement
+from gpudoctor.findings import Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.candidates import Candidate
 from gpudoctor.plan.checker import Conclusion
@@ -19,6 +20,8 @@ from gpudoctor.versions import Version
 
 _TRIES = 3
 NUMPY_1 = "numpy<2"
+_OF_OPEN_BOUNDS = ("protobuf-mismatch", "package-requirement-conflict")
+"""Rules that warn of what an installer chooses and a release does not exclude."""
 
 
 class Constraint(msgspec.Struct, frozen=True):
@@ -32,8 +35,18 @@ def remedies(conclusion: Conclusion, chosen: tuple[Candidate, ...], machine: Mac
     """Yield constraints that answer what was found, the newest release first."""
     if conclusion.named("cudnn-drops-gpu"):
         yield from _older_cudnn(chosen, machine, matrix)
-    if conclusion.named("numpy2-abi-mismatch"):
-        yield (Constraint(NUMPY_1, f"{chosen[0].label} was compiled for NumPy 1"),)
+    if bounds := tuple(_bounds(conclusion, chosen)):
+        yield bounds
+
+
+def _bounds(conclusion: Conclusion, chosen: tuple[Candidate, ...]) -> Iterator[Constraint]:
+    """Yield the bounds on packages that are too new for an old release and that its metadata allows."""
+    for finding in conclusion.findings:
+        if finding.name == "numpy2-abi-mismatch":
+            yield Constraint(NUMPY_1, f"{chosen[0].label} was compiled for NumPy 1")
+        elif finding.severity is Severity.WARNING and finding.name in _OF_OPEN_BOUNDS and finding.fixes:
+            reason = f"{chosen[0].label} needs it and does not state it"
+            yield from (Constraint(text, reason) for text in finding.fixes[0].installs)
 
 
 def numpy_bound(chosen: tuple[Candidate, ...], asked: Mapping[str, Requirement], machine: Machine, matrix: Matrix) -> Iterator[Constraint]:

@@ -289,7 +289,7 @@ EDITED: dict[str, Edited] = {
     "windows-tensorflow-2.10-supposed": Edited(
         about="the last TensorFlow with CUDA on native Windows, without the CUDA that it needs",
         base="healthy-one",
-        change=lambda _: environments.supposed("tensorflow==2.10.0", os="windows", python="3.10"),
+        change=lambda _: environments.supposed("tensorflow==2.10.0", "numpy<2", os="windows", python="3.10"),
         level=None,
         verdict="unknown",
     ),

@@ -3,14 +3,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView, not_applicable
+from gpudoctor.derive.left_open import may_be_chosen
 from gpudoctor.derive.packages import major, source_of
 from gpudoctor.diagnose.advice.installing import install
 from gpudoctor.diagnose.advice.packages import install_fix
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.requirements import as_evidence, is_there, requirements, violations_for
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
+from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Problem, Rung, Severity
 from gpudoctor.frameworks import stack_of
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.snapshot import Distribution
 
 
 @rule(
@@ -18,6 +21,7 @@ from gpudoctor.frameworks import stack_of
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     on_cpu_too=True,
+    impact=Impact.AT_RISK,
     explains=(Explains(TRAINING_FAILS, "The import fails, or tensors cannot be converted to arrays.", Join.FRAMEWORK),),
 )
 def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
@@ -29,12 +33,14 @@ def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
     elif requested is not None:
         found, is_2 = Evidence("numpy", requested.requirement.specifier, requested.where), stack.excludes("numpy", "<2")
     else:
-        not_applicable("NumPy is not installed")
+        if not _compiled(framework) or not may_be_chosen(stack, "numpy", ">=2"):
+            not_applicable("NumPy is not installed")
+        yield _may_be_2(framework)
+        return
     if not is_2:
         return
     bounded = violations_for(numpy2_abi_mismatch.name, framework)
-    own = framework.observed.distribution
-    compiled = [(built, row) for built, row in stack.built_for_numpy_1 if stack_of(built.name) == framework.name or built.name == own]
+    compiled = _compiled(framework)
     if not bounded and not compiled:
         return
     label = (compiled[0][0] if compiled else bounded[0].demand.by).label
@@ -50,6 +56,29 @@ def numpy2_abi_mismatch(framework: FrameworkView) -> Iterator[Problem]:
             install_fix("Downgrade NumPy to 1.x", framework.environment.observed.python, "numpy<2"),
             *_built_for_numpy_2(framework),
         ),
+    )
+
+
+def _compiled(framework: FrameworkView) -> list[tuple[Distribution, FrameworkRelease]]:
+    """Return the framework's parts whose binaries only run with NumPy 1."""
+    own = framework.observed.distribution
+    built_for_1 = framework.environment.stack.built_for_numpy_1
+    return [(built, row) for built, row in built_for_1 if stack_of(built.name) == framework.name or built.name == own]
+
+
+def _may_be_2(framework: FrameworkView) -> Problem:
+    """Return the finding for a combination that names no NumPy, where an installer chooses NumPy 2."""
+    built, row = _compiled(framework)[0]
+    return Problem(
+        message=f"{built.label} is compiled for NumPy 1, but an installer chooses NumPy 2: no requirement excludes it.",
+        title="Framework is compiled for NumPy 1, but an installer chooses NumPy 2",
+        severity=Severity.WARNING,
+        confidence=Confidence.LIKELY,
+        evidence=(
+            Evidence("numpy", "not stated", "stated packages"),
+            Evidence(f"NumPy that {built.label} is compiled for", "1", source_of(row)),
+        ),
+        fixes=(install_fix("Add numpy<2", framework.environment.observed.python, "numpy<2"),),
     )
 
 

@@ -7,13 +7,14 @@ import msgspec
 from gpudoctor.derive import EnvironmentView, not_applicable, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.packages import UNPUBLISHED, Stack, source_of
-from gpudoctor.derive.specifiers import only_version
+from gpudoctor.derive.specifiers import of_extra, only_version
 from gpudoctor.derive.unpublished import published_around
-from gpudoctor.diagnose.advice.installing import install_framework, install_nearest
+from gpudoctor.diagnose.advice.installing import install, install_framework, install_nearest
 from gpudoctor.diagnose.advice.packages import install_fix
+from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.advice.system import USE_WSL
 from gpudoctor.diagnose.rule import Explains, rule
-from gpudoctor.findings import Evidence, Fix, Problem, Rung, Severity
+from gpudoctor.findings import Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import framework_of, spec_of, stack_of
 from gpudoctor.matrix import FrameworkRelease
@@ -54,18 +55,31 @@ def _unmet(environment: EnvironmentView) -> Iterator[Problem]:
         for fault in matrix.rows(FAULTS, wanted.name):
             if fault.fault == UNPUBLISHED and only_version(wanted.specifier) == str(fault.first):
                 package = demand.by
-                other = f"!={package.version}"
-                framework = framework_of(package.name)
+                other = "" if of_extra(wanted.marker) else f"!={package.version}"
+                framework = framework_of(package.name) or ""
                 yield Problem(
                     message=f"{demand.text}, which the package index does not have.",
                     evidence=(
                         Evidence("requirement", wanted.text, demand.where),
                         Evidence(wanted.name, fault.note, cited(fault.source, f"{wanted.name} {fault.first}")),
                     ),
-                    fixes=install_framework(environment.machine, framework, accepts=other, near=package.version)
+                    fixes=(
+                        *install_framework(environment.machine, framework, accepts=other, near=package.version),
+                        *_with_the_same_extra(package, environment),
+                    )
                     if framework
                     else install_nearest(environment.machine, package.name, accepts=other),
                 )
+
+
+def _with_the_same_extra(package: Distribution, environment: EnvironmentView) -> Iterator[Fix]:
+    """Yield the fix that installs the nearest other release of a framework with the extra that was asked for, if one works here."""
+    machine, framework = environment.machine, framework_of(package.name) or ""
+    found = pick(
+        machine, framework, accepts=f"!={package.version}", near=package.version, suits=lambda build: build.extra in package.extras
+    )
+    if found is not None:
+        yield install(machine, framework, found, kind=FixKind.INSTEAD)
 
 
 def _stated_root(package: Distribution, stack: Stack) -> Distribution:

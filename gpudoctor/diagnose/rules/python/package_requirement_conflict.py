@@ -17,6 +17,7 @@ from gpudoctor.diagnose.advice.requirements import (
     accepted,
     as_evidence,
     contradictory,
+    needs_numpy_1,
     requirements,
     rule_for,
     unmet_requirements,
@@ -40,7 +41,7 @@ from gpudoctor.snapshot.distributions import with_extras
 def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Problem]:
     """Package version violates another package's requirement."""
     stack = environment.stack
-    violations = [violation for violation in stack.violations if rule_for(violation) == package_requirement_conflict.name]
+    violations = [violation for violation in stack.violations if _is_own(violation, stack)]
     for found in dict.fromkeys(violation.found for violation in violations):
         of_package = [violation for violation in violations if violation.found == found]
         yield Problem(
@@ -52,9 +53,23 @@ def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Probl
     for contradiction in stack.contradictions:
         if not contradiction.name.startswith(NVIDIA_PACKAGES):
             yield contradictory(contradiction, environment)
+    for violation in stack.chosen_against_a_patch:
+        wanted = accepted([violation])
+        yield Problem(
+            message=f"{violation.demand.text}, but an installer chooses {violation.found.label}.",
+            evidence=(as_evidence(violation.found), *requirements([violation])),
+            fixes=(install_fix(f"Add {wanted}", environment.observed.python, wanted),),
+        )
     yield from _absent(environment)
     yield from _hollow(environment)
     yield from lacking(environment)
+
+
+def _is_own(violation: Violation, stack: Stack) -> bool:
+    """Return whether no more specific rule reports an unmet requirement; of what is planned, numpy2-abi-mismatch also reports other packages that compute."""
+    compiled = stack.supposed and any(built.name == violation.demand.by.name for built, _ in stack.built_for_numpy_1)
+    of_numpy = compiled and violation.found.name == "numpy" and needs_numpy_1(violation)
+    return rule_for(violation) == package_requirement_conflict.name and not of_numpy
 
 
 def _absent(environment: EnvironmentView) -> Iterator[Problem]:

@@ -1,0 +1,81 @@
+"""What an old release leaves open and an installer would choose today: too new a NumPy, protobuf or Keras. Over all releases in the tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpudoctor.derive.left_open import upper_bound
+from gpudoctor.derive.specifiers import clauses, satisfies
+from gpudoctor.findings import Diagnosis, Policy, Severity, Verdict
+from gpudoctor.matrix import FrameworkRelease
+from gpudoctor.plan import Combination, examine
+from tests.plan.planned import MATRIX
+
+LINUX = "linux_x86_64"
+_WITH_NUMPY_2 = tuple(python for python, span in MATRIX.pythons("numpy").items() if span.last is None or span.last.major >= 2)
+"""The Python versions for which an installer chooses NumPy 2."""
+
+
+def diagnosis(*requirements: str, python: str) -> Diagnosis:
+    return examine(Combination(requirements=requirements, python=python), Policy(level=None)).diagnosis
+
+
+def names(*requirements: str, python: str) -> dict[str, Severity]:
+    return {cause.name: cause.severity for cause in diagnosis(*requirements, python=python).root_causes}
+
+
+def rows(distribution: str, python: str) -> list[FrameworkRelease]:
+    return [row for row in MATRIX.releases(distribution, LINUX) if python in row.pythons]
+
+
+def own(row: FrameworkRelease, name: str) -> str:
+    return next((text.removeprefix(name) for text in row.requires if text.startswith(name) and ";" not in text), "")
+
+
+def allows_numpy_2(row: FrameworkRelease) -> bool:
+    texts = [text.partition(";")[0].removeprefix("numpy") for text in row.requires if text.startswith("numpy") and "extra==" not in text]
+    return bool(texts) and all(satisfies("2.0.0", text) is True for text in texts)
+
+
+@pytest.mark.parametrize("python", [python for python in ("3.9", "3.10", "3.11") if python in _WITH_NUMPY_2])
+@pytest.mark.parametrize("distribution", ["tensorflow", "tensorflow-cpu", "onnxruntime-gpu"])
+def test_numpy_2_is_told_where_a_build_for_numpy_1_does_not_exclude_it(distribution: str, python: str) -> None:
+    for row in rows(distribution, python):
+        pin = f"{distribution}=={row.release}"
+        open_to_2 = row.numpy_abi == 1 and allows_numpy_2(row)
+        expected = Severity.WARNING if open_to_2 else None
+        assert names(pin, python=python).get("numpy2-abi-mismatch") is expected, (pin, python)
+        if open_to_2:
+            assert "numpy2-abi-mismatch" not in names(pin, "numpy==1.26.4", python=python), pin
+
+
+@pytest.mark.parametrize("python", ["3.6", "3.8", "3.10", "3.12"])
+def test_a_protobuf_that_metadata_allows_is_only_refused_by_code_that_is_too_old_for_it(python: str) -> None:
+    for row in rows("tensorflow", python):
+        pin, wanted = f"tensorflow=={row.release}", own(row, "protobuf")
+        least = next(version for operator, version in clauses(wanted) or () if operator in {">=", "=="})
+        assert "protobuf-mismatch" not in names(pin, f"protobuf=={least}", python=python), pin
+        is_open = not upper_bound(row.requires, "protobuf") and satisfies("3.20.0", wanted) is True
+        chosen = names(pin, python=python).get("protobuf-mismatch")
+        assert chosen is (Severity.WARNING if is_open and python != "3.6" else None), (pin, python)
+
+
+def test_a_protobuf_between_the_bounds_of_two_releases_is_none_too_new() -> None:
+    assert "protobuf-mismatch" not in names("tensorflow==2.20.0", "protobuf==5.29.5", python="3.12")
+
+
+def test_keras_is_bounded_by_a_patch_of_tensorflow() -> None:
+    assert names("tensorflow==2.6.0", "keras==2.15.0", python="3.9")["package-requirement-conflict"] is Severity.ERROR
+    assert names("tensorflow==2.6.0", python="3.9")["package-requirement-conflict"] is Severity.WARNING
+    assert "package-requirement-conflict" not in names("tensorflow==2.6.0", "keras==2.6.0", python="3.9")
+    assert "package-requirement-conflict" not in names("tensorflow==2.6.2", python="3.9")
+
+
+@pytest.mark.parametrize("release", ["2.4.0", "2.6.0", "2.8.0", "2.10.1"])
+def test_after_the_fixes_of_the_warnings_nothing_is_left(release: str) -> None:
+    pin = (f"tensorflow=={release}",)
+    asked = Combination(requirements=pin, python="3.8", gpus=("T4",), driver="470.82.01", system_cuda="11.2", system_cudnn="8.1")
+    found = examine(asked, Policy(level=None), fixes=True).diagnosis
+    added = tuple(text for cause in found.root_causes if cause.severity is Severity.WARNING for text in cause.fixes[0].installs)
+    assert diagnosis(*pin, *added, python="3.8").verdict is not Verdict.BROKEN
+    assert not {"numpy2-abi-mismatch", "protobuf-mismatch", "package-requirement-conflict"} & set(names(*pin, *added, python="3.8"))
