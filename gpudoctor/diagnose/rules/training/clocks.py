@@ -13,6 +13,7 @@ LOWERED = 0.95
 """A power limit below this share of the default was lowered on purpose; a smaller difference is rounding."""
 CAPPED = 0.9
 """A GPU that is limited by power draws at least this share of its limit."""
+_OTHER_LIMITS = APPLICATION_CLOCKS | HW_SLOWDOWN | SW_THERMAL | HW_THERMAL | POWER_BRAKE
 COOL = Fix("Clean fans and filters, and give the GPU more airflow.", action=Action.REPLACE_HARDWARE)
 MORE_POWER = Fix(
     "Give the machine more power: a stronger power supply, its second feed, or a larger rack power budget.",
@@ -68,16 +69,30 @@ def _fixes(gpu: GpuView, stages: tuple[StageLoad, ...]) -> Iterator[Fix]:
         yield from _for_power_cap(gpu, stages)
 
 
+def capped_by_design(gpu: GpuView, stage: StageLoad) -> bool:
+    """Return whether only its own power limit held a GPU's clocks in a stage: a limit that is not lowered, and that it draws."""
+    held = holds((stage,))
+    lowered, starved = _power(gpu, (stage,))
+    return bool(share(held, SW_POWER_CAP)) and not (share(held, _OTHER_LIMITS) or lowered or starved)
+
+
 def _for_power_cap(gpu: GpuView, stages: tuple[StageLoad, ...]) -> Iterator[Fix]:
     """Yield the fix for a GPU at its power limit; none if it draws a limit that is not lowered, as a healthy one does."""
+    lowered, starved = _power(gpu, stages)
+    if lowered:
+        yield restore_power_limit(gpu, lowered)
+    elif starved:
+        yield _CHECK_DELIVERY
+
+
+def _power(gpu: GpuView, stages: tuple[StageLoad, ...]) -> tuple[int, bool]:
+    """Return the default power limit in milliwatts if the limit was lowered below it, else 0; and whether the GPU draws less than its limit."""
     nvml = gpu.observed.nvml if isinstance(gpu.observed.nvml, NvmlGpu) else NvmlGpu(0)
     limit = min(_known([nvml.power_limit, *(stage.power_limit for stage in stages)]), default=0)
     drawn = max(_known(stage.power for stage in stages), default=0)
     default = nvml.power_limit_default
-    if isinstance(default, int) and 0 < limit < LOWERED * default:
-        yield restore_power_limit(gpu, default)
-    elif drawn and limit and drawn < CAPPED * limit:
-        yield _CHECK_DELIVERY
+    lowered = default if isinstance(default, int) and 0 < limit < LOWERED * default else 0
+    return lowered, bool(drawn and limit and drawn < CAPPED * limit)
 
 
 def _known(values: Iterable[object]) -> list[int]:

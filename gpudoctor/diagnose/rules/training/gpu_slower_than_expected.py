@@ -6,14 +6,20 @@ import msgspec
 
 from gpudoctor.derive import CouldNotTell, GpuView
 from gpudoctor.diagnose.rule import Explains, Join, rule
-from gpudoctor.diagnose.rules.training.clocks import lift_limits, show_under_load
+from gpudoctor.diagnose.rules.training.clocks import capped_by_design, lift_limits, show_under_load
 from gpudoctor.diagnose.rules.training.nvml_samples import Measured, samples
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
 from gpudoctor.snapshot import NOT_ASKED, Missing, StageKind
 
 MATMUL_SHARE, MEMORY_SHARE = 0.5, 0.6
-"""Shares of the published peak below which something limits the GPU: frameworks reach 0.6 to 0.95 with large sizes."""
+"""Shares of the published peak below which something limits the GPU. PyTorch reaches 0.51 to 1.17 of the peaks of matmul:
+https://github.com/zzc0721/torch-performance-test-data/blob/main/database.md"""
+CAPPED_SHARE = 0.3
+"""The same where the GPU's own power limit holds its clocks: a T4, limited to 70 W, reaches 24 of 65 TFLOPS.
+
+https://forums.developer.nvidia.com/t/about-gpu-peak-performance/264462
+"""
 SIBLINGS_SHARE = 0.85
 """Share of the fastest GPU of the same model here; chips of one model differ by a few percent."""
 LARGE_MATRIX, LARGE_ARRAY = 4096, 256 << 20
@@ -77,7 +83,10 @@ def _figures(gpu: GpuView) -> Iterator[_Figure]:
             if matmul.address == gpu.key and matmul.size >= LARGE_MATRIX and isinstance(matmul.flops, int | float):
                 peak: float | None = getattr(published, f"{matmul.precision}_tflops", None)
                 what = f"{matmul.precision.upper()} matmul"
-                yield _Figure(Measured(smoke.framework, StageKind.PRODUCTS), what, matmul.flops / 1e12, "TFLOPS", peak, MATMUL_SHARE)
+                measured = Measured(smoke.framework, StageKind.PRODUCTS)
+                sampled = gpu.sampled(measured.framework, measured.stage)
+                least = CAPPED_SHARE if sampled and capped_by_design(gpu, sampled) else MATMUL_SHARE
+                yield _Figure(measured, what, matmul.flops / 1e12, "TFLOPS", peak, least)
         for read in smoke.memory:
             if read.address == gpu.key and read.size >= LARGE_ARRAY and isinstance(read.bytes_per_second, int | float):
                 bandwidth = published.bandwidth_gbs if published else None

@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import csv
+from pathlib import Path
+from typing import Any
+
 import msgspec
 import pytest
 
@@ -11,6 +15,12 @@ from tests.diagnose.rules.training.samples import SAMPLES, measured, stage, trai
 from tests.machines.measured import MEMORY
 
 RULE = "gpu-slower-than-expected"
+with (Path(__file__).parent / "matmul_rates.csv").open(newline="") as table:
+    RATES = list(csv.DictReader(table))
+"""TFLOPS of torch.mm on GPUs of many people, the best of sizes from 1024 to 10240:
+https://github.com/zzc0721/torch-performance-test-data/blob/main/database.md"""
+HALF_RATE = {"gpu": "NVIDIA GeForce RTX 3080", "fp32": "15.56", "tf32": "12.63", "fp16": "53.41", "bf16": "24.94"}
+"""The one among them at half the speed of the two others of its model."""
 
 
 def renamed(snapshot: Snapshot, name: str) -> Snapshot:
@@ -98,3 +108,36 @@ def test_a_rate_at_a_bound_is_not_slow(own: float, sibling: float, is_slow: bool
     )
     found = findings_of(RULE, machine(2, smoke=(smoke(2, products=products),)))
     assert (address(0) in {finding.subject.key for finding in found}) is is_slow
+
+
+@pytest.mark.parametrize("rates", RATES, ids=lambda rates: " ".join(rates.values()))
+def test_speeds_that_people_measured_are_not_slow(rates: dict[str, str]) -> None:
+    products = tuple(
+        Product("GPU:0", precision, 8192, float(tera) * 1e12, 0.0, 5e-4, address=address(0))
+        for precision, tera in rates.items()
+        if precision != "gpu" and tera
+    )
+    one = renamed(machine(1, smoke=(smoke(1, products=products),)), rates["gpu"])
+    assert kinds_of(RULE, one) == [OutcomeKind.FOUND if rates == HALF_RATE else OutcomeKind.PASSED]
+
+
+@pytest.mark.parametrize(
+    ("changes", "card", "is_slow"),
+    [
+        ({}, {}, False),
+        ({"held": (Held(0x1, SAMPLES),)}, {}, True),
+        ({"held": (Held(0x24, SAMPLES),)}, {}, True),
+        ({"power": 40_000}, {}, True),
+        ({"power_limit": 60_000, "power": 59_000}, {"power_limit": 60_000}, True),
+    ],
+    ids=["own limit", "idle", "heat too", "draws too little", "lowered limit"],
+)
+def test_a_gpu_that_its_own_power_limit_holds_is_as_fast_as_it_can_be(
+    changes: dict[str, Any], card: dict[str, Any], *, is_slow: bool
+) -> None:
+    """A T4 reaches 24 of 65 TFLOPS within 70 W: https://forums.developer.nvidia.com/t/about-gpu-peak-performance/264462."""
+    sampled = stage(StageKind.PRODUCTS, **{"clock_sm": Span(585, 600, 900), "power": 69_500, "power_limit": 70_000, **changes})
+    limits = {"clock_sm_max": 1590, "power_limit": 70_000, "power_limit_default": 70_000, **card}
+    products = (Product("GPU:0", "fp16", 8192, 24e12, 0.0, 5e-4, address=address(0)),)
+    one = renamed(trained(watched(sampled), products=products, **limits), "Tesla T4")
+    assert bool(findings_of(RULE, one)) is is_slow
