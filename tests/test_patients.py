@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import document, sentence
+from tests.environments.small_torch import cuda, torch
 from tests.machines.healthy import Machine
 from tests.probe.places import plant
 from tests.probe.test_children import FOUND
@@ -148,3 +149,40 @@ def test_a_start_that_hides_the_gpu_is_broken_and_named(machine: Machine, name: 
     assert fix["title"].startswith(f"Remove {name} from ")
     assert "site-packages/company.pth" in fix["title"]
     assert not any(fix["command"].startswith("unset") for fix in report["findings"][0]["fixes"])
+
+
+CLOSED = {
+    ".": 0o700,
+    "./": 0o711,
+    "torch": 0o700,
+    "torch/": 0o711,
+    "torch/__init__.py": 0o600,
+    "torch/lib": 0o700,
+    "torch/_C.cpython-311-x86_64-linux-gnu.so": 0o600,
+    "nvidia": 0o700,
+    "nvidia/cublas/lib": 0o700,
+    "nvidia/cudnn/lib/libcudnn.so.9": 0o600,
+}
+"""Places below site-packages, and the permissions that an installation under umask 077 may have left to other users."""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give an environment to another user")
+@pytest.mark.parametrize("place", CLOSED)
+def test_packages_that_this_user_may_not_read_are_named_and_the_fix_opens_them(machine: Machine, tmp_path: Path, place: str) -> None:
+    environment = venv(tmp_path / "theirs", newest("3.11"), "")
+    (site,) = environment.glob("lib/python3*/site-packages")
+    cuda(site)
+    torch(site)
+    for path in (environment, *environment.rglob("*")):
+        os.chown(path, 12345, 12345, follow_symlinks=False)
+    (site / place).chmod(CLOSED[place])
+    ended = machine.run("check", "--no-smoke", python=environment, wrapper=WITHOUT_RIGHTS)
+    assert ended.returncode == 1
+    report = document("report", ended.stdout)
+    first = report["findings"][0]
+    assert first["impact"] == "cannot train"
+    (fix, *_) = first["fixes"]
+    assert fix["command"] == f"sudo chmod -R a+rX {(site / place).resolve()}"
+    subprocess.run(fix["command"].removeprefix("sudo ").split(), check=True)
+    again = document("report", machine.run("check", "--no-smoke", python=environment, wrapper=WITHOUT_RIGHTS).stdout)
+    assert not {finding["name"] for finding in again["findings"]} & {"framework-missing", "framework-files-damaged", "cuda-library-damaged"}

@@ -167,7 +167,7 @@ def _impact(rule: Rule, severity: Severity, told: Impact | None) -> Impact:
     if severity is Severity.NOTE:
         return Impact.NONE
     if severity is Severity.ERROR:
-        return Impact.REQUIREMENT if rule.checks_required else Impact.CANNOT_TRAIN
+        return Impact.REQUIREMENT if rule.checks_required and told is not Impact.CANNOT_TRAIN else Impact.CANNOT_TRAIN
     return told or rule.impact or Impact.PARTLY
 
 

@@ -26,6 +26,18 @@ class CannotLoad(Exception):  # noqa: N818 -- an answer
         self.kind = kind
         self.fatal = fatal
         self.ends_list = ends_list
+        self.closed = ""
+        """The file or the folder above it that this user may not open; empty if that is not the reason."""
+
+
+def closed(path: str) -> str:
+    """The uppermost folder above a path that this user may not enter; the path itself if there is none."""
+    path, outer = os.path.normpath(path), []
+    folder = path
+    while len(folder) > 1:
+        folder = os.path.dirname(folder)
+        outer.append(folder)
+    return next((folder for folder in reversed(outer) if os.path.isdir(folder) and not os.access(folder, os.X_OK)), path)
 
 
 class FileSystem(Protocol):
@@ -87,7 +99,9 @@ class System:
             if error.errno in {errno.ENOENT, errno.ENOTDIR}:
                 dangles = os.path.islink(place)
                 return CannotLoad(f"a link to {os.readlink(place)}, which does not exist", "dangling-link") if dangles else None
-            return CannotLoad(error.strerror or str(error), ends_list=error.errno != errno.EACCES)
+            refused = CannotLoad(error.strerror or str(error), ends_list=error.errno != errno.EACCES)
+            refused.closed = closed(place)[len(place) - len(path) :] if error.errno == errno.EACCES else ""
+            return refused
         except ValueError:  # a zero byte in the name
             return None
         if place == path and self._forbids_execution(path.rpartition("/")[0] or "/"):

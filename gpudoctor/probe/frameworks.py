@@ -28,8 +28,11 @@ def has_framework(path: Iterable[str]) -> bool:
 
 
 def frameworks(path: Iterable[str], distributions: Iterable[Distribution], seen: Inside = NOTHING) -> tuple[Framework, ...]:
-    """The frameworks that an import finds: of two copies the first on `path`, a sys.path, or where `seen` has the target's own finders."""
-    folders = [folder for folder in path if os.path.isabs(folder)]
+    """The frameworks that an import finds: of two copies the first on `path`, a sys.path, or where `seen` has the target's own finders.
+
+    It finds nothing in a folder that this user may not list.
+    """
+    folders = [folder for folder in path if os.path.isabs(folder) and os.access(folder, os.R_OK)]
     installed = tuple(distributions)
     found = []
     for spec in CATALOGUE:

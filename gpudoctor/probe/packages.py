@@ -93,7 +93,18 @@ def packages(path: Iterable[str], conda_prefix: str = "") -> Packages:
                 number = len(found) + len(leftovers)
                 distribution = _distribution(folder, entry, (name, version), number, there, asks_installer=bool(conda_prefix))
                 (found if entry in kept[name] else leftovers).append(distribution)
-    return Packages(distributions=tuple(found), conda=_conda(conda_prefix), others=tuple(others[:MOST_OTHERS]), leftovers=tuple(leftovers))
+    return Packages(
+        distributions=tuple(found),
+        conda=_conda(conda_prefix),
+        others=tuple(others[:MOST_OTHERS]),
+        leftovers=tuple(leftovers),
+        closed=tuple(map(readable, filter(_is_closed, folders))),
+    )
+
+
+def _is_closed(folder: str) -> bool:
+    found = files.names(folder)
+    return isinstance(found, Missing) and found.cause is Cause.DENIED
 
 
 def _in_folder(folder: str, there: There) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:

@@ -144,6 +144,8 @@ class Packages(Observed, frozen=True):
     """Metadata of versions whose files were replaced by another version's."""
     others: tuple[str, ...] | Missing = NOT_ASKED
     """The other distributions of the environment, as name==version."""
+    closed: tuple[str, ...] = ()
+    """The folders on sys.path that this user may not list: imports find nothing in them."""
     selected: bool = False
     """Of a pasted text: the environment may have packages that the text does not list."""
 

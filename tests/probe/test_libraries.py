@@ -65,6 +65,7 @@ def tensorflow(site: Path, runpath: str = "") -> Path:
         home / "libtensorflow_framework.so.2", f"-Wl,--enable-new-dtags,-rpath,{folders}", soname="libtensorflow_framework.so.2", code=code
     )
     library(home / "python/_pywrap_tensorflow_internal.so", "-Wl,--enable-new-dtags,-rpath,$ORIGIN/..", needs=(framework,))
+    (home / "__init__.py").touch()
     return home
 
 

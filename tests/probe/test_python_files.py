@@ -249,6 +249,25 @@ def test_imports_of_each_form_are_read() -> None:
     assert not {"no", "1x"} & set(found)
 
 
+@pytest.mark.parametrize(("target", "kind"), [("/nowhere/torch", "dangling-link"), ("", "missing")])
+def test_a_package_that_is_gone_is_named_without_a_record(tmp_path: Path, target: str, kind: str) -> None:
+    (tmp_path / "torch-2.6.0.dist-info").mkdir()
+    if target:
+        (tmp_path / "torch").symlink_to(target)
+    found = seen(tmp_path)
+    assert found is not None
+    assert (found.path, found.kind) == (f"{tmp_path}/torch", kind)
+
+
+def test_a_folder_that_only_has_leftovers_is_no_package(tmp_path: Path) -> None:
+    (tmp_path / "torch/lib").mkdir(parents=True)
+    found = seen(tmp_path)
+    assert found is not None
+    assert (found.path, found.kind) == (f"{tmp_path}/torch/__init__.py", "missing")
+    (tmp_path / "torch/__init__.pyc").touch()
+    assert seen(tmp_path) is None
+
+
 def test_a_folder_that_this_user_may_not_read_is_not_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planted(tmp_path)
 

@@ -32,12 +32,17 @@ def damage_text(damage: Damage) -> str:
     return f"{posixpath.normpath(damage.path)}{needed_by} {state} ({damage.why})"
 
 
+def readable_by_all(paths: Iterable[str]) -> Fix:
+    """Return the fix that opens files and folders, with all in them, to every user."""
+    return Fix("Make it readable by all users", f"sudo chmod -R a+rX {' '.join(map(shell_path, paths))}", (ROOT,))
+
+
 def replace_damaged(found: list[Damage], framework: FrameworkView) -> Iterator[Fix]:
     """Return fixes that repair or replace damaged files of a framework."""
     paths = tuple(dict.fromkeys(damage.path for damage in found))
     kinds = {damage.kind for damage in found}
     if kinds <= {DamageKind.UNREADABLE}:
-        yield Fix("Make it readable by all users", f"chmod a+rX {' '.join(map(shell_path, paths))}")
+        yield readable_by_all(paths)
         return
     if kinds <= {DamageKind.NOEXEC}:
         remount = f'sudo mount -o remount,exec "$(findmnt -n -o TARGET -T {shell_path(paths[0])})"'

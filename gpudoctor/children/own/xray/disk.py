@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gpudoctor.children.own.xray.components import WHEELS, component
-from gpudoctor.elf.system import System
+from gpudoctor.elf.system import System, closed
 
 TOOLKITS = ("/usr/local", "/opt")
 SYSTEM = (
@@ -52,6 +52,19 @@ class Disk:
     def exists(self, path: str) -> bool:
         """Whether `path` exists."""
         return os.path.exists(self._place(path))
+
+    def problem(self, path: str) -> tuple[str, str, str] | None:
+        """Why this user cannot open a file or folder: the path that is to blame, a kind of damage and its words; None if it can be opened."""
+        place = self._place(path)
+        try:
+            os.close(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC))
+        except PermissionError as error:
+            return closed(place)[len(place) - len(path) :], "unreadable", str(error.strerror)
+        except OSError as error:
+            if os.path.islink(place):
+                return path, "dangling-link", f"a link to {os.readlink(place)}, which does not exist"
+            return path, "missing", str(error.strerror)
+        return None
 
     def text(self, path: str, limit: int = 1 << 20) -> str:
         """The beginning of a text file; empty if it cannot be read."""

@@ -148,7 +148,7 @@ def _broken(patient: Patient, path: str) -> None:
     try:
         patient.around.system.elf(path)
     except CannotLoad as refused:
-        patient.break_off(path, refused.kind, refused.reason)
+        patient.break_off(refused.closed or path, refused.kind, refused.reason)
 
 
 def _code_size(shared: Around, path: str) -> int:

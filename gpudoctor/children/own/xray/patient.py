@@ -118,7 +118,7 @@ class Patient:
         if component(lookup.wanted) is None or "/" in lookup.wanted:
             asker = lookup.asked_by.path if lookup.asked_by is not None and lookup.asked_by is not self.main else ""
             for path, refused in lookup.damaged[:1]:
-                self.break_off(path, refused.kind, refused.reason, asker)
+                self.break_off(refused.closed or path, refused.kind, refused.reason, asker)
             if not lookup.damaged:
                 self.break_off(lookup.wanted, "missing", lookup.problem or "nowhere", asker)
 
@@ -192,7 +192,7 @@ class Patient:
         return said
 
     def _damage(self, path: str, refused: CannotLoad, part: str) -> dict[str, Any]:
-        return damage(path, refused.kind, refused.reason, self.around.disk.owners(path, part))
+        return damage(refused.closed or path, refused.kind, refused.reason, self.around.disk.owners(path, part))
 
 
 def damage(path: str, kind: str, why: str, owners: list[str]) -> dict[str, Any]:

@@ -174,11 +174,23 @@ def _of_record(text: str, package: str) -> dict[str, int]:
     return files
 
 
+def unstartable(disk: Disk, home: str, name: str) -> Hole | None:
+    """Why an import finds nothing in the folder of a package: it is gone, a link to nothing or closed to this user, or its __init__ is."""
+    there = disk.sizes(home)
+    starts = [entry for entry in there or () if entry.startswith("__init__.")]
+    path = f"{home}/{starts[0]}" if starts else home
+    if problem := disk.problem(path):
+        return Hole(name, *problem, "")
+    return None if starts or there is None else Hole(name, f"{home}/__init__.py", "missing", "nothing in its folder can be imported", "")
+
+
 def hole(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> Hole | None:
     """The first file or module that the import of the framework in the folder `home` lacks.
 
     `absent` are the modules of packages that it requires and that are not installed.
     """
+    if start := unstartable(disk, home, spec.name):
+        return start
     library = (spec.plugin.library,) if spec.plugin else ()
     package = Package(disk, os.path.dirname(home), (spec.name, *library), (*spec.distributions, *library))
     lost = (package.unstated(spec.build) if spec.build else {}) | package.lost()

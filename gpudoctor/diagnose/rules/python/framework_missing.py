@@ -5,13 +5,15 @@ from collections.abc import Iterator
 import msgspec
 
 from gpudoctor.derive import EnvironmentView, MachineView, not_applicable
+from gpudoctor.diagnose.advice.damaged_files import readable_by_all
 from gpudoctor.diagnose.advice.installing import install, install_framework
 from gpudoctor.diagnose.advice.releases import pick
 from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Action, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
+from gpudoctor.findings.naming import few, first
 from gpudoctor.preflight import FRAMEWORKS
-from gpudoctor.snapshot import Python
+from gpudoctor.snapshot import Missing, Python
 
 _NAME_ENVIRONMENT = Fix("Check the environment that you train with", "gpudoctor check --python PATH", kind=FixKind.CHECK)
 _WHERE = "the folders on sys.path"
@@ -35,7 +37,17 @@ def framework_missing(environment: EnvironmentView) -> Iterator[Problem]:
             evidence=(Evidence("frameworks found", ", ".join(installed) or "none", _WHERE),),
             fixes=(_NAME_ENVIRONMENT, *_first_time(install_framework(machine, name, accepts=accepts))),
         )
-    if not installed and not missing:
+    closed = () if installed or isinstance(packages := environment.observed.packages, Missing) else packages.closed
+    if closed:
+        yield Problem(
+            message=f"This user may not read {few(closed)}: no import in {place} finds a package there.",
+            title="Installed packages cannot be read",
+            severity=Severity.ERROR,
+            impact=Impact.CANNOT_TRAIN,
+            evidence=tuple(Evidence("folder on sys.path", "permission denied", folder) for folder in first(closed)),
+            fixes=(readable_by_all(closed),),
+        )
+    elif not installed and not missing:
         look_only = machine.policy.level in {None, Level.LOOK, Level.TOUCH}
         yield Problem(
             message=f"Neither TensorFlow, PyTorch nor JAX is installed in {place}.",

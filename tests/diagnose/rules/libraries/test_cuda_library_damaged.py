@@ -21,7 +21,7 @@ def test_the_package_that_holds_the_file_is_reinstalled() -> None:
 
 def test_a_file_that_cannot_be_read_is_made_readable() -> None:
     damage = Damage(CUBLAS, DamageKind.UNREADABLE, "Permission denied")
-    assert only(environment(use("cublas", "libcublas.so.12", damaged=(damage,))), RULE).fixes[0].command == f"chmod a+rX {CUBLAS}"
+    assert only(environment(use("cublas", "libcublas.so.12", damaged=(damage,))), RULE).fixes[0].command == f"sudo chmod -R a+rX {CUBLAS}"
 
 
 def test_other_outcomes() -> None:
@@ -33,7 +33,7 @@ def test_other_outcomes() -> None:
 @pytest.mark.parametrize(
     ("kind", "titles", "command"),
     [
-        (DamageKind.UNREADABLE, ["Make it readable by all users"], f"chmod a+rX {CUBLAS}"),
+        (DamageKind.UNREADABLE, ["Make it readable by all users"], f"sudo chmod -R a+rX {CUBLAS}"),
         (
             DamageKind.NOEXEC,
             ["Remount the file system without noexec", "Recreate the environment on a file system without noexec."],
