@@ -48,6 +48,7 @@ from gpudoctor.trace import USUAL_BATCH, Step, traced
 _LOOK = Policy(level=Level.LOOK)
 _TIMES = r"(?i)(?P<number>\d{1,5})\s?x\s?(?P<one>.+)|(?P<first>.+?)\s?x\s?(?P<last>\d{1,5})"
 """Several GPUs in one word: "8xH100", "RTX 4090 x2"."""
+_BF16 = "bfloat16"
 _MOST = 0.95
 """The share of a GPU's memory that leaves CUDA's libraries enough."""
 _IN_FOLDER = ("config.json", "model.safetensors.index.json", "model.safetensors")
@@ -273,9 +274,14 @@ def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]
     wide = FULL * model.outside / (1 << 30)
     packed = f"Embeddings, norms and the output layer are counted in FP32, as PEFT's prepare_model_for_kbit_training makes them; --precision bf16-true keeps them in 16 bits, {digits(wide, 2)} GiB less."
     whole = "Traced, activations are those of full training: adapters keep less."
+    loaded = (
+        f"{model.name} states {_BF16}: transformers 5 loads its weights so unless dtype=torch.float32 is passed, and trains them without a copy"
+        " in FP32; --precision bf16-true counts that."
+    )
     blocks = (
         *(whole,) * bool(asked.lora and model.traced_by),
         *pooled,
+        *(loaded,) * (model.stored == _BF16 and asked.trained_bytes == FULL and not asked.infer),
         *(fewer,) * useless,
         *(dropout,) * bool(asked.lora),
         *(packed,) * asked.prepared,

@@ -139,6 +139,8 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     """The moments of backward that can be the peak."""
     source: str = ""
     """Where its shapes are published."""
+    stored: str = ""
+    """The type in which its weights are stored, as its config.json names it; empty: unknown."""
     assumptions: tuple[str, ...] = ()
     """What was assumed of it, in sentences."""
 

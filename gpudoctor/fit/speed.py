@@ -18,8 +18,8 @@ PEAK_SHARES = (0.25, 1.15)
 Measured were 0.46 to 1.14 in timm's benchmark on four GPUs (https://github.com/huggingface/pytorch-image-models/tree/main/results), and 0.26 to 0.43 for adapters
 on a T4, whose power is limited to 70 W (fitcheck-llm 0.3.1, data/measurements).
 """
-MEASURED_SHARES = (0.5, 1.3)
-"""The same for rates that were measured, which are below the peaks: assumed."""
+MEASURED_SHARES = (0.4, 1.15)
+"""The same for rates that were measured. The four GPUs reach their peaks in matmul, a T4 0.37 to 0.66 of them, as MATMUL_SHARE of GD909 has it."""
 _BACKWARD = 2
 """Backward reads and writes about so many times what forward does: what was kept, and the gradients of outputs and inputs."""
 _TOUCHES = 6

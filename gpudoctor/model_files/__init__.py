@@ -46,11 +46,18 @@ def read_model(path: str, sample: Sample) -> Model:
             return of_keras(name, _keras(path), sample)
         if path.endswith((".safetensors", _INDEX)):
             return _safetensors(path, name, sample)
-        return of_config(name, _object(regular_files.beginning(path, _LARGEST))).model(name, sample)
+        return _configured(path, name, sample)
     except (ValueError, RecursionError, KeyError):
         raise UsageError(f"{name} is not a config.json, .safetensors or .keras file that can be read.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}.") from None
+
+
+def _configured(path: str, name: str, sample: Sample) -> Model:
+    """Return the model of a config.json, called `name`."""
+    fields = _object(regular_files.beginning(path, _LARGEST))
+    stored = fields.get("dtype") or fields.get("torch_dtype")  # newer files have the shorter name
+    return msgspec.structs.replace(of_config(name, fields).model(name, sample), stored=stored if isinstance(stored, str) else "")
 
 
 def _safetensors(path: str, name: str, sample: Sample) -> Model:
@@ -60,7 +67,7 @@ def _safetensors(path: str, name: str, sample: Sample) -> Model:
     if not os.path.isfile(beside):
         return _weights(name, tensors)
     try:
-        known = of_config("config.json", _object(regular_files.beginning(beside, _LARGEST))).model("config.json", sample)
+        known = _configured(beside, "config.json", sample)
     except UsageError as error:
         return msgspec.structs.replace(_weights(name, tensors), assumptions=(f"Activations are unknown: {str(error).rstrip('.')}.",))
     parameters = known.parameters if packed(tensors) else _weights(name, tensors).parameters

@@ -240,3 +240,21 @@ def test_a_check_can_require_that_a_run_fits(report: str, wanted: str, met: bool
     assert bool(unmet) is not met
     if unmet:
         assert "GiB needed" in unmet[0]["message"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "precision", "is_said"),
+    [
+        ({"torch_dtype": "bfloat16"}, "bf16", True),
+        ({"dtype": "bfloat16", "torch_dtype": "float32"}, "fp32", True),
+        ({"dtype": "bfloat16"}, "bf16-true", False),
+        ({"dtype": "float32"}, "bf16", False),
+        ({"dtype": 16}, "bf16", False),
+        ({}, "bf16", False),
+    ],
+)
+def test_weights_that_are_loaded_in_bf16_are_told_of(tmp_path: Path, stated: dict[str, object], precision: str, *, is_said: bool) -> None:
+    """In from_pretrained of transformers 5 dtype is "auto"."""
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "gpt2", **stated}))
+    ended = run("fit", "config.json", "--precision", precision, "--gpu", "4090", cwd=tmp_path)
+    assert ("config.json states bfloat16" in " ".join(ended.stdout.decode().split())) is is_said
