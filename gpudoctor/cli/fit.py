@@ -20,27 +20,22 @@ from gpudoctor.cli.formats import TextOrJson
 from gpudoctor.cli.program import EPILOG, app
 from gpudoctor.cli.show import show
 from gpudoctor.derive import MachineView, cards
-from gpudoctor.digits import digits
 from gpudoctor.errors import UncountedError, UsageError
 from gpudoctor.findings import Level, Policy
-from gpudoctor.fit.accounting import FRAGMENTATION, RESERVE
-from gpudoctor.fit.answer import Answer, answer, fits
+from gpudoctor.fit.answer import answer, fits
 from gpudoctor.fit.asked import MOST_SAMPLES, Asked
 from gpudoctor.fit.card import Card
 from gpudoctor.fit.counted import Sample
 from gpudoctor.fit.model import Model
 from gpudoctor.fit.presets import PRESETS
 from gpudoctor.fit.presets import model as preset
-from gpudoctor.fit.speed import MEASURED_SHARES, PEAK_SHARES
-from gpudoctor.fit.tally import FULL
-from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, spec_of
 from gpudoctor.manual import facts
 from gpudoctor.matrix import Matrix
 from gpudoctor.matrix_files import open_matrix
 from gpudoctor.model_files import UNREAD, read_model
 from gpudoctor.probe.target import target
 from gpudoctor.report import fit as fit_document
-from gpudoctor.report import fit_text
+from gpudoctor.report import fit_notes, fit_text
 from gpudoctor.run_words import spelt
 from gpudoctor.snapshot import Snapshot
 from gpudoctor.trace import USUAL_BATCH, Step, traced
@@ -48,9 +43,6 @@ from gpudoctor.trace import USUAL_BATCH, Step, traced
 _LOOK = Policy(level=Level.LOOK)
 _TIMES = r"(?i)(?P<number>\d{1,5})\s?x\s?(?P<one>.+)|(?P<first>.+?)\s?x\s?(?P<last>\d{1,5})"
 """Several GPUs in one word: "8xH100", "RTX 4090 x2"."""
-_BF16 = "bfloat16"
-_MOST = 0.95
-"""The share of a GPU's memory that leaves CUDA's libraries enough."""
 _IN_FOLDER = ("config.json", "model.safetensors.index.json", "model.safetensors")
 _FILES = (".json", ".safetensors", ".keras", *UNREAD)
 
@@ -138,8 +130,8 @@ def fit(
         counted = _model(model, sample, asked, python)
         share = _share(counted)
         answers = [answer(counted, asked, cards.within(card, share), many, price) for card in _cards(matrix, named, report, compat)]
-        fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix)
-        notes = _notes(counted, asked, answers)
+        fitting = () if answers and all(one.fits for one in answers) else _fitting(counted, asked, matrix, share)
+        notes = fit_notes.notes(counted, asked, answers, share)
         made = fit_document.document(counted, asked, answers, stated=bool(gpu), fits_on=fitting, notes=notes)
         show(made, format, lambda document, shown: fit_text.render(document, shown, rule_of_thumb=rule_of_thumb), no_color=no_color)
         return made.exit_code
@@ -241,63 +233,12 @@ def _snapshot(matrix: Matrix, report: str | None, compat: str | None) -> Snapsho
     return run(CheckOptions(policy=_LOOK, compat=compat)).snapshot
 
 
-def _fitting(model: Model, asked: Asked, matrix: Matrix) -> tuple[str, ...]:
+def _fitting(model: Model, asked: Asked, matrix: Matrix, share: float) -> tuple[str, ...]:
     """Return the GPUs of the tables on which the run fits, the smallest first."""
-    share = _share(model)
     return tuple(card.name for card in cards.every(matrix) if fits(model, asked, cards.within(card, share)))
 
 
 def _share(model: Model) -> float:
     """Return the share of a GPU's memory that the framework of a traced model uses in this environment."""
-    pool = _traced_in(model).pool
+    pool = model.framework.pool
     return pool.share_in(os.environ) if pool else 1.0
-
-
-def _traced_in(model: Model) -> FrameworkSpec:
-    """Return the framework that a model was traced in; one without traits for a formula."""
-    return next((spec for spec in CATALOGUE if spec.traced_within and spec.name in model.traced_by), spec_of(""))
-
-
-def _notes(model: Model, asked: Asked, answers: list[Answer]) -> tuple[str, ...]:
-    """Return what was assumed, and what was not counted."""
-    useless = asked.checkpointing and not model.block_flops
-    spec, share = _traced_in(model), _share(model)
-    fewer = spec.traced_checkpointing or f"{model.name} has no blocks to recompute: checkpointing saves nothing in this count."
-    pooled = [
-        f"{spec.title} takes at most {share:.0%} of a GPU's memory for tensors; {pool.variables[0]}={_MOST:.2f} lets it take more."
-        for pool in filter(None, [spec.pool])
-        if share < _MOST
-    ]
-    eager = model.scores * asked.numbers.bytes / (1 << 30)
-    fused = f"Attention is counted as fused: scaled_dot_product_attention, FlashAttention. Eager attention keeps at least {digits(eager, 2)} GiB more a sample."
-    dropout = "Adapters without dropout are counted; with dropout, each keeps a copy of its input."
-    wide = FULL * model.outside / (1 << 30)
-    packed = f"Embeddings, norms and the output layer are counted in FP32, as PEFT's prepare_model_for_kbit_training makes them; --precision bf16-true keeps them in 16 bits, {digits(wide, 2)} GiB less."
-    whole = "Traced, activations are those of full training: adapters keep less."
-    loaded = (
-        f"{model.name} states {_BF16}: transformers 5 loads its weights so unless dtype=torch.float32 is passed, and trains them without a copy"
-        " in FP32; --precision bf16-true counts that."
-    )
-    blocks = (
-        *(whole,) * bool(asked.lora and model.traced_by),
-        *pooled,
-        *(loaded,) * (model.stored == _BF16 and asked.trained_bytes == FULL and not asked.infer),
-        *(fewer,) * useless,
-        *(dropout,) * bool(asked.lora),
-        *(packed,) * asked.prepared,
-        *(fused,) * bool(model.scores and not asked.infer),
-    )
-    reserved = max((one.memory["reserve"] for one in answers if one.memory), default=RESERVE)
-    libraries = "CUDA context, libraries and NCCL" if reserved > RESERVE else "CUDA context and libraries"
-    assumed = [f"{reserved / 1e9:.1f} GB for {libraries}", f"{FRAGMENTATION:.0%} of activations and workspace lost to fragmentation"]
-    if not answers or not all(one.observed for one in answers):
-        assumed.append(f"{cards.USABLE:.0%} of a named GPU's memory usable, less what ECC takes of GDDR in data centres")
-    speeds = [one.speed for one in answers if one.speed]
-    if not speeds:
-        return (f"Assumed: {'; '.join(assumed)}.", *blocks)
-    measured = all(speed.measured for speed in speeds)
-    low, high = MEASURED_SHARES if measured else PEAK_SHARES
-    whose = "rates measured on this GPU" if measured else "published peaks (--report FILE has measured rates)"
-    assumed.append(f"speed at {low:.0%} to {high:.0%} of what {whose} allow")
-    idle = "A GPU gains throughput, not latency: small batches leave it idle. Reading input and exchanging gradients are not counted."
-    return (f"Assumed: {'; '.join(assumed)}.", *blocks, idle)

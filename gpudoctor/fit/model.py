@@ -8,6 +8,8 @@ from typing import Literal
 
 import msgspec
 
+from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, spec_of
+
 
 class Affine(msgspec.Struct, frozen=True):
     """A quantity that grows linearly with the batch."""
@@ -148,6 +150,11 @@ class Model(msgspec.Struct, frozen=True, kw_only=True):
     def counted(self) -> bool:
         """Whether its activations are known."""
         return bool(self.full or self.half)
+
+    @property
+    def framework(self) -> FrameworkSpec:
+        """The framework that it was traced in; one without traits for a formula."""
+        return next((spec for spec in CATALOGUE if spec.traced_within and spec.name in self.traced_by), spec_of(""))
 
     @property
     def adapted(self) -> tuple[Projection, ...]:

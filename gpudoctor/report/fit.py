@@ -12,24 +12,10 @@ from gpudoctor.fit.accounting import memory
 from gpudoctor.fit.answer import Answer
 from gpudoctor.fit.asked import Asked
 from gpudoctor.fit.model import Model
-from gpudoctor.frameworks import CATALOGUE
 from gpudoctor.report.build import TOOL
 from gpudoctor.report.model import Tool
 from gpudoctor.schema_fields import means
 
-FP8 = {
-    "training": (
-        "FP8 is counted as Transformer Engine keeps it, by its source: linear layers of blocks save their inputs, weights and transposed weights in FP8, with "
-        "a scale for 32 numbers; all else is in BF16, master copies in FP32. torchao saves inputs in BF16, which needs more."
-    ),
-    "adapters": (
-        "FP8 is counted as Transformer Engine keeps it, by its source: frozen weights in BF16, and beside them each weight and its transpose in FP8. Adapters "
-        "read their inputs in BF16, so FP8 saves no memory here."
-    ),
-    "inference": "FP8 is counted for the weights of linear layers in blocks, with a scale for 32 numbers; all else, with keys and values, is in BF16.",
-    "none": "FP8 applies to linear layers in blocks. This model has none that are known, so it is counted in BF16.",
-}
-"""How FP8 was counted; no GPU measured it."""
 _FORMULA_WITHIN = (
     "parameters and FLOPs are exact; activations within 0.5% of a real step, with checkpointing too if the same blocks are recomputed "
     "(Hugging Face transformers keeps up to 10% more)"
@@ -108,7 +94,7 @@ def document(
         gpus=tuple(answers),
         needs=None if answers or not model.counted else _needs(model, asked),
         fits_on=fits_on,
-        notes=(*model.assumptions, *_fp8(model, asked), *notes),
+        notes=notes,
     )
 
 
@@ -126,12 +112,4 @@ def _is_another_run(model: Model, asked: Asked) -> bool:
 
 def _within(model: Model) -> str:
     """Return how far the way in which a model was counted was from a real step."""
-    return next((spec.traced_within for spec in CATALOGUE if spec.traced_within and spec.name in model.traced_by), _FORMULA_WITHIN)
-
-
-def _fp8(model: Model, asked: Asked) -> tuple[str, ...]:
-    """Return how FP8 was counted, if it was asked for."""
-    if asked.precision != "fp8":
-        return ()
-    kind = "none" if not model.adapted else "inference" if asked.infer else "adapters" if asked.lora else "training"
-    return (FP8[kind], "Speed is that of BF16: the tables have no FP8 peaks.")
+    return model.framework.traced_within or _FORMULA_WITHIN
