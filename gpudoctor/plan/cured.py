@@ -14,7 +14,7 @@ from gpudoctor.findings import Action, Diagnosis, Finding, Fix, FixKind, Policy,
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.applied import applied, changes, ways
 from gpudoctor.plan.model import Combination
-from gpudoctor.plan.repair import Repair, error_left, worsens
+from gpudoctor.plan.repair import Repair, error_left, errors, worsens
 from gpudoctor.plan.suppose import suppose
 
 
@@ -48,7 +48,7 @@ class _Cure:
         self._matrix = matrix
         self._policy = policy
         self._found = found
-        self._errors = _errors(found)
+        self._errors = errors(found)
         self._repair = Repair(self._combination, found, matrix, self._check, beside=beside)
 
     @cached_property
@@ -109,7 +109,7 @@ class _Cure:
         except UsageError:  # what is installed contradicts what was stated
             return True
         still = warning and _warning_left(then, code) is not None
-        return still or worsens(self._found, then) or bool(_errors(then) - (self._errors - Counter([code])))
+        return still or worsens(self._found, then) or bool(errors(then) - (self._errors - Counter([code])))
 
     def _check(self, combination: Combination) -> Diagnosis:
         return diagnose(suppose(combination, self._matrix, ""), self._matrix, self._policy)
@@ -131,7 +131,3 @@ def _warning_left(found: Diagnosis, code: str) -> Finding | None:
 def _is_listed(text: str, matrix: Matrix) -> bool:
     wanted = requirement(text)
     return wanted is not None and (matrix.lists(wanted.name) or wanted.name.startswith("nvidia-"))
-
-
-def _errors(found: Diagnosis) -> Counter[str]:
-    return Counter(cause.code for cause in found.root_causes if cause.severity is Severity.ERROR)

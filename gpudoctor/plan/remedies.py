@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -10,7 +10,7 @@ from gpudoctor import versions
 from gpudoctor.derive.cudnn_code import cudnn_code
 from gpudoctor.derive.gpu_code import Fit, runs
 from gpudoctor.derive.specifiers import Requirement
-from gpudoctor.findings import Severity
+from gpudoctor.findings import Finding, Severity
 from gpudoctor.matrix import Matrix
 from gpudoctor.plan.candidates import Candidate
 from gpudoctor.plan.checker import Conclusion
@@ -20,7 +20,8 @@ from gpudoctor.versions import Version
 
 _TRIES = 3
 NUMPY_1 = "numpy<2"
-_OF_OPEN_BOUNDS = ("protobuf-mismatch", "package-requirement-conflict")
+_NUMPY = "numpy2-abi-mismatch"
+_OF_OPEN_BOUNDS = (_NUMPY, "protobuf-mismatch", "package-requirement-conflict")
 """Rules that warn of what an installer chooses and a release does not exclude."""
 
 
@@ -41,12 +42,17 @@ def remedies(conclusion: Conclusion, chosen: tuple[Candidate, ...], machine: Mac
 
 def _bounds(conclusion: Conclusion, chosen: tuple[Candidate, ...]) -> Iterator[Constraint]:
     """Yield the bounds on packages that are too new for an old release and that its metadata allows."""
-    for finding in conclusion.findings:
-        if finding.name == "numpy2-abi-mismatch":
-            yield Constraint(NUMPY_1, f"{chosen[0].label} was compiled for NumPy 1")
-        elif finding.severity is Severity.WARNING and finding.name in _OF_OPEN_BOUNDS and finding.fixes:
-            reason = f"{chosen[0].label} needs it and does not state it"
-            yield from (Constraint(text, reason) for text in finding.fixes[0].installs)
+    if conclusion.named(_NUMPY):
+        yield Constraint(NUMPY_1, f"{chosen[0].label} was compiled for NumPy 1")
+    for text in left_open(conclusion.findings):
+        if text != NUMPY_1:
+            yield Constraint(text, f"{chosen[0].label} needs it and does not state it")
+
+
+def left_open(findings: Iterable[Finding]) -> list[str]:
+    """Return the bounds that would keep an installer from what a release does not run with and does not exclude, by the warnings about that."""
+    warned = (found for found in findings if found.severity is Severity.WARNING and found.name in _OF_OPEN_BOUNDS)
+    return [text for finding in warned for fix in finding.fixes[:1] for text in fix.installs]
 
 
 def numpy_bound(chosen: tuple[Candidate, ...], asked: Mapping[str, Requirement], machine: Machine, matrix: Matrix) -> Iterator[Constraint]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -18,6 +18,7 @@ from gpudoctor.plan.checker import overwrites
 from gpudoctor.plan.machine import machine
 from gpudoctor.plan.model import Combination
 from gpudoctor.plan.propose import Question, propose
+from gpudoctor.plan.remedies import left_open
 from gpudoctor.plan.size import size
 from gpudoctor.plan.steps import Steps, is_of_packages
 from gpudoctor.report.plan import Environment, MachineChange
@@ -33,6 +34,11 @@ _UNSURE = " (could not be checked in full)"
 def error_left(found: Diagnosis) -> Finding | None:
     """Return the first root cause that is an error; None if there is none."""
     return next((cause for cause in found.root_causes if cause.severity is Severity.ERROR), None)
+
+
+def errors(found: Diagnosis) -> Counter[str]:
+    """Return how often each code is the root cause of an error."""
+    return Counter(cause.code for cause in found.root_causes if cause.severity is Severity.ERROR)
 
 
 def worsens(before: Diagnosis, after: Diagnosis) -> bool:
@@ -88,11 +94,27 @@ class Repair:
         return (*(msgspec.structs.replace(step, title=f"{step.title}{_UNSURE}") for step in steps[:1]), *steps[1:])
 
     def _composed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
-        return self._steps.completed(self._needed(self._steps.merged(fixes))) if fixes else ()
+        return self.completed(self._needed(self._steps.merged(fixes))) if fixes else ()
 
     def completed(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
-        """Return the same steps with commands that install all that was stated."""
-        return self._steps.completed(fixes)
+        """Return the same steps with commands that install all that was stated, and what keeps an installer from newer packages than these run with."""
+        steps = self._steps.completed(fixes)
+        if not any(step.installs for step in steps):
+            return steps
+        then = self._after(steps)
+        bounds = tuple(left_open(then.root_causes)) if then is not None else ()
+        if then is None or not bounds:
+            return steps
+        within = self._steps.within(bounds, steps)
+        bounded = self._after(within)
+        return within if bounded is not None and not errors(bounded) - errors(then) else steps
+
+    def _after(self, steps: tuple[Fix, ...]) -> Diagnosis | None:
+        """Return what is found after these steps; None if what they install contradicts what was stated."""
+        try:
+            return self._check(applied(self._combination, steps))
+        except UsageError:
+            return None
 
     def _needed(self, steps: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the steps without those that later ones made unnecessary, such as a newer C library for a release that is replaced."""
@@ -107,19 +129,14 @@ class Repair:
         return sorted(found, key=self._size)
 
     def _size(self, fixes: tuple[Fix, ...]) -> tuple[int, ...]:
-        whole = self.completed(fixes)
+        whole = self._steps.completed(fixes)
         return size(whole, self._combination, applied(self._combination, whole))
 
     def cures(self, fixes: tuple[Fix, ...]) -> bool:
         """Return whether nothing is left to be fixed after these fixes, and nothing is worse."""
         after = applied(self._combination, fixes)
-        return after != self._combination and self._works(after, fixes)
-
-    def _works(self, after: Combination, fixes: tuple[Fix, ...]) -> bool:
-        try:
-            return self._cured(self._check(after), fixes)
-        except UsageError:  # what is installed contradicts what was stated
-            return False
+        then = self._after(fixes) if after != self._combination else None
+        return then is not None and self._cured(then, fixes)
 
     def _cured(self, then: Diagnosis, fixes: tuple[Fix, ...]) -> bool:
         if self._left(then) is not None or (self._found.summary.frameworks and not then.summary.frameworks):

@@ -51,6 +51,14 @@ class Steps:
         steps = (*self._without_packages(fixes), *self._packages(after, python))
         return tuple(msgspec.structs.replace(fix, kind=fixes[0].kind) for fix in steps)
 
+    def within(self, bounds: tuple[str, ...], steps: tuple[Fix, ...]) -> tuple[Fix, ...]:
+        """Return the same steps, whose last one that installs something also installs these bounds."""
+        if not bounds:
+            return steps
+        after = applied(self._combination, (*steps, Fix("", installs=bounds)))
+        whole = (*self._without_packages(steps), *self.packages(after))
+        return tuple(msgspec.structs.replace(step, kind=steps[0].kind) for step in whole)
+
     def merged(self, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
         """Return the same steps with one for all packages, and one for the driver."""
         rest = self._without_packages(fixes)

@@ -79,3 +79,9 @@ def test_after_the_fixes_of_the_warnings_nothing_is_left(release: str) -> None:
     added = tuple(text for cause in found.root_causes if cause.severity is Severity.WARNING for text in cause.fixes[0].installs)
     assert diagnosis(*pin, *added, python="3.8").verdict is not Verdict.BROKEN
     assert not {"numpy2-abi-mismatch", "protobuf-mismatch", "package-requirement-conflict"} & set(names(*pin, *added, python="3.8"))
+
+
+def test_a_fix_that_leads_to_an_old_release_keeps_the_installer_within_its_bounds() -> None:
+    asked = Combination(requirements=("torch==1.13.1", "torchvision==0.14.1"), gpus=("H100",), driver="550.54.15", python="3.10")
+    found = examine(asked, Policy(level=None), fixes=True).diagnosis
+    assert found.root_causes[0].fixes[0].installs == ("torch==2.0.1+cu118", "torchvision==0.15.2+cu118", "numpy<2")
