@@ -25,7 +25,8 @@ def _named(several: list[Measured] | list[Trial]) -> list[str]:
 @pytest.mark.parametrize("measured", PEAKS, ids=_named(PEAKS))
 def test_a_peak_is_what_was_measured(measured: Measured) -> None:
     """Our adapters are on all linear layers, theirs on some of attention's, so we count more of them. The bitsandbytes of LitGPT's runs kept more than it does now."""
-    kept_more = measured.run.asked.weights and measured.gpu != "Tesla T4"
+    asked = measured.run.asked
+    kept_more = asked.weights and not asked.infer and measured.gpu != "Tesla T4"
     assert (0.68 if kept_more else 0.92) < measured.needed / measured.value < 1.17
 
 

@@ -6,7 +6,8 @@ speeds.csv: samples a second without torch.compile. The sources:
 - fitcheck-llm: data/measurements of the source distribution fitcheck-llm 0.3.1; runs with scaled_dot_product_attention. Transformers and PEFT, adapters on the matrices of
   attention in FP32, frozen weights in 16 or 4 bits, no autocast, the output held until backward ends.
 - litgpt-configurations: https://github.com/Lightning-AI/litgpt/blob/main/config_hub/finetune/README.md; adapters on queries and values.
-- litgpt-tables: https://github.com/Lightning-AI/litgpt/blob/main/tutorials/resource-tables.md; its longest sample of 1304 tokens. Weights in 4 bits were multiplied by
+- litgpt-tables: https://github.com/Lightning-AI/litgpt/blob/main/tutorials/resource-tables.md; the longest sample of 1304 tokens, and
+  inference of few tokens: 60 were taken, whose keys and values are 0.2 % of the peak. Weights in 4 bits were multiplied by
   bitsandbytes 0.41, whose layers keep their inputs for backward (`ctx.tensors = (A, B)` in autograd/_functions.py of that wheel); those of 0.50 do not.
 - timm: https://github.com/huggingface/pytorch-image-models/tree/main/results; it tries batches of 512, 384, 256 and 192. Its batch of vit-b is left out: attention was eager in PyTorch 1.12.
 """
