@@ -161,9 +161,16 @@ class Answers:
         found = Chosen(chosen, python, conclusion, tuple(numpy_bound(chosen, self._asked, self._machine, self._matrix)))
         for extra in remedies(conclusion, chosen, self._machine, self._matrix):
             better = self._checker((*texts, *(constraint.requirement for constraint in extra)), python)
-            if better.works and (better.verdict is Verdict.READY or not found.conclusion.works):
+            if _improves(better, found.conclusion):
                 return msgspec.structs.replace(found, conclusion=better, constraints=(*found.constraints, *extra))
         return found
+
+
+def _improves(better: Conclusion, before: Conclusion) -> bool:
+    """Return whether constraints improve an answer: it works now, or the same could not be checked and less is found."""
+    if better.verdict is before.verdict is Verdict.UNKNOWN:
+        return len(better.findings) < len(before.findings)
+    return better.works and (better.verdict is Verdict.READY or not before.works)
 
 
 def _broken_with_any_python(conclusion: Conclusion) -> bool:

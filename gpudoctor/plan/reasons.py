@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import permutations
 
 from gpudoctor.derive import wheel_platform
@@ -69,8 +70,17 @@ def _plainest(search: Search) -> Conclusion | None:
     checked = [clash.conclusion for clash in search.clashes or search.answers.rejected]
     if not checked:
         empty = next((lead for lead in search.leads if not search.candidates(lead)), "")
-        checked = [answer for answer in (search.checked_as_stated(empty),) if answer.why] if empty else []
+        checked = [answer for answer in (search.checked_as_stated(empty),) if answer.why] if empty else [*_of_platform(search)]
     return min(checked, key=lambda conclusion: sum(found.severity is Severity.ERROR for found in conclusion.findings), default=None)
+
+
+def _of_platform(search: Search) -> Iterator[Conclusion]:
+    """Yield why releases with a wheel for the Python that must be used do not work, where only others were considered: on Windows those without CUDA."""
+    for lead in search.leads:
+        suits = any(search.pythons.suiting((candidate,)) for candidate in search.candidates(lead))
+        answer = None if suits else search.checked_as_stated(lead)
+        if answer is not None and answer.verdict is Verdict.BROKEN and not answer.named("python-version-unsupported"):
+            yield answer
 
 
 def _nothing_to_check(search: Search, wishes: Wishes) -> str:

@@ -29,7 +29,8 @@ def render(plan: Plan, look: Look) -> str:
     if plan.with_driver is not None:
         then = plan.with_driver.environment
         page.heading(f"With {plan.with_driver.words}")
-        page.paragraph(f"{then.name} {'may work' if then.verdict == Verdict.UNKNOWN.value else 'works'}.", indent=2)
+        works = "work" if " and " in then.name.partition(" with ")[0] else "works"
+        page.paragraph(f"{then.name} {'may work' if then.verdict == Verdict.UNKNOWN.value else works}.", indent=2)
         for line in then.not_checked:
             page.paragraph(line, indent=2)
         page.command(then.commands.uv, indent=2)

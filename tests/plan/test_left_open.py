@@ -9,7 +9,9 @@ from gpudoctor.derive.specifiers import clauses, satisfies
 from gpudoctor.findings import Diagnosis, Policy, Severity, Verdict
 from gpudoctor.matrix import FrameworkRelease
 from gpudoctor.plan import Combination, examine
-from tests.plan.planned import MATRIX
+from gpudoctor.plan.machine import machine
+from gpudoctor.plan.propose import Question, propose
+from tests.plan.planned import MATRIX, asked
 
 LINUX = "linux_x86_64"
 _WITH_NUMPY_2 = tuple(python for python, span in MATRIX.pythons("numpy").items() if span.last is None or span.last.major >= 2)
@@ -74,14 +76,44 @@ def test_keras_is_bounded_by_a_patch_of_tensorflow() -> None:
 @pytest.mark.parametrize("release", ["2.4.0", "2.6.0", "2.8.0", "2.10.1"])
 def test_after_the_fixes_of_the_warnings_nothing_is_left(release: str) -> None:
     pin = (f"tensorflow=={release}",)
-    asked = Combination(requirements=pin, python="3.8", gpus=("T4",), driver="470.82.01", system_cuda="11.2", system_cudnn="8.1")
-    found = examine(asked, Policy(level=None), fixes=True).diagnosis
+    stated = Combination(requirements=pin, python="3.8", gpus=("T4",), driver="470.82.01", system_cuda="11.2", system_cudnn="8.1")
+    found = examine(stated, Policy(level=None), fixes=True).diagnosis
     added = tuple(text for cause in found.root_causes if cause.severity is Severity.WARNING for text in cause.fixes[0].installs)
     assert diagnosis(*pin, *added, python="3.8").verdict is not Verdict.BROKEN
     assert not {"numpy2-abi-mismatch", "protobuf-mismatch", "package-requirement-conflict"} & set(names(*pin, *added, python="3.8"))
 
 
 def test_a_fix_that_leads_to_an_old_release_keeps_the_installer_within_its_bounds() -> None:
-    asked = Combination(requirements=("torch==1.13.1", "torchvision==0.14.1"), gpus=("H100",), driver="550.54.15", python="3.10")
-    found = examine(asked, Policy(level=None), fixes=True).diagnosis
+    stated = Combination(requirements=("torch==1.13.1", "torchvision==0.14.1"), gpus=("H100",), driver="550.54.15", python="3.10")
+    found = examine(stated, Policy(level=None), fixes=True).diagnosis
     assert found.root_causes[0].fixes[0].installs == ("torch==2.0.1+cu118", "torchvision==0.15.2+cu118", "numpy<2")
+
+
+def windows(*requirements: str, python: str = "") -> Question:
+    machine_of = machine(Combination(requirements=requirements, gpus=("RTX 4070",), driver="560.94", os="windows"), MATRIX)
+    return Question(requirements=requirements, machine=machine_of, python=python)
+
+
+def test_a_plan_bounds_numpy_also_where_not_everything_could_be_checked() -> None:
+    plan = propose(windows("tensorflow<2.11"), MATRIX).plan
+    assert plan.environment is not None
+    assert plan.environment.verdict == "unknown"
+    assert [pin.requirement for pin in plan.environment.pins] == ["tensorflow==2.10.1", "numpy<2"]
+
+
+def test_a_plan_for_a_python_without_a_cuda_build_on_windows_points_to_wsl() -> None:
+    headline = propose(windows("tensorflow<=2.21.0", python="3.11"), MATRIX).plan.headline
+    assert "cannot use an NVIDIA GPU on native Windows" in headline
+    assert "WSL 2" in headline
+
+
+def test_instead_of_pins_that_exclude_each_other_the_newest_pair_comes_before_fewer_packages() -> None:
+    pins = ("tensorflow==2.13.1", "torch==2.4.1")
+    nearest = propose(asked("a100", "535.183.01", *pins, python="3.10"), MATRIX).plan.nearest
+    assert nearest is not None
+    assert {"tensorflow", "torch"} <= {pin.requirement.partition("=")[0].partition("[")[0] for pin in nearest.pins}
+
+
+def test_two_frameworks_that_exclude_each_other_take_few_checks() -> None:
+    for pins in (("tensorflow[and-cuda]==2.16.2", "torch==2.4.1"), ("tensorflow==2.13.1", "torch==2.4.1")):
+        assert propose(asked("a100", "535.183.01", *pins, python="3.10"), MATRIX).search.checked < 150
