@@ -22,6 +22,7 @@ def main() -> None:
     try:
         gc.disable()
         _leave_out_the_current_directory()
+        _look_into_the_standard_library_first()
         from gpudoctor.cli import run  # noqa: PLC0415
 
         run()
@@ -53,6 +54,13 @@ def _leave_out_the_current_directory() -> None:
     unwanted = {folder for folder, was_absolute in absolute.items() if folder == here or not was_absolute}
     installed = (f"{sys.prefix}/lib", f"{sys.base_prefix}/lib")
     sys.path[:] = [folder for folder in sys.path if folder not in unwanted or folder == needed or folder.startswith(installed)]
+
+
+def _look_into_the_standard_library_first() -> None:
+    """Move PYTHONPATH and the script's folder behind the standard library on sys.path: a types.py there must not shadow Python's own."""
+    library = os.path.dirname(os.__file__)
+    standard = [folder for folder in sys.path if folder in {library, f"{library}/lib-dynload"}]
+    sys.path[:] = [*standard, *(folder for folder in sys.path if folder not in standard)]
 
 
 if __name__ == "__main__":

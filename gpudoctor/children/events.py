@@ -86,6 +86,7 @@ class InsideReport(ProbeEvent, tag="inside", frozen=True):
     variables: dict[str, Digits] | None = None
     environ: dict[str, Digits] | None = None
     started: tuple[Digits, ...] = ()
+    shadowing: dict[str, Digits] = {}
     mapped: tuple[Digits, ...] = ()
     executable_hex: Digits = ""
 

@@ -26,6 +26,8 @@ class Inside(msgspec.Struct, frozen=True):
     """Those of READ_LATE that programs have; None if unknown."""
     started: tuple[str, ...] = ()
     """The files of what sitecustomize and .pth files imported, in order."""
+    shadowing: Mapping[str, str] = {}
+    """The files that an import finds in place of modules of the standard library, by module."""
     mapped: tuple[str, ...] = ()
     """The CUDA libraries that were open once Python had started."""
 
@@ -54,6 +56,7 @@ def inside(outcome: Outcome) -> Inside:
         variables=_texts(said.variables),
         environ=_texts(said.environ),
         started=tuple(map(_text, said.started)),
+        shadowing=_texts(said.shadowing) or {},
         mapped=tuple(map(_text, said.mapped)),
     )
 

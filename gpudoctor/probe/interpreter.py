@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Mapping
 
 from gpudoctor.children.channel import run, script
@@ -37,12 +38,11 @@ _OF_THE_FILE = (
 """Errors of execve(2) that are due to the file, or to its interpreter or loader; 0 is a path that no file can have."""
 
 
-def asking(executable: str, environ: Mapping[str, str], *options: str, limit: float = START) -> Spec:
-    """The child that asks an interpreter about itself; it stalls after `limit` seconds."""
+def asking(executable: str, environ: Mapping[str, str], *options: str, limit: float = START, beside: str | None = None) -> Spec:
+    """The child that asks an interpreter about itself; it stalls after `limit` seconds. `beside` is the folder of a script."""
     name, interpreter = "bare python" if options else "python", (executable, *options)
-    return script(
-        name, "target/python_probe.py", interpreter, environ, "--find", FRAMEWORKS, "--names", NAMES, stall=limit, deadline=2 * limit
-    )
+    words = ("--find", FRAMEWORKS, "--names", NAMES, *(("--beside", os.path.abspath(beside)) if beside else ()))
+    return script(name, "target/python_probe.py", interpreter, environ, *words, stall=limit, deadline=2 * limit)
 
 
 def heard(outcome: Outcome, target: Target, supervisor: Supervisor, environ: Mapping[str, str]) -> tuple[Python | Missing, tuple[str, ...]]:

@@ -98,7 +98,7 @@ class Inventory:
     def ask(self, chosen: Target) -> None:
         """Have the target's interpreter report what it is; alone it is enough for the sections about the target."""
         self.target = chosen
-        self.supervisor.start(asking(chosen.executable, self.environ, limit=self.patience.python))
+        self.supervisor.start(asking(chosen.executable, self.environ, limit=self.patience.python, beside=self.scope.cwd))
 
     def ask_libcuda(self, suffix: str, executable: str) -> None:
         """With and without the mask in parallel, if there is one."""

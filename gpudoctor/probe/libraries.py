@@ -55,6 +55,7 @@ def arguments(
     for name, value in (seen.variables or {}).items():
         words += ["--variable", name, value]
     words += ["--own-variables"] if seen.variables is not None else []
+    words += ["--shadowed", ",".join(seen.shadowing)] if seen.shadowing else []
     for file in seen.mapped:
         words += ["--mapped", file]
     return tuple(words)

@@ -119,8 +119,8 @@ def _environment(inventory: Inventory, python: Python, path: tuple[str, ...], an
     inventory.interpreter = inventory.target.executable
     prefix = python.prefix if python.kind == "conda" and isinstance(python.prefix, str) else ""
     installed = packages(path, prefix)
-    python = installers(python, path)
     own = inside(answered)
+    python = msgspec.structs.replace(installers(python, path), shadowing=tuple(map(readable, own.shadowing.values())))
     inventory.started(start(inventory.environ, own, inventory.target.executable, path))
     found = frameworks(path, installed.distributions, own)
     xrayed = subjects(found)

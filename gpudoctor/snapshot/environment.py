@@ -33,6 +33,8 @@ class Python(Observed, frozen=True):
     """uv, if pyvenv.cfg names it; otherwise absent."""
     managed: bool | Missing = NOT_ASKED
     """Whether the distribution forbids pip to install into it (PEP 668)."""
+    shadowing: tuple[str, ...] = ()
+    """The files that imports find in place of modules of the standard library: on PYTHONPATH, or beside the training script."""
     elsewhere: tuple[Distribution, ...] | Missing = NOT_ASKED
     """The frameworks in other environments that the user may have wanted; only looked for if this one has none."""
     named: bool = False

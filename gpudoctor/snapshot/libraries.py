@@ -62,6 +62,7 @@ class DamageKind(OpenEnum):
     UNREADABLE = "unreadable"  # no permission, or a disk error
     NOEXEC = "noexec"
     MISSING = "missing"
+    SHADOWED = "shadowed"
 
 
 class Damage(Observed, frozen=True):
@@ -145,6 +146,8 @@ class FrameworkLibraries(Observed, frozen=True):
     """Functions that the CUDA libraries which it would load lack, one for each file that needs some."""
     absent_modules: tuple[Damage, ...] = ()
     """Modules of required packages that are not installed, if its import asks for one: it fails. Only looked for where a requirement is absent."""
+    shadowed_modules: tuple[Damage, ...] = ()
+    """Modules of the standard library that its import asks for and that a file on PYTHONPATH or beside the script shadows."""
 
 
 class Extension(Observed, frozen=True):

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.children.own.xray.disk import Disk
-from gpudoctor.children.own.xray.python_files import Hole, hole, imports
+from gpudoctor.children.own.xray.python_files import Hole, asking, hole, imports
 from gpudoctor.elf.system import System
 from gpudoctor.frameworks.spec import BuildFile, FrameworkSpec
 
@@ -276,3 +276,19 @@ def test_a_folder_that_this_user_may_not_read_is_not_lost(tmp_path: Path, monkey
 
     monkeypatch.setattr(os, "scandir", refuse)
     assert seen(tmp_path) is None
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+@pytest.mark.parametrize(
+    ("module", "asked_by"),
+    [("sys", "torch/__init__.py"), ("queue", "torch/a/b.py"), ("select", "selectors.py"), ("colorsys", None)],
+)
+def test_a_shadowed_module_counts_if_the_import_asks_for_it(tmp_path: Path, module: str, asked_by: str | None, recorded: bool) -> None:
+    metadata = planted(tmp_path)
+    (tmp_path / "torch/a/b.py").write_text(FILES["torch/a/b.py"] + "import queue, selectors\n")
+    if not recorded:
+        (metadata / "RECORD").unlink()
+    library = os.path.dirname(os.__file__)
+    found = asking(Disk(System("/", []), (library, str(tmp_path)), ()), f"{tmp_path}/torch", SPEC, frozenset({module}))
+    where = library if asked_by == "selectors.py" else str(tmp_path)
+    assert (found and (found.module, found.kind, found.asked_by)) == (asked_by and (module, "shadowed", f"{where}/{asked_by}"))

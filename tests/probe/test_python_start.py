@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from gpudoctor.probe.inventory import Scope
-from gpudoctor.snapshot import Libcuda, Missing, Variables
+from gpudoctor.snapshot import Libcuda, Missing, Python, Variables
 from gpudoctor.snapshot.variable_names import READ_LATE, WHOLE
-from tests.probe.places import EMPTY, look
+from tests.probe.places import EMPTY, look, plant
 from tests.probe.test_children import FOUND
 from tests.seams import Cuda, Nvml
 
@@ -151,3 +151,34 @@ def counted(section: Libcuda | Missing) -> int | None:
     if isinstance(section, Missing):
         return None
     return 0 if isinstance(section.devices, Missing) else len(section.devices)
+
+
+def shadowed(python: Path | str, environ: dict[str, str], beside: Path | None = None) -> dict[str, str]:
+    snapshot, _ = look(Scope(python=str(python), cwd=str(beside) if beside else None), environ)
+    assert isinstance(snapshot.python, Python)
+    return {Path(path).name: path for path in snapshot.python.shadowing}
+
+
+@pytest.mark.parametrize("version", NEWEST)
+def test_files_that_shadow_the_standard_library_are_those_that_an_import_loads(tmp_path: Path, version: str) -> None:
+    files = (
+        "random.py",
+        "queue.py",
+        "platform/__init__.py",
+        "sys.py",
+        "os.py",
+        "posixpath.py",
+        "company.py",
+        "numpy.py",
+        "glob/no_package.py",
+    )
+    folder = Path(plant(tmp_path / "project", dict.fromkeys(files, "")))
+    asking = "import importlib, sys\nfor name in sys.argv[1].split(): print(name, getattr(importlib.import_module(name), '__file__', None) or '')"
+    names = "random queue platform sys os posixpath glob"
+    environ = {**EMPTY, "PYTHONPATH": str(folder)}
+    done = subprocess.run([FOUND[version], "-c", asking, names], env=environ, capture_output=True, text=True, check=True)
+    loaded = [line.split() for line in done.stdout.splitlines()]
+    real = {words[0] for words in loaded if words[1:] and words[1].startswith(f"{folder}/")}
+    assert {name.partition(".")[0] for name in shadowed(FOUND[version], environ)} == real >= {"random", "queue", "platform"}
+    assert set(shadowed(FOUND[version], EMPTY, folder)) == {"random.py", "queue.py", "platform"}
+    assert shadowed(FOUND[version], EMPTY) == {}

@@ -136,6 +136,39 @@ def started():
     return found[:MOST_STARTED]
 
 
+def shadowing():
+    """The files that an import finds before the standard library's modules: on sys.path before it, or in --beside, the folder of a script."""
+    library = os.path.dirname(os.__file__)
+    given = sys.argv[sys.argv.index("--beside") + 1 :][:1] if "--beside" in sys.argv else []
+    before = given + [entry for entry in sys.path if entry]
+    found = {}
+    for entry in before[: before.index(library)]:
+        names = os.listdir(entry) if os.path.isdir(entry) and not entry.startswith(library) else []
+        for stem, path in [(name.partition(".")[0], os.path.join(entry, name)) for name in names]:
+            if stem not in found and standard(library, stem) and importable(path) and not known(stem, path):
+                found[stem] = in_hex(path)
+    return found
+
+
+def standard(library, name):
+    """Whether the standard library has a module of this name."""
+    names = getattr(sys, "stdlib_module_names", ())
+    return name in names if names else os.path.exists(os.path.join(library, name + ".py")) or os.path.isdir(os.path.join(library, name))
+
+
+def importable(path):
+    return path.endswith((".py", ".pyc", ".so")) or os.path.isfile(os.path.join(path, "__init__.py"))
+
+
+def known(name, path):
+    """Whether a module comes from elsewhere whatever is on sys.path: it is compiled into Python, or its start has imported it already."""
+    import _imp
+
+    if name in sys.modules:
+        return getattr(sys.modules[name], "__file__", None) != path
+    return name in sys.builtin_module_names or _imp.is_frozen(name)
+
+
 def mapped():
     """The CUDA libraries opened while Python started."""
     found = []
@@ -157,7 +190,14 @@ def asked(ask):
 
 def inside():
     said = {"type": "inside"}
-    for name, ask in (("imports", imports), ("variables", variables), ("environ", environ), ("started", started), ("mapped", mapped)):
+    for name, ask in (
+        ("imports", imports),
+        ("variables", variables),
+        ("environ", environ),
+        ("started", started),
+        ("shadowing", shadowing),
+        ("mapped", mapped),
+    ):
         found = asked(ask)
         if found is not None:
             said[name] = found

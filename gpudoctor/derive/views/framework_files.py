@@ -90,6 +90,11 @@ class FrameworkFiles(SubjectView):
         return next(iter(self._examined.absent_modules), None) if self._examined else None
 
     @property
+    def shadowed_module(self) -> Damage | None:
+        """The module of the standard library that its import asks for and that another file shadows."""
+        return next(iter(self._examined.shadowed_modules), None) if self._examined else None
+
+    @property
     def _examined(self) -> FrameworkLibraries | None:
         seen = self.machine.observed.libraries
         return None if isinstance(seen, Missing) else xray(self.observed, seen)

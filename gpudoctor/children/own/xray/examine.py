@@ -11,7 +11,7 @@ from gpudoctor.children.own.xray.components import component
 from gpudoctor.children.own.xray.disk import Disk
 from gpudoctor.children.own.xray.extensions import extensions
 from gpudoctor.children.own.xray.patient import Around, Patient, damage, missing, nearby, places
-from gpudoctor.children.own.xray.python_files import hole
+from gpudoctor.children.own.xray.python_files import asking, hole
 from gpudoctor.children.own.xray.unresolved import unresolved
 from gpudoctor.children.own.xray.wanted import WantedFramework, loading
 from gpudoctor.elf.loader import Loader, Setting
@@ -33,6 +33,8 @@ class Task:
         self.frameworks: list[WantedFramework] = []
         self.mapped: list[str] = []
         """Libraries that something opens while Python starts."""
+        self.shadowed: frozenset[str] = frozenset()
+        """The modules of the standard library that other files shadow."""
         self.absent: dict[str, str] = {}
         """By framework: the modules of packages that it requires and that are not installed, with commas."""
 
@@ -80,7 +82,8 @@ def environment(task: Task, say: Say, mark: Mark) -> None:
         mark(f"looking at {wish.name}")
         try:
             said = _framework(shared, wish, task.environ)
-            say({**said, **_holes(shared, said, wish, task.absent.get(wish.name, ""))})
+            said |= _holes(shared, said, wish, task.absent.get(wish.name, ""))
+            say({**said, **_shadowed(shared, wish, task.shadowed)})
         except Exception as error:  # noqa: BLE001 -- a defect of ours costs one framework, and is said
             crash = crashed(error)
             say({"type": "framework-libraries", "framework": wish.name, "code": crash, "uses": crash})
@@ -141,6 +144,12 @@ def _holes(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: 
         return {}
     lacking = damage(found.path or found.module, found.kind, found.why, []) | {"asked_by": found.asked_by}
     return {"broken": [*said.get("broken", ()), lacking]} if found.path else {"absent_modules": [lacking]}
+
+
+def _shadowed(shared: Around, wish: WantedFramework, modules: frozenset[str]) -> dict[str, Any]:
+    """The first module of the standard library that the framework's import asks for and that another file shadows."""
+    asked = asking(shared.disk, wish.home, spec_of(wish.name), modules) if modules else None
+    return {"shadowed_modules": [damage(asked.module, asked.kind, asked.why, []) | {"asked_by": asked.asked_by}]} if asked else {}
 
 
 def _broken(patient: Patient, path: str) -> None:

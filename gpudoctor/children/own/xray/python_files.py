@@ -44,6 +44,8 @@ class Package:
         """`site` is the folder that holds the import packages `names`, `distributions` are those that may have installed them."""
         self._disk = disk
         self._site = site
+        self._names = names
+        self._library = ""
         self._sizes = {path: size for name in names for path, size in recorded(disk, site, name, distributions).items()}
         self._modules = {module(path): path for path in self._sizes}
 
@@ -91,7 +93,9 @@ class Package:
             return False
         return True
 
-    def first_hole(self, start: tuple[str, ...], lost: dict[str, tuple[str, str]], absent: frozenset[str]) -> Hole | None:
+    def first_hole(
+        self, start: tuple[str, ...], lost: dict[str, tuple[str, str]], absent: frozenset[str], shadowed: frozenset[str] = frozenset()
+    ) -> Hole | None:
         """The first of these files and modules that the imports of the modules `start` ask for at module level, in the order of the statements.
 
         If a package is absent, so may be modules that are not named after it: absl of absl-py.
@@ -105,24 +109,43 @@ class Package:
                 waiting.pop()
             elif name not in seen:
                 seen.add(name)
-                path = self._modules.get(name, "")
+                path = self._path(name)
                 if path in lost:
                     return Hole(name, f"{self._site}/{path}", *lost[path], asker)
+                if name in shadowed:
+                    return Hole(name, "", "shadowed", "another file shadows it", asker)
                 if name in absent or (absent and not self._exists(name)):
                     return Hole(name, "", "missing", "its package is not installed", asker)
                 if path.endswith(".py"):
-                    waiting.append((f"{self._site}/{path}", self._imports(name, path)))
+                    waiting.append((self._at(path), self._imports(name, path)))
         return None
 
+    def _path(self, name: str) -> str:
+        """The file of a module of the packages, below the folder that holds them; without a RECORD, if it is there; otherwise empty."""
+        top, place = name.partition(".")[0], name.replace(".", "/")
+        if self._library and top in _STANDARD:
+            place = f"{self._library}/{place}"
+        elif self._modules or top not in self._names:
+            return self._modules.get(name, "")
+        return next((path for path in (f"{place}/__init__.py", f"{place}.py") if self._disk.exists(self._at(path))), "")
+
+    def _at(self, path: str) -> str:
+        return path if path.startswith("/") else f"{self._site}/{path}"
+
+    def with_library(self) -> Package:
+        """The same, which also follows the imports of the standard library."""
+        self._library = next((folder for folder in self._disk.path if self._disk.exists(f"{folder}/os.py")), "")
+        return self
+
     def _exists(self, name: str) -> bool:
-        return name in self._modules or name.partition(".")[0] in _STANDARD or self._disk.finds(name)
+        return bool(self._path(name)) or name.partition(".")[0] in _STANDARD or self._disk.finds(name)
 
     def _imports(self, name: str, path: str) -> Iterator[str]:
         around = name if path.endswith("/__init__.py") else name.rpartition(".")[0]
-        yield from imports(self._disk.text(f"{self._site}/{path}"), around, self._modules.__contains__)
+        yield from imports(self._disk.text(self._at(path)), around, self._path)
 
 
-def imports(source: str, around: str, is_module: Callable[[str], bool]) -> Iterator[str]:
+def imports(source: str, around: str, is_module: Callable[[str], object]) -> Iterator[str]:
     """The modules that the statements of a file at module level import, in order; `around` is the package that the file is in."""
     for found in _IMPORT.finditer(source):
         if found["modules"]:
@@ -191,8 +214,19 @@ def hole(disk: Disk, home: str, spec: FrameworkSpec, absent: frozenset[str]) -> 
     """
     if start := unstartable(disk, home, spec.name):
         return start
-    library = (spec.plugin.library,) if spec.plugin else ()
-    package = Package(disk, os.path.dirname(home), (spec.name, *library), (*spec.distributions, *library))
+    package = _package(disk, home, spec)
     lost = (package.unstated(spec.build) if spec.build else {}) | package.lost()
     stating = (module(file) for file, _ in (spec.version_files[name] for name in spec.distributions[:1] if name in spec.version_files))
     return package.first_hole((spec.name, *stating), lost, absent) if lost or absent else None
+
+
+def asking(disk: Disk, home: str, spec: FrameworkSpec, modules: frozenset[str]) -> Hole | None:
+    """The first of these modules of the standard library that the import of the framework asks for, itself or through another one."""
+    package = _package(disk, home, spec)
+    own = package.first_hole((spec.name,), {}, frozenset(), modules)
+    return own or package.with_library().first_hole((spec.name,), {}, frozenset(), modules)
+
+
+def _package(disk: Disk, home: str, spec: FrameworkSpec) -> Package:
+    library = (spec.plugin.library,) if spec.plugin else ()
+    return Package(disk, os.path.dirname(home), (spec.name, *library), (*spec.distributions, *library))

@@ -1,20 +1,28 @@
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, not_applicable
 from gpudoctor.diagnose.advice.system import rename_file
-from gpudoctor.diagnose.rule import rule
-from gpudoctor.findings import Evidence, Problem, Rung, Severity
+from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
 
 
-@rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False)
+@rule(
+    "GD619",
+    severity=Severity.ERROR,
+    breaks=Rung.FRAMEWORK,
+    predicts=False,
+    explains=(Explains(TRAINING_FAILS, "The framework's import loads the file in place of Python's own module."),),
+)
 def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Problem]:
     """File beside the training script shadows an installed package."""
-    folder = environment.script_folder
     if not environment.frameworks:
         not_applicable("no framework is installed")
+    yield from _over_the_standard_library(environment)
+    folder = environment.script_folder
     if not folder.hides:
         return
     first = folder.hides[0]
@@ -26,3 +34,26 @@ def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Proble
         evidence=tuple(Evidence("beside the script", path, "--cwd") for path in folder.hides),
         fixes=tuple(map(rename_file, folder.hides)),
     )
+
+
+def _over_the_standard_library(environment: EnvironmentView) -> Iterator[Problem]:
+    """Yield each file that shadows a module of the standard library.
+
+    It is an error if the framework itself imports that module, and a risk if another module of the standard library does.
+    """
+    asked = {module.path: (module.asked_by, view) for view in environment.frameworks if (module := view.shadowed_module)}
+    for path in environment.python.shadowing:
+        name = path.rpartition("/")[2].partition(".")[0]
+        asking, view = asked.get(name, ("", None))
+        location = view.observed.location if view is not None else ""
+        inside = isinstance(location, str) and asking.startswith(f"{location}/")
+        user = posixpath.join(*asking.split("/")[-2:]) if asking else ""
+        yield Problem(
+            message=f"{path} shadows Python's own module {name}{f', which {user} imports' if user else ''}.",
+            title="File shadows a module of the standard library",
+            severity=None if inside else Severity.WARNING if asking else Severity.NOTE,
+            confidence=Confidence.LIKELY,
+            impact=Impact.AT_RISK,
+            evidence=(Evidence(f"import {name}", path, asking or "sys.path"),),
+            fixes=(rename_file(path),),
+        )
