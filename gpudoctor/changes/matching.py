@@ -24,6 +24,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "CudaFile": ("path",),
     "Damage": ("path",),
     "Distribution": ("name",),
+    "Hollow": ("requirement",),
     "DkmsModule": ("name",),
     "DriverFile": ("path",),
     "EccPlace": ("place",),

@@ -288,7 +288,7 @@ def test_a_shadowed_module_counts_if_the_import_asks_for_it(tmp_path: Path, modu
     (tmp_path / "torch/a/b.py").write_text(FILES["torch/a/b.py"] + "import queue, selectors\n")
     if not recorded:
         (metadata / "RECORD").unlink()
-    library = os.path.dirname(os.__file__)
+    library = str(Path(os.__file__).parent)
     found = asking(Disk(System("/", []), (library, str(tmp_path)), ()), f"{tmp_path}/torch", SPEC, frozenset({module}))
     where = library if asked_by == "selectors.py" else str(tmp_path)
     assert (found and (found.module, found.kind, found.asked_by)) == (asked_by and (module, "shadowed", f"{where}/{asked_by}"))

@@ -5,18 +5,12 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import EnvironmentView, not_applicable
 from gpudoctor.diagnose.advice.system import rename_file
-from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, rule
+from gpudoctor.diagnose.rule import rule
 from gpudoctor.findings import Confidence, Evidence, Impact, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree
 
 
-@rule(
-    "GD619",
-    severity=Severity.ERROR,
-    breaks=Rung.FRAMEWORK,
-    predicts=False,
-    explains=(Explains(TRAINING_FAILS, "The framework's import loads the file in place of Python's own module."),),
-)
+@rule("GD619", severity=Severity.ERROR, breaks=Rung.FRAMEWORK, predicts=False)
 def script_folder_hides_package(environment: EnvironmentView) -> Iterator[Problem]:
     """File beside the training script shadows an installed package."""
     if not environment.frameworks:
