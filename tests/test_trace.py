@@ -120,6 +120,10 @@ class Fan(nn.Module):
 def fan():
     return Fan().requires_grad_(False), torch.zeros(3, 16)
 
+def convolutions():
+    layers = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 8, 3, groups=8), nn.Conv2d(8, 16, 3, stride=2, groups=4), nn.ConvTranspose2d(16, 4, 2, stride=2, groups=2)
+    return nn.Sequential(*layers), torch.zeros(2, 3, 15, 15)
+
 def levels():
     return nn.Sequential(nn.Linear(10, 16), Level([Level([Block()])]), nn.Linear(16, 5)), torch.zeros(3, 10)
 """
@@ -517,6 +521,15 @@ def test_dropout_keeps_what_it_keeps_on_a_gpu(counted: Callable[..., Model], tor
     assert model.full is not None
     numbers = 2 * 64 * 16
     assert model.full.kept.per_sample == 3 * 4 * numbers + numbers + 4 * 2 * 64
+
+
+@pytest.mark.index
+def test_each_gradient_of_a_convolution_has_its_flops_whatever_its_groups(counted: Callable[..., Model], torch: Path) -> None:
+    """Of the sides 15, 13, 11, 5 and 10: places times weights; the first layer's input has no gradient. PyTorch's own formula ignores groups."""
+    model = counted(TORCH, "convolutions", torch, batch=4)
+    first = 2 * 13**2 * 3 * 8 * 9
+    grouped = 2 * (11**2 * 8 * 9 + 5**2 * 2 * 16 * 9 + 5**2 * 16 * 2 * 4)
+    assert (model.forward_flops, model.step_flops) == (first + grouped, 2 * first + 3 * grouped)
 
 
 @pytest.mark.index
