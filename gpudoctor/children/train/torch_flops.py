@@ -26,7 +26,7 @@ def grouped(rows, others, offsets=None, **_named):
     return rows.new_empty((len(offsets), *shape) if rows.dim() == others.dim() == MATRIX else shape)
 
 
-def convolution_backward_flops(*arguments, out_val):
+def convolution_backward_flops(*arguments, **_named):
     """The FLOPs of the gradients of a convolution: each that is wanted, of inputs and of weights, takes as many as the convolution itself."""
     outputs, inputs, weights, mask = (*arguments[:3], arguments[MASK])
     placed = inputs if arguments[TRANSPOSED] else outputs
