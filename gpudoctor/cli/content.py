@@ -119,6 +119,8 @@ def _all_of(descriptor: int) -> bytes:
         try:
             part = os.read(descriptor, min(_CHUNK, LARGEST + 1 - size))
         except BlockingIOError:
+            if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                break  # a file of the kernel that waits for more, such as /proc/kmsg
             select.select([descriptor], [], [])
             continue
         if not part:

@@ -61,6 +61,13 @@ def test_a_device_or_folder_is_refused(file: str) -> None:
     assert file in sentence(done.stderr)
 
 
+@pytest.mark.parametrize("file", ["/proc/kmsg", "/sys/kernel/tracing/trace_pipe"])
+def test_a_file_of_the_kernel_that_waits_for_more_ends(file: str) -> None:
+    if not os.access(file, os.R_OK):
+        pytest.skip(f"needs {file}")
+    assert run("diagnose", file).returncode in {0, 1, 2, 3}
+
+
 def test_a_pipe_that_nobody_writes_to_is_no_text(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert run("diagnose", str(tmp_path / "pipe")).returncode == 2

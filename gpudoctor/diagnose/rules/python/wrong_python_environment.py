@@ -7,6 +7,7 @@ from gpudoctor.derive.wheel_tags import compiled_for
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.requirements import as_evidence
 from gpudoctor.diagnose.advice.shell import shell_path
+from gpudoctor.diagnose.advice.system import unset
 from gpudoctor.diagnose.preflight import Fulfilment, checked
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Impact, Level, Problem, Rung, Severity
@@ -14,6 +15,8 @@ from gpudoctor.frameworks import framework_of
 from gpudoctor.snapshot import Distribution, Python
 
 _PATHS = "PYTHONPATH"
+_NO_USER_SITE = "PYTHONNOUSERSITE"
+"""Hides what `pip install --user` installed."""
 
 
 @rule(
@@ -43,9 +46,9 @@ def wrong_python_environment(environment: EnvironmentView) -> Iterator[Problem]:
     required = any(framework_of(other.name) in missing for other in others)
     look_only = machine.policy.level in {None, Level.LOOK, Level.TOUCH}
     first = others[0]
-    name, use = framework_of(first.name), _reach(first, python)
+    name, use = framework_of(first.name), _reach(first, environment)
     yield Problem(
-        message=f"{python.executable} ({python.why}) has no framework, but {first.label} is installed in {_home(first)}{_why(first, python)}.",
+        message=f"{python.executable} ({python.why}) has no framework, but {first.label} is installed in {_home(first)}{_why(first, environment)}.",
         severity=Severity.ERROR if required else Severity.NOTE if look_only else None,
         confidence=Confidence.LIKELY,
         evidence=(Evidence("frameworks in this environment", "none", "the folders on sys.path"), *map(as_evidence, others)),
@@ -84,8 +87,14 @@ def _home(other: Distribution) -> str:
     return other.where.partition("/lib/")[0].removesuffix("/local")
 
 
-def _why(other: Distribution, python: Python) -> str:
-    """Return why the interpreter of an environment does not find what is installed in that environment, as a clause."""
+def _why(other: Distribution, environment: EnvironmentView) -> str:
+    """Return why the interpreter of an environment does not find what is installed in that environment or for the user, as a clause."""
+    python = environment.python
+    if _is_of_user(other):
+        if _is_of_another(other, python):
+            return f" for Python {_number(other)}"
+        hidden = _NO_USER_SITE in environment.set_variables
+        return f", which {_NO_USER_SITE} hides" if hidden else ", which virtual environments do not search" if python.kind == "venv" else ""
     if not _is_beside(other, python):
         return ""
     return " for another Python version" if _is_of_another(other, python) else ", whose pyvenv.cfg is missing"
@@ -100,13 +109,25 @@ def _is_of_another(other: Distribution, python: Python) -> bool:
     return f"/python{'.'.join(version.split('.')[:2])}/" not in other.where
 
 
-def _reach(other: Distribution, python: Python) -> tuple[Fix, ...]:
+def _is_of_user(other: Distribution) -> bool:
+    """Return whether `pip install --user` installed it, into a folder without an interpreter."""
+    return "/.local/lib/python" in other.where
+
+
+def _number(other: Distribution) -> str:
+    return other.where.partition("/lib/python")[2].partition("/")[0]
+
+
+def _reach(other: Distribution, environment: EnvironmentView) -> tuple[Fix, ...]:
     """Return what lets the user's Python find it; () where only another installation does: code for another Python version is of no use."""
-    home = shell_path(_home(other))
+    home, python = shell_path(_home(other)), environment.python
+    if _is_of_user(other):
+        if _is_of_another(other, python) or _NO_USER_SITE not in environment.set_variables:
+            return ()
+        return (unset(_NO_USER_SITE, environment.machine),)
     if not _is_beside(other, python):
         title = "Use that environment (put it first on PATH)"
         return (Fix(title, f'export PATH={home}/bin:"$PATH"', verify=f"gpudoctor check --python {home}"),)
     if _is_of_another(other, python):
         return ()
-    number = other.where.partition("/lib/python")[2].partition("/")[0]
-    return (Fix("Write its pyvenv.cfg again; its packages stay", f"python{number} -m venv {home}"),)
+    return (Fix("Write its pyvenv.cfg again; its packages stay", f"python{_number(other)} -m venv {home}"),)

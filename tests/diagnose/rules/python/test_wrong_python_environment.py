@@ -47,6 +47,25 @@ def test_what_an_environment_has_and_its_python_does_not_find_is_not_reached_by_
     assert finding.fixes[0].command.startswith(command)
 
 
+@pytest.mark.parametrize(
+    ("version", "kind", "variables", "says", "command"),
+    [
+        ("3.11.2", "system", {"PYTHONNOUSERSITE": "1"}, ", which PYTHONNOUSERSITE hides.", "unset PYTHONNOUSERSITE"),
+        ("3.11.2", "venv", {}, ", which virtual environments do not search.", "/env/bin/python -m pip install"),
+        ("3.12.1", "system", {"PYTHONNOUSERSITE": "1"}, " for Python 3.11.", "/env/bin/python -m pip install"),
+    ],
+)
+def test_what_is_installed_for_the_user_is_no_environment(
+    version: str, kind: str, variables: dict[str, str], says: str, command: str
+) -> None:
+    of_user = (Distribution("torch", "2.6.0", "/home/me/.local/lib/python3.11/site-packages"),)
+    python = Python("/env/bin/python", "named", version=version, kind=kind, elsewhere=of_user)
+    findings = found(machine(1, frameworks=(), python=python, variables=Variables(variables)), level=Level.TRAIN)
+    (finding,) = (finding for finding in findings if finding.name == "wrong-python-environment")
+    assert finding.message.endswith(f"is installed in /home/me/.local{says}")
+    assert finding.fixes[0].command.startswith(command)
+
+
 def compiled(interpreters: tuple[str, ...], version: str, paths: str = "") -> Snapshot:
     site = Distribution("torch", "2.8.0", "/lib/python3.11/site-packages", interpreters=interpreters)
     seen = msgspec.structs.replace(
