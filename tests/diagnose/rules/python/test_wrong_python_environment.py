@@ -52,7 +52,7 @@ def test_what_an_environment_has_and_its_python_does_not_find_is_not_reached_by_
     [
         ("3.11.2", "system", {"PYTHONNOUSERSITE": "1"}, ", which PYTHONNOUSERSITE hides.", "unset PYTHONNOUSERSITE"),
         ("3.11.2", "venv", {}, ", which virtual environments do not search.", "/env/bin/python -m pip install"),
-        ("3.12.1", "system", {"PYTHONNOUSERSITE": "1"}, " for Python 3.11.", "/env/bin/python -m pip install"),
+        ("3.12.1", "system", {"PYTHONNOUSERSITE": "1"}, " for Python 3.11.", "python3.11 -m venv"),
     ],
 )
 def test_what_is_installed_for_the_user_is_no_environment(
