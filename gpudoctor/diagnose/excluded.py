@@ -275,6 +275,18 @@ def of_another_module(machine: MachineView) -> bool:
     return _logs(machine, _OTHER_MODULE) and not _logs(machine, _OWN_MODULE)
 
 
+_CONFLICT = expression(r"(?m)^\W{0,8}(?P<name>\S{2,60}) \S{1,30} requires \S[^\n]{0,120}, (?:but you have|which is not installed)")
+_OF_COLAB = "google-colab"
+"""Colab's package pins what its image contains; nothing that trains imports it."""
+
+
+def _is_only_of_colab(machine: MachineView) -> bool:
+    """Return whether Colab's own package is the only one that pip names with another release than it requires."""
+    log = machine.observed.text_log
+    lines = log.lines if isinstance(log, TextLog) else ()
+    return {found["name"] for line in lines for found in _CONFLICT.finditer(line.value)} == {_OF_COLAB}
+
+
 def _takes_as_needed(machine: MachineView) -> bool:
     """Return whether a framework is set to take memory as it needs it, and no line says that this helped."""
     log = known(machine.observed.text_log)
@@ -324,6 +336,8 @@ _FACTS: dict[str, tuple[Callable[[MachineView], bool], ...]] = {
     "gpu-memory-preallocation": (_has_free_memory, _takes_as_needed, _did_not_help("gpu-memory-preallocation")),
     "env-hides-gpu": (lambda machine: _logs(machine, _TRIED_CUDA),),
     "jetson-needs-vendor-wheel": (lambda machine: _logs(machine, _ARM_WHEEL),),
+    "package-requirement-conflict": (_is_only_of_colab,),
+    "nvidia-wheel-version-conflict": (_is_only_of_colab,),
     "python-version-unsupported": (has_wheel_for_python,),
     "gpu-memory-insufficient": (_has_free_memory,),
     "gpu-memory-held-by-other-process": (_has_free_memory,),

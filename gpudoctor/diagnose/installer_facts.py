@@ -68,17 +68,28 @@ def no_such_release(machine: MachineView, text: str) -> Iterator[Evidence]:
 
 def has_wheel_for_python(machine: MachineView) -> bool:
     """Return whether the releases that an installer did not find have wheels for the Python that the text states, on its platform if that is known."""
-    python, log = machine.observed.python, machine.observed.text_log
-    if not isinstance(python, Python) or not isinstance(python.version, str) or not isinstance(log, TextLog):
+    short, log = stated_python(machine), machine.observed.text_log
+    if not short or not isinstance(log, TextLog):
         return False
-    short = ".".join(python.version.split(".")[:2])
-    platform = _SYSTEMS.get(machine.site.platform, "")
+    platform = of_wheels(machine)
     wanted = {found.groups() for line in log.lines for found in _PINNED.finditer(line.value)}
     rows = [
         [row for row in machine.matrix.releases(name) if str(row.release) == release and row.platform.startswith(platform)]
         for name, release in wanted
     ]
     return bool(rows) and all(any(short in (row.pythons or ()) for row in several) for several in rows)
+
+
+def stated_python(machine: MachineView) -> str:
+    """Return the Python that a text states, such as 3.11; empty if it states none."""
+    python = machine.observed.python
+    version = python.version if isinstance(python, Python) else ""
+    return ".".join(version.split(".")[:2]) if isinstance(version, str) else ""
+
+
+def of_wheels(machine: MachineView) -> str:
+    """Return how the platforms of the wheels begin that fit the system; empty if it is unknown."""
+    return _SYSTEMS.get(machine.site.platform, "")
 
 
 def is_windows_on_arm(machine: MachineView) -> bool:

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
 from gpudoctor.derive import MachineView
-from gpudoctor.diagnose.advice.by_hand import BY_HAND
+from gpudoctor.diagnose.advice.by_hand import by_hand
 from gpudoctor.diagnose.advice.from_line import usual
+from gpudoctor.diagnose.advice.from_log import releases_in_text
 from gpudoctor.diagnose.advice.shell import root_for
 from gpudoctor.diagnose.advice.system import read_page
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.expressions import expression
 from gpudoctor.findings import MACHINE, Action, Confidence, Evidence, Fix, FixKind, Problem, Severity
+from gpudoctor.frameworks import MISTAKEN, stack_of
 from gpudoctor.signatures import Recognised
 from gpudoctor.snapshot import Platform, TextLog
 
 _MOST_CANDIDATES = 4
+_WORD = expression(r"[a-z][\w-]{1,60}")
 _NEEDS_UNIX = expression(
     r"(?:^|[|;&] ?)(?:sudo|grep|ls|ldconfig|lspci|find|dmesg|systemctl|readelf|ldd|which|free)\b|/(?:proc|dev|etc|usr)\b|\$\w|'"
 )
@@ -27,15 +30,15 @@ _OF_UNIX_SHELL = expression(r"(?:^|[|&;] ?)(?:sudo|export|unset) ")
 
 def of_sign(sign: Recognised, likely: Sequence[Rule], log: TextLog, machine: MachineView, *, why: Evidence | None) -> Problem:
     """Return the problem that a sign tells of, with what speaks for its likeliest cause."""
-    rule = likely[0]
+    rule, of = likely[0], frameworks_of(sign, machine)
     sure = is_sure(sign, why)
     where = next((line.where for line in log.lines if sign.line in line.value or line.value in sign.line), "the text")
     return Problem(
         message=f"The log says that {sign.signature.meaning}.",
         evidence=tuple(dict.fromkeys((Evidence("log", sign.line, where), *((why,) if why else ())))),
         fixes=(
-            *(() if sure else _candidates(sign.signature.tells, likely, machine)),
-            *fixes_of(rule, sign.signature.cure, machine, sure=sure),
+            *(() if sure else _candidates(sign.signature.tells, likely, machine, of)),
+            *fixes_of(rule, sign.signature.cure, machine, of, sure=sure),
             read_page(rule.name),
         ),
         severity=max(rule.severity, Severity.WARNING),
@@ -51,10 +54,11 @@ def is_sure(sign: Recognised, why: Evidence | None) -> bool:
 
 def of_words(words: Sequence[str], likely: Sequence[Rule], machine: MachineView) -> Problem:
     """Return the problem of a cause that only these words of the text speak for: a warning, since nothing proves it."""
+    of = releases_in_text(machine)
     return Problem(
         message=f"{likely[0].title}: only the words of the text suggest it, no error message proves it.",
         evidence=(Evidence("words", ", ".join(words), "the text"),),
-        fixes=(*_candidates("", likely, machine), *fixes_of(likely[0], "", machine, sure=False), read_page(likely[0].name)),
+        fixes=(*_candidates("", likely, machine, of), *fixes_of(likely[0], "", machine, of, sure=False), read_page(likely[0].name)),
         severity=Severity.WARNING,
         confidence=Confidence.POSSIBLE,
         subject=MACHINE,
@@ -66,12 +70,26 @@ def _runnable(command: str, machine: MachineView) -> str:
     return "" if machine.site.platform == Platform.WINDOWS and _NEEDS_UNIX.search(command) else command
 
 
-def fixes_of(rule: Rule, cure: str, machine: MachineView, *, sure: bool) -> Iterator[Fix]:
-    """Yield what fixes a cause that only a log names, and how to confirm it; `cure` is what fixes this line."""
+def frameworks_of(sign: Recognised, machine: MachineView) -> Collection[str]:
+    """Return the frameworks that a sign is about: those that it or its line names, otherwise those of the text."""
+    return frameworks_named(sign.signature.meaning) or frameworks_named(sign.line) or releases_in_text(machine)
+
+
+def frameworks_named(line: str) -> set[str]:
+    """Return the frameworks whose packages a line names."""
+    return {stack for word in _WORD.findall(line.lower()) if (stack := stack_of(MISTAKEN.get(word, word)))}
+
+
+def _by_hand(rule: Rule, machine: MachineView, of: Collection[str]) -> str:
+    return _runnable(by_hand(rule.name, of), machine)
+
+
+def fixes_of(rule: Rule, cure: str, machine: MachineView, of: Collection[str], *, sure: bool) -> Iterator[Fix]:
+    """Yield what fixes a cause of these frameworks that only a log names, and how to confirm it; `cure` is what fixes this line."""
     if cure:
         yield Fix(cure)
         return
-    command, generally = _runnable(BY_HAND.get(rule.name, ""), machine), usual(machine, rule.name)
+    command, generally = _by_hand(rule, machine, of), usual(machine, rule.name)
     advice = rule.advice(machine) if rule.advice else generally
     if sure and command and advice == generally:
         yield Fix("Confirm it", command, root_for(command), kind=FixKind.CHECK)
@@ -90,10 +108,10 @@ def _possible_here(fixes: Iterable[Fix], machine: MachineView) -> Iterator[Fix]:
         yield msgspec.structs.replace(fix, title=f"{fix.title}.", command="", needs=()) if of_unix else fix
 
 
-def _candidates(telling: str, likely: Sequence[Rule], machine: MachineView) -> tuple[Fix, ...]:
+def _candidates(telling: str, likely: Sequence[Rule], machine: MachineView, of: Collection[str]) -> tuple[Fix, ...]:
     """Return the command that tells likely causes apart, `telling`, or one for each of the likeliest; their names if there is none here."""
     tells, first = _runnable(telling, machine), likely[:_MOST_CANDIDATES]
-    commands = [(rule, _runnable(BY_HAND.get(rule.name, ""), machine)) for rule in first]
+    commands = [(rule, _by_hand(rule, machine, of)) for rule in first]
     if telling or not any(command for _, command in commands):
         names = ", ".join(rule.name for rule in first)
         title = f"Find out which it is, likeliest first: {names}" if len(first) > 1 else "Confirm it"

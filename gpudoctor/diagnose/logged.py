@@ -13,7 +13,7 @@ from gpudoctor.derive.gpu_code import Fit
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.engine import RuleRun, stamp
 from gpudoctor.diagnose.excluded import excluded
-from gpudoctor.diagnose.log_problems import of_sign, of_words
+from gpudoctor.diagnose.log_problems import frameworks_named, of_sign, of_words
 from gpudoctor.diagnose.platforms import CLOSER, closer
 from gpudoctor.diagnose.rule import Rule
 from gpudoctor.diagnose.support import supported
@@ -33,7 +33,6 @@ from gpudoctor.findings import (
     Severity,
     SubjectKind,
 )
-from gpudoctor.frameworks import stack_of
 from gpudoctor.signatures import Recognised, hinted, recognise
 from gpudoctor.signatures.no_gpu import SAID_TO_SEE_NO_GPU, SEE_NO_GPU, STILL_SEES_NONE
 from gpudoctor.signatures.settings import COUNTS_NO_GPU
@@ -41,7 +40,6 @@ from gpudoctor.snapshot import Missing, Nvml, TextLog
 
 _TELLS_FAULT = 0.6
 """The least probability of a fault at which the words of a text may name its cause."""
-_WORD = expression(r"[a-z][\w-]{1,60}")
 _BUT = expression(
     r"(?i)\b(?:true|works?|sees?|recogni[sz]es?|detects?|finds?|found|gpu:0)\b[^\n.]{0,40}\b(?:but|however|yet|while|whereas|although)\b"
 )
@@ -159,7 +157,7 @@ class LogReading:
     def _may_be_usual(self, sign: Recognised) -> bool:
         """Return whether a build without CUDA explains a framework that sees no GPU best: the driver works, and nothing tells of the build."""
         frameworks = [framework for framework in self._machine.frameworks if framework.observed.sees_gpu is not True]
-        named = any(stack_of(word) for word in _WORD.findall(sign.line.lower())) or sign.signature in SAID_TO_SEE_NO_GPU
+        named = bool(frameworks_named(sign.line)) or sign.signature in SAID_TO_SEE_NO_GPU
         unknown = any(isinstance(framework.observed.cuda_build, Missing) for framework in frameworks) if frameworks else named
         return unknown and "no-driver" in self._excluded
 
@@ -199,13 +197,9 @@ _THE_USUAL = Choice([_USUAL], [_USUAL], {})
 """What nothing in the text speaks for; any other sign explains more."""
 
 
-def _frameworks_named(line: str) -> set[str]:
-    return {stack for word in _WORD.findall(line.lower()) if (stack := stack_of(word))}
-
-
 def _is_of_unstated_framework(sign: Recognised, machine: MachineView) -> bool:
     """Return whether the line only names frameworks whose versions the text does not state: those of another tell nothing of them."""
-    named = _frameworks_named(sign.line)
+    named = frameworks_named(sign.line)
     return bool(named) and named.isdisjoint(framework.name for framework in machine.frameworks)
 
 
@@ -213,7 +207,7 @@ def _is_of_no_framework_here(sign: Recognised, machine: MachineView) -> bool:
     """Return whether the sign is only about packages, a framework in the text sees the GPU, and the line names no framework in the text."""
     if not sign.signature.about_packages:
         return False
-    named = _frameworks_named(sign.line)
+    named = frameworks_named(sign.line)
     return any(framework.observed.sees_gpu is True for framework in machine.frameworks) and named.isdisjoint(
         framework.name for framework in machine.frameworks
     )

@@ -8,13 +8,16 @@ from collections.abc import Callable, Sequence
 from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
-from gpudoctor.signatures.phrases import AMD, WSL
+from gpudoctor.signatures.phrases import AMD, FOR_ROCM, WSL
 from gpudoctor.snapshot import Host, Missing, Nvml, Platform, TextLog
 
 _WSL = expression(WSL)
 _WSL1 = expression(r"(?i)\bWSL ?1\b")
 _JETSON = expression(r"(?i)\bjetson\b|\bjetpack\b|-tegra\b")
 _AMD = expression(AMD)
+_FOR_ROCM = expression(FOR_ROCM)
+_OF_CUDA = expression(r"\bFound no NVIDIA driver on your system\b|\bTorch not compiled with CUDA enabled\b")
+"""What no build for ROCm says."""
 
 CLOSER: dict[str, dict[str, str]] = {
     "WSL": {
@@ -70,10 +73,11 @@ def _on(*wanted: Platform, words: re.Pattern[str] | None = None) -> Callable[[Ma
 
 
 def named_amd(machine: MachineView, text: Sequence[str]) -> str:
-    """Return the line that names an AMD GPU, if the text names no NVIDIA GPU."""
+    """Return the line that names an AMD GPU, or a build for one where another runs, if the text names no NVIDIA GPU."""
     if any(isinstance(gpu.name, str) for gpu in machine.observed.listed_gpus):
         return ""
-    return next((line.strip()[:80] for line in text if _AMD.search(line)), "")
+    patterns = (_AMD, _FOR_ROCM) if any(map(_OF_CUDA.search, text)) else (_AMD,)
+    return next((line.strip()[:80] for pattern in patterns for line in text if pattern.search(line)), "")
 
 
 def _named_other(machine: MachineView, text: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ import msgspec
 from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.diagnose.engine import run_each
 from gpudoctor.diagnose.excluded import excluded
-from gpudoctor.diagnose.log_problems import fixes_of, is_sure
+from gpudoctor.diagnose.log_problems import fixes_of, frameworks_of, is_sure
 from gpudoctor.diagnose.logged import LogReading
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Rule
 from gpudoctor.diagnose.rules import named
@@ -66,7 +66,9 @@ def pointed(framework: FrameworkView, output: str, error: str = "") -> Pointer |
         likely = tuple(by_name[name] for name in choice.likely if name not in _NOT_HERE | no_cause)
         if likely:
             sure = is_sure(sign, choice.why.get(likely[0].name))
-            return Pointer(sign, likely, sure, tuple(fixes_of(likely[0], sign.signature.cure, machine, sure=sure)))
+            return Pointer(
+                sign, likely, sure, tuple(fixes_of(likely[0], sign.signature.cure, machine, frameworks_of(sign, machine), sure=sure))
+            )
         if not no_cause.issuperset(choice.likely) and (not sign.signature.vague or sign.signature.cure):
             return Pointer(sign, (), True, (Fix(sign.signature.cure),) if sign.signature.cure else ())
     return None

@@ -133,6 +133,20 @@ def _requests_none(_: MachineView, text: str) -> Iterator[Evidence]:
         yield Words("Slurm without a request for a GPU", found.strip(), "the log")
 
 
+_GRANTED = expression(
+    r"(?:--gres[= ]\S{0,20}?gpu(?::[a-z][\w.-]{0,20})?|--gpus(?:-per-\w{3,8})?[= ](?:[a-z][\w.-]{0,20}:)?):?(?P<count>\d{1,2})\b"
+)
+_SEEN = expression(r"your machine only has: \[(?P<numbers>\d{1,2}(?:, \d{1,2}){0,15})\]")
+"""lightning/fabric/utilities/device_parser.py, of a program that asks for more"""
+
+
+def _requests_fewer(_: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield how many GPUs a Slurm job requests, if the program sees as many and asks for more."""
+    granted, seen = _GRANTED.search(text), _SEEN.search(text)
+    if granted and seen and UNDER_SLURM.search(text) and int(granted["count"]) == len(seen["numbers"].split(",")):
+        yield Words("GPUs that the job requests", granted["count"], "the job script")
+
+
 _UNITS = {"B": 1 / (1 << 20), "bytes": 1 / (1 << 20), "KiB": 1 / 1024, "MiB": 1.0, "MB": 1.0, "GiB": 1024.0, "GB": 1024.0}
 _SIZE = r"(\d{1,15}(?:\.\d{1,6})?) ?(B|bytes|KiB|MiB|MB|GiB|GB)\b"
 # torch/c10 CUDACachingAllocator.cpp, as it was until 2.0 and since
@@ -272,7 +286,7 @@ _FACTS: Asks = {
     "cuda-visible-devices-masked": (_masked,),
     "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver),
     "no-gpu": (_on_colab,),
-    "scheduler-gpu-not-allocated": (_requests_none,),
+    "scheduler-gpu-not-allocated": (_requests_none, _requests_fewer),
     "gpu-memory-held-by-other-process": (_full, _others_hold_memory, _listed_processes),
     "cuda-visible-devices-set-too-late": (_set_by_program,),
     "cuda-visible-devices-uuid-unsupported": (_named_by_uuid,),

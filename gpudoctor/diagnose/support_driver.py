@@ -10,6 +10,7 @@ from gpudoctor.derive.cuda import EffectiveCuda
 from gpudoctor.derive.gpu_code import capability
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.advice.driver_packages import BLACKWELL, TURING
+from gpudoctor.diagnose.excluded import of_another_module
 from gpudoctor.diagnose.support_libraries import stated_cuda
 from gpudoctor.diagnose.text_facts import Ask, Asks, Words
 from gpudoctor.expressions import expression
@@ -57,6 +58,15 @@ def _needs_open_modules(machine: MachineView, _: str) -> Iterator[Evidence]:
 
 def _has_proprietary_modules(machine: MachineView, text: str) -> Iterator[Evidence]:
     if machine.kernel_driver.flavour == "proprietary":
+        yield from _needs_open_modules(machine, text)
+
+
+_LISTS_NONE = expression(r"(?i)\bno devices (?:were )?found\b")
+
+
+def _may_have_proprietary_modules(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield a GPU that needs the open kernel modules, if the loaded modules, of a kind that the text does not state, list none."""
+    if _LISTS_NONE.search(text) and machine.kernel.installed_flavour != "open":
         yield from _needs_open_modules(machine, text)
 
 
@@ -111,10 +121,25 @@ def _lacks_what_newer_cuda_calls(machine: MachineView, text: str) -> Iterator[Ev
             yield Evidence("driver", f"{driver.version} serves CUDA {served.short}, and the program is for {version.short}", driver.where)
 
 
+_REJECTED = expression(
+    r"(?:\b(?P<module>[a-z][\w-]{2,30}): )?(?:[Ll]oading of )?(?:unsigned module|module with (?:unavailable key|unsupported crypto)) is rejected"
+    r"|unsigned module loading is restricted"
+)
+_OWN = ("kernel", "nvidia", "modprobe")
+
+
+def _kernel_rejected_a_module(machine: MachineView, text: str) -> Iterator[Evidence]:
+    """Yield what the kernel says of a module without a signature that it trusts, unless the log names one that is not NVIDIA's."""
+    found = _REJECTED.search(text)
+    if found and (found["module"] or "kernel").startswith(_OWN) and not of_another_module(machine):
+        yield Words("kernel", found[0], "the log")
+
+
 DRIVER: Asks = {
+    "secure-boot-unsigned-module": (_kernel_rejected_a_module,),
     "driver-too-old": (_older_than_installed_cuda, _lacks_what_newer_cuda_calls),
     "cuda-compat-lib-conflict": (_compat_is_cached_first,),
     "driver-too-new-for-gpu": (_of_other_branches(_is_older), _is_unknown_to_open_modules),
-    "gpu-too-new-for-driver": (_of_other_branches(_is_newer), _has_proprietary_modules),
+    "gpu-too-new-for-driver": (_of_other_branches(_is_newer), _has_proprietary_modules, _may_have_proprietary_modules),
     "uvm-hmm-init-failure": (_has_open_modules, _needs_open_modules),
 }

@@ -1,4 +1,4 @@
-"""Makes Chinese and Japanese text readable by word: a space where their letters meet Latin ones, and ASCII's punctuation."""
+"""Makes Chinese, Japanese and Korean text readable by word: a space where their letters meet Latin ones, and ASCII's punctuation."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Final
 
 from gpudoctor.expressions import expression
 
-LETTERS: Final = r"\u3040-\u30ff\u4e00-\u9fff"
-"""Kana and Han, within a set of characters."""
+LETTERS: Final = r"\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
+"""Kana, Han and Hangul, within a set of characters."""
 _MEET: Final = expression(rf"(?<=[{LETTERS}])(?=[A-Za-z0-9])|(?<=[A-Za-z0-9)])(?=[{LETTERS}])")
 _ANY: Final = expression(rf"[{LETTERS}]")
 _PUNCTUATION: Final = {

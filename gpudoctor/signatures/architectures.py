@@ -4,6 +4,15 @@ from __future__ import annotations
 
 from gpudoctor.signatures.signature import Signature
 
+_WORDS = r"(?:[^\n.;]|\.(?=\d))"
+_LACKS = (
+    rf"\b(?:py)?(?:torch|triton|tensorflow|jax|xformers|build|wheels?|release|installation)\b{_WORDS}{{0,24}}(?:n't|\bnot|\bcannot|\bunable to)\b"
+    rf"{_WORDS}{{0,16}}\b(?:support|generate|know|include|have|contain|compil|built|emit)\w{{0,4}}\b{_WORDS}{{0,24}}\b(?:sm|compute)[_ ]?"
+)
+"""A sentence that says that a build lacks kernels, up to the compute capability."""
+_AND_FAILS = r"\b(?![^\n.]{0,60}\?)(?![^\n]{0,80}\b(?:PTX|(?:works?|runs?|trains?)(?: now| fine| well)?)\b)"
+"""Neither is it asked, nor does the program run all the same or with another build."""
+
 ARCHITECTURES = (
     # torch/cuda/__init__.py of 0.4 to 2.15
     Signature(
@@ -22,6 +31,25 @@ ARCHITECTURES = (
         ("gpu-too-old-for-build",),
         "this build has no kernels for a GPU this old",
         ("PyTorch no longer supports this GPU because it is too old.",),
+    ),
+    # as people say it of a build or a compiler, and of the compute capability that it lacks
+    Signature(
+        rf"(?i){_LACKS}(?:8[69]|9\d|1[0-2]\d){_AND_FAILS}",
+        ("gpu-too-new-for-build", "triton-ptxas-too-old"),
+        "this build has no kernels for a GPU this new",
+        ("Triton does not support sm_120 yet", "PyTorch can't generate code for sm120"),
+        vague=True,
+        said=True,
+        despite_versions=True,  # it may be another build than the stated one
+    ),
+    Signature(
+        rf"(?i){_LACKS}[3-7]\d{_AND_FAILS}",
+        ("gpu-too-old-for-build", "gpu-too-old-for-triton"),
+        "this build has no kernels for a GPU this old",
+        ("this PyTorch does not support sm_61",),
+        vague=True,
+        said=True,
+        despite_versions=True,
     ),
     # paddle/phi/backends/gpu/gpu_resources.cc of 2.6 to 3.2, and what else lists the architectures of a build beside the GPU's
     Signature(
@@ -171,5 +199,6 @@ ARCHITECTURES = (
         ("gpu-lacks-bf16",),
         "this GPU does not support TF32",
         ("ValueError: --tf32 requires Ampere or a newer GPU arch, cuda>=11 and torch>=1.7",),
+        cure="Turn TF32 off (--tf32 False); if BF16 is on, train in FP16 too.",
     ),
 )

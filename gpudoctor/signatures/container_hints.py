@@ -20,7 +20,8 @@ CONTAINER_HINTS = (
     ),
     # what Ray's tune prints of all trials, and what a task is given: https://docs.ray.io/en/latest/ray-core/scheduling/accelerators.html
     Hint(
-        r"(?:Resources requested|Logical resource usage): [^\n]{0,60}\b0(?:\.0)?/[1-9]\d{0,3}(?:\.0)? GPUs\b|\bray\.get_gpu_ids\(\)(?!\W{0,16}\d)",
+        r"(?:Resources requested|Logical resource usage): [^\n]{0,60}\b0(?:\.0)?/[1-9]\d{0,3}(?:\.0)? GPUs\b|\bray\.get_gpu_ids\(\)(?!\W{0,16}\d)"
+        r"|@ray\.remote\s{0,4}(?:$|\((?![^)\n]{0,120}num_gpus))",
         "scheduler-gpu-not-allocated",
         "Resources requested: 1/8 CPUs, 0/1 GPUs, 0.0/4.88 GiB heap",
     ),

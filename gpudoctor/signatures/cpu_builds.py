@@ -125,6 +125,7 @@ CPU_BUILDS = (
             "XGBoost version not compiled with GPU support",
             "Device API cuda is not enabled. Please install the cuda version of dgl.",
         ),
+        cure="Install the package's build with CUDA in place of this one.",
     ),
     # onnxruntime.get_available_providers(), as it is printed
     Signature(
@@ -148,5 +149,8 @@ CPU_BUILDS = (
         ),
         vague=True,
         last=True,
+        tells="nvidia-smi -L",
+        # docs/build.md of llama.cpp, README.md of llama-cpp-python
+        cure="If nvidia-smi lists the GPU, build llama.cpp with -DGGML_CUDA=ON; for Python: CMAKE_ARGS=-DGGML_CUDA=on python -m pip install --force-reinstall --no-cache-dir llama-cpp-python.",
     ),
 )

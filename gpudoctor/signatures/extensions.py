@@ -63,14 +63,16 @@ EXTENSIONS = (
             "CUDA version mismatch! DeepSpeed ops were compiled and installed with a different version",
         ),
     ),
-    # the sources of detectron2, PyTorch3D and PyG's extensions; mmcv's pytorch_device_registry.hpp
+    # the sources of detectron2, PyTorch3D and PyG's extensions; mmcv's pytorch_device_registry.hpp, before that each operator of mmdet/ops
     Signature(
-        r"\bNot compiled with (?:GPU|CUDA) support|\bimplementation for device cuda(?::\d{1,2})? not found",
+        r"\bNot compiled with (?:GPU|CUDA) support|\bimplementation for device cuda(?::\d{1,2})? not found"
+        r"|(?:\bRuntimeError: |^\W{0,3})(?!(?i:(?:py)?torch|tensorflow|jax|paddle|xgboost|lightgbm|opencv|faiss|llama)\b)\w{2,40} is not compiled with GPU support",
         ("extension-built-for-other-cuda", "nvcc-toolkit-missing"),
         "an extension is compiled without CUDA",
         (
             "RuntimeError: Not compiled with GPU support",
             "RuntimeError: roi_align_forward_impl: implementation for device cuda:0 not found.",
+            "RuntimeError: nms is not compiled with GPU support",
         ),
         despite_versions=True,
         cure="Install the extension's wheel for this torch and CUDA, or build it again with nvcc on the PATH and FORCE_CUDA=1.",

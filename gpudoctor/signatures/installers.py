@@ -138,7 +138,8 @@ INSTALLERS = (
         ("ERROR: Could not find a version that satisfies the requirement keras==latest",),
     ),
     Signature(
-        r"No matching distribution found for|[Cc]ould not find a(?: version|ny downloads) that satisf(?:ies|y) the requirement|No distributions at all found for|is not a supported wheel (?:on|for) this platform",
+        # modules/launch_utils.py of stable-diffusion-webui, which shows the command that failed
+        r"\bCommand: [^\n]{0,200} -m pip install torch==\d|No matching distribution found for|[Cc]ould not find a(?: version|ny downloads) that satisf(?:ies|y) the requirement|No distributions at all found for|is not a supported wheel (?:on|for) this platform",
         (_PYTHON, "package-not-installable", "glibc-too-old", _PLATFORM),
         "the index has no wheel that fits the requirement",
         (
@@ -170,6 +171,7 @@ INSTALLERS = (
         ("package-requirement-conflict",),
         "an installed package is outside the bounds of another",
         ("torchvision 0.17.0 requires torch==2.2.0, but you have torch 2.3.0 which is incompatible.",),
+        vague=True,
         about_packages=True,
     ),
     Signature(
@@ -177,6 +179,7 @@ INSTALLERS = (
         ("package-requirement-conflict", "nvidia-wheel-version-conflict"),
         "an installed package is outside the bounds of another",
         ("ERROR: pip's dependency resolver does not currently take into account all the packages that are installed",),
+        vague=True,
         about_packages=True,
     ),
 )

@@ -158,7 +158,7 @@ LIBRARIES = (
     *MISSING_LIBRARIES,
     # jax_plugins/cuda/__init__.py and jaxlib/cuda/versions_helpers.cc: https://github.com/jax-ml/jax/issues/29042
     Signature(
-        r"Unable to load (?:cu(?:BLAS|FFT|PTI|SOLVER|SPARSE)|CUDA)\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)|The cu(?:BLAS|FFT|PTI|SOLVER|SPARSE) library was not found",
+        r"Unable to load cu(?:BLAS|FFT|PTI|SOLVER|SPARSE)\b|Unable to load CUDA\.(?: Is it installed| \(Set TF_CPP_MIN_LOG_LEVEL|$)|The cu(?:BLAS|FFT|PTI|SOLVER|SPARSE) library was not found",
         ("cuda-library-missing", "ld-library-path-shadowing"),
         "JAX cannot load a CUDA library",
         (
@@ -179,6 +179,7 @@ LIBRARIES = (
         "ONNX Runtime did not find the CUDA or cuDNN release that it is built for",
         ("Failed to create CUDAExecutionProvider.",),
         vague=True,
+        tells="python -m pip list | grep -E '^(onnxruntime|nvidia|torch)'; ldconfig -p | grep -E 'libcudart|libcudnn'",
     ),
     Signature(
         r"libdevice not found at|Can't find libdevice directory|libdevice\.10\.bc is required by this HLO module|could not find libdevice\.10\.bc",

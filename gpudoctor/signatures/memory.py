@@ -164,6 +164,13 @@ MEMORY = (
             "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 5563.00 MiB on device 0: cudaMalloc failed: out of memory",
         ),
     ),
+    # aten/src/ATen/mps/MPSAllocator.mm: a Mac's GPU shares the machine's memory
+    Signature(
+        r"\bMPS backend out of memory\b",
+        ("gpu-memory-insufficient",),
+        "the program ran out of the memory that a Mac's GPU may use",
+        ("RuntimeError: MPS backend out of memory (MPS allocated: 17.53 GB, other allocations: 384.00 KB, max allowed: 18.13 GB).",),
+    ),
     # c10/cuda/CUDACachingAllocator.cpp asks NVML for the memory in use where none is left: https://github.com/pytorch/pytorch/issues/112377 and 112950
     Signature(
         r"NVML_SUCCESS == DriverAPI::get\(\)->nvmlInit_v2_\(\) INTERNAL ASSERT FAILED",

@@ -1,4 +1,4 @@
-"""Chinese and Japanese lines become readable by word, and others stay as they are."""
+"""Chinese, Japanese and Korean lines become readable by word, and others stay as they are."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ LINES = (
     ("\u5b89\u88c5\u4e86CUDA 10.2\u548ccuDNN 7.6", "\u5b89\u88c5\u4e86 CUDA 10.2 \u548c cuDNN 7.6"),
     ("WSL2\u306eUbuntu\u3001GPU", "WSL2 \u306e Ubuntu, GPU"),
     ("\u7cfb\u7edf\uff1aUbuntu\uff0818.04\uff09\u3002", "\u7cfb\u7edf: Ubuntu (18.04)."),
+    ("torch\ub97c CUDA\ub85c", "torch \ub97c CUDA \ub85c"),
 )
 SAME = ("name: GeForce GTX 1080, pci bus id: 0000:01:00.0", "erkennt die GPU nicht, f\u00fcr 2 Tage", "\u5b89\u88c5 CUDA")
 

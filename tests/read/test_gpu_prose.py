@@ -33,6 +33,9 @@ def named(sentence: str, matrix: Matrix) -> str | None:
         ("\u0443 \u043c\u0435\u043d\u044f GTX 1650", "GTX 1650", "7.5"),
         ("tengo una RTX 4060", "RTX 4060", "8.9"),
         ("I upgraded our server with an RTX 2080 to Ubuntu 24.04", "RTX 2080", "7.5"),
+        ("My notebook of Kaggle has NvidiaTeslaP100", "P100", "6.0"),
+        ("  acceleratorType: nvidia-tesla-t4", "t4", "7.5"),
+        ("cloud.google.com/gke-accelerator: nvidia-h100-80gb", "h100", "9.0"),
     ],
 )
 def test_a_gpu_named_in_a_sentence_fills_the_gap(sentence: str, name: str, capability: str, matrix: Matrix) -> None:
@@ -49,6 +52,7 @@ def test_a_gpu_named_in_a_sentence_fills_the_gap(sentence: str, name: str, capab
         "This needs at least an RTX 3090 with 24 GB",
         "set TORCH_CUDA_ARCH_LIST=8.0 for A100-like cards",
         "using model-H100-v2.bin with RTX 99999",
+        "the images nvidia-tesla-t4.qcow2 and my-nvidia-tesla-p100",
     ],
 )
 def test_sentences_that_compare_or_name_others_gpus_state_none(sentence: str, matrix: Matrix) -> None:

@@ -58,6 +58,8 @@ def host(text: str, matrix: Matrix) -> Host:
         (WSL_LIST.format(version=2), Platform.WSL2),
         (WSL_LIST.format(version=1), Platform.WSL1),
         (WSL_VERSION, Platform.WSL2),
+        ("D:\\webui\\venv\\Lib\\site-packages\\torch\\__init__.py\n", Platform.WINDOWS),
+        ("Command: 'E:\\\\ai\\\\Scripts\\\\python' -m pip\n", Platform.WINDOWS),
         (SYSTEMINFO, Platform.WINDOWS),
         ("Microsoft Windows [Version 10.0.19045.5011]\n", Platform.WINDOWS),
         (SW_VERS, Platform.MACOS),

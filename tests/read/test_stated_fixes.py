@@ -31,12 +31,20 @@ MESSAGES = {
     "ImportError: cannot import name 'runtime_version' from 'google.protobuf'": "protobuf>=5.27",
     "AttributeError: partially initialized module 'torch' has no attribute 'cuda'": "Rename the file or folder",
     "TypeError: Descriptors cannot be created directly.": "protobuf 3.20",
+    "Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*. Please install all dependencies": "CUDA 12 and cuDNN 9",
+    "tcc: error: include file 'Python.h' not found": "include and libs",
+    "RuntimeError: module compiled against API version 0xf but this version of numpy is 0xe": "--upgrade 'numpy<2'",
+    "AttributeError: module 'numpy' has no attribute 'bool'.": "'numpy<1.24'",
 }
 BESIDE = {
+    "main.c:4:10: fatal error: Python.h: No such file or directory\nCommand '['gcc', '-shared', '-I/usr/include/python3.11']' returned non-zero": "python3.11-dev",
+    "main.c:4:10: fatal error: Python.h: No such file or directory\nFedora Linux 40, Python 3.12.4\n": "dnf install python3.12-devel",
     "operator torchvision::nms does not exist\ntorch 2.3.1+cu121\n": "torchvision==0.18.1+cu121",
     "libtorchaudio.so: undefined symbol: _ZNK3c1010TensorImpl4sizeEv\ntorch 2.5.1\n": "torchaudio==2.5.1",
     "CUDA_HOME environment variable is not set\ntorch 2.1.0+cu118\n": "CUDA_HOME=/usr/local/cuda-11.8",
     "libcudart.so.12: cannot open shared object file\nimport flash_attn_2_cuda\ntorch 2.1.0+cu118\n": "torch 2.1.0+cu118 and its CUDA 11.8",
+    "OSError: libcudart.so.11.0: cannot open shared object file: No such file or directory\n/opt/cuda-11.8/lib64/libcudart.so.11.0 is there\n": "LD_LIBRARY_PATH=/opt/cuda-11.8/lib64",
+    "Couldn't install torch.\nCommand: D:\\webui\\venv\\Scripts\\python.exe -m pip install torch==2.1.2 torchvision==0.16.2\nPython 3.12.4\n": "Python 3.11",
     "GeForce GT 710 with CUDA capability sm_35 is not compatible with the current PyTorch installation.\n"
     "The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 sm_75.": "Install torch 1.",
     "jaxlib version 0.4.30 is newer than and incompatible with jax version 0.4.26\n": "'jax[cuda12]==0.4.26'",

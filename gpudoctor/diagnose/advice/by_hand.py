@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pkgutil import get_data
 from typing import Final
 
+from gpudoctor.expressions import expression
+from gpudoctor.frameworks import TRAINED
 from gpudoctor.typed import from_json
 
-BY_HAND: Final = from_json(get_data(__package__, "by_hand.json") or b"", dict[str, str])
+_NAMED: Final = expression(rf"\b(?:{'|'.join(TRAINED)})\b")
+_OWN: Final = expression(rf"\b(?:{'|'.join(TRAINED)})\.(?!__)")
+"""What only this framework has; every module has `__version__` and `__file__`."""
+_BY_HAND: Final = from_json(get_data(__package__, "by_hand.json") or b"", dict[str, str])
+
+
+def by_hand(cause: str, frameworks: Collection[str] = ()) -> str:
+    """Return the command that checks for a cause where a text is about these frameworks; empty if the page has none for them."""
+    usual = _BY_HAND.get(cause, "")
+    about = only_named(usual)
+    if not about or not frameworks or about in frameworks:
+        return usual
+    for name in frameworks:
+        if of_this := _BY_HAND.get(key(cause, name)):
+            return of_this
+    return "" if _OWN.search(usual) else _NAMED.sub(next(iter(frameworks)), usual)
+
+
+def key(cause: str, framework: str) -> str:
+    """Return under what name the command for one framework is kept."""
+    return f"{cause} of {framework}"
+
+
+def only_named(command: str) -> str:
+    """Return the framework that a command is about; empty if it names none or several."""
+    named = set(_NAMED.findall(command))
+    return named.pop() if len(named) == 1 else ""

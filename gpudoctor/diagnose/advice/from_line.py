@@ -86,6 +86,12 @@ FIXES = (
         expression(r"\blibcudnn\w{0,24}\.so\.(?P<major>\d{1,2})\b"),
         "Install cuDNN {major}: reinstall a framework that brings it, or add the folder of NVIDIA's build for the framework's CUDA to LD_LIBRARY_PATH",
     ),
+    # onnxruntime/python/onnxruntime_pybind_state.cc
+    _Told(
+        ("cuda-library-missing", "cuda-version-mismatch", "cudnn-missing"),
+        expression(r"Require cuDNN (?P<cudnn>\d{1,2})\.\* and CUDA (?P<cuda>\d{1,2})\."),
+        "Install CUDA {cuda} and cuDNN {cudnn}, which this ONNX Runtime needs, and put their folders on PATH (Linux: LD_LIBRARY_PATH)",
+    ),
     # xla/stream_executor/gpu/asm_compiler.cc
     _Told(
         ("ptxas-too-old",),
@@ -110,6 +116,25 @@ FIXES = (
         ("extension-built-for-other-cuda", "extension-abi-mismatch"),
         expression(r"PyTorch (?P<built>\d[\d.]{1,9}\+cu\d{2,3}) with CUDA \d{3,4} \(you have (?P<have>\d[\d.]{1,9}\+\w{2,8})\)"),
         "Install the xFormers that was built for torch {have}, or torch {built}",
+    ),
+    # the compilers for Windows; https://github.com/woct0rdho/triton-windows#special-notes-for-comfyui-with-embeded-python
+    _Told(
+        ("python-headers-missing",),
+        expression(r"include file '?Python\.h'? not found|\bC1083\b[^\n]{0,100}Python\.h"),
+        "Copy the folders include and libs of an installed Python of this version beside python.exe: an embedded Python has neither",
+    ),
+    # numpy/core/src/multiarray/multiarraymodule.c; https://numpy.org/doc/stable/release/1.24.0-notes.html#expired-deprecations
+    _Told(
+        ("package-requirement-conflict", "numpy2-abi-mismatch"),
+        expression(r"compiled against (?:API|ABI) version \(?0x1?[0-9a-f]\b[^\n]{0,12} but this version of numpy is 0x1?[0-9a-f]\b"),
+        "Update NumPy: a module was compiled for a newer release than the installed one",
+        "python -m pip install --upgrade 'numpy<2'",
+    ),
+    _Told(
+        ("package-requirement-conflict",),
+        expression(r"module 'numpy' has no attribute '(?:bool|object|int|float|complex|typeDict)'"),
+        "Install NumPy before 1.24, which removed this name, or a newer release of the package that uses it",
+        "python -m pip install 'numpy<1.24'",
     ),
     # pip/_internal/resolution/resolvelib/factory.py
     _Told(

@@ -16,7 +16,7 @@ from gpudoctor.snapshot import Missing, TextLog
 
 def install_with_cuda(machine: MachineView, cause: str) -> Iterator[Fix]:
     """Yield the fixes that install a CUDA build of the same release if there is one; the cause's usual remedy where no framework is named."""
-    releases = _releases(machine)
+    releases = releases_in_text(machine)
     for name, release in releases.items():
         yield from install_framework(machine, name, near=release)
     if not releases:
@@ -26,7 +26,7 @@ def install_with_cuda(machine: MachineView, cause: str) -> Iterator[Fix]:
 def install_for_gpu(machine: MachineView, cause: str) -> Iterator[Fix]:
     """Yield the fixes that install the newest release with kernels for the stated GPUs; the cause's usual remedy where none is stated."""
     known = [gpu for gpu in machine.gpus if not isinstance(gpu.capability_or_missing, Missing)]
-    names = _releases(machine) if known else {}
+    names = releases_in_text(machine) if known else {}
     for name in names:
         yield from install_framework(machine, name)
     if not names:
@@ -56,7 +56,7 @@ def _for_build(machine: MachineView, cause: str, title: str, command: str = "") 
     return remedy(cause)
 
 
-def _releases(machine: MachineView) -> dict[str, str]:
+def releases_in_text(machine: MachineView) -> dict[str, str]:
     """Return the frameworks that a text is about, each with its release if that is stated."""
     stated = {framework.name: framework.release for framework in machine.frameworks}
     log = machine.observed.text_log

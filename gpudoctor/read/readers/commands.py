@@ -5,11 +5,17 @@ from __future__ import annotations
 from gpudoctor.read.readers.reader import VERSION, Form, Reader
 from gpudoctor.read.statements import Rank
 
+_MODULES = r"(?:^|[\s;&$>`(,])(?:module (?:load|add)|ml(?: load)?)(?: [\w./+-]{1,40}){0,8}? "
+"""The names of modules that are loaded, up to one."""
+
 READER = Reader(
     "command output",
     forms=(
         Form("toolkit", r"^\s*Build cuda_(?P<value>\d{1,2}\.\d)\.r\d"),
         Form("toolkit", rf"(?:Cuda compilation tools, release|\bnvcc[: ].{{0,40}}?release) {VERSION}"),
+        # environment modules of clusters: https://lmod.readthedocs.io
+        Form("toolkit", rf"{_MODULES}(?i:cuda(?:-?toolkit)?)/(?P<value>\d{{1,2}}\.\d)", Rank.LOG),
+        Form("cudnn", rf"{_MODULES}(?i:cudnn)/(?P<value>\d\.\d{{1,2}}(?:\.\d{{1,3}})?)", Rank.LOG),
         Form("python", r"^(?:\$ python.{0,20})?\s*Python (?P<value>[23]\.\d{1,2}\.\d{1,2})\b"),
         # uv, crates/uv/src/commands
         Form("python", r"\bUsing C?Python (?P<value>3\.\d{1,2}\.\d{1,2})(?: (?:environment|interpreter)\b|$)", Rank.LISTING),

@@ -32,8 +32,14 @@ _BOARD = expression(
     r"(?i)\b(?:my|our|an?|old|new|single|dual|two|four|nvidia|on|\d ?x) (?P<name>[TLP]4|K20X?|K40[cmst]?|K80|M10|M40|M60|P40|L40S?)(?: GPUs?| cards?)?(?![\w.=/-])"
 )
 """Boards whose names are too short to stand alone."""
+_OF_CLOUD = expression(
+    r"(?i)(?<![a-z0-9_.-])nvidia-?(?:tesla-?)?(?P<name>[TLP]4|K80|P100|V100|[AH]100|H200|B200)(?:-\d{2,3}gb)?(?![a-z0-9_.]*[a-z0-9_])"
+)
+"""As clouds call them: nvidia-tesla-t4, NvidiaTeslaP100, https://cloud.google.com/compute/docs/gpus."""
+_ORDERED = expression(r"(?i)^[\s\"'-]{0,12}(?:[\w.-]{1,40}/(?:gke-)?)?(?:accelerators?(?:_?type)?|gpu[_-]?type|machine_shape)[\"']?\s?[:=]")
+"""The entry of a job's settings that orders a GPU."""
 
-_FORMS = (_MENTION, _BARE, _BOARD)
+_FORMS = (_MENTION, _BARE, _BOARD, _OF_CLOUD)
 _BARE_IN_CLAUSE = expression(
     r"(?i)(?:^\W{0,4}|\b(?:with|on|the|in|old|new|mine(?: is)?|of|to)\W{1,3}(?:an? |the )?)(?P<name>(?:[2-5]0[5-9]0|10[5-8]0|16[56]0)(?: ?Ti\b)?(?: ?super\b)?)(?![\w.])"
 )
@@ -65,6 +71,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
         named = earlier if len({statement.value.lower() for statement in earlier} | mentioned) == 1 else []
         if not named and len(mentioned) == 1:
             named = list(_named(line for line in lines[:_FEW] if _FAILS.search(line.text)))
+        named = named or list(_named((line for line in lines[:_FEW] if _ORDERED.match(line.text)), (_OF_CLOUD,)))
     yield from named
 
 

@@ -27,6 +27,9 @@ READER = Reader(
         ),
         Form("module", rf"this kernel module has the version {VERSION}"),
         Form("libraries", rf"API mismatch: the client has the version {VERSION}"),
+        # since 570 it names the client too
+        Form("libraries", rf"NVRM:\s{{1,4}}has the version {VERSION}, but this kernel module has"),
+        Form("module", rf"NVRM:\s{{1,4}}the version {VERSION}\.(?:\s|$)"),
         # nvidia_init_module and its kin in kernel-open/nvidia/nv.c of https://github.com/NVIDIA/open-gpu-kernel-modules
         Form("module", rf"NVRM: loading NVIDIA UNIX .{{0,60}}?Kernel Module .{{0,30}}?{VERSION}", Rank.LOG),
         Form("flavour", r"NVRM: loading NVIDIA UNIX (?P<value>(?:\w{3,10} )?Kernel Module)", Rank.LOG),

@@ -27,6 +27,12 @@ READER = Reader(
             r"(?P<value>[A-Za-z]:\\(?:Users|ProgramData|Program Files|Windows)\\[^\n]{1,200}\.(?:py|dll|exe|pyd)\b)",
             Rank.LOG,
         ),
+        # where only Python for Windows has packages and programs
+        Form(
+            "platform:windows",
+            r"(?P<value>(?<![A-Za-z])[A-Za-z]:\\{1,2}(?:[^\\\n\"<>|]{1,80}\\{1,2}){0,12}(?:[Ll]ib\\{1,2}site-packages|Scripts\\{1,2}(?:python|pip|activate)))\b",
+            Rank.LOG,
+        ),
         # the prompts of cmd and PowerShell
         Form("platform:windows", r"^\s{0,8}(?:\([\w.-]{1,40}\) ?)?(?:PS )?(?P<value>[A-Z]:\\[^<>\"|\n]{0,150})>(?: |$|\w)", Rank.LOG),
         # WSL mounts the drives of Windows below /mnt, and its driver below /usr/lib/wsl

@@ -30,7 +30,7 @@ _ASIDE = expression(
 )
 _IN_PARENTHESES = expression(r"\(([^()\n]{8,160})\)")
 _CONDITION = expression(r"(?i)^(?:or|if|than)$")
-_EARLIER = expression(r"(?i)\b(?:old|earlier|former|first|was|were|had)\b")
+_EARLIER = expression(r"(?i)\b(?:old|earlier|former|first|was|were|had|worked|trained|ran|before|until)\b")
 _CUE = expression(r"(?i)\d|jetson|titan|dgx spark")
 _PACKAGE = expression(
     r"(?i)(?P<name>[a-z][\w-]{1,40})(?:\[[\w,-]{2,30}\])?(?: \((?P<kind>cpu|gpu|pip|conda)\))?(?: version)?(?: ?={1,2} ?|: ?| )v?"
@@ -57,7 +57,7 @@ _KINDS = tuple(
         ("torch devices", r"(?i)(?:torch\.)?(?:cuda[. ])?(?:is[_ ])?available(?:\(\))?(?:[:=]| returns| is|) ?(?P<value>true|false)"),
         ("platform:macos", r"(?i)(?P<value>(?:(?:macbook|mac ?mini|imac|mac studio|apple m\d)[\w ]{0,30}|m[1-5](?: (?:pro|max|ultra))?(?: mac(?:book)?)?))"),
         ("os", rf"(?i)(?P<value>{SYSTEMS}[\w .!-]{{0,40}})"),
-        ("gpu prose", rf"(?i)(?:(?:an?|my|our|one|single|the) )?(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA(?:'s)? |GeForce ){{0,2}}(?P<value>{GPU})(?:[ -](?:SXM\d?|PCIE?|NVL|HBM\d|\(?\d{{1,3}} ?GB\)?)){{0,3}}(?: ?[x\u00d7]\d)?(?: (?:GPUs?|(?:graphics )?cards?|laptop|notebook|desktop|pc|workstation|server|node|machine|device|board|(?:developer |dev )?kit))?"),
+        ("gpu prose", rf"(?i)(?:(?:an?|my|our|one|single|the) )?(?:\d{{1,2}} ?[x\u00d7*] ?)?(?:NVIDIA(?:'s)? |GeForce ){{0,2}}(?P<value>{GPU})(?:[ -]\(?(?:SXM\d?|PCIE?|NVL|HBM\d|\d{{1,3}} ?GI?B?(?: V?RAM| memory)?|G[A-Z]\d{{3}}|AD\d{{3}}|TU\d{{3}})\)?){{0,3}}(?: ?[x\u00d7]\d)?(?: (?:GPUs?|(?:graphics )?cards?|laptop|notebook|desktop|pc|workstation|server|node|machine|device|board|(?:developer |dev )?kit))?"),
     )
 )  # fmt: skip
 
@@ -67,7 +67,7 @@ def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     found: dict[str, list[Statement]] = {}
     for line in lines[:_MOST]:
         for sentence in sentences(line) if _CUE.search(line.text) else ():
-            for part in (sentence, *_asides(sentence)):
+            for part in (sentence, *_asides(sentence), *_last_clause(sentence)):
                 for what, statement in _of_sentence(part).items():
                     found.setdefault(what, []).append(statement)
     gpus = [what for what in found if what.startswith("gpu prose:")]
@@ -83,21 +83,36 @@ def _asides(sentence: Line) -> Iterator[Line]:
         yield from (msgspec.structs.replace(sentence, text=text) for text in _IN_PARENTHESES.findall(sentence.text))
 
 
+def _last_clause(sentence: Line) -> Iterator[Line]:
+    """Yield what follows the last semicolon, as somebody adds to an error: "no kernel image is available; torch 2.9.0+cu128"."""
+    _, semicolon, text = sentence.text.rpartition("; ")
+    if semicolon and not _EARLIER.search(sentence.text) and all(_is_known(part) for part in _parts(text)):
+        yield msgspec.structs.replace(sentence, text=text)
+
+
 def _of_sentence(line: Line) -> dict[str, Statement]:
     """Return the facts of a sentence if it lists nothing else, or at least two and nothing that compares; of one thing the first, of Windows and WSL in it WSL."""
     if len(line.text) > _LONGEST:
         return {}
-    text = _HAS.sub("", line.text.strip(" \t>*-#$.`"))
-    text = _JOINED.sub(r"\1 ", text)
-    text = _BUILT_WITH.sub(r"\1+cu\2\3", text)
-    parts = [part for part in _BETWEEN.split(text) if part]
-    parts = [_ASIDE.sub("", part).strip() or part for part in parts]
+    parts = _parts(line.text)
     facts = [list(_facts(part, line, place)) for place, part in enumerate(parts)]
-    known = sum(bool(several) or _PACKAGE.fullmatch(part) is not None for several, part in zip(facts, parts, strict=True))
+    known = sum(map(_is_known, parts))
     is_list = known == len(parts) or (known > 1 and not OTHERS.search(line.text))
     stated = [statement for several in reversed(facts) for statement in several] if is_list else []
     stated.sort(key=lambda statement: statement.what == "os" and statement.value.lower().startswith("wsl"))
     return {statement.what: statement for statement in stated}
+
+
+def _parts(text: str) -> list[str]:
+    """Return what a sentence lists, each without what stands beside it in parentheses."""
+    text = _HAS.sub("", text.strip(" \t>*-#$.`"))
+    text = _JOINED.sub(r"\1 ", text)
+    text = _BUILT_WITH.sub(r"\1+cu\2\3", text)
+    return [_ASIDE.sub("", part).strip() or part for part in _BETWEEN.split(text) if part]
+
+
+def _is_known(part: str) -> bool:
+    return any(pattern.fullmatch(part) for pattern in (*(pattern for _, pattern in _KINDS), _PACKAGE, _IN_CONDA))
 
 
 def _facts(part: str, line: Line, place: int) -> Iterator[Statement]:

@@ -423,6 +423,13 @@ CASES: Final = (
     ("gpu-lacks-bf16", "GPU 0: Tesla V100-PCIE-16GB (UUID: GPU-77aa)\nout = model.generate(ids)\nRuntimeError: cutlassF: no kernel found to launch!\n"),
     ("nvcc-toolkit-missing", "CMake Error at CMakeDetermineCompilerId.cmake:503 (message):\n  No CUDA toolset found.\n"),
     ("extension-missing-arch", "CUDA kernel failed : no kernel image is available for execution on the device\nvoid furthest_point_sampling_kernel_wrapper(int, int, int) at L:228 in src/sampling_gpu.cu\n"),
+    ("gpu-too-new-for-build", "The Triton of this release does not support sm_120, so compiling the model fails.\n"),
+    ("gpu-too-old-for-build", "this build of torch was not compiled for sm_61\n"),
+    ("gpu-too-new-for-build", "RuntimeError: CUDA error: no kernel image is available for execution on the device; torch 2.5.1+cu124, RTX 5080\n"),
+    ("gpu-too-old-for-build", "acceleratorType: nvidia-tesla-p100\ntorch 2.9.0+cu128\nCUDA error: no kernel image is available for execution on the device\n"),
+    ("extension-built-for-other-cuda", "RuntimeError: roi_pool is not compiled with GPU support\n"),
+    ("gpu-lacks-bf16", "GPU: Tesla V100, HF Trainer\nValueError: --tf32 requires Ampere or a newer GPU arch, cuda>=11 and torch>=1.7\n"),
+    ("python-headers-missing", "tcc: error: include file 'Python.h' not found\nD:\\portable\\python_embeded\\Lib\\site-packages\\triton\\runtime\\build.py\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -550,5 +557,10 @@ NEAR_MISSES: Final = (
     ("slow-ptx-jit", "TensorFlow takes a very long time before it begins to compute, also on the CPU.\n"),
     ("gpu-lacks-bf16", "GPU 0: NVIDIA GeForce RTX 3090 (UUID: GPU-77ab)\nRuntimeError: cutlassF: no kernel found to launch!\n"),
     ("python-version-unsupported", "UserWarning: expandable_segments not supported on this platform\n"),
+    ("gpu-too-new-for-build", "Does this release not include sm_120? Our H100 trains.\n"),
+    ("gpu-too-new-for-build", "The wheel does not contain sm_89, so the PTX of sm_80 runs well on our L4.\n"),
+    ("gpu-too-new-for-build", "If the build does not support sm_120, the page says so; ours does.\n"),
+    ("gpu-too-old-for-build", "Since this release does not include sm_37 I took the old image, and the K80 trains.\n"),
+    ("extension-built-for-other-cuda", "XGBoostError: XGBoost is not compiled with GPU support\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -364,6 +364,9 @@ CASES: Final = (
     ("driver-library-mismatch", 'x = torch.zeros(3, 3).cuda()\nRuntimeError: NVML_SUCCESS == DriverAPI::get()->nvmlInit_v2_() INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":1123\n'),
     ("driver-too-old", "[E] [TRT] CUDA initialization failure with error: 35\n"),
     ("cuda-init-fails", "RuntimeError: ProcessGroupNCCL is only supported with GPUs, no GPUs found!\n"),
+    ("gpu-too-new-for-driver", "$ nvidia-smi\nNo devices were found\n01:00.0 VGA compatible controller: NVIDIA Corporation GB203 [GeForce RTX 5080]\n"),
+    ("secure-boot-unsigned-module", "$ nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nkernel: Loading of unsigned module is rejected\n"),
+    ("driver-library-mismatch", "NVRM: API mismatch: the client 'trainer' (pid 2817)\nNVRM:     has the version 575.57.08, but this kernel module has\nNVRM:     the version 570.133.20.  Please make sure that this kernel module\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -459,5 +462,7 @@ NEAR_MISSES: Final = (
     ("driver-hung", "The notebook freezes for a second, and I can run nvidia-smi meanwhile.\n"),
     ("power-cable-missing", "nvidia-smi -L | wc -l returned 8\n"),
     ("device-permission-denied", "nvidia-smi --list-gpus returned 4\n"),
+    ("secure-boot-unsigned-module", "$ nvidia-smi\nNVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\nvboxdrv: Loading of unsigned module is rejected\n"),
+    ("gpu-too-new-for-driver", "$ nvidia-smi\nNo devices were found\n01:00.0 VGA compatible controller: NVIDIA Corporation GA102 [GeForce RTX 3090]\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

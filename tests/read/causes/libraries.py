@@ -256,6 +256,9 @@ CASES: Final = (
     ("cuda-libs-not-on-loader-path", "It runs with LD_LIBRARY_PATH=/opt/cuda-11.0/lib64, without it:\nCould not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open shared object file: No such file or directory\n"),
     ("ld-library-path-shadowing", "Our module sets LD_LIBRARY_PATH to CUDA 10.0, and without it the training works.\n"),
     ("cuda-library-damaged", "ImportError: /usr/lib64/libcuda.so.1: file too short\n"),
+    ("cuda-library-missing", "jax 0.4.30\nRuntimeError: Unable to load cuFFT\n"),
+    ("cudnn-version-mismatch", "module load cuda/11.8 cudnn/8.2.1\nLoaded runtime CuDNN library: 8.2.1 but source was compiled with: 8.6.0.\n"),
+    ("nvcc-toolkit-missing", "CUDA_HOME = None\n/bin/sh: nvcc: not found\ntorch 2.4.0+cu121\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -238,6 +238,12 @@ CASES: Final = (
     ("jetson-needs-vendor-wheel", "NVIDIA's Jetson Nano, and tensorflow for aarch64 from the index\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
     ("amd-gpu-unsupported", "My card is a Radeon RX 570.\nDevices visible to TensorFlow: [_DeviceAttributes(/job:localhost/replica:0/task:0/device:CPU:0, CPU, 268435456)]\n"),
     ("container-no-gpu-access", "docker run -it --device /dev/nvidia0 --device /dev/nvidiactl --device /dev/nvidia-uvm trainer:gpu bash\nImportError: libcuda.so.1: cannot open shared object file: No such file or directory\n"),
+    ("amd-gpu-unsupported", "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2\nRuntimeError: Found no NVIDIA driver on your system.\n"),
+    ("amd-gpu-unsupported", "\u041c\u043e\u044f \u0432\u0438\u0434\u0435\u043e\u043a\u0430\u0440\u0442\u0430 AMD\nAssertionError: Torch not compiled with CUDA enabled\n"),
+    ("amd-gpu-unsupported", "\uadf8\ub798\ud53d\uce74\ub4dc\ub294 AMD RX 7600 \uc785\ub2c8\ub2e4.\ntorch.cuda.is_available()\ub294 False\n"),
+    ("amd-gpu-unsupported", "\u6211\u7684\u663e\u5361\u662fAMD\nRuntimeError: Found no NVIDIA driver on your system.\n"),
+    ("scheduler-gpu-not-allocated", "@ray.remote\ndef train():\n    print(torch.cuda.is_available())\nRuntimeError: No CUDA GPUs are available\n"),
+    ("scheduler-gpu-not-allocated", "#SBATCH --nodes=1 --gres=gpu:2\nlightning.fabric.utilities.exceptions.MisconfigurationException: You requested gpu: [0, 1, 2, 3]\n But your machine only has: [0, 1]\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -303,5 +309,9 @@ NEAR_MISSES: Final = (
     ("container-shm-too-small", "pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, type=Physical Layer, (Receiver ID)\n"),
     ("jetson-needs-vendor-wheel", "It works on a Jetson Nano. Here, on a desktop with Ubuntu 20.04:\n>>> tf.config.list_physical_devices('GPU')\n[]\n"),
     ("container-shm-too-small", "kernel: i2c i2c-3: Bus error on transfer\n"),
+    ("amd-gpu-unsupported", "NVIDIA GeForce RTX 3060\nRuntimeError: Found no NVIDIA driver on your system.\nThe other machine has a build with ROCm support.\n"),
+    ("amd-gpu-unsupported", "The wheels of https://download.pytorch.org/whl/rocm6.2 are large.\n>>> torch.cuda.is_available()\nTrue\n"),
+    ("scheduler-gpu-not-allocated", "@ray.remote(num_gpus=1)\ndef train():\n    print(torch.cuda.is_available())\n# prints True\n"),
+    ("scheduler-gpu-not-allocated", "#SBATCH --gres=gpu:4\nMisconfigurationException: You requested gpu: [0, 1, 2, 3]\n But your machine only has: [0]\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

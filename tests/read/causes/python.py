@@ -161,6 +161,7 @@ CASES: Final = (
     ("two-copies-of-framework", "pip install tensorflow==1.13.1 tensorflow-gpu==1.13.1\nNum GPUs Available: 0\n"),
     ("two-copies-of-framework", "tensorflow (1.4.0)\ntensorflow-gpu (1.4.0)\nMy training runs only on the CPU.\n"),
     ("two-copies-of-framework", "tensorflow                1.9.0\ntensorflow-gpu            1.9.0\nNum GPUs Available: 0\n"),
+    ("python-version-unsupported", "RuntimeError: Couldn't install torch.\nCommand: \"D:\\webui\\venv\\Scripts\\python.exe\" -m pip install torch==2.1.2 torchvision==0.16.2 --extra-index-url https://download.pytorch.org/whl/cu121\nPython 3.12.4\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -193,5 +194,7 @@ NEAR_MISSES: Final = (
     ("python-version-unsupported", "Python 3.10.12\nERROR: No matching distribution found for torch==2.1.0\n"),
     ("cpu-only-build", "== check pips ==========\nnumpy (1.14.3)\nprotobuf (3.5.2)\ntensorflow (1.8.0)\ntensorflow-gpu (1.8.0)\n"),
     ("cpu-only-build", "tensorflow (1.8.0)\ntensorflow-gpu (1.8.0)\n>>> tf.test.gpu_device_name()\n'/device:GPU:0'\n"),
+    ("package-requirement-conflict", "google-colab 1.0.0 requires pandas==2.2.2, but you have pandas 2.2.3 which is incompatible.\nSuccessfully installed pandas-2.2.3\n"),
+    ("nvidia-wheel-version-conflict", "ERROR: pip's dependency resolver does not currently take into account all the packages that are installed. This behaviour is the source of the following dependency conflicts.\ngoogle-colab 1.0.0 requires requests==2.32.3, but you have requests 2.32.4 which is incompatible.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -174,6 +174,7 @@ CASES: Final = (
     ("gpu-memory-held-by-other-process", "\u8fd9\u5757GPU\u4e0a\u6709\u5176\u4ed6\u8fdb\u7a0b\u5360\u7528\u4e86\u663e\u5b58\n"),
     ("gpu-memory-insufficient", "b = torch.randn(40000, 40000, device='cuda')\nRuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":830\n"),
     ("gpu-memory-insufficient", "RuntimeError: HIP out of memory. Tried to allocate 20.00 MiB\n"),
+    ("gpu-memory-insufficient", "RuntimeError: MPS backend out of memory (MPS allocated: 6.80 GB, other allocations: 2.10 GB, max allowed: 9.07 GB).\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

@@ -2,10 +2,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import FrameworkView, absence
+from gpudoctor.derive import FrameworkView, MachineView, absence
+from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.system import WITHOUT_COMPILE, command_for
+from gpudoctor.diagnose.installer_facts import stated_python
 from gpudoctor.diagnose.rule import Explains, Join, rule
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Evidence, Fix, Impact, Problem, Rung, Severity
+from gpudoctor.snapshot import Platform
 
 _INSTALL_HEADERS = {
     "debian": "sudo apt install {python}-dev",
@@ -14,8 +17,18 @@ _INSTALL_HEADERS = {
 }
 
 
+def _of_stated(machine: MachineView) -> tuple[Fix, ...]:
+    """Return the fix with the Python that a text states; what usually fixes this cause if it states none or is about Windows."""
+    minor, command = stated_python(machine), command_for(machine.site, _INSTALL_HEADERS) or _INSTALL_HEADERS["debian"]
+    if not minor or machine.site.platform == Platform.WINDOWS:
+        return usual(machine, "python-headers-missing")
+    beside = " (Debian, Ubuntu, WSL)" if command == _INSTALL_HEADERS["debian"] else ""
+    return (Fix(f"Install the headers of Python {minor}{beside}", command.format(python=f"python{minor}"), (ROOT, DOWNLOAD)),)
+
+
 @rule(
     "GD542",
+    advice=_of_stated,
     severity=Severity.WARNING,
     breaks=Rung.TRAINED,
     impact=Impact.PARTLY,

@@ -12,6 +12,7 @@ from gpudoctor.diagnose.advice.environments import with_all_stated
 from gpudoctor.diagnose.advice.from_line import in_log, usual
 from gpudoctor.diagnose.advice.installing import install, install_nearest
 from gpudoctor.diagnose.advice.releases import pick
+from gpudoctor.diagnose.installer_facts import of_wheels, stated_python
 from gpudoctor.diagnose.rule import Explains, rule
 from gpudoctor.diagnose.rules.builds.python_spans import outside_span, required_outside_span
 from gpudoctor.expressions import expression
@@ -27,12 +28,16 @@ _REFUSED = expression(
 )
 """pip/_internal/resolution/resolvelib/factory.py; a long line of a log is cut off before the list ends."""
 
+_FAILED = expression(r"\bCommand: [^\n]{0,200} -m pip install (?P<name>torch)==(?P<version>\d[\d.]{0,12})(?P<offered>)")
+"""modules/launch_utils.py of stable-diffusion-webui"""
+
 
 def _another_python(machine: MachineView) -> tuple[Fix, ...]:
     """Return the fix with the newest Python for which what pip refused has wheels; what usually helps where no table lists it."""
-    refused = in_log(machine, _REFUSED)
+    refused = in_log(machine, _REFUSED) or in_log(machine, _FAILED)
     rows = machine.matrix.of_release(refused["name"], refused["version"]) if refused else ()
-    pythons = ordered(frozenset(python for row in rows for python in row.pythons))
+    here = [row for row in rows if row.platform.startswith(of_wheels(machine))]
+    pythons = ordered(frozenset(python for row in here for python in row.pythons) - {stated_python(machine)})
     if refused is None or not pythons:
         return usual(machine, "python-version-unsupported")
     offered = [text.strip() for text in refused["offered"].split(",") if final_release(text.strip())]

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 
 from gpudoctor.derive import FrameworkView
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
+from gpudoctor.diagnose.rules.libraries.install_missing import search_folder
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
 from gpudoctor.findings import Problem, Rung, Severity
 
 
 @rule(
     "GD403",
+    advice=lambda machine: search_folder(machine, "cuda-libs-not-on-loader-path"),
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),

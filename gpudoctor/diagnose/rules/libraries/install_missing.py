@@ -10,7 +10,8 @@ from gpudoctor.diagnose.advice.from_line import usual
 from gpudoctor.diagnose.advice.installing import install_framework, installed_by_conda
 from gpudoctor.diagnose.advice.packages import install_fix, reinstall_packages
 from gpudoctor.diagnose.advice.same_release import reinstall
-from gpudoctor.diagnose.missing_names import missing
+from gpudoctor.diagnose.advice.shell import put_first
+from gpudoctor.diagnose.missing_names import missing, missing_by_path
 from gpudoctor.diagnose.rules.libraries.planned import install_with_extra, known_release, packages_in_extra
 from gpudoctor.findings import DOWNLOAD, ROOT, Action, Fix, FixKind
 from gpudoctor.findings.naming import joined
@@ -41,6 +42,17 @@ def install_missing(framework: FrameworkView, lost: tuple[LibraryUse, ...]) -> t
         if spec.wheel_index:
             return (reinstall(framework),)
     return install_framework(machine, framework.name, near=framework.release)
+
+
+def search_folder(machine: MachineView, cause: str) -> tuple[Fix, ...]:
+    """Return the fix that lets the loader search the folder in which a text shows a missing library; what usually fixes the cause if it shows none."""
+    log = machine.observed.text_log
+    shown = missing_by_path("\n".join(line.value for line in log.lines)) if isinstance(log, TextLog) else ()
+    for folder, name in shown:
+        if folder.startswith("/"):
+            title = f"Add the folder of {name} to {PATH}, for this environment only"
+            return (Fix(title, put_first(folder.rstrip("/")), action=Action.INVESTIGATE),)
+    return usual(machine, cause)
 
 
 def install_libraries(machine: MachineView, cause: str) -> Iterator[Fix]:

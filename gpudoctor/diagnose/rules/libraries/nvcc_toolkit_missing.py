@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpudoctor.derive import MachineView
+from gpudoctor.derive import MachineView, or_none
 from gpudoctor.derive.toolkits import HOMES, build_toolkit
 from gpudoctor.diagnose.advice.from_log import install_toolkit
 from gpudoctor.diagnose.advice.shell import shell_path
@@ -24,6 +24,8 @@ def nvcc_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
     taken = next((toolkit for toolkit in toolkits if home in toolkit.named_by), None) if home else build_toolkit(toolkits)
     if not set_for_build or (taken is not None and isinstance(taken.nvcc, str)):
         return
+    for toolkit in toolkits:
+        or_none(toolkit.nvcc)  # a text states releases, and rarely which parts are there
     variable, value = next(iter(set_for_build.items()))
     why = f"{variable} is set to {value}, which has no nvcc" if home else f"{variable} is set, but there is no nvcc"
     complete = [toolkit for toolkit in toolkits if isinstance(toolkit.nvcc, str)]

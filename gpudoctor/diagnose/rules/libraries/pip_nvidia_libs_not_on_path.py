@@ -3,21 +3,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpudoctor import versions
-from gpudoctor.derive import FrameworkView
+from gpudoctor.derive import FrameworkView, MachineView
 from gpudoctor.derive.packages import source_of
 from gpudoctor.derive.toolkits import system_cudas
 from gpudoctor.diagnose.rule import TRAINING_FAILS, Explains, Join, rule
-from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries
+from gpudoctor.diagnose.rules.libraries.install_missing import install_libraries, search_folder
 from gpudoctor.diagnose.rules.libraries.missing import off_the_loader_path
 from gpudoctor.diagnose.rules.libraries.planned import PlannedFramework, install_with_extra, planned_framework
 from gpudoctor.findings import Confidence, Evidence, Fix, FixKind, Problem, Rung, Severity
 from gpudoctor.findings.naming import agree, joined
 from gpudoctor.snapshot import Fact, Missing
 
+_NAME = "pip-nvidia-libs-not-on-path"
+
 
 @rule(
     "GD404",
-    advice=lambda machine: tuple(install_libraries(machine, "pip-nvidia-libs-not-on-path")),
+    advice=lambda machine: _install_or_search(machine),  # noqa: PLW0108 -- it is defined below
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
@@ -28,6 +30,11 @@ def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:
         yield from _planned(framework)
     else:
         yield from off_the_loader_path(framework, in_wheels=True)
+
+
+def _install_or_search(machine: MachineView) -> tuple[Fix, ...]:
+    """Return what gives a framework its libraries; for a program that is none, the folder in which the text shows them."""
+    return tuple(install_libraries(machine, _NAME)) if machine.frameworks else search_folder(machine, _NAME)
 
 
 def _planned(framework: FrameworkView) -> Iterator[Problem]:

@@ -9,6 +9,7 @@ from gpudoctor.snapshot import TextLog
 _WORDS = {
     "k3s": r"(?i)\bk3s\b",
     "kubernetes": r"(?i)\bk8s\b|\bkube(?:let|ctl|rnetes)\b|\bnvidia\.com/(?:gpu|mig)(?![\w.]{0,20}=)|\bpod/|PodSandbox|RuntimeHandler|no runtime for|factory\.go:|\bgpu-operator\b|device.plugin",
+    "ray": r"@ray\.remote\b|\bray\.(?:init|get_gpu_ids)\(",
     "slurm": r"\b(?:srun|sbatch|salloc|sinfo|slurmstepd)\b|SLURM_|\(gres\)|(?i:\bslurm\b)|Requested node configuration",
     "podman": r"(?i)\bpodman\b|setting up CDI devices",
     "apptainer": r"(?i)\bapptainer\b|\bsingularity\b",

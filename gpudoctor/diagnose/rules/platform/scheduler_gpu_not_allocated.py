@@ -16,6 +16,10 @@ _REQUEST = {
     "PBS": Fix("Request a GPU", "qsub -l select=1:ngpus=1 SCRIPT", action=Action.RESTART_JOB),
     "LSF": Fix("Request a GPU", "bsub -gpu num=1 nvidia-smi -L", action=Action.RESTART_JOB),
     "Kubernetes": Fix("Request a GPU in the pod: resources.limits with nvidia.com/gpu: 1.", action=Action.RESTART_JOB),
+    "Ray": Fix(
+        "Request a GPU for the task or actor: @ray.remote(num_gpus=1), or num_gpus in the trainer's configuration.",
+        action=Action.RESTART_JOB,
+    ),
 }
 
 
@@ -64,7 +68,7 @@ def scheduler_gpu_not_allocated(machine: MachineView) -> Iterator[Problem]:
 
 def _request(scheduler: str) -> tuple[Fix, ...]:
     """Return how to request a GPU from the scheduler that a text names, or from each."""
-    by_scheduler = {"kubernetes": _REQUEST["Kubernetes"], "k3s": _REQUEST["Kubernetes"], "slurm": _REQUEST["Slurm"]}
+    by_scheduler = {"kubernetes": _REQUEST["Kubernetes"], "k3s": _REQUEST["Kubernetes"], "slurm": _REQUEST["Slurm"], "ray": _REQUEST["Ray"]}
     fix = by_scheduler.get(scheduler)
     return (fix,) if fix else (_REQUEST["Slurm"], msgspec.structs.replace(_REQUEST["Kubernetes"], kind=FixKind.INSTEAD))
 
