@@ -120,6 +120,21 @@ class Fan(nn.Module):
 def fan():
     return Fan().requires_grad_(False), torch.zeros(3, 16)
 
+class Places(nn.Module):
+    def __init__(self, spread):
+        super().__init__()
+        self.first, self.second, self.spread = nn.Linear(16, 8), nn.Linear(3, 8), spread
+        self.register_buffer("places", torch.zeros(1, 4, 3))
+
+    def forward(self, x):
+        return self.first(x) + self.second(self.spread(self.places, len(x))).sum(1)
+
+def expanded():
+    return Places(lambda places, batch: places.expand(batch, -1, -1)), torch.zeros(3, 16)
+
+def repeated():
+    return Places(lambda places, batch: places.repeat(batch, 1, 1)), torch.zeros(3, 16)
+
 def convolutions():
     layers = nn.Conv2d(3, 8, 3), nn.Conv2d(8, 8, 3, groups=8), nn.Conv2d(8, 16, 3, stride=2, groups=4), nn.ConvTranspose2d(16, 4, 2, stride=2, groups=2)
     return nn.Sequential(*layers), torch.zeros(2, 3, 15, 15)
@@ -521,6 +536,14 @@ def test_dropout_keeps_what_it_keeps_on_a_gpu(counted: Callable[..., Model], tor
     assert model.full is not None
     numbers = 2 * 64 * 16
     assert model.full.kept.per_sample == 3 * 4 * numbers + numbers + 4 * 2 * 64
+
+
+@pytest.mark.index
+def test_autocast_keeps_a_copy_of_what_is_expanded_for_each_sample(counted: Callable[..., Model], torch: Path) -> None:
+    expanded, repeated = (counted(TORCH, name, torch, batch=4, precision="bf16").half for name in ("expanded", "repeated"))
+    assert expanded
+    assert repeated
+    assert expanded.kept == repeated.kept
 
 
 @pytest.mark.index

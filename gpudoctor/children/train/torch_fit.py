@@ -272,7 +272,7 @@ class Engine:
                 result = function(*arguments, **(named or {})) if result is None else result
                 formula = formulas.get(getattr(function, "overloadpacket", function))
                 self.flops += formula(*arguments, **(named or {}), out_val=result) if formula else 0
-                if function is self.cast and storage(arguments[0]) in own:
+                if function is self.cast and storage(arguments[0]) in own and result.numel() <= elements(arguments[0]):
                     own[storage(result)] = result  # alive, or something else would get its address
                 return result
 
@@ -280,6 +280,11 @@ class Engine:
 
     def _no_hook(self, _hook):
         return self._torch.utils.hooks.RemovableHandle(collections.OrderedDict())
+
+
+def elements(tensor):
+    """How many numbers its storage holds: fewer than an expanded tensor has."""
+    return tensor.untyped_storage().nbytes() // tensor.element_size()
 
 
 def moments(kept, events):
