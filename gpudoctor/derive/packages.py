@@ -12,10 +12,10 @@ from functools import cached_property
 from gpudoctor import versions
 from gpudoctor.derive import wheel_platform
 from gpudoctor.derive.demands import Demand, RequirementClash, Violation
-from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_extra, only_version, requirement, satisfies
+from gpudoctor.derive.patches import by_a_patch, later_patches, source_of
+from gpudoctor.derive.specifiers import BESIDE, Requirement, contradict, holds, of_extra, requirement, satisfies
 from gpudoctor.frameworks import CATALOGUE, FrameworkSpec, framework_of, stack_of
 from gpudoctor.matrix import FrameworkRelease, Matrix, Resolved
-from gpudoctor.matrix.cite import cited
 from gpudoctor.matrix.rows import RequirementSpan
 from gpudoctor.matrix.tables import FAULTS
 from gpudoctor.snapshot import SUPPOSED, Distribution, Fact, Framework, Missing, Packages, Python, Snapshot
@@ -120,9 +120,11 @@ class Stack:
             lines, where = self._requires(distribution)
             read = [found for line in lines if (found := requirement(line)) is not None]
             own = [Demand(distribution, found, where) for found in read]
-            self._possible[distribution.name] = own, list(self._by_a_patch(distribution, read))
-        own, by_a_patch = self._possible[distribution.name]
-        return [*(demand for demand in own if self._holds(demand.requirement.marker, extras) is True), *by_a_patch]
+            row = self.row(distribution) if stack_of(distribution.name) is not None and self.stated(distribution) else None
+            later = () if row is None else later_patches(row, self.matrix)
+            self._possible[distribution.name] = own, list(by_a_patch(distribution, read, later))
+        own, of_a_patch = self._possible[distribution.name]
+        return [*(demand for demand in own if self._holds(demand.requirement.marker, extras) is True), *of_a_patch]
 
     def _holds(self, marker: str, extras: tuple[str, ...]) -> bool | None:
         """Whether a marker holds; without a stated Python, with each that has wheels of everything."""
@@ -138,27 +140,6 @@ class Stack:
         named = [frozenset(python for python in row.pythons if not python.endswith("t")) for row in self.rows if row.pythons]
         allowed = [frozenset(self.allowed.versions)] if self.allowed is not None else []
         return frozenset.intersection(*named, *allowed) if named else frozenset()
-
-    def _by_a_patch(self, distribution: Distribution, own: list[Requirement]) -> Iterator[Demand]:
-        """What a later patch of a release requires and the release leaves open: of its framework, or of a framework as an upper bound for its parts.
-
-        tf-keras 2.15.0 cannot be imported beside TensorFlow 2.16 or 2.17 (tried on 2026-11-22), though its metadata has no bound; its patch 2.15.1
-        has one. TensorFlow 2.6.0 allows any Keras 2 (~=2.6), its patch 2.6.2 none from 2.7 on. What an installer adds for others need not be
-        imported: tensorflow-hub requires tf-keras, and imports it beside Keras 3 alone.
-        """
-        stack, is_framework = stack_of(distribution.name), framework_of(distribution.name) is not None
-        row = self.row(distribution) if stack is not None and self.stated(distribution) else None
-        if row is None:
-            return
-        settled = {one.name for one in own if not is_framework or "<" in one.specifier or only_version(one.specifier)}
-        later = (other for other in self.matrix.releases(distribution.name, row.platform) if row.release < other.release)
-        for patch in (other for other in later if row.release[:2] == other.release[:2]):
-            for found in filter(None, map(requirement, patch.requires)):
-                pinned = found.specifier.startswith("==") and "*" not in found.specifier  # to what was released with that patch
-                bounds = stack_of(found.name) == stack and "<" in found.specifier if is_framework else bool(framework_of(found.name))
-                if bounds and found.name not in settled and not found.marker and not pinned:
-                    settled = {*settled, found.name}
-                    yield Demand(distribution, found, source_of(patch), str(patch.release))
 
     def _requires(self, distribution: Distribution) -> tuple[tuple[str, ...], str]:
         if isinstance(distribution.requires, tuple):
@@ -317,11 +298,6 @@ def _compiled_for(row: FrameworkRelease) -> tuple[str, ...]:
 def _is_of_an_extra(demand: Demand, bounded: Container[tuple[str, str]]) -> bool:
     """Return whether an extra narrows what its package requires of the same distribution anyway."""
     return of_extra(demand.requirement.marker) and (demand.by.name, demand.requirement.name) in bounded
-
-
-def source_of(row: FrameworkRelease) -> str:
-    """The matrix's source of a row, for evidence."""
-    return cited(row.source, f"{row.distribution} {row.release}")
 
 
 def major(version: str) -> int | None:

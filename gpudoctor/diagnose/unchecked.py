@@ -16,6 +16,7 @@ from gpudoctor.derive.packages import chosen_frameworks
 from gpudoctor.derive.plugins import compares_plugins, mismatched_plugins
 from gpudoctor.derive.specifiers import of_extra, requirement, satisfies
 from gpudoctor.derive.wheel_tags import installed_glibc, newest_glibc, tags
+from gpudoctor.diagnose.advice.releases import known_builds
 from gpudoctor.diagnose.system_libraries import unstated_libraries
 from gpudoctor.diagnose.unexamined import unexamined
 from gpudoctor.diagnose.unlisted_requirements import unlisted_requirements
@@ -139,7 +140,7 @@ def _build(machine: MachineView, view: FrameworkView) -> str:
     if fits and all(meeting.fit in LACKS for meeting in fits):
         return ""
     if not isinstance(code, EffectiveCode) or code.sass is None:
-        return "it is unknown which GPUs this build has kernels for"
+        return f"it is unknown which GPUs this build has kernels for{known_builds(machine, view.observed)}"
     unsure = next((meeting for meeting in fits if meeting.fit is Fit.UNKNOWN), None)
     page = f"; for Jetson, see {view.spec.jetson_page}" if machine.site.platform == Platform.JETSON else ""
     return f"it is unknown whether this build has kernels for compute capability {unsure.capability}{page}" if unsure else ""

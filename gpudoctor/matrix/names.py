@@ -59,12 +59,12 @@ def index(products: Iterable[GpuProduct]) -> dict[str, GpuProduct]:
 
 
 def find(name: str, products: Mapping[str, GpuProduct]) -> GpuProduct | None:
-    """The product of that name, also with a size ("rtx 3090 24gb") or a needless "Quadro" ("quadro a6000").
+    """The product of that name, also with a size ("rtx 3090 24gb", "a100 40gb pcie") or a needless "Quadro" ("quadro a6000").
 
     A Jetson is found by its kit too ("Jetson AGX Orin Developer Kit").
     """
     words = _words(name)
-    found = _sized(words, products)
+    found = _sized(words, products) or _sized(sorted(words, key=lambda word: word.endswith("gb")), products)
     if found is None and "quadro" in words:
         found = _sized([word for word in words if word != "quadro"], products)
     if found is None and not _OF_KITS.isdisjoint(words):

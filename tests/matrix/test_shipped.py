@@ -234,6 +234,8 @@ def test_every_distribution_has_rows(shipped: Matrix) -> None:
         ("GeForce GTX 1080 Ti", "NVIDIA GeForce GTX 1080 Ti", "6.1"),
         ("4090", "NVIDIA GeForce RTX 4090", "8.9"),
         ("rtx 4090 24gb", "NVIDIA GeForce RTX 4090", "8.9"),
+        ("A100 40GB PCIe", "NVIDIA A100-PCIE-40GB", "8.0"),
+        ("H100 80GB PCIe", "NVIDIA H100 PCIe", "9.0"),
         ("a100 80gb", "NVIDIA A100-SXM4-80GB", "8.0"),
         ("A100-SXM4-80GB", "NVIDIA A100-SXM4-80GB", "8.0"),
         ("NVIDIA A100 80 GB PCIe", "NVIDIA A100 80GB PCIe", "8.0"),

@@ -295,3 +295,9 @@ def test_an_add_on_for_cuda_is_not_ready_on_a_machine_without_a_gpu() -> None:
 def test_the_setting_that_chooses_a_framework_is_named(requirements: tuple[str, ...], note: str) -> None:
     remarks = suppose(Combination(requirements=requirements), shared_matrix(), "").remarks
     assert [remark for remark in remarks if "unless" in remark] == ([note] if note else [])
+
+
+@pytest.mark.parametrize("local", ["cu118", "cu999"])
+def test_a_build_that_the_tables_lack_is_told_with_those_that_they_list(local: str) -> None:
+    (unchecked,) = checked(f"torch==2.8.0+{local}", gpus=("A10",), driver="550.54.15").unchecked
+    assert unchecked.reason.endswith("the tables list +cu126, +cu128 and +cu129 of torch 2.8.0")

@@ -6,14 +6,15 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from gpudoctor.derive import MachineView, Stack
+from gpudoctor.derive import MachineView, Stack, wheel_platform
 from gpudoctor.derive.cuda import STUB
 from gpudoctor.derive.nearness import nearness
 from gpudoctor.diagnose.advice.constraints import Constraints, constraints
+from gpudoctor.findings.naming import joined
 from gpudoctor.frameworks import FrameworkSpec, spec_of
 from gpudoctor.matrix import FrameworkRelease
-from gpudoctor.matrix.builds import GpuBuild
-from gpudoctor.snapshot import Distribution, Missing
+from gpudoctor.matrix.builds import GpuBuild, builds
+from gpudoctor.snapshot import Distribution, Fact, Framework, Missing
 from gpudoctor.versions import Version
 
 _LOCAL_SINCE = Version(1, 8)
@@ -140,3 +141,14 @@ def nearest(machine: MachineView, to: Distribution, suits: Callable[[FrameworkRe
     rows = (row for row in constraints(machine).releases(to.name) if row.accelerator not in _WITHOUT_WHEEL)
     fitting = (str(row.release) for row in rows if suits(row) and (row.accelerator != "cuda" or works_here(machine, row)))
     return min(fitting, key=lambda release: nearness(release, to.version), default="")
+
+
+def known_builds(machine: MachineView, framework: Framework) -> str:
+    """Return which other builds of a release the tables list, as the end of a sentence; "" if its version names no build, or they list none."""
+    version = framework.version.value if isinstance(framework.version, Fact) else ""
+    number, local = version.partition("+")[::2]
+    platform = wheel_platform.name(machine.observed.host, machine.observed.python)
+    listed = (build for build in builds(machine.matrix, spec_of(framework.name), platform) if build.number == number and build.tag)
+    tags = sorted(f"+{build.tag}" for build in listed)
+    known = local and tags and framework.distribution == framework.name
+    return f"; the tables list {joined(tags)} of {framework.name} {number}" if known else ""
