@@ -66,6 +66,7 @@ class Elf:
         "runpath",
         "sections",
         "soname",
+        "span",
         "strings",
         "symbols",
         "versions",
@@ -82,6 +83,8 @@ class Elf:
         self.interpreter = ""
         """Of a program: its dynamic loader."""
         self.soname = ""
+        self.span = 0
+        """Bytes of address space that it takes."""
         self.needed: tuple[str, ...] = ()
         self.rpath = ""
         """DT_RPATH; empty if there is a DT_RUNPATH, because the loader then ignores DT_RPATH."""
@@ -213,20 +216,22 @@ class _Reader:
 
     def _segments(self, found: Elf, layout: _Layout, table: tuple[int, int, int]) -> tuple[list[tuple[int, int, int]], int, int]:
         """Address, offset and size of the loaded segments; offset and size of the dynamic section."""
-        loads, dynamic = [], (0, 0)
+        loads, dynamic, ends = [], (0, 0), [0]
         for row in self._rows(layout.program, *table):
             if layout.wide:
-                kind, _, offset, address, _, size, _, _ = row
+                kind, _, offset, address, _, size, memory, _ = row
             else:
-                kind, offset, address, _, size, _, _, _ = row
+                kind, offset, address, _, size, memory, _, _ = row
             if kind == _PT_LOAD:
                 if offset + size > self._size:  # the loader maps it anyway, and the process dies at the first access
                     raise NotElf("truncated", "truncated")
                 loads.append((address, offset, size))
+                ends.append(address + memory)
             elif kind == _PT_DYNAMIC:
                 dynamic = (offset, size)
             elif kind == _PT_INTERP:
                 found.interpreter = os.fsdecode(self._at(offset, min(size, 4096)).partition(b"\0")[0])
+        found.span = max(ends) - min((address for address, _, _ in loads), default=0)
         return loads, *dynamic
 
     def _text(self, offset: int) -> str:

@@ -1,4 +1,4 @@
-"""The limits of the examined process: locked memory, open files, shared memory."""
+"""The limits of the examined process: locked memory, open files, address space, shared memory."""
 
 from __future__ import annotations
 
@@ -15,14 +15,21 @@ SHARED = "/dev/shm"  # noqa: S108 -- looked at, not written to
 def limits(root: str) -> Limits:
     """The section, each field on its own."""
     text = files.read(PATH, root, 8192)
-    return Limits(_soft(text, "Max locked memory"), _soft(text, "Max open files"), _shared_memory(root))
+    return Limits(
+        memlock=_limit(text, "Max locked memory"),
+        open_files=_limit(text, "Max open files"),
+        shared_memory=_shared_memory(root),
+        address_space=_limit(text, "Max address space"),
+        address_space_hard=_limit(text, "Max address space", hard=True),
+    )
 
 
-def _soft(text: str | Missing, name: str) -> Limit | Missing:
-    """The first figure after the name (proc_pid_limits(5))."""
+def _limit(text: str | Missing, name: str, *, hard: bool = False) -> Limit | Missing:
+    """The first figure after the name, the soft limit, or the second, the hard one (proc_pid_limits(5))."""
     if isinstance(text, Missing):
         return text
     words = next((line[len(name) :].split() for line in text.splitlines() if line.startswith(name)), [])
+    words = words[int(hard) :]
     if words[:1] == ["unlimited"]:
         return "unlimited"
     return files.whole_number(words[0], PATH) if words else Missing(Cause.ABSENT, f"{PATH} has no line {name}")

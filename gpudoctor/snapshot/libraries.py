@@ -140,6 +140,8 @@ class FrameworkLibraries(Observed, frozen=True):
     uses: tuple[LibraryUse, ...] | Missing = NOT_ASKED
     also_loaded: tuple[str, ...] = ()
     """CUDA libraries that its process loads although nothing requests them by name: preloads of another CUDA."""
+    mapped: int = 0
+    """Bytes of address space that all its libraries take."""
     broken: tuple[Damage, ...] = ()
     """Files of the framework, or of other libraries they link, that cannot be loaded: its import fails."""
     unresolved: tuple[UnresolvedSymbol, ...] = ()

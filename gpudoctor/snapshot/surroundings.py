@@ -88,6 +88,10 @@ class Limits(Observed, frozen=True):
     """Bytes of memory that may be locked."""
     open_files: Limit | Missing = NOT_ASKED
     shared_memory: SharedMemory | Missing = NOT_ASKED
+    address_space: Limit | Missing = NOT_ASKED
+    """Bytes that the process may map: ulimit -v."""
+    address_space_hard: Limit | Missing = NOT_ASKED
+    """The most that its user may raise that to."""
 
 
 class Allocation(Observed, frozen=True):

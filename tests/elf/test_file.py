@@ -40,6 +40,8 @@ def by_pyelftools(path: Path) -> dict[str, object]:
                 for name in ("needed", "soname", "rpath", "runpath"):
                     if tag.entry.d_tag == f"DT_{name.upper()}":
                         tags.setdefault(name, []).append(getattr(tag, name))
+        loads = [segment.header for segment in elf.iter_segments("PT_LOAD")]
+        begins, ends = [load.p_vaddr for load in loads], [load.p_vaddr + load.p_memsz for load in loads]
         versions = {}
         for section in elf.iter_sections():
             if isinstance(section, GNUVerNeedSection):
@@ -51,12 +53,13 @@ def by_pyelftools(path: Path) -> dict[str, object]:
             "rpath": "" if "runpath" in tags else "".join(tags.get("rpath", ())),
             "runpath": tags["runpath"][0] if "runpath" in tags else None,
             "versions": versions,
+            "span": max(ends, default=0) - min(begins, default=0),
         }
 
 
 def ours(path: Path) -> dict[str, object]:
     found = file.read(str(path), versions=True)
-    return {name: getattr(found, name) for name in ("bits", "needed", "soname", "rpath", "runpath", "versions")}
+    return {name: getattr(found, name) for name in ("bits", "needed", "soname", "rpath", "runpath", "versions", "span")}
 
 
 def test_there_is_something_to_compare() -> None:

@@ -183,6 +183,21 @@ EDITED: dict[str, Edited] = {
         change=surroundings.with_a_gibibyte_of_shared_memory,
         verdict="unknown",
     ),
+    "address-space-too-small": Edited(
+        about="`ulimit -v` allows 2 GiB, and TensorFlow's libraries take 3",
+        base="libraries-in-order",
+        change=surroundings.with_address_space(2 << 30),
+        level="look",
+        verdict="broken",
+        roots=("address-space-limited",),
+    ),
+    "address-space-enough": Edited(
+        about="`ulimit -v` allows 8 GiB, and TensorFlow's libraries take 3",
+        base="libraries-in-order",
+        change=surroundings.with_address_space(8 << 30),
+        level="look",
+        verdict="ready",
+    ),
     "toolkit-of-another-cuda": Edited(
         about="TensorFlow for CUDA 12 without NVIDIA's packages on a machine whose toolkit is 11.8",
         base="healthy-one",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import msgspec
 
-from gpudoctor.snapshot import Cause, Container, Libcuda, Limits, Missing, Nvml, SharedMemory, Snapshot, Status
+from gpudoctor.snapshot import Cause, Container, Libcuda, Libraries, Limits, Missing, Nvml, SharedMemory, Snapshot, Status
 
 UNKNOWN = Status(999, "NVML_ERROR_UNKNOWN", "Unknown Error")
 NO_DEVICE = Status(100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected")
@@ -23,6 +25,20 @@ def with_dockers_shared_memory(snapshot: Snapshot) -> Snapshot:
 
 def with_a_gibibyte_of_shared_memory(snapshot: Snapshot) -> Snapshot:
     return _with_shared_memory(snapshot, 1 << 30)
+
+
+def with_address_space(allowed: int, needed: int = 3 << 30) -> Callable[[Snapshot], Snapshot]:
+    """`ulimit -v` allows so many bytes, and the libraries of each framework take others."""
+
+    def change(snapshot: Snapshot) -> Snapshot:
+        assert isinstance(snapshot.libraries, Libraries)
+        replace = msgspec.structs.replace
+        known = snapshot.limits if isinstance(snapshot.limits, Limits) else Limits()
+        mapped = tuple(replace(framework, mapped=needed) for framework in snapshot.libraries.frameworks)
+        limits = replace(known, address_space=allowed, address_space_hard="unlimited")
+        return replace(snapshot, libraries=replace(snapshot.libraries, frameworks=mapped), limits=limits)
+
+    return change
 
 
 def after_a_reload(snapshot: Snapshot) -> Snapshot:

@@ -164,6 +164,11 @@ def test_limits_of_this_process_are_what_the_system_says() -> None:
     assert found.shared_memory.size == status.f_blocks * status.f_frsize
 
 
+def test_both_limits_of_address_space(tmp_path: Path) -> None:
+    found = limits(plant(tmp_path, {"/proc/self/limits": "Max address space         2048000000           unlimited            bytes\n"}))
+    assert (found.address_space, found.address_space_hard) == (2048000000, "unlimited")
+
+
 def test_unlimited_or_unknown_limits(tmp_path: Path) -> None:
     found = limits(plant(tmp_path, {"/proc/self/limits": "Max locked memory   unlimited   unlimited   bytes\n"}))
     assert found.memlock == "unlimited"

@@ -169,6 +169,7 @@ FAMILIES: dict[str, dict[str, tuple[str, ...]]] = {
         "env_slows_gpu": ("variables",),
         "cuda_visible_devices_set_too_late": ("text",),
         "gpu_memory_preallocation": ("text",),
+        "address_space_limited": ("cuda_build", "frameworks", "libraries"),
     },
     "multi_gpu": {
         "fabric_manager_missing": ("nvlink_fabric",),

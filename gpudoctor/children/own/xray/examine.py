@@ -134,7 +134,16 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
         _broken(patient, path)
     lacking = unresolved(shared, patient.loader.objects)
     uses = missing("failed", patient.unknown) if patient.unknown else uses
-    return {**said, "objects": objects, "uses": uses, "also_loaded": also, "broken": list(patient.broken.values()), "unresolved": lacking}
+    mapped = sum(library.elf.span for library in patient.loader.objects)
+    return {
+        **said,
+        "mapped": mapped,
+        "objects": objects,
+        "uses": uses,
+        "also_loaded": also,
+        "broken": list(patient.broken.values()),
+        "unresolved": lacking,
+    }
 
 
 def _holes(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: str) -> dict[str, Any]:
