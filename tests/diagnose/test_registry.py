@@ -29,7 +29,7 @@ SEEN_IN_TRAINING = OF_TRAINING - {"all-reduce-failed", "application-clocks-lower
 """What only a training run shows, or shows more of."""
 
 PREDICTIONS = {
-    "broken-release", "compute-prohibited", "confidential-computing-not-ready", "container-ldcache-stale",
+    "address-space-limited", "broken-release", "compute-prohibited", "confidential-computing-not-ready", "container-ldcache-stale",
     "container-no-gpu-access", "container-toolkit-missing", "cpu-lacks-avx", "cpu-only-build", "cuda-library-damaged",
     "cuda-library-missing", "cuda-libs-not-on-loader-path", "cuda-mixed-versions", "cuda-version-mismatch", "cudnn-drops-gpu",
     "cudnn-missing", "cudnn-shadowed-by-system", "cudnn-version-mismatch", "cudnn-wrong-major", "cupy-wheel-cuda-mismatch",
