@@ -17,7 +17,7 @@ from gpudoctor.plan.chosen import Chosen, Rejected
 from gpudoctor.plan.companions import checked_as
 from gpudoctor.plan.demands import Demands
 from gpudoctor.plan.pythons import Pythons
-from gpudoctor.plan.remedies import numpy_bound, remedies
+from gpudoctor.plan.remedies import further, numpy_bound, remedies
 from gpudoctor.versions import Version
 
 _PYTHONS = 6
@@ -161,6 +161,10 @@ class Answers:
         found = Chosen(chosen, python, conclusion, tuple(numpy_bound(chosen, self._asked, self._machine, self._matrix)))
         for extra in remedies(conclusion, chosen, self._machine, self._matrix):
             better = self._checker((*texts, *(constraint.requirement for constraint in extra)), python)
+            more = tuple(further(extra, better, chosen))
+            if more:
+                extra = (*extra, *more)  # noqa: PLW2901
+                better = self._checker((*texts, *(constraint.requirement for constraint in extra)), python)
             if _improves(better, found.conclusion):
                 return msgspec.structs.replace(found, conclusion=better, constraints=(*found.constraints, *extra))
         return found

@@ -49,6 +49,12 @@ def _bounds(conclusion: Conclusion, chosen: tuple[Candidate, ...]) -> Iterator[C
             yield Constraint(text, f"{chosen[0].label} needs it and does not state it")
 
 
+def further(constraints: tuple[Constraint, ...], then: Conclusion, chosen: tuple[Candidate, ...]) -> Iterator[Constraint]:
+    """Yield the bounds that constraints make necessary: NumPy 1 for a jaxlib that was added."""
+    known = {constraint.requirement for constraint in constraints}
+    yield from (constraint for constraint in _bounds(then, chosen) if constraint.requirement not in known)
+
+
 def left_open(findings: Iterable[Finding]) -> list[str]:
     """Return the bounds that would keep an installer from what a release does not run with and does not exclude, by the warnings about that."""
     warned = (found for found in findings if found.severity is Severity.WARNING and found.name in _OF_OPEN_BOUNDS)

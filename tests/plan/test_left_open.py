@@ -117,3 +117,18 @@ def test_instead_of_pins_that_exclude_each_other_the_newest_pair_comes_before_fe
 def test_two_frameworks_that_exclude_each_other_take_few_checks() -> None:
     for pins in (("tensorflow[and-cuda]==2.16.2", "torch==2.4.1"), ("tensorflow==2.13.1", "torch==2.4.1")):
         assert propose(asked("a100", "535.183.01", *pins, python="3.10"), MATRIX).search.checked < 150
+
+
+@pytest.mark.parametrize("row", MATRIX.releases("jax"), ids=lambda row: str(row.release))
+def test_a_jax_that_does_not_require_jaxlib_is_told_with_it(row: FrameworkRelease) -> None:
+    plain = Combination(requirements=(f"jax=={row.release}",), gpus=("none",), python="3.12")
+    found = examine(plain, Policy(level=None), fixes=True).diagnosis
+    required = any(text.startswith("jaxlib") and "extra==" not in text for text in row.requires)
+    texts = [text for cause in found.root_causes for fix in cause.fixes[:1] for text in fix.installs]
+    assert any(text.startswith("jaxlib==") for text in texts) is not required
+
+
+def test_a_plan_for_the_cpu_pins_the_jaxlib_of_an_old_jax() -> None:
+    plan = propose(asked("none", "", "jax==0.4.25", python="3.11"), MATRIX).plan
+    assert plan.environment is not None
+    assert [pin.requirement for pin in plan.environment.pins] == ["jax==0.4.25", "jaxlib==0.4.25", "numpy<2"]

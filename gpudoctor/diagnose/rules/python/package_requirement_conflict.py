@@ -7,12 +7,12 @@ import msgspec
 
 from gpudoctor.derive import EnvironmentView, FrameworkView
 from gpudoctor.derive.demands import Violation
-from gpudoctor.derive.packages import Stack
+from gpudoctor.derive.packages import Stack, source_of
 from gpudoctor.derive.specifiers import satisfies
 from gpudoctor.diagnose.advice.installing import install_framework
 from gpudoctor.diagnose.advice.lacking import lacking
 from gpudoctor.diagnose.advice.packages import REINSTALL, install_fix
-from gpudoctor.diagnose.advice.releases import nearest, pick
+from gpudoctor.diagnose.advice.releases import nearest, newest, pick
 from gpudoctor.diagnose.advice.requirements import (
     accepted,
     as_evidence,
@@ -62,6 +62,7 @@ def package_requirement_conflict(environment: EnvironmentView) -> Iterator[Probl
         )
     yield from _absent(environment)
     yield from _hollow(environment)
+    yield from _without_library(environment)
     yield from lacking(environment)
 
 
@@ -70,6 +71,24 @@ def _is_own(violation: Violation, stack: Stack) -> bool:
     compiled = stack.supposed and any(built.name == violation.demand.by.name for built, _ in stack.built_for_numpy_1)
     of_numpy = compiled and violation.found.name == "numpy" and needs_numpy_1(violation)
     return rule_for(violation) == package_requirement_conflict.name and not of_numpy
+
+
+def _without_library(environment: EnvironmentView) -> Iterator[Problem]:
+    """Yield that a planned framework lacks its library, which old releases only require for an extra: jaxlib before JAX 0.4.30."""
+    stack = environment.stack
+    wanted = {*stack.distributions, *stack.bounds, *(demand.requirement.name for demand in stack.demands)}
+    for package in stack.distributions.values() if stack.supposed else ():
+        row, plugin = stack.row(package), spec_of(framework_of(package.name) or "").plugin
+        if row is None or plugin is None or plugin.library in wanted:
+            continue
+        if any(text.startswith(plugin.library) for text in row.requires):
+            release = newest(environment.machine, plugin.library, accepts=f"<={package.version}", near=package.version)
+            pin = f"{plugin.library}=={release}" if release else plugin.library
+            yield Problem(
+                message=f"{package.label} cannot be imported without {plugin.library}, which only its extras require.",
+                evidence=(as_evidence(package), Evidence(plugin.library, "not stated", source_of(row))),
+                fixes=(install_fix(f"Add {pin}", environment.observed.python, pin),),
+            )
 
 
 def _absent(environment: EnvironmentView) -> Iterator[Problem]:
