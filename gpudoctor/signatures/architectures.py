@@ -17,12 +17,13 @@ ARCHITECTURES = (
     # torch/cuda/__init__.py of 0.4 to 2.15
     Signature(
         r"CUDA capability sm_\d+\w? is not compatible with the current PyTorch installation|torch==\S{1,40} does not include kernels for this GPU"
-        r"|but your PyTorch was compiled with CUDA_VERSION \d",
+        r"|current PyTorch install(?:ation)? supports CUDA capabilities sm_|but your PyTorch was compiled with CUDA_VERSION \d",
         ("gpu-too-new-for-build", "gpu-too-old-for-build"),
         "this build has no kernels for this GPU",
         (
             "CUDA capability sm_120 is not compatible with the current PyTorch installation",
             "CUDA capability sm_61 is not compatible with the current PyTorch installation",
+            "The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.",
             "Your installed torch==2.15.0 does not include kernels for this GPU",
         ),
     ),

@@ -171,7 +171,7 @@ COMPILED_FOR_A_FRAMEWORK = (
         ("site-packages/torch/lib/libtorch_python.so: undefined symbol: _ZN2at",),
     ),
     Signature(
-        r"(?:(?:undefined |^ {0,8})symbol:? |Symbol not found: _)_Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl"
+        r"(?:(?:\bu\w{3,9}ed |^ {0,8})symbol:? |Symbol not found: _)_Z\w{0,120}(?:N2at|NK2at|N3c10|NK3c10|N5torch|NK5torch|N6caffe2|N10tensorflow|NK10tensorflow|N3tsl|N4absl"
         # RAPIDS, MXNet, PaddlePaddle: https://github.com/rapidsai/cudf/issues/8404
         r"|N4cudf|NK4cudf|N5cudf|N3rmm|N4raft|N5mxnet|N6paddle|N3phi|10rmm)\w|(?:undefined symbol: |Symbol not found: _)TFE?_[A-Z]\w"
         r"|(?:\bcpython-\d{2,3}\S{0,40}|\bNotFoundError: \S{1,200})\.so: undefined symbol:?\W{0,3}$|PyTorch version mismatch! DeepSpeed ops",

@@ -18,6 +18,13 @@ READER = Reader(
         Form("torch cuda", r"\bCUDA: \d{1,2}\.\d\. CUDA Toolkit: (?P<value>\d{1,2}\.\d)\b", Rank.LISTING),
         Form("package:triton", rf"\bCUDA Toolkit: \S{{2,12}}\. Triton: {RELEASE}", Rank.LISTING),
         Form("package:torch", rf"\bPython-\d\.\d{{1,2}}\.\d{{1,2}}\w{{0,4}} torch-{RELEASE}", Rank.LISTING),
+        # a release without a tag may be conda's, of any CUDA: what it has kernels for is not known then
+        Form(
+            "gpu",
+            r"\btorch[ -]\d[\d.]{2,8}\+cu\d{2,3} CUDA:(?P<name>\d{1,2}) \((?P<value>[A-Z][^,()\n]{1,60}), \d{4,6}(?:\.\d{1,3})?Mi?B\)",
+            Rank.LISTING,
+        ),
+        Form("python", r"\bPython-(?P<value>3\.\d{1,2}\.\d{1,2})\w{0,4} torch-\d", Rank.LISTING),
         Form("package:torch", rf"^\s{{0,8}}(?:YOLOv\d\S{{0,3}} .{{0,60}}|Using )torch {RELEASE} (?:CPU|CUDA:\d)\b", Rank.LISTING),
         Form(
             "torch devices",

@@ -430,6 +430,11 @@ CASES: Final = (
     ("extension-built-for-other-cuda", "RuntimeError: roi_pool is not compiled with GPU support\n"),
     ("gpu-lacks-bf16", "GPU: Tesla V100, HF Trainer\nValueError: --tf32 requires Ampere or a newer GPU arch, cuda>=11 and torch>=1.7\n"),
     ("python-headers-missing", "tcc: error: include file 'Python.h' not found\nD:\\portable\\python_embeded\\Lib\\site-packages\\triton\\runtime\\build.py\n"),
+    ("gpu-too-new-for-build", "    The current PyTorch install supports CUDA capabilities sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90.\n"),
+    ("gpu-too-new-for-build", "The current PyTorch install supports CUDA capabilities sm_37 sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90 compute_37.\nFound GPU NVIDIA GeForce RTX 5070 Ti\n"),
+    ("gpu-too-old-for-build", "The current PyTorch install supports CUDA capabilities sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120.\nGPU: GTX 1080\n"),
+    ("gpu-too-new-for-build", "Ultralytics 8.3.40 \U0001f680 Python-3.11.9 torch-2.5.1+cu121 CUDA:0 (NVIDIA GeForce RTX 5070, 12227MiB)\n"),
+    ("extension-abi-mismatch", "flash-attn 2.6.3: udefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -562,5 +567,7 @@ NEAR_MISSES: Final = (
     ("gpu-too-new-for-build", "If the build does not support sm_120, the page says so; ours does.\n"),
     ("gpu-too-old-for-build", "Since this release does not include sm_37 I took the old image, and the K80 trains.\n"),
     ("extension-built-for-other-cuda", "XGBoostError: XGBoost is not compiled with GPU support\n"),
+    ("gpu-too-new-for-build", "YOLOv5 \U0001f680 v6.1-124 torch 1.7.1 CUDA:0 (NVIDIA GeForce RTX 3090, 24268MiB)\n      0/299     5.32G    0.1086   0.06432\n"),
+    ("gpu-too-new-for-build", "YOLOv8.0.20 \U0001f680 Python-3.8.10 torch-1.13.1+cu117 CUDA:0 (NVIDIA A100-SXM4-40GB, 40536MiB)\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
