@@ -106,6 +106,7 @@ def model_of(builder: str, step: Step, once: CountedStep, twice: CountedStep) ->
         recomputed=Affine(max(0, most.per_sample - transient.per_sample), max(0, most.fixed - transient.fixed)),
         transient=transient,
         inference=line(lambda one: one.alive or 0),
+        moved=line(lambda one: one.moved).per_sample,
     )
     half, known = step.precision in _HALF, not step.infer or once.alive is not None
     return Model(

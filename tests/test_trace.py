@@ -539,6 +539,17 @@ def test_dropout_keeps_what_it_keeps_on_a_gpu(counted: Callable[..., Model], tor
 
 
 @pytest.mark.index
+def test_what_a_forward_pass_reads_and_writes_is_counted(counted: Callable[..., Model], torch: Path) -> None:
+    """In FP32 numbers of 4 bytes: the input, two layers that each write 8, their sum of 4 places, the result, and the mean of squares. Views move nothing."""
+    model = counted(TORCH, "repeated", torch, batch=4).full
+    assert model
+    places = 4 * 3
+    layers = (16 + 8) + (places + 4 * 8) + (4 * 8 + 8) + 3 * 8
+    loss = 8 + 1
+    assert 0 <= model.moved / 4 - (layers + loss) <= 2 * places + 3 * 8
+
+
+@pytest.mark.index
 def test_autocast_keeps_a_copy_of_what_is_expanded_for_each_sample(counted: Callable[..., Model], torch: Path) -> None:
     expanded, repeated = (counted(TORCH, name, torch, batch=4, precision="bf16").half for name in ("expanded", "repeated"))
     assert expanded

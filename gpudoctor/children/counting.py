@@ -36,6 +36,8 @@ class CountedStep(msgspec.Struct, frozen=True, kw_only=True, tag_field="event", 
     """The most that is alive at once in a forward pass without gradients, beside the cache; None: not traced."""
     cache: int = 0
     """Keys and values that generating text keeps."""
+    moved: int = 0
+    """The bytes that the operations of the forward pass read and write; 0: not traced."""
     assumed: tuple[str, ...] = ()
     """Where the step reads values of tensors, which a trace does not have: "model.py, line 12"."""
 

@@ -30,7 +30,7 @@ class Engine:
             raise refused("needs a PyTorch with FakeTensorMode and FLOP formulas; this is {}".format(torch.__version__)) from None
         about, flops, self._as_on_gpus = neighbour("torch_values"), neighbour("torch_flops"), neighbour("torch_gpu").layers_as_on_gpus
         self._blocks, self._alive = neighbour("torch_blocks"), neighbour("torch_alive")
-        self._formulas, self._grouped = flops.formulas(torch.ops.aten, flop_registry), flops.grouped
+        self._formulas, self._grouped, self._moved = flops.formulas(torch.ops.aten, flop_registry), flops.grouped, flops.moved
         self._recurrent = about.RECURRENT
         self._values, self._unknown, self._needed = about.Values(torch), about.errors(), about.NEEDED
 
@@ -107,7 +107,8 @@ class Engine:
             output = module(*positional, **named)
         kept = self._alive.keys_and_values(output)
         cache = sum({storage(one): one.untyped_storage().nbytes() for one in kept}.values())
-        return ({"forward_flops": watch.flops, "flops": watch.flops, "kept": 0, "peak": 0, "alive": alive.most - cache, "cache": cache},)
+        counts = {"forward_flops": watch.flops, "flops": watch.flops, "moved": watch.moved, "kept": 0, "peak": 0}
+        return (dict(counts, alive=alive.most - cache, cache=cache),)
 
     def _steps(self, module, example, batches):
         """The counts for each batch, on the line through those of much larger ones, at whose peak there are few gradients; they cost no more.
@@ -248,22 +249,23 @@ class Engine:
                     _returned, loss = self._loss(module, positional, named)  # a loop holds what the model returns
                 kept = {key: size for key, size in kept.items() if key not in own}
                 own.clear()  # backward may make others at the same addresses
-                forward = watch.flops
+                forward, moved = watch.flops, watch.moved
                 loss.backward()
         finally:
             module.zero_grad(set_to_none=True)
             for hook in hooks:
                 hook.remove()
-        return {"forward_flops": forward, "flops": watch.flops, "kept": sum(kept.values())}, list(moments(kept, events))
+        return {"forward_flops": forward, "flops": watch.flops, "moved": moved, "kept": sum(kept.values())}, list(moments(kept, events))
 
     def _watch(self, own):
-        """A mode that counts FLOPs, and adds to `own` what autocast makes of parameters, by storage. FlopCounterMode would mislead the tracker."""
+        """A mode that counts FLOPs and bytes, and adds to `own` what autocast makes of parameters, by storage. FlopCounterMode would mislead the tracker."""
         from torch.utils._python_dispatch import TorchDispatchMode
+        from torch.utils._pytree import tree_flatten
 
-        formulas, values, grouped = self._formulas, self._values, self._grouped
+        formulas, values, grouped, moved = self._formulas, self._values, self._grouped, self._moved
 
         class Watch(TorchDispatchMode):
-            supports_higher_order_operators, flops = True, 0
+            supports_higher_order_operators, flops, moved = True, 0, 0
             cast = self._torch.ops.aten._to_copy.default  # noqa: SLF001 -- its public name
             groups = getattr(getattr(self._torch.ops.aten, "_grouped_mm", None), "default", None)
 
@@ -272,6 +274,8 @@ class Engine:
                 result = function(*arguments, **(named or {})) if result is None else result
                 formula = formulas.get(getattr(function, "overloadpacket", function))
                 self.flops += formula(*arguments, **(named or {}), out_val=result) if formula else 0
+                read, made = (tensors(tree_flatten(several)[0], {}) for several in ((arguments, named), result))
+                self.moved += moved(read, made, storage)
                 if function is self.cast and storage(arguments[0]) in own and result.numel() <= elements(arguments[0]):
                     own[storage(result)] = result  # alive, or something else would get its address
                 return result

@@ -1,4 +1,4 @@
-"""The FLOPs of PyTorch's operations where PyTorch itself has no formula or a wrong one, and a result where it refuses fake tensors.
+"""The FLOPs of PyTorch's operations where PyTorch itself has no formula or a wrong one, their bytes, and a result where it refuses fake tensors.
 
 Tested with PyTorch 2.13 and 2.15.
 """
@@ -37,3 +37,11 @@ def convolution_backward_flops(*arguments, **_named):
 def grouped_flops(rows, *_others, out_val, **_named):
     """The FLOPs of a matmul of groups of rows with a matrix for each, as experts compute, or of its gradient."""
     return 2 * rows.numel() * out_val.shape[-1]
+
+
+def moved(read, made, storage):
+    """The bytes that an operation reads and writes; 0 for a view, which shares the memory of what it reads and is another tensor."""
+    there = set(map(storage, read))
+    if all(storage(one) in there and all(one is not other for other in read) for one in made):
+        return 0
+    return sum(min(one.numel() * one.element_size(), one.untyped_storage().nbytes()) for one in (*read, *made))
