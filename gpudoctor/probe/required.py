@@ -55,7 +55,7 @@ class There(msgspec.Struct, frozen=True):
             return ()
         gone: list[str] = []
         for place in self.metadata[name]:
-            roots = _roots(files.lines(f"{place.folder}/{place.entry}/RECORD"))
+            roots = _main(_roots(files.lines(f"{place.folder}/{place.entry}/RECORD")), name)
             if not roots or any(os.path.exists(f"{place.folder}/{root}") for root in roots):
                 return ()
             gone += (readable(root.removesuffix("/__init__.py").partition(".")[0].replace("/", ".")) for root in roots)
@@ -84,6 +84,11 @@ def _roots(record: Iterable[str]) -> list[str]:
         if path.endswith("/__init__.py") and path.count("/") < packages.get(top, "/" * 99).count("/"):
             packages[top] = path
     return [*modules, *packages.values()]
+
+
+def _main(roots: list[str], name: str) -> list[str]:
+    """The module of the distribution's own name, if it has one: what lies beside it is not what others import."""
+    return [root for root in roots if normalise(re.split(r"[/.]", root, maxsplit=1)[0]) == name] or roots
 
 
 def requirements(path: str) -> list[tuple[str, str]] | Missing:

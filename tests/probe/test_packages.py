@@ -23,6 +23,7 @@ Requires-Dist: filelock
 Requires-Dist: nvidia-cublas-cu12==12.4.5.8; platform_system == "Linux" and platform_machine == "x86_64"
 Requires-Dist: triton (==3.2.0) ; platform_system == "Linux"
 Requires-Dist: numpy
+Requires-Dist: sympy
 Requires-Dist: opt-einsum>=3.3; extra == "opt-einsum"
 
 Requires-Dist: protobuf<2 is what a line of the description may begin with
@@ -45,14 +46,17 @@ def test_gpu_requirements_are_read_as_written(tmp_path: Path) -> None:
 
 def test_what_a_framework_requires_and_nothing_on_the_path_has_is_told(tmp_path: Path) -> None:
     plant(tmp_path / "a", {"torch-2.6.0.dist-info/METADATA": METADATA})
-    assert only(tmp_path / "a").lacks == ("filelock", 'triton (==3.2.0) ; platform_system == "Linux"', "numpy")
-    plant(tmp_path / "b", {"triton-3.2.0.dist-info/METADATA": "", "filelock.py": "", "numpy-2.1-py3.11.egg-info/PKG-INFO": ""})
+    assert only(tmp_path / "a").lacks == ("filelock", 'triton (==3.2.0) ; platform_system == "Linux"', "numpy", "sympy")
+    plant(
+        tmp_path / "b", {"triton-3.2.0.dist-info/METADATA": "", "filelock.py": "", "sympy.py": "", "numpy-2.1-py3.11.egg-info/PKG-INFO": ""}
+    )
     (torch, *_) = packages([str(tmp_path / "a"), str(tmp_path / "b")]).distributions
     assert torch.lacks == ()
 
 
 RECORDS = {
     "numpy": "numpy/__init__.py,sha256=0,9\nnumpy/core/__init__.py,,\nnumpy.libs/libopenblas.so,,\n../../../bin/f2py,,\n",
+    "sympy": "isympy.py,,\nsympy/__init__.py,,\n",
     "filelock": "filelock.py,,\nfilelock-1.dist-info/RECORD,,\n",
     "triton": "triton/_C/libtriton.so,,\ntriton/__init__.py,,\n",
 }
@@ -77,6 +81,8 @@ def torch_in(*sites: Path) -> Distribution:
         ("filelock.py", ("filelock==1", "filelock")),
         ("triton/*", ('triton==1; platform_system == "Linux"', "triton")),
         ("numpy/core/*", None),
+        ("sympy/*", ("sympy==1", "sympy")),
+        ("isympy.py", None),
         ("numpy.libs/*", None),
     ],
 )

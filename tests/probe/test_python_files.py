@@ -187,6 +187,16 @@ def test_if_a_package_is_absent_a_module_of_any_name_may_be(tmp_path: Path, gone
     assert (found and (found.module, found.path, found.asked_by)) == ((module, "", f"{tmp_path}/torch/a/b.py") if module else None)
 
 
+def test_a_statement_in_a_text_is_no_import(tmp_path: Path) -> None:
+    """As in torch/package/package_exporter.py, which writes modules."""
+    importing(tmp_path)
+    (tmp_path / "torch/__init__.py").write_text(FILES["torch/__init__.py"] + 'MODULE = """\nimport _mock\nfrom absl import logging\n"""\n')
+    assert seen(tmp_path, "protobuf") is None
+    shutil.rmtree(tmp_path / "absl")
+    found = seen(tmp_path, "protobuf")
+    assert (found and (found.module, found.asked_by)) == ("absl", f"{tmp_path}/torch/a/b.py")
+
+
 @pytest.mark.parametrize("other", ["__editable___absl_1_finder.py", "absl.egg-link"])
 def test_a_module_that_a_finder_may_have_is_not_known_to_be_absent(tmp_path: Path, other: str) -> None:
     importing(tmp_path)

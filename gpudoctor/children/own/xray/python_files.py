@@ -23,6 +23,7 @@ _IMPORT = re.compile(
 _STANDARD = sys.stdlib_module_names | {"distutils", "imp", "asyncore", "asynchat", "smtpd"}
 """Modules of this Python and of earlier ones, which the examined one may have."""
 _ASSIGNED = re.compile(r"^(\w+)[ \t]*(?::[^=\n]*)?=", re.MULTILINE)
+_ONLY_TREE = 0x400  # PyCF_ONLY_AST
 _WORD = re.compile(r"[^\W\d]\w*")
 
 
@@ -112,13 +113,35 @@ class Package:
                 path = self._path(name)
                 if path in lost:
                     return Hole(name, f"{self._site}/{path}", *lost[path], asker)
-                if name in shadowed:
-                    return Hole(name, "", "shadowed", "another file shadows it", asker)
-                if name in absent or (absent and not self._exists(name)):
-                    return Hole(name, "", "missing", "its package is not installed", asker)
-                if path.endswith(".py"):
+                of_others = self._of_others(name, absent, shadowed)
+                if of_others is not None and self._imports_it(asker, name):
+                    return of_others._replace(asked_by=asker)
+                if of_others is not None:
+                    seen.discard(name)  # another file may have it in a statement
+                elif path.endswith(".py"):
                     waiting.append((self._at(path), self._imports(name, path)))
         return None
+
+    def _of_others(self, name: str, absent: frozenset[str], shadowed: frozenset[str]) -> Hole | None:
+        """What is wrong with a module of another package or of Python, if something is."""
+        if name in shadowed:
+            return Hole(name, "", "shadowed", "another file shadows it", "")
+        if name in absent or (absent and not self._exists(name)):
+            return Hole(name, "", "missing", "its package is not installed", "")
+        return None
+
+    def _imports_it(self, asker: str, name: str) -> bool:
+        """Whether a file imports a module in a statement, not in a text that it holds; true if it is not valid for our own Python."""
+        try:
+            tree = compile(self._disk.text(asker), asker, "exec", _ONLY_TREE, dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return name in _STANDARD
+        for statement in getattr(tree, "body", ()):
+            named = [one.name for one in getattr(statement, "names", ())] if type(statement).__name__ == "Import" else []
+            named += [statement.module or ""] if type(statement).__name__ == "ImportFrom" and not statement.level else []
+            if any(f"{one}.".startswith(f"{name}.") for one in named):
+                return True
+        return False
 
     def _path(self, name: str) -> str:
         """The file of a module of the packages, below the folder that holds them; without a RECORD, if it is there; otherwise empty."""
