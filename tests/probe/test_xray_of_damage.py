@@ -16,6 +16,7 @@ import pytest
 from gpudoctor.snapshot import Cause, Damage, DamageKind, Missing
 from tests.machines import packages
 from tests.machines.build import UNSET
+from tests.probe.places import plant
 from tests.probe.test_libraries import by_name, cuda_wheels, framework, library, taken, tensorflow, wheel, xray
 from tests.seams import Cuda, Nvml, PciCard, Tree, environ_with
 
@@ -232,3 +233,13 @@ def test_the_page_names_what_is_damaged(copied: tuple[Path, Path]) -> None:
     assert "libcudart.so.12 DAMAGED" in page
     assert "libcudart.so.12: truncated" in page
     assert "libtorch_cuda.so: an empty file; the import fails" in page
+
+
+def test_a_lost_file_of_the_frameworks_other_package_belongs_to_that_package(tmp_path: Path) -> None:
+    files = {"jax": "jax/__init__.py", "jaxlib": "jaxlib/__init__.py"}
+    for name, file in files.items():
+        text = "import jaxlib\n" if name == "jax" else "x = 1\n"
+        plant(tmp_path, {file: text, f"{name}-0.6.0.dist-info/RECORD": f"{file},sha256=0,{len(text)}\n"})
+    (tmp_path / files["jaxlib"]).unlink()
+    (damage,) = xray(tmp_path, framework("jax", tmp_path / "jax")).frameworks[0].broken
+    assert (damage.path, damage.owner) == (str(tmp_path / files["jaxlib"]), "jaxlib")

@@ -148,10 +148,13 @@ def _framework(shared: Around, wish: WantedFramework, environ: Mapping[str, str]
 
 def _holes(shared: Around, said: dict[str, Any], wish: WantedFramework, absent: str) -> dict[str, Any]:
     """What the import of the framework's Python files lacks: one of them, or a module of another package."""
-    found = hole(shared.disk, wish.home, spec_of(wish.name), frozenset(filter(None, absent.split(","))))
+    spec = spec_of(wish.name)
+    found = hole(shared.disk, wish.home, spec, frozenset(filter(None, absent.split(","))))
     if found is None:
         return {}
-    lacking = damage(found.path or found.module, found.kind, found.why, []) | {"asked_by": found.asked_by}
+    library = spec.plugin.library if spec.plugin else ""
+    owners = [library] if library and found.path.startswith(f"{os.path.dirname(wish.home)}/{library}/") else []
+    lacking = damage(found.path or found.module, found.kind, found.why, owners) | {"asked_by": found.asked_by}
     return {"broken": [*said.get("broken", ()), lacking]} if found.path else {"absent_modules": [lacking]}
 
 
