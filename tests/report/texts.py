@@ -26,6 +26,7 @@ from gpudoctor.report import (
     diff_text,
     environments,
     fit,
+    fit_notes,
     fit_text,
     fleet_metrics,
     fleet_nodes,
@@ -97,7 +98,8 @@ def _fit_unknown() -> str:
     """Return the answers that no model of the presets gives: unknown, impossible, and of no GPU."""
     counted, asked = model("resnet50", Sample()), Asked(batch=8, precision="fp8", checkpointing=True)
     card = Card(name="GPU", available=8 * GIB, total=9 * GIB, observed=True, capability=(7, 0), flops={}, measured=False, bandwidth=None)
-    made = fit.document(counted, asked, [answer(counted, asked, card)], stated=False, fits_on=(), notes=())
+    answers = [answer(counted, asked, card)]
+    made = fit.document(counted, asked, answers, stated=False, fits_on=(), notes=fit_notes.notes(counted, asked, answers, 1.0))
     (gpu,) = made.gpus
     gpus = (gpu, replace(gpu, fits=None, why=""), replace(gpu, fits=False, why="", needed_bytes=None, largest_batch=None))
     return "".join(fit_text.render(replace(made, gpus=some), Look(plain=True)) for some in (gpus, ()))
@@ -122,7 +124,7 @@ def _fit(name: str, asked: Asked, look: Look = WIDE) -> str:
     ]
     counted = model(name, Sample())
     answers = [answer(counted, asked, card, 10**6, 2.5) for card in cards]
-    made = fit.document(counted, asked, answers, stated=True, fits_on=("L4", "A100"), notes=("A note.",))
+    made = fit.document(counted, asked, answers, stated=True, fits_on=("L4", "A100"), notes=fit_notes.notes(counted, asked, answers, 1.0))
     return fit_text.render(made, look, rule_of_thumb=True)
 
 
