@@ -12,7 +12,7 @@ from gpudoctor.snapshot import Cause, Missing, ScriptFolder, readable
 NAMES = (*(name for spec in CATALOGUE for name in spec.modules), "numpy")
 NOT_GIVEN = Missing(
     Cause.UNSUPPORTED,
-    "the training script's folder was not given (--cwd DIR); a torch.py or torch/ in it would shadow PyTorch",
+    "the training script's folder was not given (--cwd DIR); a torch.py or tensorflow.py in it would shadow the package",
 )
 
 
