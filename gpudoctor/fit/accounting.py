@@ -114,7 +114,7 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
     gathered = min(weights, divided + width * (model.outside + 2 * (model.largest_block or model.parameters)))
     buckets = asked.trained_bytes * count * sharding.copies * (asked.gpus > 1)
     gradients = share(asked.trained_bytes * count, divided=sharding.gradients)
-    masters = FULL * (count + model.outside * asked.prepared if asked.lora else model.parameters) * mixed
+    masters = FULL * (count if asked.lora else model.parameters) * mixed
     narrowed = asked.trained_bytes / FULL
     state = _adafactor(model, count, asked) if optimizer.factored else optimizer.state * count * (1 if optimizer.quantised else narrowed)
     on_gpu = 0 if asked.offload else 1
@@ -143,7 +143,7 @@ def moments(model: Model, asked: Asked, batch: int) -> Iterator[Memory]:
 
 
 def _stored(model: Model, asked: Asked) -> int:
-    """Return the bytes of all weights without master copies. Raises UsageError for 4 bits on a model without known matrices."""
+    """Return the bytes of all weights and their copies, without master copies of what is trained. Raises UsageError for 4 bits on a model without known matrices."""
     width = asked.numbers.bytes
     packed = min(model.adapted_parameters, model.parameters)
     if asked.weights:
@@ -154,7 +154,8 @@ def _stored(model: Model, asked: Asked) -> int:
         each = FP8 if asked.infer else _FP8_COPIES * FP8 + width * bool(asked.lora)
     else:
         each = width
-    return round(packed * each) + width * (model.parameters - packed - model.looked_up * asked.cast)
+    rest = model.parameters - packed
+    return round(packed * each) + FULL * rest * asked.prepared + width * (rest - model.looked_up * asked.cast)
 
 
 def largest_batch(model: Model, asked: Asked, available: int) -> int:

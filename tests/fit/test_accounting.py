@@ -191,10 +191,11 @@ def test_weights_in_4_bits_are_those_of_linear_layers_in_blocks() -> None:
     packed = 32 * 202_375_168
     (start, *_) = moments(one, asked, 1)
     adapters = trained(one, asked)
-    output, embedding = 32000 * 4096, 32000 * 4096
-    assert start.weights == packed // 2 + packed // 64 * 4 + 2 * (one.parameters - packed - embedding + adapters)
-    assert start.master_copies == 4 * (adapters + one.outside)
-    assert one.outside == output + embedding + 4096
+    rest, embedding = one.parameters - packed, 32000 * 4096
+    assert start.weights == packed // 2 + packed // 64 * 4 + 4 * rest + 2 * (rest - embedding + adapters)
+    assert start.master_copies == 4 * adapters
+    (offloaded, *_) = moments(one, msgspec.structs.replace(asked, offload=True), 1)
+    assert offloaded.weights == start.weights
     assert start.activations == next(moments(one, msgspec.structs.replace(asked, weights=""), 1)).activations
     with pytest.raises(UsageError, match="no linear layers"):
         memory(preset("784-128-10"), Asked(infer=True, weights="4bit"), 1)
