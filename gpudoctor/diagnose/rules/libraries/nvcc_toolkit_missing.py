@@ -24,11 +24,9 @@ def nvcc_toolkit_missing(machine: MachineView) -> Iterator[Problem]:
     taken = next((toolkit for toolkit in toolkits if home in toolkit.named_by), None) if home else build_toolkit(toolkits)
     if not set_for_build or (taken is not None and isinstance(taken.nvcc, str)):
         return
-    for toolkit in toolkits:
-        or_none(toolkit.nvcc)  # a text states releases, and rarely which parts are there
+    complete = [toolkit for toolkit in toolkits if or_none(toolkit.nvcc)]  # a text states releases, and rarely which parts are there
     variable, value = next(iter(set_for_build.items()))
     why = f"{variable} is set to {value}, which has no nvcc" if home else f"{variable} is set, but there is no nvcc"
-    complete = [toolkit for toolkit in toolkits if isinstance(toolkit.nvcc, str)]
     if complete:
         fix = Fix("Set CUDA_HOME to the toolkit that has nvcc", f"export CUDA_HOME={shell_path(complete[0].path)}")
     else:
