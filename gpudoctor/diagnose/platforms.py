@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from gpudoctor.derive import MachineView
 from gpudoctor.expressions import expression
 from gpudoctor.findings import Evidence
-from gpudoctor.signatures.phrases import AMD, FOR_ROCM, WSL
+from gpudoctor.signatures.phrases import AMD, DESKTOP_VM, FOR_ROCM, WSL
 from gpudoctor.snapshot import Host, Missing, Nvml, Platform, TextLog
 
 _WSL = expression(WSL)
@@ -18,6 +18,7 @@ _AMD = expression(AMD)
 _FOR_ROCM = expression(FOR_ROCM)
 _OF_CUDA = expression(r"\bFound no NVIDIA driver on your system\b|\bTorch not compiled with CUDA enabled\b")
 """What no build for ROCm says."""
+_DESKTOP_VM = expression(DESKTOP_VM)
 
 CLOSER: dict[str, dict[str, str]] = {
     "WSL": {
@@ -35,8 +36,15 @@ CLOSER: dict[str, dict[str, str]] = {
         "cpu-only-build": "jetson-needs-vendor-wheel",
         "gpu-too-old-for-build": "jetson-needs-vendor-wheel",
     },
-    "AMD GPU": {"cpu-only-build": "amd-gpu-unsupported", "no-driver": "amd-gpu-unsupported", "cuda-init-fails": "amd-gpu-unsupported"},
-    "GPU of another vendor": {"no-driver": "no-gpu", "cuda-init-fails": "no-gpu"},
+    "AMD GPU": {
+        "cpu-only-build": "amd-gpu-unsupported",
+        "no-driver": "amd-gpu-unsupported",
+        "driver-too-old": "amd-gpu-unsupported",
+        "cuda-init-fails": "amd-gpu-unsupported",
+        "nvcc-toolkit-missing": "amd-gpu-unsupported",
+    },
+    "GPU of another vendor": {"cpu-only-build": "no-gpu", "no-driver": "no-gpu", "driver-too-old": "no-gpu", "cuda-init-fails": "no-gpu"},
+    "desktop virtual machine": {"no-driver": "no-gpu", "cuda-init-fails": "no-gpu"},
 }
 """By platform, what a cause is called there."""
 
@@ -80,6 +88,11 @@ def named_amd(machine: MachineView, text: Sequence[str]) -> str:
     return next((line.strip()[:80] for pattern in patterns for line in text if pattern.search(line)), "")
 
 
+def named_desktop_vm(_: MachineView, text: Sequence[str]) -> str:
+    """Return the line that names the desktop hypervisor whose guest the text is about."""
+    return next((line.strip()[:80] for line in text if _DESKTOP_VM.search(line)), "")
+
+
 def _named_other(machine: MachineView, text: Sequence[str]) -> str:
     """Return what says so, if the text names a GPU that is neither NVIDIA's nor AMD's, or states that there is none."""
     nvml = machine.observed.nvml
@@ -96,4 +109,5 @@ _KNOWN: dict[str, Callable[[MachineView, Sequence[str]], str]] = {
     "Jetson": _on(Platform.JETSON, words=_JETSON),
     "AMD GPU": named_amd,
     "GPU of another vendor": _named_other,
+    "desktop virtual machine": named_desktop_vm,
 }

@@ -15,6 +15,7 @@ from gpudoctor.derive.preallocation import preallocated
 from gpudoctor.derive.visibility import VARIABLE
 from gpudoctor.diagnose.excluded import UNDER_SLURM
 from gpudoctor.diagnose.installer_facts import no_such_release, other_python
+from gpudoctor.diagnose.platforms import named_desktop_vm
 from gpudoctor.diagnose.support_builds import BUILDS
 from gpudoctor.diagnose.support_driver import DRIVER
 from gpudoctor.diagnose.support_libraries import LIBRARIES
@@ -281,11 +282,16 @@ def _has_gpu(machine: MachineView, _: str) -> Iterator[Evidence]:
     yield from (Evidence("GPU", gpu.name, "the text") for gpu in machine.observed.listed_gpus if isinstance(gpu.name, str))
 
 
+def _in_desktop_vm(machine: MachineView, text: str) -> Iterator[Evidence]:
+    if found := named_desktop_vm(machine, text.splitlines()):
+        yield Evidence("platform", "desktop virtual machine", found)
+
+
 _FACTS: Asks = {
     "env-hides-gpu": (_has_gpu,),
     "cuda-visible-devices-masked": (_masked,),
     "no-driver": (_nvidia_smi_is_missing, _tensorflow_finds_no_library, _nvml_finds_no_driver),
-    "no-gpu": (_on_colab,),
+    "no-gpu": (_on_colab, _in_desktop_vm),
     "scheduler-gpu-not-allocated": (_requests_none, _requests_fewer),
     "gpu-memory-held-by-other-process": (_full, _others_hold_memory, _listed_processes),
     "cuda-visible-devices-set-too-late": (_set_by_program,),

@@ -57,6 +57,7 @@ _SIGNS: Final = {
     "want to know": "想知道 想问",
     "want to": "想要 想",
     "how to": "如何 怎么 怎样",
+    "chose": "选择了 选择的 选了 選択した",
     "replaced": "换成",
     "worked": "正常 就可以",
     "instead": "ではなく",

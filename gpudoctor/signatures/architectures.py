@@ -167,7 +167,7 @@ ARCHITECTURES = (
     ),
     # read in torch/amp/autocast_mode.py and ptxas 13.0; the last is vLLM's: https://github.com/vllm-project/vllm/issues/1284
     Signature(
-        r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|[Bb]float16 is only supported on GPUs with compute capability|setup doesn't support bf16/gpu|bf16/gpu\. You need|[Bb]f16 is only supported on A100",
+        r"CUDA Device does not support bfloat16|Feature '\.bf16\w{0,20}' requires \.target sm_80|(?i:bfloat16 is only supported on gpus with compute capability)|setup doesn't support bf16/gpu|bf16/gpu\. You need|[Bb]f16 is only supported on A100",
         ("gpu-lacks-bf16",),
         "this GPU does not support BF16",
         (

@@ -11,7 +11,7 @@ _GOT = (
     r"|(?:pick|replac|downgrad|pull|obtain|download|resolv)e?[sd]|chooses|chose|takes|took|brings|brought|end(?:s|ed)? up with)"
 )
 """Verbs of what was done. Bare infinitives and imperatives tell what to do."""
-_WITHOUT_CUDA = r"\b(?:(?:cpu(?:[- ]only)?|non-gpu)[- ](?:version|build|variant|package|wheel|one)|(?:plain|cpu(?:[- ]only)?|non-gpu) (?:py)?(?:torch|tensorflow|jaxlib)|(?:py)?(?:torch|tensorflow|jaxlib)[- ](?:cpu|(?:without|w/o|minus) (?:the )?(?:cuda|gpu)(?: version| support)?))\b"
+_WITHOUT_CUDA = r"\b(?:(?:cpu(?:[- ]only)?|non-gpu)[- ](?:version|build|variant|package|wheel|one|版)|(?:plain|cpu(?:[- ]only)?|non-gpu) (?:py)?(?:torch|tensorflow|jaxlib)|(?:py)?(?:torch|tensorflow|jaxlib)[- ](?:cpu|(?:without|w/o|minus) (?:the )?(?:cuda|gpu)(?: version| support)?))\b"
 _WAS_GOT = r"(?:is|was|gets|got|are|were|being) (?:\w{1,12} )?(?:installed|pulled|chosen|picked|downloaded)\b"
 _ON_GPU = r"\b(?:runs?|trains?|works?|running|training)(?: \w{1,8})? on (?:the |my |its )?gpu\b"
 """What somebody says whose build has CUDA."""
@@ -112,7 +112,7 @@ CPU_BUILDS = (
     ),
     # what other packages say without CUDA: Paddle, MXNet, XGBoost, LightGBM, DGL, CTranslate2, llama.cpp, PyG, faiss, ONNX Runtime
     Signature(
-        r"you have installed CPU version PaddlePaddle|Compile with USE_CUDA=1 to enable GPU usage|\.cc:\d{1,4}: (?:GPU is not enabled|Please compile with CUDA enabled)|\b(?:built|compiled) without (?:CUDA|GPU) support\b|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build|(?i:\brecompile with CMake option) -DUSE_(?:GPU|CUDA)"
+        r"you have installed CPU version PaddlePaddle|Compile with USE_CUDA=1 to enable GPU usage|\.cc:\d{1,4}: (?:GPU is not enabled|Please compile with CUDA enabled)|\b(?:built|(?<!bitsandbytes was )compiled) without (?:CUDA|GPU) support\b|XGBoost version not compiled with GPU support|(?:GPU|CUDA) Tree Learner was not enabled in this build|(?i:\brecompile with CMake option) -DUSE_(?:GPU|CUDA)"
         r"|Device API cuda is not enabled\. Please install the cuda version|package was not compiled with CUDA support"
         r"|module 'faiss' has no attribute 'StandardGpuResources'|provider 'CUDAExecutionProvider' is not in available provider names"
         r"|PyTorch was compiled without CUDA support|Torch was not compiled with CUDA|CUDA execution provider is not enabled in this build",

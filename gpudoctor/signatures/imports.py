@@ -68,7 +68,7 @@ IMPORTS = (
     ),
     # google/protobuf of 3.6 to 6.33, protobuf's stubs/common.cc
     Signature(
-        r"Detected incompatible Protobuf Gencode/Runtime|Descriptors cannot (?:not )?be created directly|google\.protobuf\.runtime_version\.VersionError"
+        r"Detected incompatible Protobuf Gencode/Runtime|Descriptors (?:cannot|should) (?:not )?be created directly|google\.protobuf\.runtime_version\.VersionError"
         r"|cannot import name '?(?:builder|runtime_version|service_reflection|reflection|symbol_database|message_factory|descriptor(?:_pool|_pb2)?)\b'?(?: from 'google\.protobuf|$| \()"
         r"|'(?:MessageFactory|SymbolDatabase)' object has no attribute '|module 'google\.(?:\w{0,20}\.?_\w{1,20}|protobuf[\w.]{0,40})' has no attribute|_CheckCalledFromGeneratedFile"
         r"|unexpected keyword argument '(?:serialized_options|create_key|has_options)'|Couldn't (?:build|parse) (?:proto )?file (?:content|into descriptor pool)"
@@ -96,6 +96,8 @@ IMPORTS = (
         # keras/src/ops/operation.py; Keras 2 leaves out the layer's name
         r"|AttributeError: The layer \w{1,60} has never been called and thus has no defined"
         # a model saved by Keras 2, which Keras 3 cannot load
+        # as people say it, in the languages that they report in
+        r"|(?i:\bkeras ?(?:v?3|版本|version)\b[^\n.?]{0,80}(?:\b(?:incompatible|not (?:yet )?(?:compatible|supported)|(?:no es|incompatible|pas|não é) ?compatible?|несовместим\w{0,3}|nicht kompatibel)\b|不兼容|不支持|尚未支持|未対応|非対応|互換性がな|호환되지))"
         r"|because its parent module keras\.[\w.]{1,60} cannot be imported"
         r"|Unrecognized keyword arguments(?: passed to \w{1,60})?: [\[{]'(?:batch_shape|batch_input_shape)'",
         ("keras3-mismatch",),

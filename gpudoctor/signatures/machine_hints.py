@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudoctor.signatures.phrases import AMD, FOR_ROCM, HAS_CUDA, PINS_MEMORY, USES_GPU_ELSEWHERE, WSL
+from gpudoctor.signatures.phrases import AMD, DESKTOP_VM, FOR_ROCM, HAS_CUDA, PINS_MEMORY, USES_GPU_ELSEWHERE, WSL
 from gpudoctor.signatures.signature import Hint
 
 _AS_USER = r"\b(?:without (?:sudo|root)|as (?:a |my )?(?:normal |regular |own )?user)\b"
@@ -141,6 +141,7 @@ MACHINE_HINTS = (
         "",
         "AMD Radeon RX 7900 XTX",
     ),
+    Hint(DESKTOP_VM, "", "Ubuntu runs in VirtualBox"),
     Hint(FOR_ROCM, "", "pip install torch --index-url https://download.pytorch.org/whl/rocm6.2"),
     Hint(
         r"(?i)\bNVIDIA_VISIBLE_DEVICES\s?[=:]\s?['\"]?\d{1,2}:\d{1,2},\d{1,2}:\d|\bMIG\b (?:(?:gpu |compute )?(?:devices?|instances?|slices?|partitions?|mode)|\d+\.|\d+g\.)|\bmulti-instance gpu|\b(?:several|multiple|two|three|all|using|use|with|for|of|into) (?:the )?MIGs?\b(?! M\.)|\bMIG \d|\bMIG-(?:(?:GPU-)?[0-9a-f]{8}|<\w{2,12}>|[xX]{3})|\bMIG (?:is |was |has been |mode )?(?:enabled|activated|on\b)|\b(?:enabled?|activated?) MIG\b",

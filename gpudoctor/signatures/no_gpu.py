@@ -30,6 +30,7 @@ SEES_NO_GPU = Signature(
         "device-nodes-missing",
         "scheduler-gpu-not-allocated",
         "cuda-visible-devices-masked",
+        "cuda-visible-devices-uuid-unsupported",
         "libcuda-is-stub",
         "libcuda-not-on-loader-path",
         "pip-nvidia-libs-not-on-path",

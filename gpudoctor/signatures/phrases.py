@@ -19,6 +19,11 @@ AMD = r"(?i)(?<!with )\bradeon\b|\bradeon (?:\d{3}M|RX|Pro|VII)\b|\bamdgpu-insta
 """A GPU of AMD; a processor "with Radeon Graphics" is in many machines with an NVIDIA GPU."""
 FOR_ROCM = r"\bdownload\.pytorch\.org/whl/(?:nightly/)?rocm\d|(?<!no )(?<!without )\bROCm (?:support|build)\b"
 """A build for AMD's GPUs, beside the error of another build."""
+DESKTOP_VM = (
+    r"(?i)\b(?:in(?:side)?|on|under|with|using|via|running) (?:\w{1,12} ){0,3}(?:virtualbox|parallels(?: desktop)?|vmware (?:fusion|workstation|player))\b(?! on (?:the|my|this) host)"
+    r"|\b(?:virtualbox|parallels(?: desktop)?|vmware (?:fusion|workstation|player))(?: based)? (?:vm|guest|virtual machine)\b"
+)
+"""A guest of a hypervisor for desktops, none of which passes a GPU through to CUDA."""
 WSL = r"(?i)^\W{0,3}\(WSL ?[12]?\) ?[-:]|(?<!running under )\bwindows subsystem for linux\b|(?<!non-)\bWSL ?[12]?\b(?!\))(?!/(?:lib|drivers/\*)/lib\w{2,20}\.so\*)|microsoft-standard"
 """What names WSL, not the patterns by which Ollama searches every Linux for libcuda, nor what nvidia-container-cli logs on every Linux."""
 SLURM = r"\b(?:srun|sbatch|salloc|slurmstepd|SLURM_JOB_ID|NoDevFiles)\b|#SBATCH\b|(?i:\blogin[ -]?node\b|@\w{0,20}login\d{0,3}\b|\bslurm\b)"

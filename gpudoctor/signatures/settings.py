@@ -134,11 +134,16 @@ SETTINGS = (
     ),
     # https://docs.nvidia.com/datacenter/tesla/mig-user-guide/
     Signature(
-        r"(?i)\bMIG\b[^\n]{0,100}\b(?:only|just) (?:one|1|a single|the first) (?:gpu|device|instance|slice)|\bmultiple MIG (?:devices|instances|slices)\b"
+        r"(?i)\bMIG\b[^\n]{0,100}\b(?:only|just) (?:one|1|a single|the first) (?:gpu|device|instance|slice)|\bmultiple MIG (?:devices|instances|slices|CIs|GIs)\b"
+        r"|\b(?:count\w{0,3}|always|only|still) (?:returns?|is|reports?|gives?|shows?) (?:1|one)\b[^\n.]{0,60}\bMIG\b|\bMIG\b[^\n.]{0,60}\b(?:count|always|only|still) (?:returns?|is|reports?|gives?|shows?) (?:1|one)\b"
         r"|\b(?:only|just) (?:one|1|a single) (?:gpu|device|instance)s?\b[^\n]{0,60}\bMIG\b",
         ("mig-one-instance-per-process",),
         "a CUDA process sees one MIG instance, however many there are",
-        ("with MIG, PyTorch sees only one device", "torch.cuda.device_count() shows only one GPU with MIG"),
+        (
+            "with MIG, PyTorch sees only one device",
+            "the device count always returns 1 on a GPU in MIG mode",
+            "torch.cuda.device_count() shows only one GPU with MIG",
+        ),
         vague=True,
     ),
     Signature(

@@ -57,6 +57,11 @@ def test_a_plain_list_states_the_gpu_and_its_name(matrix: Matrix) -> None:
     assert device.driver.cause is Cause.NOT_STATED
 
 
+def test_a_name_that_is_broken_within_its_brackets_is_read_whole(matrix: Matrix) -> None:
+    broken = PLAIN.replace("RTX 3090", "RTX\n3090")
+    assert found(broken, matrix) == found(PLAIN, matrix)
+
+
 def test_numbers_and_driver_are_read_and_the_audio_function_is_not(matrix: Matrix) -> None:
     (device,) = devices(NUMBERS + DRIVER, matrix)
     assert (device.device, device.class_code, device.driver) == ("20b5", "030200", "nvidia")

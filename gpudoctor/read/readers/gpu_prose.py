@@ -109,6 +109,9 @@ def _one(name: str) -> str:
 
 READER = Reader(
     SENTENCE,
-    forms=(Form("other gpu", rf"(?i)\bgpu(?: model)?: {{0,2}}(?P<value>{INTEL_GPU})", Rank.PROSE),),
+    forms=(
+        Form("other gpu", rf"(?i)\bgpu(?: model)?: {{0,2}}(?P<value>{INTEL_GPU})", Rank.PROSE),
+        Form("other gpu", rf"(?i)\b(?:integrated|only (?:an?|the)) (?P<value>{INTEL_GPU})", Rank.PROSE),
+    ),
     blocks=_blocks,
 )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
+
+import msgspec
 
 from gpudoctor.expressions import expression
 from gpudoctor.read.readers.reader import Reader
@@ -34,11 +37,18 @@ _NOTHING = expression(r"(?i)^\W{0,3}(?:no (?:output|results?|entries)|nothing|em
 _PROMPT = expression(r"^[\w.@~:/()\[\] -]{0,80}[$#%>] ?\S")
 
 
+def _unwrapped(lines: Sequence[Line]) -> Iterator[Line]:
+    """Yield the lines; a device whose line is broken within its brackets has the rest on the next."""
+    for line, after in itertools.zip_longest(lines, lines[1:]):
+        is_open = ":" in line.text[:24] and line.text.rfind("[") > line.text.rfind("]")
+        yield msgspec.structs.replace(line, text=f"{line.text} {after.text.strip()}") if is_open and after and "]" in after.text else line
+
+
 def _blocks(lines: Sequence[Line]) -> Iterator[Statement]:
     current = ""
     devices: list[re.Match[str]] = []
     last, silent = 0, False
-    for line in lines:
+    for line in _unwrapped(lines):
         device = _DEVICE.match(line.text) if ":" in line.text[:24] else None
         if device is not None:
             devices.append(device)

@@ -10,7 +10,7 @@ from gpudoctor.read.statements import Line, Rank, Statement
 VERSION = r"(?P<value>\d{1,6}(?:\.\d{1,12}){1,5})"
 RELEASE = r"(?P<value>\d{1,6}(?:\.\w{1,20}){1,5}(?:[+]\w[\w.]{0,40})?)"
 PACKAGE = r"(?P<name>[A-Za-z][\w.-]{1,60})"
-INTEL_GPU = r"intel(?:\W{0,3}r\W)?\W{0,4}(?:arc|iris|uhd|(?:hd )?graphics)\b"
+INTEL_GPU = r"intel(?:\W{0,3}r\W)?\W{0,4}(?:gpus?\W{1,3})?(?:arc|iris|uhd|(?:hd )?graphics)\b"
 """In small letters, also as "Intel(R) UHD"."""
 BRANCH = r"(?:384|39[06]|4[1-9][058]|5[1-9][05]|6[1-9][05])"
 """A driver branch: its releases have other last digits only before 2018."""

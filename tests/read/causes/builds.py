@@ -435,6 +435,9 @@ CASES: Final = (
     ("gpu-too-old-for-build", "The current PyTorch install supports CUDA capabilities sm_70 sm_75 sm_80 sm_86 sm_90 sm_100 sm_120.\nGPU: GTX 1080\n"),
     ("gpu-too-new-for-build", "Ultralytics 8.3.40 \U0001f680 Python-3.11.9 torch-2.5.1+cu121 CUDA:0 (NVIDIA GeForce RTX 5070, 12227MiB)\n"),
     ("extension-abi-mismatch", "flash-attn 2.6.3: udefined symbol: _ZN3c105ErrorC2ENS_14SourceLocationE\n"),
+    ("cpu-only-build", "\u81ea\u52a8\u5b89\u88c5\u7684torch\u662fcpu\u7248\uff0c\u663e\u5361\u767d\u4e70\u4e86\n"),
+    ("amd-gpu-unsupported", "OSError: CUDA_HOME environment variable is not set. Please set it to your CUDA install root.\n4 x AMD Instinct MI250\n"),
+    ("gpu-lacks-bf16", "valueerror: bfloat16 is only supported on gpus with compute capability of at least 8.0. your quadro rtx 6000 gpu has compute capability 7.5.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -569,5 +572,8 @@ NEAR_MISSES: Final = (
     ("extension-built-for-other-cuda", "XGBoostError: XGBoost is not compiled with GPU support\n"),
     ("gpu-too-new-for-build", "YOLOv5 \U0001f680 v6.1-124 torch 1.7.1 CUDA:0 (NVIDIA GeForce RTX 3090, 24268MiB)\n      0/299     5.32G    0.1086   0.06432\n"),
     ("gpu-too-new-for-build", "YOLOv8.0.20 \U0001f680 Python-3.8.10 torch-1.13.1+cu117 CUDA:0 (NVIDIA A100-SXM4-40GB, 40536MiB)\n"),
+    ("no-cuda-wheel-for-platform", "- Platform: Linux-6.8.0-1010-nvidia-64k-aarch64-with-glibc2.35\n- Python version: 3.11.8\n- Tensorflow version (GPU?): 2.18.0 (True)\n"),
+    ("no-cuda-wheel-for-platform", "Linux aarch64, tensorflow 2.18.0\nCreated device /job:localhost/replica:0/task:0/device:GPU:0 with 80000 MB memory:  -> device: 0, name: NVIDIA GH200 480GB, pci bus id: 0000:dd:00.0, compute capability: 9.0\n"),
+    ("extension-missing-arch", "detectron2              0.6\ndetectron2 arch flags   sm_75\nGPU available           True\nGPU 0                   TITAN RTX\nKeyError: \"the dataset 'cars' is not in the catalog!\"\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -128,6 +128,11 @@ CASES: Final = (
     ("gpu-fell-off-bus", "|   2  NVIDIA L40S                    On  | 00000000:C1:00.0 Off |                 ERR! |\n| ERR!  ERR! ERR!             ERR! / ERR! |\n"),
     ("gpu-count-mismatch", "Ten L4 cards, no problems for a year.\nLast night three cards vanished from nvidia-smi, and after a restart they were listed again.\n"),
     ("gpu-count-mismatch", "Since the power cut node 12 is short one GPU. nvidia-smi has 7 there and 8 on the other nodes.\n"),
+    ("no-gpu", "RuntimeError: CUDA error: no CUDA-capable device is detected\nI use Ubuntu 22.04 in a VirtualBox guest on my Windows laptop.\n"),
+    ("no-gpu", "Debian under VMware Workstation\nRuntimeError: Found no NVIDIA driver on your system.\n"),
+    ("no-gpu", "It is an ultrabook with integrated Intel GPU (Iris Xe)\ntorch 2.1.0+cu118\nCUDA driver version is insufficient for CUDA runtime version\n"),
+    ("no-gpu", "My Debian is a VirtualBox guest.\n>>> torch.cuda.is_available()\nFalse\n"),
+    ("no-gpu", "Torch not compiled with CUDA enabled\nGPU: Intel UHD Graphics 620\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -169,5 +174,6 @@ NEAR_MISSES: Final = (
     ("gpu-not-faster-than-cpu", "Is it normal that the GPU is not slower than the CPU?\n"),
     ("gpu-lacks-bf16", "GPU: RTX A6000\nRuntimeError: CUDA error: CUBLAS_STATUS_NOT_SUPPORTED when calling `cublasGemmEx( handle, opa, opb, m, n, k, &falpha, a, CUDA_R_16BF, lda)`\n"),
     ("gpu-count-mismatch", "Ten L4 cards. The three jobs vanished from nvidia-smi when they were done.\n"),
+    ("no-gpu", "VirtualBox 7 is installed on this server\nRuntimeError: Found no NVIDIA driver on your system.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

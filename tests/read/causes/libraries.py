@@ -259,6 +259,7 @@ CASES: Final = (
     ("cuda-library-missing", "jax 0.4.30\nRuntimeError: Unable to load cuFFT\n"),
     ("cudnn-version-mismatch", "module load cuda/11.8 cudnn/8.2.1\nLoaded runtime CuDNN library: 8.2.1 but source was compiled with: 8.6.0.\n"),
     ("nvcc-toolkit-missing", "CUDA_HOME = None\n/bin/sh: nvcc: not found\ntorch 2.4.0+cu121\n"),
+    ("cuda-library-missing", "CUDA_SETUP: WARNING! libcudart.so not found in any environmental path. Searching in backup paths...\nThe installed version of bitsandbytes was compiled without GPU support. 8-bit optimizers are unavailable.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (

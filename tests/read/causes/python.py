@@ -162,6 +162,9 @@ CASES: Final = (
     ("two-copies-of-framework", "tensorflow (1.4.0)\ntensorflow-gpu (1.4.0)\nMy training runs only on the CPU.\n"),
     ("two-copies-of-framework", "tensorflow                1.9.0\ntensorflow-gpu            1.9.0\nNum GPUs Available: 0\n"),
     ("python-version-unsupported", "RuntimeError: Couldn't install torch.\nCommand: \"D:\\webui\\venv\\Scripts\\python.exe\" -m pip install torch==2.1.2 torchvision==0.16.2 --extra-index-url https://download.pytorch.org/whl/cu121\nPython 3.12.4\n"),
+    ("keras3-mismatch", "\u88c5\u7684\u662fKeras 3\uff0c\u548c\u8fd9\u4e2a\u5e93\u4e0d\u517c\u5bb9\n"),
+    ("keras3-mismatch", "The old checkpoint code says that Keras 3 is not yet supported\n"),
+    ("protobuf-mismatch", "TypeError: Descriptors should not be created directly, but only retrieved from their parent.\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -196,5 +199,6 @@ NEAR_MISSES: Final = (
     ("cpu-only-build", "tensorflow (1.8.0)\ntensorflow-gpu (1.8.0)\n>>> tf.test.gpu_device_name()\n'/device:GPU:0'\n"),
     ("package-requirement-conflict", "google-colab 1.0.0 requires pandas==2.2.2, but you have pandas 2.2.3 which is incompatible.\nSuccessfully installed pandas-2.2.3\n"),
     ("nvidia-wheel-version-conflict", "ERROR: pip's dependency resolver does not currently take into account all the packages that are installed. This behaviour is the source of the following dependency conflicts.\ngoogle-colab 1.0.0 requires requests==2.32.3, but you have requests 2.32.4 which is incompatible.\n"),
+    ("keras3-mismatch", "We train with Keras 3 on the JAX backend; is tf.data supported there?\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""

@@ -175,6 +175,9 @@ CASES: Final = (
     ("gpu-memory-insufficient", "b = torch.randn(40000, 40000, device='cuda')\nRuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at \"../c10/cuda/CUDACachingAllocator.cpp\":830\n"),
     ("gpu-memory-insufficient", "RuntimeError: HIP out of memory. Tried to allocate 20.00 MiB\n"),
     ("gpu-memory-insufficient", "RuntimeError: MPS backend out of memory (MPS allocated: 6.80 GB, other allocations: 2.10 GB, max allowed: 9.07 GB).\n"),
+    ("mig-one-instance-per-process", "I cut the A100 with MIG, and cudaGetDeviceCount always returns 1\n"),
+    ("mig-one-instance-per-process", "the count is 1 although there are multiple MIG GIs on the card\n"),
+    ("cuda-visible-devices-uuid-unsupported", "CUDA_VISIBLE_DEVICES=MIG-3f3d2b9e-26ec-5616-bb59-b6d777cc4f34 python\n>>> torch.cuda.device_count()\n0\n"),
 )  # fmt: skip
 """The cause that must lead, and a text."""
 NEAR_MISSES: Final = (
@@ -233,5 +236,6 @@ NEAR_MISSES: Final = (
     ("gpu-memory-preallocation", "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\nI run two torch scripts at the same time.\n"),
     ("vgpu-unlicensed", "| NVIDIA-SMI 470.82.01    Driver Version: 470.82.01    CUDA Version: 11.4     |\n|   0  Tesla V100-SXM2...  On   | 00000000:00:1E.0 Off |                    0 |\n| N/A   41C    P0    39W / 300W |      0MiB / 16160MiB |      0%      Default |\nCUDA error: all CUDA-capable devices are busy or unavailable\n"),
     ("gpu-memory-held-by-other-process", "No other process uses the GPU memory, and training runs at 92 % of it.\n"),
+    ("mig-one-instance-per-process", "With MIG off, the device count is 8 as it should be, and all eight train.\n"),
 )  # fmt: skip
 """A cause that must not be found, and a text."""
