@@ -21,6 +21,8 @@ def by_a_patch(distribution: Distribution, own: Iterable[Requirement], later: It
     """
     is_framework, keras = framework_of(distribution.name) is not None, spec_of(stack_of(distribution.name) or "").rewritten
     settled = {one.name for one in own if not is_framework or "<" in one.specifier or only_version(one.specifier)}
+    if is_framework and (keras is None or all(one.name != keras.distribution for one in own)):
+        return  # before the releases are read
     for patch in later:
         for found in filter(None, map(requirement, patch.requires)):
             pinned = found.specifier.startswith("==") and "*" not in found.specifier  # to what was released with that patch

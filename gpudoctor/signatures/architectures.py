@@ -11,7 +11,7 @@ _LACKS = (
 )
 """A sentence that says that a build lacks kernels, up to the compute capability."""
 _AND_FAILS = r"\b(?![^\n.]{0,60}\?)(?![^\n]{0,80}\b(?:PTX|(?:works?|runs?|trains?)(?: now| fine| well)?)\b)"
-"""Neither is it asked, nor does the program run all the same or with another build."""
+"""No question follows, and the text does not say that the program runs anyway or with another build."""
 
 ARCHITECTURES = (
     # torch/cuda/__init__.py of 0.4 to 2.15

@@ -34,6 +34,7 @@ MESSAGES = {
     "Failed to create CUDAExecutionProvider. Require cuDNN 9.* and CUDA 12.*. Please install all dependencies": "CUDA 12 and cuDNN 9",
     "tcc: error: include file 'Python.h' not found": "include and libs",
     "RuntimeError: module compiled against API version 0xf but this version of numpy is 0xe": "--upgrade 'numpy<2'",
+    "RuntimeError: module compiled against API version 0x12 but this version of numpy is 0x10": "--upgrade numpy",
     "AttributeError: module 'numpy' has no attribute 'bool'.": "'numpy<1.24'",
 }
 BESIDE = {

@@ -28,6 +28,7 @@ _TOOLKIT = (
     "Install the CUDA {built} toolkit, with which PyTorch was built, and set CUDA_HOME to it; or install PyTorch for CUDA {nvcc}",
     "export CUDA_HOME=/usr/local/cuda-{built}",
 )
+_NEWER_NUMPY = "Update NumPy: a module was compiled for a newer release than the installed one"
 FIXES = (
     # torch/utils/cpp_extension.py, op_builder/builder.py of DeepSpeed
     _Told(
@@ -123,13 +124,22 @@ FIXES = (
         expression(r"include file '?Python\.h'? not found|\bC1083\b[^\n]{0,100}Python\.h"),
         "Copy the folders include and libs of an installed Python of this version beside python.exe: an embedded Python has neither",
     ),
-    # numpy/core/src/multiarray/multiarraymodule.c; https://numpy.org/doc/stable/release/1.24.0-notes.html#expired-deprecations
+    # numpy/core/src/multiarray/multiarraymodule.c; numpyconfig.h has 0x11 for NumPy 1.25, 1's last, and 0x12 for 2.0
     _Told(
         ("package-requirement-conflict", "numpy2-abi-mismatch"),
-        expression(r"compiled against (?:API|ABI) version \(?0x1?[0-9a-f]\b[^\n]{0,12} but this version of numpy is 0x1?[0-9a-f]\b"),
-        "Update NumPy: a module was compiled for a newer release than the installed one",
+        expression(
+            r"compiled against (?:API|ABI) version \(?0x(?:[0-9a-f]|1[01])\b[^\n]{0,12} but this version of numpy is 0x1?[0-9a-f]\b"
+        ),
+        _NEWER_NUMPY,
         "python -m pip install --upgrade 'numpy<2'",
     ),
+    _Told(
+        ("package-requirement-conflict", "numpy2-abi-mismatch"),
+        expression(r"compiled against (?:API|ABI) version \(?0x1[2-9a-f]\b[^\n]{0,12} but this version of numpy is 0x1?[0-9a-f]\b"),
+        _NEWER_NUMPY,
+        "python -m pip install --upgrade numpy",
+    ),
+    # https://numpy.org/doc/stable/release/1.24.0-notes.html#expired-deprecations
     _Told(
         ("package-requirement-conflict",),
         expression(r"module 'numpy' has no attribute '(?:bool|object|int|float|complex|typeDict)'"),

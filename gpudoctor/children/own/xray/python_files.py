@@ -131,7 +131,7 @@ class Package:
         return None
 
     def _imports_it(self, asker: str, name: str) -> bool:
-        """Whether a file imports a module in a statement, not in a text that it holds; true if it is not valid for our own Python."""
+        """Whether a file imports a module in a statement, not in a text that it holds; if our own Python cannot parse it, every module of the standard library counts."""
         try:
             tree = compile(self._disk.text(asker), asker, "exec", _ONLY_TREE, dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError, MemoryError):

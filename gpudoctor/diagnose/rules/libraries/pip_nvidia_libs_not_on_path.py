@@ -17,9 +17,14 @@ from gpudoctor.snapshot import Fact, Missing
 _NAME = "pip-nvidia-libs-not-on-path"
 
 
+def _install_or_search(machine: MachineView) -> tuple[Fix, ...]:
+    """Return what gives a framework its libraries; for a program that is none, the folder in which the text shows them."""
+    return tuple(install_libraries(machine, _NAME)) if machine.frameworks else search_folder(machine, _NAME)
+
+
 @rule(
     "GD404",
-    advice=lambda machine: _install_or_search(machine),  # noqa: PLW0108 -- it is defined below
+    advice=_install_or_search,
     severity=Severity.ERROR,
     breaks=Rung.FRAMEWORK,
     explains=(Explains(TRAINING_FAILS, "Without the libraries the framework fails to import or uses the CPU.", Join.FRAMEWORK),),
@@ -30,11 +35,6 @@ def pip_nvidia_libs_not_on_path(framework: FrameworkView) -> Iterator[Problem]:
         yield from _planned(framework)
     else:
         yield from off_the_loader_path(framework, in_wheels=True)
-
-
-def _install_or_search(machine: MachineView) -> tuple[Fix, ...]:
-    """Return what gives a framework its libraries; for a program that is none, the folder in which the text shows them."""
-    return tuple(install_libraries(machine, _NAME)) if machine.frameworks else search_folder(machine, _NAME)
 
 
 def _planned(framework: FrameworkView) -> Iterator[Problem]:
